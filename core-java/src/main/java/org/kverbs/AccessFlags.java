@@ -1,0 +1,21 @@
+package org.kverbs;
+
+/** The rules between access flags that every device enforces with a bare EINVAL. */
+final class AccessFlags {
+
+    private AccessFlags() {}
+
+    /**
+     * Refuses remote writing without local writing ({@code man 3 ibv_reg_mr}).
+     *
+     * @throws IllegalArgumentException naming both flags
+     */
+    static void requireConsistent(int mask) {
+        int remoteWrite = AccessFlag.REMOTE_WRITE.bit() | AccessFlag.REMOTE_ATOMIC.bit();
+        if ((mask & remoteWrite) != 0 && (mask & AccessFlag.LOCAL_WRITE.bit()) == 0) {
+            AccessFlag asked = (mask & AccessFlag.REMOTE_WRITE.bit()) != 0 ? AccessFlag.REMOTE_WRITE : AccessFlag.REMOTE_ATOMIC;
+            throw new IllegalArgumentException(
+                    asked + " needs LOCAL_WRITE too: a region that others may write, this side may write as well");
+        }
+    }
+}

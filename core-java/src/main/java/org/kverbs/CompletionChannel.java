@@ -1,0 +1,127 @@
+package org.kverbs;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.Errno;
+
+/**
+ * Where completion queues announce that they have completions ({@code struct ibv_comp_channel}).
+ *
+ * <p><b>Usage.</b> Arm the queue, poll it once more, and only then wait: a completion that came between the last poll
+ * and the arming makes no event.
+ * <pre>{@code
+ * cq.arm();
+ * while (cq.poll(batch) == 0) {
+ *     channel.awaitEvent(Duration.ofSeconds(1));
+ *     cq.arm();
+ * }
+ * }</pre>
+ *
+ * <p>Events are counted for their queue, and {@link CompletionQueue#ackEvents} acknowledges them in batches; what is left
+ * is acknowledged when the queue is closed, so closing never hangs on it.
+ *
+ * <p>Safe for any thread. Source: {@code man 3 ibv_create_comp_channel}, {@code ibv_get_cq_event}.
+ */
+public final class CompletionChannel extends Resource {
+
+    private final Context context;
+    private final long handle;
+    private final Map<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
+
+    CompletionChannel(Context context, long handle) {
+        super(List.of(context));
+        this.context = context;
+        this.handle = handle;
+    }
+
+    /** The open device it belongs to. */
+    public Context context() {
+        return context;
+    }
+
+    long handle() {
+        return handle;
+    }
+
+    void add(long cq, CompletionQueue queue) {
+        queues.put(cq, queue);
+    }
+
+    void remove(long cq) {
+        queues.remove(cq);
+    }
+
+    /**
+     * A file descriptor that is readable when an event waits, for poll or epoll; -1 where the provider has none. It is
+     * non-blocking. Never read it: {@link #awaitEvent} does.
+     */
+    public int fd() {
+        enterShared(this);
+        try {
+            return context.verbs.completionChannelFd(handle);
+        } finally {
+            exitShared(this);
+        }
+    }
+
+    /**
+     * Waits for an event and counts it for its queue ({@code ibv_get_cq_event}). Blocks the calling thread, a virtual one
+     * together with its carrier. Each event goes to one caller.
+     *
+     * @param timeout zero looks once
+     * @return the queue that has completions, or null if the time ran out
+     * @throws IllegalStateException if the channel is closed, also while waiting
+     * @throws InterruptedException if the thread is interrupted, noticed within 100 ms
+     */
+    public @Nullable CompletionQueue awaitEvent(Duration timeout) throws InterruptedException {
+        long deadline = System.nanoTime() + timeout.toNanos();
+        enterShared(this);
+        try {
+            while (true) {
+                long left = Math.max(0, deadline - System.nanoTime());
+                long result = context.verbs.awaitCompletionEvent(handle, left);
+                if (result == -Errno.EINTR) {
+                    Thread.interrupted();
+                    throw new InterruptedException("interrupted while waiting for an event of " + describe());
+                }
+                if (result < 0) {
+                    throw SystemErrors.of("ibv_get_cq_event(" + describe() + ")", (int) -result);
+                }
+                if (result == 0) {
+                    if (!isOpen()) {
+                        throw closed();
+                    }
+                    return null;
+                }
+                CompletionQueue queue = queues.get(result);
+                if (queue != null && queue.countEvent()) {
+                    return queue;
+                }
+                // The queue is being closed and waits for this event to be acknowledged; nobody else wants it.
+                context.verbs.ackCompletionEvents(result, 1);
+            }
+        } finally {
+            exitShared(this);
+        }
+    }
+
+    @Override
+    void quiesce() {
+        context.verbs.wakeCompletionChannel(handle);
+    }
+
+    @Override
+    void destroy() {
+        SystemErrors.check(
+                "ibv_destroy_comp_channel(" + describe() + ")", context.verbs.destroyCompletionChannel(handle));
+    }
+
+    @Override
+    public String describe() {
+        return "completion channel on " + context.device().name();
+    }
+}

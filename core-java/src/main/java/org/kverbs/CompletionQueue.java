@@ -1,0 +1,301 @@
+package org.kverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.Guard;
+import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.IbvCq;
+import org.kverbs.internal.abi.IbvWc;
+import org.kverbs.internal.ffm.Memory;
+import org.kverbs.spi.CompletionQueueOps;
+
+/**
+ * Where the completions of work requests arrive ({@code struct ibv_cq}). One queue may serve any number of queue pairs.
+ *
+ * <p>Safe for any thread: each completion goes to exactly one of the threads that poll. Polling never blocks and, after
+ * the first call, never allocates. Source: {@code man 3 ibv_create_cq}, {@code ibv_poll_cq}.
+ */
+public final class CompletionQueue extends Resource {
+
+    private static final VarHandle SPARE;
+
+    static {
+        try {
+            SPARE = MethodHandles.lookup().findVarHandle(CompletionQueue.class, "spare", HandlerBatch.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** What one handler poll fetched, and how far its handler has come. */
+    private static final class HandlerBatch {
+        final WorkCompletions completions = new WorkCompletions(64);
+        int next;
+    }
+
+    private final Context context;
+    private final @Nullable CompletionChannel channel;
+    private final long handle;
+    private final CompletionQueueOps ops;
+    private final Guard pollGuard = new Guard();
+    /** The batch of the last handler poll, kept for the next one; taken out while in use. */
+    @SuppressWarnings("unused")
+    private volatile @Nullable HandlerBatch spare;
+    /** Batches whose handler threw before their end: the rest is delivered by the polls that follow. */
+    private final List<HandlerBatch> interrupted = new ArrayList<>();
+    private volatile boolean hasInterrupted;
+
+    private final Object eventLock = new Object();
+    private int unackedEvents;
+    private boolean refusesEvents;
+
+    CompletionQueue(Context context, @Nullable CompletionChannel channel, long handle) {
+        super(channel == null ? List.of(context) : List.of(context, channel));
+        this.context = context;
+        this.channel = channel;
+        this.handle = handle;
+        this.ops = context.verbs.completionQueueOps(handle);
+        context.eventSources.put(handle, this);
+        if (channel != null) {
+            channel.add(handle, this);
+        }
+    }
+
+    /** The open device it belongs to. */
+    public Context context() {
+        return context;
+    }
+
+    /** The channel it announces completions on, or null. */
+    public @Nullable CompletionChannel channel() {
+        return channel;
+    }
+
+    long handle() {
+        return handle;
+    }
+
+    /** How many completions it has room for ({@code cqe}); at least as many as were asked for. */
+    public int entries() {
+        enterShared(this);
+        try {
+            return Memory.at(handle, IbvCq.SIZE).get(JAVA_INT, IbvCq.CQE);
+        } finally {
+            exitShared(this);
+        }
+    }
+
+    /**
+     * Takes completions out of the queue into a batch ({@code ibv_poll_cq}).
+     *
+     * @param batch at most its capacity is taken; what it held before is gone
+     * @return how many, 0 if there are none
+     * @throws RdmaSystemException if the queue is broken, by an overrun for example
+     */
+    public int poll(WorkCompletions batch) {
+        int count = hasInterrupted ? takeInterrupted(batch) : 0;
+        if (count == 0) {
+            count = fetch(batch.capacity(), batch.address());
+        }
+        batch.size(count);
+        return count;
+    }
+
+    private int fetch(int limit, long address) {
+        if (!pollGuard.enter()) {
+            throw closed();
+        }
+        int count;
+        try {
+            count = ops.poll(limit, address);
+        } finally {
+            pollGuard.exit();
+        }
+        if (count < 0) {
+            throw SystemErrors.of("ibv_poll_cq(" + describe() + ")", -count);
+        }
+        return count;
+    }
+
+    /**
+     * Takes up to {@code limit} completions out of the queue and hands each to the handler. If the handler throws, the
+     * completions behind the one it threw at are not lost: the next poll, of either kind, delivers them.
+     *
+     * @return how many were handled
+     * @throws RdmaSystemException if the queue is broken, by an overrun for example
+     */
+    public int poll(CompletionHandler handler, int limit) {
+        HandlerBatch batch = hasInterrupted ? takeInterrupted() : null;
+        if (batch == null) {
+            batch = (HandlerBatch) SPARE.getAndSet(this, null);
+            if (batch == null) {
+                batch = new HandlerBatch();
+            }
+            WorkCompletions completions = batch.completions;
+            completions.size(fetch(Math.min(limit, completions.capacity()), completions.address()));
+            batch.next = 0;
+        }
+        return deliver(batch, handler, limit);
+    }
+
+    private int deliver(HandlerBatch batch, CompletionHandler handler, int limit) {
+        WorkCompletions completions = batch.completions;
+        int handled = 0;
+        try {
+            while (batch.next < completions.size() && handled < limit) {
+                handler.onCompletion(completions.get(batch.next++));
+                handled++;
+            }
+        } finally {
+            if (batch.next < completions.size()) {
+                keepInterrupted(batch);
+            } else {
+                SPARE.setRelease(this, batch);
+            }
+        }
+        return handled;
+    }
+
+    private void keepInterrupted(HandlerBatch batch) {
+        synchronized (interrupted) {
+            interrupted.add(batch);
+            hasInterrupted = true;
+        }
+    }
+
+    private @Nullable HandlerBatch takeInterrupted() {
+        synchronized (interrupted) {
+            HandlerBatch first = interrupted.isEmpty() ? null : interrupted.removeFirst();
+            hasInterrupted = !interrupted.isEmpty();
+            return first;
+        }
+    }
+
+    private int takeInterrupted(WorkCompletions into) {
+        HandlerBatch batch = takeInterrupted();
+        if (batch == null) {
+            return 0;
+        }
+        int count = Math.min(into.capacity(), batch.completions.size() - batch.next);
+        MemorySegment from = Memory.at(
+                batch.completions.address() + (long) batch.next * IbvWc.SIZE, (long) count * IbvWc.SIZE);
+        Memory.at(into.address(), (long) count * IbvWc.SIZE).copyFrom(from);
+        Reference.reachabilityFence(batch);
+        batch.next += count;
+        if (batch.next < batch.completions.size()) {
+            keepInterrupted(batch);
+        }
+        return count;
+    }
+
+    /**
+     * Asks for one event on the channel at the next completion ({@code ibv_req_notify_cq}). Poll once more after it,
+     * before waiting: see {@link CompletionChannel}.
+     *
+     * @throws IllegalStateException if the queue has no channel
+     */
+    public void arm() {
+        arm(false);
+    }
+
+    /** The same for the next solicited message or error only: {@link SendRequests#solicited} on the sender's side. */
+    public void armSolicited() {
+        arm(true);
+    }
+
+    private void arm(boolean solicitedOnly) {
+        if (channel == null) {
+            throw new IllegalStateException(describe() + " was made without a completion channel, so it can't announce"
+                    + " completions; make it with one or poll");
+        }
+        enterShared(this);
+        try {
+            int result = ops.requestNotify(solicitedOnly);
+            if (result < 0) {
+                throw SystemErrors.of("ibv_req_notify_cq(" + describe() + ")", -result);
+            }
+        } finally {
+            exitShared(this);
+        }
+    }
+
+    /** Counts an event that the channel got; false if the queue is being closed, so that the caller acknowledges it. */
+    boolean countEvent() {
+        synchronized (eventLock) {
+            if (refusesEvents) {
+                return false;
+            }
+            unackedEvents++;
+            return true;
+        }
+    }
+
+    /**
+     * Acknowledges all events that {@link CompletionChannel#awaitEvent} gave for this queue so far ({@code
+     * ibv_ack_cq_events}). It takes a lock in the library, so once for many events is best; closing does it too.
+     *
+     * @return how many there were
+     */
+    public int ackEvents() {
+        enterShared(this);
+        try {
+            return ackAll();
+        } finally {
+            exitShared(this);
+        }
+    }
+
+    private int ackAll() {
+        synchronized (eventLock) {
+            int count = unackedEvents;
+            if (count > 0) {
+                context.verbs.ackCompletionEvents(handle, count);
+                unackedEvents = 0;
+            }
+            return count;
+        }
+    }
+
+    /**
+     * Changes how many completions it has room for ({@code ibv_resize_cq}).
+     *
+     * @throws RdmaSystemException EINVAL if it holds more than that or the device can't have so many; EOPNOTSUPP or ENOSYS
+     *     where the device can't resize (soft-iWARP)
+     */
+    public void resize(int entries) {
+        command(
+                "ibv_resize_cq(" + describe() + ", cqe=" + entries + ")",
+                () -> context.verbs.resizeCompletionQueue(handle, entries));
+    }
+
+    @Override
+    void quiesce() {
+        pollGuard.beginClose();
+        pollGuard.awaitDrained();
+    }
+
+    @Override
+    void destroy() {
+        synchronized (eventLock) {
+            refusesEvents = true;
+            ackAll();
+        }
+        SystemErrors.check("ibv_destroy_cq(" + describe() + ")", context.verbs.destroyCompletionQueue(handle));
+        context.eventSources.remove(handle);
+        if (channel != null) {
+            channel.remove(handle);
+        }
+    }
+
+    @Override
+    public String describe() {
+        return "completion queue on " + context.device().name();
+    }
+}

@@ -1,0 +1,275 @@
+package org.kverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvAsyncEvent;
+import org.kverbs.internal.abi.IbvDeviceAttr;
+import org.kverbs.internal.abi.IbvDeviceAttrEx;
+import org.kverbs.internal.abi.IbvGid;
+import org.kverbs.internal.abi.IbvGidEntry;
+import org.kverbs.internal.abi.IbvPortAttr;
+import org.kverbs.spi.VerbsContext;
+
+/**
+ * An open device ({@code struct ibv_context}): its queries, and the root of all that is made from it.
+ *
+ * <p>Safe for any thread. Closing it closes everything that was made from it; see {@link Resource}.
+ */
+public final class Context extends Resource {
+
+    /** What struct ibv_port_attr has grown to in rdma-core 65; an older library fills less and leaves zeros. */
+    private static final int PORT_ATTRIBUTES_SIZE = Math.max(56, IbvPortAttr.SIZE);
+
+    private final Device device;
+    final VerbsContext verbs;
+    /** By the address of their C structure: what asynchronous events name. */
+    final Map<Long, Resource> eventSources = new ConcurrentHashMap<>();
+
+    Context(Device device, VerbsContext verbs) {
+        super(List.of());
+        this.device = device;
+        this.verbs = verbs;
+        register();
+    }
+
+    /** The device that was opened. */
+    public Device device() {
+        return device;
+    }
+
+    /** How many completion vectors there are, for {@link CompletionQueueAttributes} ({@code num_comp_vectors}). */
+    public int completionVectors() {
+        return command("completion vectors", verbs::completionVectors);
+    }
+
+    /** The device's limits and identity ({@code ibv_query_device}). */
+    public DeviceAttributes queryDevice() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(IbvDeviceAttr.SIZE, JAVA_LONG.byteAlignment());
+            command("ibv_query_device(" + device.name() + ")", () -> verbs.queryDevice(attributes));
+            return DeviceAttributes.from(attributes);
+        }
+    }
+
+    /** The same with all extensions; what this library or device doesn't know is zero ({@code ibv_query_device_ex}). */
+    public DeviceAttributesEx queryDeviceEx() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(IbvDeviceAttrEx.SIZE, JAVA_LONG.byteAlignment());
+            command("ibv_query_device_ex(" + device.name() + ")", () -> verbs.queryDeviceEx(attributes));
+            return DeviceAttributesEx.from(attributes);
+        }
+    }
+
+    /**
+     * A port's state and limits ({@code ibv_query_port}).
+     *
+     * @param port from 1
+     */
+    public PortAttributes queryPort(int port) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(PORT_ATTRIBUTES_SIZE, JAVA_LONG.byteAlignment());
+            command("ibv_query_port(" + device.name() + ", port=" + port + ")", () -> verbs.queryPort(port, attributes));
+            return PortAttributes.from(attributes);
+        }
+    }
+
+    /** The GID at an index of a port's table ({@code ibv_query_gid}); all zero where the index is empty. */
+    public Gid queryGid(int port, int index) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
+            command(gidCall("ibv_query_gid", port, index), () -> verbs.queryGid(port, index, gid));
+            return Gid.from(gid, 0);
+        }
+    }
+
+    /**
+     * The GID at an index with its type and network interface ({@code ibv_query_gid_ex}).
+     *
+     * @throws RdmaSystemException ENODATA where the index is empty
+     */
+    public GidEntry queryGidEntry(int port, int index) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment entry = arena.allocate(IbvGidEntry.SIZE, JAVA_LONG.byteAlignment());
+            command(gidCall("ibv_query_gid_ex", port, index), () -> verbs.queryGidEntry(port, index, entry));
+            return GidEntry.from(entry);
+        }
+    }
+
+    /** Whether the GID at an index is for InfiniBand, RoCE v1 or RoCE v2 ({@code ibv_query_gid_ex}). */
+    public GidType queryGidType(int port, int index) {
+        return queryGidEntry(port, index).type();
+    }
+
+    private String gidCall(String call, int port, int index) {
+        return call + "(" + device.name() + ", port=" + port + ", index=" + index + ")";
+    }
+
+    /** All valid GIDs of all ports ({@code ibv_query_gid_table}). */
+    public List<GidEntry> queryGidTable() {
+        int ports = queryDevice().physPortCnt();
+        int entries = IntStream.rangeClosed(1, ports).map(port -> queryPort(port).gidTableLength()).sum();
+        return queryGidTable(entries);
+    }
+
+    /**
+     * The same, with the size of the table chosen.
+     *
+     * @param maximum entries to make room for
+     * @throws RdmaSystemException EINVAL if there are more
+     */
+    public List<GidEntry> queryGidTable(int maximum) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment table = arena.allocate((long) maximum * IbvGidEntry.SIZE, JAVA_LONG.byteAlignment());
+            int count = command(
+                    "ibv_query_gid_table(" + device.name() + ", max_entries=" + maximum + ")",
+                    () -> verbs.queryGidTable(table));
+            return IntStream.range(0, count)
+                    .mapToObj(i -> GidEntry.from(table.asSlice((long) i * IbvGidEntry.SIZE, IbvGidEntry.SIZE)))
+                    .toList();
+        }
+    }
+
+    /**
+     * The index of the GID to use where none is asked for: on Ethernet the first RoCE v2 entry that holds an IPv4
+     * address, else the first RoCE v2 entry, else 0; on InfiniBand 0.
+     */
+    public int defaultGidIndex(int port) {
+        if (queryPort(port).linkLayer() != LinkLayer.ETHERNET) {
+            return 0;
+        }
+        List<GidEntry> routable = queryGidTable().stream()
+                .filter(entry -> entry.port() == port && entry.type() == GidType.ROCE_V2)
+                .toList();
+        return routable.stream()
+                .filter(entry -> entry.gid().isIpv4Mapped())
+                .findFirst()
+                .or(() -> routable.stream().findFirst())
+                .map(GidEntry::index)
+                .orElse(0);
+    }
+
+    /** The P_Key at an index, 16 bits, host order ({@code ibv_query_pkey}). */
+    public int queryPkey(int port, int index) {
+        return command(gidCall("ibv_query_pkey", port, index), () -> verbs.queryPkey(port, index));
+    }
+
+    /**
+     * The index of a P_Key in a port's table ({@code ibv_get_pkey_index}).
+     *
+     * @param pkey 16 bits, host order, with the membership bit: 0xffff is the default key
+     */
+    public int pkeyIndex(int port, int pkey) {
+        return command(
+                "ibv_get_pkey_index(%s, port=%d, pkey=0x%04x)".formatted(device.name(), port, pkey),
+                () -> verbs.pkeyIndex(port, pkey));
+    }
+
+    /** Makes a protection domain ({@code ibv_alloc_pd}). */
+    public ProtectionDomain protectionDomain() {
+        return create("ibv_alloc_pd(" + device.name() + ")", verbs::allocPd, h -> new ProtectionDomain(this, h), this);
+    }
+
+    /** Makes a completion channel, on which completion queues announce completions ({@code ibv_create_comp_channel}). */
+    public CompletionChannel completionChannel() {
+        return create(
+                "ibv_create_comp_channel(" + device.name() + ")",
+                verbs::createCompletionChannel,
+                h -> new CompletionChannel(this, h),
+                this);
+    }
+
+    /** Makes a completion queue without channel for at least {@code entries} completions ({@code ibv_create_cq}). */
+    public CompletionQueue completionQueue(int entries) {
+        return completionQueue(CompletionQueueAttributes.of(entries));
+    }
+
+    /** Makes a completion queue ({@code ibv_create_cq}). */
+    public CompletionQueue completionQueue(CompletionQueueAttributes attributes) {
+        CompletionChannel channel = attributes.channel();
+        if (channel != null && channel.context() != this) {
+            throw new IllegalArgumentException(channel.describe() + " belongs to another open device than "
+                    + describe() + "; make the channel from the same context");
+        }
+        return create(
+                "ibv_create_cq(%s, cqe=%d, comp_vector=%d)"
+                        .formatted(device.name(), attributes.entries(), attributes.vector()),
+                () -> verbs.createCompletionQueue(
+                        attributes.entries(), channel == null ? 0 : channel.handle(), attributes.vector()),
+                h -> new CompletionQueue(this, channel, h),
+                channel == null ? new Resource[] {this} : new Resource[] {this, channel});
+    }
+
+    /** A file descriptor that is readable when an asynchronous event waits, or -1 where there is none. Never read it. */
+    public int asyncEventFd() {
+        enterShared(this);
+        try {
+            return verbs.asyncEventFd();
+        } finally {
+            exitShared(this);
+        }
+    }
+
+    /**
+     * Waits for an asynchronous event and acknowledges it ({@code ibv_get_async_event}, {@code ibv_ack_async_event}).
+     * Blocks the calling thread, a virtual one together with its carrier. Each event goes to one caller.
+     *
+     * @param timeout zero looks once
+     * @return the event, or null if the time ran out
+     * @throws IllegalStateException if the context is closed, also while waiting
+     * @throws InterruptedException if the thread is interrupted, noticed within 100 ms
+     */
+    public @Nullable AsyncEvent awaitAsyncEvent(Duration timeout) throws InterruptedException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment event = arena.allocate(IbvAsyncEvent.SIZE, JAVA_LONG.byteAlignment());
+            enterShared(this);
+            try {
+                int result = verbs.awaitAsyncEvent(event, timeout.toNanos());
+                if (result == -Errno.EINTR) {
+                    Thread.interrupted();
+                    throw new InterruptedException("interrupted while waiting for an event of " + describe());
+                }
+                SystemErrors.check("ibv_get_async_event(" + device.name() + ")", result);
+                if (result == 0) {
+                    if (!isOpen()) {
+                        throw closed();
+                    }
+                    return null;
+                }
+                int code = event.get(JAVA_INT, IbvAsyncEvent.EVENT_TYPE);
+                Resource source = eventSources.get(event.get(JAVA_LONG, IbvAsyncEvent.ELEMENT));
+                int port = event.get(JAVA_INT, IbvAsyncEvent.ELEMENT_PORT_NUM);
+                verbs.ackAsyncEvent(event);
+                AsyncEventType type = AsyncEventType.of(code);
+                return new AsyncEvent(type, code, type.isPortEvent() ? null : source, type.isPortEvent() ? port : 0);
+            } finally {
+                exitShared(this);
+            }
+        }
+    }
+
+    @Override
+    void quiesce() {
+        verbs.wakeAsyncEvents();
+    }
+
+    @Override
+    void destroy() {
+        SystemErrors.check("ibv_close_device(" + device.name() + ")", verbs.close());
+    }
+
+    @Override
+    public String describe() {
+        return "device " + device.name();
+    }
+}

@@ -1,0 +1,159 @@
+package org.kverbs;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.ServiceLoader;
+import java.util.function.Predicate;
+import org.kverbs.internal.SystemErrors;
+import org.kverbs.spi.VerbsContext;
+import org.kverbs.spi.VerbsDevice;
+import org.kverbs.spi.VerbsOpenResult;
+import org.kverbs.spi.VerbsProvider;
+
+/**
+ * An RDMA device that is there and can be opened ({@code struct ibv_device}). Immutable; any thread may use it.
+ *
+ * <pre>{@code
+ * try (Context context = Device.first().open()) {
+ *     System.out.println(context.queryDevice());
+ * }
+ * }</pre>
+ *
+ * <p>Source: {@code man 3 ibv_get_device_list}, {@code ibv_open_device}.
+ */
+public final class Device {
+
+    private final VerbsProvider provider;
+    private final VerbsDevice device;
+
+    private Device(VerbsProvider provider, VerbsDevice device) {
+        this.provider = provider;
+        this.device = device;
+    }
+
+    /**
+     * All devices there are now: those of the operating system first, in libibverbs' order, then other providers'.
+     *
+     * @throws LibraryUnavailableException if no provider works on this machine; says why and what to install
+     */
+    public static List<Device> list() {
+        var devices = new ArrayList<Device>();
+        RdmaException unavailable = null;
+        for (VerbsProvider provider : Providers.NATIVE_FIRST) {
+            try {
+                for (VerbsDevice device : provider.devices()) {
+                    devices.add(new Device(provider, device));
+                }
+            } catch (LibraryUnavailableException e) {
+                unavailable = e;
+            }
+        }
+        if (devices.isEmpty() && unavailable != null) {
+            throw unavailable;
+        }
+        return List.copyOf(devices);
+    }
+
+    /**
+     * The first device of {@link #list}.
+     *
+     * @throws DeviceNotFoundException if there is none
+     */
+    public static Device first() {
+        return find("any device", d -> true);
+    }
+
+    /**
+     * The device of a name, such as {@code mlx5_0} or {@code rxe0}.
+     *
+     * @throws DeviceNotFoundException if there is none; names those there are
+     */
+    public static Device byName(String name) {
+        Objects.requireNonNull(name, "name");
+        return find("device '" + name + "'", d -> d.name().equals(name));
+    }
+
+    /**
+     * The device with a node GUID, as a number in host order: {@code 0x506b4b0300c2d1a4L}.
+     *
+     * @throws DeviceNotFoundException if there is none; names those there are
+     */
+    public static Device byGuid(long guid) {
+        return find("device with GUID " + Guids.format(guid), d -> d.guid() == guid);
+    }
+
+    private static Device find(String asked, Predicate<Device> matches) {
+        List<Device> devices = list();
+        return devices.stream()
+                .filter(matches)
+                .findFirst()
+                .orElseThrow(() -> new DeviceNotFoundException(
+                        asked, devices.stream().map(Device::name).toList()));
+    }
+
+    /** Name ({@code ibv_get_device_name}). */
+    public String name() {
+        return device.name();
+    }
+
+    /** Node GUID as a number in host order ({@code ibv_get_device_guid}); 0 if unknown. */
+    public long guid() {
+        return device.guid();
+    }
+
+    /** What kind of node it is; {@link #rawNodeType} keeps an unknown one. */
+    public NodeType nodeType() {
+        return NodeType.of(device.nodeType());
+    }
+
+    /** {@code enum ibv_node_type}. */
+    public int rawNodeType() {
+        return device.nodeType();
+    }
+
+    /** How it talks to others; {@link #rawTransportType} keeps an unknown one. RoCE is {@link TransportType#IB}. */
+    public TransportType transportType() {
+        return TransportType.of(device.transportType());
+    }
+
+    /** {@code enum ibv_transport_type}. */
+    public int rawTransportType() {
+        return device.transportType();
+    }
+
+    /** Which provider it comes from: {@code native} for libibverbs. */
+    public String provider() {
+        return provider.name();
+    }
+
+    /**
+     * Opens it. The caller owns the context and closes it; each call opens anew.
+     *
+     * @throws RdmaSystemException if the device refuses, such as EACCES on its file under /dev/infiniband
+     */
+    public Context open() {
+        VerbsOpenResult result = device.open();
+        VerbsContext opened = result.context();
+        if (opened == null) {
+            throw SystemErrors.of("ibv_open_device(" + name() + ")", result.errno());
+        }
+        return new Context(this, opened);
+    }
+
+    /** Name and GUID: {@code rxe0 (b4ef:93ff:fe74:597e)}. */
+    @Override
+    public String toString() {
+        return name() + " (" + Guids.format(guid()) + ")";
+    }
+
+    /** Loaded once, when the first device is asked for. */
+    private static final class Providers {
+        private static final List<VerbsProvider> NATIVE_FIRST = ServiceLoader.load(
+                        VerbsProvider.class, Device.class.getClassLoader())
+                .stream()
+                .map(ServiceLoader.Provider::get)
+                .sorted((a, b) -> Boolean.compare(b.isNative(), a.isNative()))
+                .toList();
+    }
+}

@@ -1,0 +1,62 @@
+package org.kverbs;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+
+/**
+ * Part of a memory region, as one scatter and gather entry ({@code struct ibv_sge}). Immutable: make it once and use it
+ * in any number of work requests.
+ */
+public final class MemorySlice {
+
+    private static final long LARGEST = 0xffff_ffffL;
+
+    private final MemoryRegion region;
+    private final long offset;
+    private final long address;
+    private final int length;
+    private final int lkey;
+
+    MemorySlice(MemoryRegion region, long offset, long length) {
+        Objects.checkFromIndexSize(offset, length, region.length());
+        if (length > LARGEST) {
+            throw new IllegalArgumentException("a slice of " + length
+                    + " bytes doesn't fit into one scatter and gather entry, which holds at most 4294967295; use several");
+        }
+        this.region = region;
+        this.offset = offset;
+        this.address = region.address() + offset;
+        this.length = (int) length;
+        this.lkey = region.lkey();
+    }
+
+    /** The region it is part of. */
+    public MemoryRegion region() {
+        return region;
+    }
+
+    /** Bytes from the region's start. */
+    public long offset() {
+        return offset;
+    }
+
+    /** Address in this process. */
+    public long address() {
+        return address;
+    }
+
+    /** Bytes. */
+    public long length() {
+        return Integer.toUnsignedLong(length);
+    }
+
+    /** The region's lkey when the slice was made. */
+    public int lkey() {
+        return lkey;
+    }
+
+    /** The bytes themselves; IllegalStateException if the region is closed. */
+    public MemorySegment memory() {
+        return region.memory().asSlice(offset, length());
+    }
+}

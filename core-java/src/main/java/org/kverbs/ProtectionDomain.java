@@ -1,0 +1,209 @@
+package org.kverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.IbvAhAttr;
+import org.kverbs.internal.abi.IbvGrh;
+import org.kverbs.internal.abi.IbvQpInitAttr;
+import org.kverbs.internal.abi.IbvSrqInitAttr;
+
+/**
+ * A protection domain ({@code struct ibv_pd}): queue pairs can only use memory, windows and addresses of their own domain.
+ *
+ * <p>Safe for any thread. Source: {@code man 3 ibv_alloc_pd}.
+ */
+public final class ProtectionDomain extends Resource {
+
+    private static final long PAGE = 4096;
+
+    private final Context context;
+    private final long handle;
+
+    ProtectionDomain(Context context, long handle) {
+        super(List.of(context));
+        this.context = context;
+        this.handle = handle;
+    }
+
+    /** The open device it belongs to. */
+    public Context context() {
+        return context;
+    }
+
+    long handle() {
+        return handle;
+    }
+
+    /**
+     * Allocates zeroed, page-aligned off-heap memory and registers it ({@code ibv_reg_mr}). The region owns the memory:
+     * it is freed when the region is closed, and a use after that is an IllegalStateException.
+     *
+     * @param length bytes
+     * @param access what the device may do with it; none is: read it locally
+     * @throws RdmaSystemException ENOMEM names the memlock limit
+     */
+    public MemoryRegion memoryRegion(long length, AccessFlag... access) {
+        Arena arena = Arena.ofShared();
+        try {
+            return register(arena.allocate(Ranges.require("length", length, 1, Long.MAX_VALUE), PAGE), null, arena, access);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            arena.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Registers off-heap memory of the caller's ({@code ibv_reg_mr}). The region keeps the segment reachable, so memory of
+     * an automatic arena lives as long as the region; memory of another arena must not be freed before the region is
+     * closed.
+     *
+     * @throws IllegalArgumentException if the segment is on the heap, where the garbage collector moves it
+     */
+    public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
+        return register(memory, null, null, access);
+    }
+
+    /** Registers a direct buffer between its position and its limit; see {@link #register(MemorySegment, AccessFlag...)}. */
+    public MemoryRegion register(ByteBuffer buffer, AccessFlag... access) {
+        return register(MemorySegment.ofBuffer(buffer), null, null, access);
+    }
+
+    /**
+     * Registers memory under another address for the remote side ({@code ibv_reg_mr_iova}).
+     *
+     * @param iova the address of the first byte in work requests; the page offsets of both addresses must be equal
+     */
+    public MemoryRegion registerAt(long iova, MemorySegment memory, AccessFlag... access) {
+        return register(memory, iova, null, access);
+    }
+
+    private MemoryRegion register(MemorySegment memory, @Nullable Long iova, @Nullable Arena owned, AccessFlag... access) {
+        if (!memory.isNative()) {
+            throw new IllegalArgumentException(
+                    "memory on the Java heap can't be registered, the garbage collector moves it; use a direct buffer or"
+                            + " an Arena's memory");
+        }
+        if (memory.isReadOnly()) {
+            throw new IllegalArgumentException("a read-only segment can't be registered; give the writable one");
+        }
+        int mask = AccessFlag.mask(access);
+        AccessFlags.requireConsistent(mask);
+        long remoteAddress = iova == null ? memory.address() : iova;
+        return create(
+                "ibv_reg_mr(%s, addr=0x%x, length=%d, access=%s)"
+                        .formatted(context.device().name(), memory.address(), memory.byteSize(), AccessFlag.of(mask)),
+                () -> context.verbs.registerMemory(handle, memory.address(), memory.byteSize(), remoteAddress, mask),
+                h -> new MemoryRegion(this, h, memory, remoteAddress, mask, owned),
+                this);
+    }
+
+    /** Makes a memory window, unbound ({@code ibv_alloc_mw}). */
+    public MemoryWindow memoryWindow(MemoryWindowType type) {
+        return create(
+                "ibv_alloc_mw(" + context.device().name() + ", " + type + ")",
+                () -> context.verbs.allocMemoryWindow(handle, type.code()),
+                h -> new MemoryWindow(this, type, h),
+                this);
+    }
+
+    /** Makes a queue pair in state RESET ({@code ibv_create_qp}). */
+    public QueuePair queuePair(QueuePairInitAttributes attributes) {
+        var parents = new ArrayList<Resource>(List.of(this, attributes.sendCq(), attributes.recvCq()));
+        if (attributes.srq() != null) {
+            parents.add(attributes.srq());
+        }
+        for (Resource parent : parents) {
+            Context other = contextOf(parent);
+            if (other != context) {
+                throw new IllegalArgumentException(parent.describe() + " belongs to another open device than "
+                        + describe() + "; make both from the same context");
+            }
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvQpInitAttr.SIZE, JAVA_LONG.byteAlignment());
+            attributes.writeTo(init);
+            return create(
+                    "ibv_create_qp(" + context.device().name() + ", " + attributes + ")",
+                    () -> context.verbs.createQueuePair(handle, init),
+                    h -> new QueuePair(this, attributes, QueuePairCapabilities.from(init.asSlice(IbvQpInitAttr.CAP)), h),
+                    parents.toArray(Resource[]::new));
+        }
+    }
+
+    private static Context contextOf(Resource parent) {
+        return switch (parent) {
+            case CompletionQueue cq -> cq.context();
+            case SharedReceiveQueue srq -> srq.protectionDomain().context();
+            case ProtectionDomain pd -> pd.context();
+            default -> throw new IllegalStateException(parent.describe());
+        };
+    }
+
+    /** Makes a shared receive queue ({@code ibv_create_srq}). */
+    public SharedReceiveQueue sharedReceiveQueue(SharedReceiveQueueAttributes attributes) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvSrqInitAttr.SIZE, JAVA_LONG.byteAlignment());
+            attributes.writeTo(init.asSlice(IbvSrqInitAttr.ATTR));
+            return create(
+                    "ibv_create_srq(" + context.device().name() + ", " + attributes + ")",
+                    () -> context.verbs.createSharedReceiveQueue(handle, init),
+                    h -> new SharedReceiveQueue(
+                            this, SharedReceiveQueueAttributes.from(init.asSlice(IbvSrqInitAttr.ATTR)), h),
+                    this);
+        }
+    }
+
+    /** Makes an address handle, where UD messages go ({@code ibv_create_ah}). */
+    public AddressHandle addressHandle(AddressAttributes attributes) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment destination = arena.allocate(IbvAhAttr.SIZE, JAVA_LONG.byteAlignment());
+            attributes.writeTo(destination);
+            return create(
+                    "ibv_create_ah(" + context.device().name() + ", " + attributes + ")",
+                    () -> context.verbs.createAddressHandle(handle, destination),
+                    h -> new AddressHandle(this, attributes, h),
+                    this);
+        }
+    }
+
+    /**
+     * Makes an address handle back to the sender of a received UD message ({@code ibv_create_ah_from_wc}).
+     *
+     * @param port the port it came in by
+     * @param completion the receive's completion
+     * @param grh the first 40 bytes of its receive buffer, where the device put the global routing header
+     */
+    public AddressHandle addressHandle(int port, WorkCompletion completion, MemorySegment grh) {
+        return addressHandle(addressOf(port, completion, grh));
+    }
+
+    /** The address of a received UD message's sender ({@code ibv_init_ah_from_wc}); see the call above. */
+    public AddressAttributes addressOf(int port, WorkCompletion completion, MemorySegment grh) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment header = arena.allocate(IbvGrh.SIZE, JAVA_LONG.byteAlignment());
+            header.copyFrom(grh.asSlice(0, IbvGrh.SIZE));
+            MemorySegment attributes = arena.allocate(IbvAhAttr.SIZE, JAVA_LONG.byteAlignment());
+            command(
+                    "ibv_init_ah_from_wc(" + context.device().name() + ", port=" + port + ")",
+                    () -> context.verbs.addressFromCompletion(port, completion.structure(), header, attributes));
+            return AddressAttributes.from(attributes);
+        }
+    }
+
+    @Override
+    void destroy() {
+        SystemErrors.check("ibv_dealloc_pd(" + context.device().name() + ")", context.verbs.deallocPd(handle));
+    }
+
+    @Override
+    public String describe() {
+        return "protection domain on " + context.device().name();
+    }
+}

@@ -1,0 +1,396 @@
+package org.kverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.Guard;
+import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvGid;
+import org.kverbs.internal.abi.IbvQp;
+import org.kverbs.internal.abi.IbvQpAttr;
+import org.kverbs.internal.abi.IbvQpAttrMask;
+import org.kverbs.internal.abi.IbvQpInitAttr;
+import org.kverbs.internal.ffm.Memory;
+import org.kverbs.spi.QueuePairOps;
+
+/**
+ * A queue pair ({@code struct ibv_qp}): a send queue and a receive queue, the end of a connection (RC, UC) or of datagrams
+ * (UD).
+ *
+ * <p>Safe for any thread; sends are posted by one thread at a time, and so are receives. After warm-up posting allocates
+ * nothing. Source: {@code man 3 ibv_create_qp}, {@code ibv_modify_qp}, {@code ibv_post_send}.
+ */
+public final class QueuePair extends Resource {
+
+    /** What ibv_query_qp is asked for: everything but the rate limit, which is newer than most devices. */
+    private static final int QUERY_MASK = (IbvQpAttrMask.IBV_QP_DEST_QPN << 1) - 1;
+
+    private final ProtectionDomain pd;
+    private final QueuePairType type;
+    private final QueuePairInitAttributes asked;
+    private final QueuePairCapabilities capabilities;
+    private final long handle;
+    private final int number;
+    private final int psn = ThreadLocalRandom.current().nextInt(1 << 24);
+    private final QueuePairOps ops;
+    private final Guard sendGuard = new Guard();
+    private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
+    private final SendRequests own = new SendRequests();
+    private final ReceivePoster receives;
+
+    QueuePair(ProtectionDomain pd, QueuePairInitAttributes asked, QueuePairCapabilities capabilities, long handle) {
+        super(parents(pd, asked));
+        this.pd = pd;
+        this.asked = asked;
+        this.type = asked.type();
+        this.capabilities = capabilities;
+        this.handle = handle;
+        this.number = Memory.at(handle, IbvQp.SIZE).get(JAVA_INT, IbvQp.QP_NUM);
+        this.ops = pd.context().verbs.queuePairOps(handle);
+        this.receives = new ReceivePoster(this, "ibv_post_recv", ops);
+        pd.context().eventSources.put(handle, this);
+    }
+
+    private static List<Resource> parents(ProtectionDomain pd, QueuePairInitAttributes asked) {
+        var parents = new ArrayList<Resource>(List.of(pd, asked.sendCq()));
+        if (asked.recvCq() != asked.sendCq()) {
+            parents.add(asked.recvCq());
+        }
+        if (asked.srq() != null) {
+            parents.add(asked.srq());
+        }
+        return parents;
+    }
+
+    /** The domain it belongs to. */
+    public ProtectionDomain protectionDomain() {
+        return pd;
+    }
+
+    /** Its transport. */
+    public QueuePairType type() {
+        return type;
+    }
+
+    /** Its number ({@code qp_num}), 24 bits, by which peers name it. */
+    public int number() {
+        return number;
+    }
+
+    /** The number of its first packet when it is connected by {@link #connect}: random, 24 bits. */
+    public int psn() {
+        return psn;
+    }
+
+    /** Where its send requests complete. */
+    public CompletionQueue sendCq() {
+        return asked.sendCq();
+    }
+
+    /** Where its receive requests complete. */
+    public CompletionQueue recvCq() {
+        return asked.recvCq();
+    }
+
+    /** The shared receive queue it takes receives from, or null. */
+    public @Nullable SharedReceiveQueue srq() {
+        return asked.srq();
+    }
+
+    /** The sizes of its queues that the device gave: at least what was asked for. */
+    public QueuePairCapabilities capabilities() {
+        return capabilities;
+    }
+
+    long handle() {
+        return handle;
+    }
+
+    /**
+     * Changes its attributes and its state ({@code ibv_modify_qp}).
+     *
+     * @throws RdmaSystemException EINVAL names the transition, the attributes that are missing and those that are too many
+     */
+    public void modify(QueuePairAttributes attributes) {
+        enterShared(this);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment destination = arena.allocate(IbvQpAttr.SIZE, JAVA_LONG.byteAlignment());
+            attributes.writeTo(destination);
+            int result = pd.context().verbs.modifyQueuePair(handle, destination, attributes.mask());
+            if (result < 0) {
+                QueuePairState from = result == -Errno.EINVAL ? state() : QueuePairState.UNKNOWN;
+                QueuePairState to =
+                        attributes.attributes().contains(QueuePairAttribute.STATE) ? attributes.state() : from;
+                throw SystemErrors.modifyQueuePair(number, type, from, to, attributes.mask(), -result);
+            }
+        } finally {
+            exitShared(this);
+        }
+    }
+
+    /** Its attributes as the device has them ({@code ibv_query_qp}); which of them mean something depends on type and state. */
+    public QueuePairAttributes query() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(IbvQpAttr.SIZE, JAVA_LONG.byteAlignment());
+            MemorySegment init = arena.allocate(IbvQpInitAttr.SIZE, JAVA_LONG.byteAlignment());
+            command(
+                    "ibv_query_qp(" + describe() + ")",
+                    () -> pd.context().verbs.queryQueuePair(handle, attributes, QUERY_MASK, init));
+            return QueuePairAttributes.from(attributes, QUERY_MASK);
+        }
+    }
+
+    /** Its state as the device has it. */
+    public QueuePairState state() {
+        return query().state();
+    }
+
+    /** What a peer needs to connect or send to it, with default options. */
+    public QueuePairEndpoint endpoint() {
+        return endpoint(ConnectOptions.DEFAULTS);
+    }
+
+    /** What a peer needs to connect or send to it, by the port and GID index of these options. */
+    public QueuePairEndpoint endpoint(ConnectOptions options) {
+        return new QueuePairConnector(this, options).endpoint();
+    }
+
+    /** RESET to INIT: from here on receives can be posted. */
+    public void init(ConnectOptions options) {
+        new QueuePairConnector(this, options).toInit();
+    }
+
+    /** Connects with default options; see {@link #connect(QueuePairEndpoint, ConnectOptions)}. */
+    public void connect(QueuePairEndpoint remote) {
+        connect(remote, ConnectOptions.DEFAULTS);
+    }
+
+    /**
+     * Connects an RC or UC queue pair to a peer's: INIT, if it is in RESET still, then RTR and RTS. Both sides do this; nothing
+     * is sent.
+     *
+     * @throws IllegalStateException for a UD queue pair, which isn't connected but {@link #activate activated}
+     * @throws RdmaSystemException if a step is refused
+     */
+    public void connect(QueuePairEndpoint remote, ConnectOptions options) {
+        if (type == QueuePairType.UD) {
+            throw new IllegalStateException(
+                    describe() + " is a datagram queue pair: call activate(), and give each message its address");
+        }
+        var connector = new QueuePairConnector(this, options);
+        if (state() == QueuePairState.RESET) {
+            connector.toInit();
+        }
+        connector.toReadyToReceive(remote);
+        connector.toReadyToSend();
+    }
+
+    /**
+     * Brings a UD queue pair to RTS: INIT, if it is in RESET still, then RTR and RTS.
+     *
+     * @throws IllegalStateException for a queue pair that must be connected
+     * @throws RdmaSystemException if a step is refused
+     */
+    public void activate(ConnectOptions options) {
+        if (type != QueuePairType.UD) {
+            throw new IllegalStateException(describe() + " must be connected to a peer: call connect(endpoint)");
+        }
+        var connector = new QueuePairConnector(this, options);
+        if (state() == QueuePairState.RESET) {
+            connector.toInit();
+        }
+        connector.toReadyToReceive();
+        connector.toReadyToSend();
+    }
+
+    /** Makes an address handle to a peer's UD queue pair, by the port and GID index of these options. */
+    public AddressHandle addressHandle(QueuePairEndpoint remote, ConnectOptions options) {
+        return pd.addressHandle(new QueuePairConnector(this, options).addressOf(remote));
+    }
+
+    /**
+     * Takes messages of a multicast group ({@code ibv_attach_mcast}); UD only.
+     *
+     * @param lid the group's LID; 0 on Ethernet
+     */
+    public void attachMulticast(Gid group, int lid) {
+        multicast("ibv_attach_mcast", group, lid, true);
+    }
+
+    /** Takes them no longer ({@code ibv_detach_mcast}). */
+    public void detachMulticast(Gid group, int lid) {
+        multicast("ibv_detach_mcast", group, lid, false);
+    }
+
+    private void multicast(String call, Gid group, int lid, boolean attach) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
+            group.writeTo(gid, 0);
+            command(
+                    call + "(" + describe() + ", gid=" + group + ", lid=" + lid + ")",
+                    () -> attach
+                            ? pd.context().verbs.attachMulticast(handle, gid, lid)
+                            : pd.context().verbs.detachMulticast(handle, gid, lid));
+        }
+    }
+
+    /**
+     * Posts a list of send requests in one call ({@code ibv_post_send}). Allocates nothing.
+     *
+     * @throws WorkRequestException with the index of the refused one; those before it are posted. ENOMEM is a full queue
+     */
+    public void post(SendRequests requests) {
+        int accepted = tryPost(requests);
+        if (accepted < requests.size()) {
+            throw SystemErrors.workRequest(call(), Errno.ENOMEM, accepted, requests.size());
+        }
+    }
+
+    /**
+     * The same for callers that expect a full queue: it isn't an error here.
+     *
+     * @return how many were posted; less than the list's size if the send queue is full
+     * @throws WorkRequestException if one is refused for another reason
+     */
+    public int tryPost(SendRequests requests) {
+        if (requests.size() == 0) {
+            return 0;
+        }
+        if (!sendGuard.enter()) {
+            throw closed();
+        }
+        try {
+            return postEntered(requests);
+        } finally {
+            sendGuard.exit();
+        }
+    }
+
+    private int postEntered(SendRequests requests) {
+        int entered = 0;
+        int result;
+        try {
+            for (; entered < requests.usedCount; entered++) {
+                if (!requests.used[entered].guard.enterShared()) {
+                    throw requests.used[entered].closed();
+                }
+            }
+            result = ops.postSend(requests.requests.first(), refused.address());
+        } finally {
+            while (entered > 0) {
+                requests.used[--entered].guard.exitShared();
+            }
+        }
+        Reference.reachabilityFence(requests);
+        return result == 0 ? requests.size() : refused(requests, -result);
+    }
+
+    private int refused(SendRequests requests, int errno) {
+        int index = requests.requests.indexOf(refused.get(JAVA_LONG, 0));
+        if (errno == Errno.ENOMEM || errno == Errno.EAGAIN) {
+            return index;
+        }
+        throw SystemErrors.workRequest(call(), errno, index, requests.size());
+    }
+
+    private String call() {
+        return "ibv_post_send(" + describe() + ")";
+    }
+
+    /**
+     * Writes requests into the queue pair's own list and posts them in one call, as {@link #post(SendRequests)}.
+     *
+     * @param requests begins operations on the list it is given; it must not post to this queue pair itself
+     */
+    public void post(Consumer<SendRequests> requests) {
+        SendRequests list = beginPost();
+        boolean posted = false;
+        try {
+            requests.accept(list);
+            posted = true;
+        } finally {
+            if (!posted) {
+                abandonPost();
+            }
+        }
+        finishPost();
+    }
+
+    /**
+     * Lends the queue pair's own empty list to the calling thread, which must call {@link #finishPost} or {@link
+     * #abandonPost}; other threads' posts wait until then. What inline builders are made of; others take {@link
+     * #post(Consumer)}.
+     */
+    public SendRequests beginPost() {
+        if (!sendGuard.enter()) {
+            throw closed();
+        }
+        own.clear();
+        return own;
+    }
+
+    /** Posts what the thread wrote since {@link #beginPost}; errors as {@link #post(SendRequests)}. */
+    public void finishPost() {
+        int accepted;
+        int count;
+        try {
+            count = own.size();
+            accepted = count == 0 ? 0 : postEntered(own);
+        } finally {
+            sendGuard.exit();
+        }
+        if (accepted < count) {
+            throw SystemErrors.workRequest(call(), Errno.ENOMEM, accepted, count);
+        }
+    }
+
+    /** Drops what the thread wrote since {@link #beginPost}. */
+    public void abandonPost() {
+        sendGuard.exit();
+    }
+
+    /**
+     * Posts one receive request ({@code ibv_post_recv}). Allocates nothing.
+     *
+     * @throws WorkRequestException ENOMEM if the queue is full, EINVAL in state RESET
+     */
+    public void postReceive(long workRequestId, MemorySlice buffer) {
+        receives.post(workRequestId, buffer);
+    }
+
+    /**
+     * Posts a list of receive requests in one call.
+     *
+     * @throws WorkRequestException with the index of the refused one; those before it are posted
+     */
+    public void postReceive(ReceiveRequests requests) {
+        receives.post(requests);
+    }
+
+    @Override
+    void quiesce() {
+        sendGuard.beginClose();
+        sendGuard.awaitDrained();
+        receives.close();
+    }
+
+    @Override
+    void destroy() {
+        SystemErrors.check("ibv_destroy_qp(" + describe() + ")", pd.context().verbs.destroyQueuePair(handle));
+        pd.context().eventSources.remove(handle);
+    }
+
+    @Override
+    public String describe() {
+        return "queue pair " + number + " (" + type + ") on " + pd.context().device().name();
+    }
+}

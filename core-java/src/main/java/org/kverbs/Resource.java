@@ -1,0 +1,221 @@
+package org.kverbs;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntSupplier;
+import java.util.function.LongFunction;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.Guard;
+import org.kverbs.internal.SystemErrors;
+
+/**
+ * Something that was opened or created and has to be closed: a device context or what was made from it.
+ *
+ * <p><b>Ownership.</b> A resource keeps its parents reachable, and closing a parent first closes everything that was
+ * made from it, newest first. So closing the {@link Context} closes all. Each failure is kept: the first is thrown, the
+ * others are its suppressed exceptions.
+ *
+ * <p><b>Threads.</b> {@link #close} may be called from any thread and any number of times; the second call waits for the
+ * first to end and then does nothing. It waits until calls on the resource that are under way have returned, and ends
+ * those that wait for an event. Any later call is an {@link IllegalStateException} that names the resource; with
+ * {@link Diagnostics} on, its cause shows where the resource was closed.
+ *
+ * <p><b>Errors.</b> If the device refuses to destroy it (EBUSY: something that was not made through kverbs uses it),
+ * close throws {@link RdmaSystemException}, the resource stays unusable, and close may be called again.
+ */
+public abstract sealed class Resource implements AutoCloseable
+        permits AddressHandle,
+                CompletionChannel,
+                CompletionQueue,
+                Context,
+                MemoryRegion,
+                MemoryWindow,
+                ProtectionDomain,
+                QueuePair,
+                SharedReceiveQueue {
+
+    private static final AtomicLong SEQUENCE = new AtomicLong();
+    private static final Comparator<Resource> NEWEST_FIRST =
+            Comparator.comparingLong((Resource r) -> r.sequence).reversed();
+
+    final Guard guard = new Guard();
+    private final long sequence = SEQUENCE.incrementAndGet();
+    private final List<Resource> parents;
+    private final Set<Resource> children = new LinkedHashSet<>();
+    private final Object closeLock = new Object();
+    private boolean destroyed;
+    private final @Nullable Throwable openedAt = Diagnostics.stackTrace("opened here");
+    private volatile @Nullable Throwable closedAt;
+
+    /**
+     * @param parents what it is made from; the creating method has entered each one's guard, so none can be closed
+     *     before the child is registered
+     */
+    Resource(List<? extends Resource> parents) {
+        this.parents = List.copyOf(parents);
+    }
+
+    /** Makes the parents know it; the last act of creation, so that no parent closes a half-made child. */
+    final void register() {
+        for (Resource parent : parents) {
+            synchronized (parent.children) {
+                parent.children.add(this);
+            }
+        }
+        Diagnostics.opened(this);
+    }
+
+    /** What it is, for messages: {@code queue pair 17 (RC) on rxe0}. */
+    public abstract String describe();
+
+    /** Destroys the native object; throws {@link RdmaSystemException} if the device refuses. */
+    abstract void destroy();
+
+    /** Ends the waits of other threads inside the guard and lets nobody into the data path any more. */
+    void quiesce() {}
+
+    /** Whether it is open; false from the moment a close begins. */
+    public final boolean isOpen() {
+        return !guard.isClosing();
+    }
+
+    /** Closes everything that was made from it, newest first, and then itself. See the class. */
+    @Override
+    public final void close() {
+        var failures = new ArrayList<RuntimeException>();
+        guard.beginClose(); // no child can be made from here on
+        quiesce();
+        guard.awaitDrained();
+        for (Resource descendant : descendantsNewestFirst()) {
+            descendant.closeAlone(failures);
+        }
+        closeAlone(failures);
+        if (!failures.isEmpty()) {
+            RuntimeException first = failures.removeFirst();
+            failures.forEach(first::addSuppressed);
+            throw first;
+        }
+    }
+
+    private void closeAlone(List<RuntimeException> failures) {
+        try {
+            guard.beginClose();
+            quiesce();
+            guard.awaitDrained();
+            synchronized (closeLock) {
+                if (destroyed) {
+                    return;
+                }
+                closedAt = Diagnostics.stackTrace("closed here");
+                destroy();
+                destroyed = true;
+            }
+            for (Resource parent : parents) {
+                synchronized (parent.children) {
+                    parent.children.remove(this);
+                }
+            }
+            Diagnostics.closed(this);
+        } catch (RuntimeException e) {
+            failures.add(e);
+        }
+    }
+
+    private Set<Resource> descendantsNewestFirst() {
+        Set<Resource> found = new TreeSet<>(NEWEST_FIRST);
+        var open = new ArrayList<Resource>(List.of(this));
+        while (!open.isEmpty()) {
+            Resource next = open.removeLast();
+            List<Resource> below;
+            synchronized (next.children) {
+                below = List.copyOf(next.children);
+            }
+            for (Resource child : below) {
+                if (found.add(child)) {
+                    child.guard.beginClose(); // nothing new below it either, so that one look is enough
+                    child.quiesce();
+                    child.guard.awaitDrained();
+                    open.add(child);
+                }
+            }
+        }
+        return found;
+    }
+
+    /**
+     * Makes a child: enters the parents, calls, wraps the handle and registers it.
+     *
+     * @throws IllegalStateException if a parent is closed
+     * @throws RdmaSystemException if the device refuses
+     */
+    static <T extends Resource> T create(
+            String operation, LongSupplier call, LongFunction<T> wrap, Resource... parents) {
+        enterShared(parents);
+        try {
+            long handle = call.getAsLong();
+            if (handle < 0) {
+                throw SystemErrors.of(operation, (int) -handle);
+            }
+            T made = wrap.apply(handle);
+            made.register();
+            return made;
+        } finally {
+            exitShared(parents);
+        }
+    }
+
+    /** Calls on this resource, with the guard entered, and gives a result that isn't below zero. */
+    final int command(String operation, IntSupplier call) {
+        enterShared(this);
+        try {
+            return SystemErrors.check(operation, call.getAsInt());
+        } finally {
+            exitShared(this);
+        }
+    }
+
+    /** Enters this and the others for the creation of a child or for a call; leaves none entered if one is closed. */
+    static void enterShared(Resource... resources) {
+        for (int i = 0; i < resources.length; i++) {
+            boolean entered;
+            try {
+                entered = resources[i].guard.enterShared();
+            } catch (RuntimeException e) {
+                exitShared(i, resources);
+                throw e;
+            }
+            if (!entered) {
+                exitShared(i, resources);
+                throw resources[i].closed();
+            }
+        }
+    }
+
+    static void exitShared(Resource... resources) {
+        exitShared(resources.length, resources);
+    }
+
+    private static void exitShared(int count, Resource... resources) {
+        for (int i = 0; i < count; i++) {
+            resources[i].guard.exitShared();
+        }
+    }
+
+    /** The exception for a use after close. */
+    final IllegalStateException closed() {
+        Throwable where = closedAt;
+        String hint = where == null && !Diagnostics.areOn() ? " (set -Dkverbs.diagnostics=true to see where)" : "";
+        return new IllegalStateException(describe() + " is closed" + hint, where);
+    }
+
+    /** Where it was opened, if diagnostics were on then. */
+    final @Nullable Throwable openedAt() {
+        return openedAt;
+    }
+}

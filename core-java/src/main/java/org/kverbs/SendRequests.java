@@ -1,0 +1,290 @@
+package org.kverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.Objects;
+import org.kverbs.internal.InlineArea;
+import org.kverbs.internal.WorkRequestArena;
+import org.kverbs.internal.abi.IbvSendFlags;
+import org.kverbs.internal.abi.IbvSendWr;
+import org.kverbs.internal.abi.IbvWrOpcode;
+import org.kverbs.internal.ffm.Memory;
+
+/**
+ * A reusable list of send work requests ({@code struct ibv_send_wr}), written straight into native memory, to post in one
+ * call. An operation begins a request; what follows it adds to that request.
+ *
+ * <pre>{@code
+ * requests.clear();
+ * requests.write(1, remote).from(header).from(body);
+ * requests.sendWithImmediate(2, 0xcafe).from(note).signaled().fence();
+ * qp.post(requests);
+ * }</pre>
+ *
+ * <p>For one thread at a time. It may be cleared as soon as the post has returned; the buffers belong to the device until
+ * the completion, those of an inline request only until the post has returned. It allocates only when it must grow.
+ * Source: {@code man 3 ibv_post_send}.
+ */
+public final class SendRequests {
+
+    private static final boolean SWAP = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
+
+    final WorkRequestArena requests = new WorkRequestArena(
+            IbvSendWr.SIZE, IbvSendWr.NEXT, IbvSendWr.SG_LIST, IbvSendWr.NUM_SGE, 16);
+    private final InlineArea inlineArea = new InlineArea();
+    /** What the C library reads while posting and must not be closed in the meantime: address handles and windows. */
+    Resource[] used = new Resource[4];
+
+    int usedCount;
+    private long current;
+
+    /** Makes an empty list. */
+    public SendRequests() {}
+
+    /** Forgets all requests. */
+    public void clear() {
+        requests.clear();
+        inlineArea.clear();
+        Arrays.fill(used, 0, usedCount, null);
+        usedCount = 0;
+        current = 0;
+    }
+
+    /** How many requests there are. */
+    public int size() {
+        return requests.count();
+    }
+
+    private SendRequests begin(long workRequestId, int opcode) {
+        current = requests.add();
+        MemorySegment request = Memory.at(current, IbvSendWr.SIZE);
+        request.set(JAVA_LONG, IbvSendWr.WR_ID, workRequestId);
+        request.set(JAVA_INT, IbvSendWr.OPCODE, opcode);
+        request.set(JAVA_INT, IbvSendWr.SEND_FLAGS, 0);
+        return this;
+    }
+
+    private SendRequests beginRdma(long workRequestId, int opcode, long remoteAddress, int rkey) {
+        begin(workRequestId, opcode);
+        MemorySegment request = request();
+        request.set(JAVA_LONG, IbvSendWr.WR_RDMA_REMOTE_ADDR, remoteAddress);
+        request.set(JAVA_INT, IbvSendWr.WR_RDMA_RKEY, rkey);
+        return this;
+    }
+
+    /** The request that was begun last. */
+    private MemorySegment request() {
+        if (current == 0) {
+            throw new IllegalStateException("no request was begun: call send, write, read or another operation first");
+        }
+        return Memory.at(current, IbvSendWr.SIZE);
+    }
+
+    private static void immediate(MemorySegment request, int value) {
+        request.set(JAVA_INT, IbvSendWr.IMM_DATA, SWAP ? Integer.reverseBytes(value) : value);
+    }
+
+    /** Begins a message to the peer's next receive request (IBV_WR_SEND). */
+    public SendRequests send(long workRequestId) {
+        return begin(workRequestId, IbvWrOpcode.IBV_WR_SEND);
+    }
+
+    /** The same with 32 bits, host order, that arrive in the peer's completion (IBV_WR_SEND_WITH_IMM). */
+    public SendRequests sendWithImmediate(long workRequestId, int immediate) {
+        begin(workRequestId, IbvWrOpcode.IBV_WR_SEND_WITH_IMM);
+        immediate(request(), immediate);
+        return this;
+    }
+
+    /** Begins a message that ends one of the peer's keys when it arrives (IBV_WR_SEND_WITH_INV); RC only. */
+    public SendRequests sendWithInvalidate(long workRequestId, int rkey) {
+        begin(workRequestId, IbvWrOpcode.IBV_WR_SEND_WITH_INV);
+        request().set(JAVA_INT, IbvSendWr.INVALIDATE_RKEY, rkey);
+        return this;
+    }
+
+    /** Begins a write into the peer's memory (IBV_WR_RDMA_WRITE); RC and UC. */
+    public SendRequests write(long workRequestId, RemoteMemory to) {
+        return write(workRequestId, to.address(), to.rkey());
+    }
+
+    /** The same with address and key given, which the peer's device checks. */
+    public SendRequests write(long workRequestId, long remoteAddress, int rkey) {
+        return beginRdma(workRequestId, IbvWrOpcode.IBV_WR_RDMA_WRITE, remoteAddress, rkey);
+    }
+
+    /** A write that also completes the peer's next receive request, with 32 bits in host order (IBV_WR_RDMA_WRITE_WITH_IMM). */
+    public SendRequests writeWithImmediate(long workRequestId, long remoteAddress, int rkey, int immediate) {
+        beginRdma(workRequestId, IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM, remoteAddress, rkey);
+        immediate(request(), immediate);
+        return this;
+    }
+
+    /** The same to where a remote memory begins. */
+    public SendRequests writeWithImmediate(long workRequestId, RemoteMemory to, int immediate) {
+        return writeWithImmediate(workRequestId, to.address(), to.rkey(), immediate);
+    }
+
+    /** Begins a read of the peer's memory {@link #into} buffers here (IBV_WR_RDMA_READ); RC only. */
+    public SendRequests read(long workRequestId, RemoteMemory from) {
+        return read(workRequestId, from.address(), from.rkey());
+    }
+
+    /** The same with address and key given, which the peer's device checks. */
+    public SendRequests read(long workRequestId, long remoteAddress, int rkey) {
+        return beginRdma(workRequestId, IbvWrOpcode.IBV_WR_RDMA_READ, remoteAddress, rkey);
+    }
+
+    /**
+     * Begins an atomic: if the peer's 8 bytes, aligned to 8, equal {@code compare} they become {@code swap}; what was there
+     * goes {@link #into} 8 bytes here, in host order (IBV_WR_ATOMIC_CMP_AND_SWP); RC only.
+     */
+    public SendRequests compareAndSwap(long workRequestId, long remoteAddress, int rkey, long compare, long swap) {
+        return beginAtomic(workRequestId, IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP, remoteAddress, rkey, compare, swap);
+    }
+
+    /** The same on the first 8 bytes of a remote memory. */
+    public SendRequests compareAndSwap(long workRequestId, RemoteMemory on, long compare, long swap) {
+        return compareAndSwap(workRequestId, on.address(), on.rkey(), compare, swap);
+    }
+
+    /**
+     * Begins an atomic: {@code add} is added to the peer's 8 bytes, aligned to 8; what was there goes {@link #into} 8 bytes
+     * here, in host order (IBV_WR_ATOMIC_FETCH_AND_ADD); RC only.
+     */
+    public SendRequests fetchAndAdd(long workRequestId, long remoteAddress, int rkey, long add) {
+        return beginAtomic(workRequestId, IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD, remoteAddress, rkey, add, 0);
+    }
+
+    /** The same on the first 8 bytes of a remote memory. */
+    public SendRequests fetchAndAdd(long workRequestId, RemoteMemory on, long add) {
+        return fetchAndAdd(workRequestId, on.address(), on.rkey(), add);
+    }
+
+    private SendRequests beginAtomic(
+            long workRequestId, int opcode, long remoteAddress, int rkey, long compareOrAdd, long swap) {
+        begin(workRequestId, opcode);
+        MemorySegment request = request();
+        request.set(JAVA_LONG, IbvSendWr.WR_ATOMIC_REMOTE_ADDR, remoteAddress);
+        request.set(JAVA_LONG, IbvSendWr.WR_ATOMIC_COMPARE_ADD, compareOrAdd);
+        request.set(JAVA_LONG, IbvSendWr.WR_ATOMIC_SWAP, swap);
+        request.set(JAVA_INT, IbvSendWr.WR_ATOMIC_RKEY, rkey);
+        return this;
+    }
+
+    /** Ends one of this side's keys, of a type 2 window for example (IBV_WR_LOCAL_INV); RC and UC. */
+    public SendRequests localInvalidate(long workRequestId, int rkey) {
+        begin(workRequestId, IbvWrOpcode.IBV_WR_LOCAL_INV);
+        request().set(JAVA_INT, IbvSendWr.INVALIDATE_RKEY, rkey);
+        return this;
+    }
+
+    /**
+     * Binds a type 2 window to part of a region (IBV_WR_BIND_MW); RC and UC.
+     *
+     * @param rkey the key it gets: {@link MemoryWindow#nextRkey} of its current one, or any with the same upper 24 bits
+     * @param bound the region's part; the region must allow {@link AccessFlag#MW_BIND}
+     * @param access what the peer may do, of {@link AccessFlag#mask(AccessFlag...)}
+     */
+    public SendRequests bind(long workRequestId, MemoryWindow window, int rkey, MemorySlice bound, int access) {
+        begin(workRequestId, IbvWrOpcode.IBV_WR_BIND_MW);
+        MemorySegment request = request();
+        request.set(JAVA_LONG, IbvSendWr.BIND_MW_MW, window.handle());
+        request.set(JAVA_INT, IbvSendWr.BIND_MW_RKEY, rkey);
+        request.set(JAVA_LONG, IbvSendWr.BIND_MW_BIND_INFO_MR, bound.region().handle());
+        request.set(JAVA_LONG, IbvSendWr.BIND_MW_BIND_INFO_ADDR, bound.address());
+        request.set(JAVA_LONG, IbvSendWr.BIND_MW_BIND_INFO_LENGTH, bound.length());
+        request.set(JAVA_INT, IbvSendWr.BIND_MW_BIND_INFO_MW_ACCESS_FLAGS, access);
+        use(window);
+        use(bound.region());
+        return this;
+    }
+
+    /** Adds bytes to send or write; the entries of a request are gathered in order. */
+    public SendRequests from(MemorySlice buffer) {
+        return entry(buffer.address(), (int) buffer.length(), buffer.lkey());
+    }
+
+    /** Adds a buffer for what a read or an atomic brings; the entries of a request are filled in order. */
+    public SendRequests into(MemorySlice buffer) {
+        return entry(buffer.address(), (int) buffer.length(), buffer.lkey());
+    }
+
+    /** Adds a scatter or gather entry by its parts, which the device checks. */
+    public SendRequests entry(long address, int length, int lkey) {
+        request();
+        requests.addEntry(address, length, lkey);
+        return this;
+    }
+
+    /**
+     * Adds bytes that travel in the request itself (IBV_SEND_INLINE): they are copied here, so the source is free at once.
+     * All bytes of a request are inline or none; the queue pair's maximum is {@link QueuePairCapabilities#maxInlineData}.
+     */
+    public SendRequests inline(MemorySegment bytes) {
+        flag(IbvSendFlags.IBV_SEND_INLINE);
+        requests.addEntry(inlineArea.copy(bytes), (int) bytes.byteSize(), 0);
+        return this;
+    }
+
+    /** The same for a part of a region. */
+    public SendRequests inline(MemorySlice bytes) {
+        return inline(bytes.memory());
+    }
+
+    /** The same for an array. */
+    public SendRequests inline(byte[] bytes) {
+        return inline(MemorySegment.ofArray(bytes));
+    }
+
+    /**
+     * Says where a UD message goes.
+     *
+     * @param qkey at the receiver; with the top bit set the sender's own is used (IBA vol 1, 10.2.5)
+     */
+    public SendRequests to(AddressHandle address, int queuePairNumber, int qkey) {
+        MemorySegment request = request();
+        request.set(JAVA_LONG, IbvSendWr.WR_UD_AH, address.handle());
+        request.set(JAVA_INT, IbvSendWr.WR_UD_REMOTE_QPN, queuePairNumber);
+        request.set(JAVA_INT, IbvSendWr.WR_UD_REMOTE_QKEY, qkey);
+        use(address);
+        return this;
+    }
+
+    /** Makes its success a completion (IBV_SEND_SIGNALED); a failure always is one. */
+    public SendRequests signaled() {
+        return flag(IbvSendFlags.IBV_SEND_SIGNALED);
+    }
+
+    /** Raises an event at a peer that armed for solicited messages only (IBV_SEND_SOLICITED); with a message or immediate. */
+    public SendRequests solicited() {
+        return flag(IbvSendFlags.IBV_SEND_SOLICITED);
+    }
+
+    /** Starts it only when all reads and atomics before it are done (IBV_SEND_FENCE); RC only. */
+    public SendRequests fence() {
+        return flag(IbvSendFlags.IBV_SEND_FENCE);
+    }
+
+    /** Sets {@code enum ibv_send_flags} bits that have no method here. */
+    public SendRequests flag(int bits) {
+        MemorySegment request = request();
+        request.set(JAVA_INT, IbvSendWr.SEND_FLAGS, request.get(JAVA_INT, IbvSendWr.SEND_FLAGS) | bits);
+        return this;
+    }
+
+    private void use(Resource resource) {
+        Objects.requireNonNull(resource);
+        if (usedCount > 0 && used[usedCount - 1] == resource) {
+            return; // many messages to one address: once is enough
+        }
+        if (usedCount == used.length) {
+            used = Arrays.copyOf(used, usedCount * 2);
+        }
+        used[usedCount++] = resource;
+    }
+}

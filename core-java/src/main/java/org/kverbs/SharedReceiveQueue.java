@@ -1,0 +1,111 @@
+package org.kverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.IbvSrqAttr;
+import org.kverbs.internal.abi.IbvSrqAttrMask;
+
+/**
+ * Receive requests that several queue pairs share ({@code struct ibv_srq}).
+ *
+ * <p>Safe for any thread. Source: {@code man 3 ibv_create_srq}.
+ */
+public final class SharedReceiveQueue extends Resource {
+
+    private final ProtectionDomain pd;
+    private final long handle;
+    private final SharedReceiveQueueAttributes made;
+    private final ReceivePoster poster;
+
+    SharedReceiveQueue(ProtectionDomain pd, SharedReceiveQueueAttributes made, long handle) {
+        super(List.of(pd));
+        this.pd = pd;
+        this.made = made;
+        this.handle = handle;
+        this.poster = new ReceivePoster(this, "ibv_post_srq_recv", pd.context().verbs.sharedReceiveQueueOps(handle));
+        pd.context().eventSources.put(handle, this);
+    }
+
+    /** The domain it belongs to. */
+    public ProtectionDomain protectionDomain() {
+        return pd;
+    }
+
+    long handle() {
+        return handle;
+    }
+
+    /** What the device gave when it was made: at least what was asked for. */
+    public SharedReceiveQueueAttributes attributes() {
+        return made;
+    }
+
+    /** Its sizes and its limit now ({@code ibv_query_srq}); the limit is 0 after its event. */
+    public SharedReceiveQueueAttributes query() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(IbvSrqAttr.SIZE, JAVA_INT.byteAlignment());
+            command(
+                    "ibv_query_srq(" + describe() + ")",
+                    () -> pd.context().verbs.querySharedReceiveQueue(handle, attributes));
+            return SharedReceiveQueueAttributes.from(attributes);
+        }
+    }
+
+    /** Sets the limit below which SRQ_LIMIT_REACHED is raised once ({@code ibv_modify_srq}, IBV_SRQ_LIMIT). */
+    public void limit(int limit) {
+        modify(new SharedReceiveQueueAttributes(made.maxWr(), made.maxSge(), limit), IbvSrqAttrMask.IBV_SRQ_LIMIT);
+    }
+
+    /** Changes how many requests it has room for ({@code ibv_modify_srq}, IBV_SRQ_MAX_WR), where the device can. */
+    public void resize(int maxWr) {
+        modify(new SharedReceiveQueueAttributes(maxWr, made.maxSge(), 0), IbvSrqAttrMask.IBV_SRQ_MAX_WR);
+    }
+
+    private void modify(SharedReceiveQueueAttributes wanted, int mask) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(IbvSrqAttr.SIZE, JAVA_INT.byteAlignment());
+            wanted.writeTo(attributes);
+            command(
+                    "ibv_modify_srq(" + describe() + ", " + wanted + ", mask=" + mask + ")",
+                    () -> pd.context().verbs.modifySharedReceiveQueue(handle, attributes, mask));
+        }
+    }
+
+    /**
+     * Posts one receive request ({@code ibv_post_srq_recv}). Allocates nothing.
+     *
+     * @throws WorkRequestException ENOMEM if the queue is full
+     */
+    public void postReceive(long workRequestId, MemorySlice buffer) {
+        poster.post(workRequestId, buffer);
+    }
+
+    /**
+     * Posts a list of receive requests in one call.
+     *
+     * @throws WorkRequestException with the index of the refused one; those before it are posted
+     */
+    public void postReceive(ReceiveRequests requests) {
+        poster.post(requests);
+    }
+
+    @Override
+    void quiesce() {
+        poster.close();
+    }
+
+    @Override
+    void destroy() {
+        SystemErrors.check("ibv_destroy_srq(" + describe() + ")", pd.context().verbs.destroySharedReceiveQueue(handle));
+        pd.context().eventSources.remove(handle);
+    }
+
+    @Override
+    public String describe() {
+        return "shared receive queue on " + pd.context().device().name();
+    }
+}

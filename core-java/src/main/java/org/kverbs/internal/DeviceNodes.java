@@ -1,0 +1,40 @@
+package org.kverbs.internal;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The files in {@code /dev/infiniband} by which a process reaches the kernel's RDMA devices, and who may open them. */
+final class DeviceNodes {
+    private DeviceNodes() {}
+
+    /** One sentence: each {@code uverbsN} with its permissions, owner and group; or that there is none. */
+    static String describe(Path folder) {
+        try (Stream<Path> files = Files.list(folder)) {
+            List<String> nodes = files.filter(file -> file.getFileName().toString().startsWith("uverbs"))
+                    .sorted()
+                    .map(DeviceNodes::permissions)
+                    .toList();
+            return nodes.isEmpty() ? folder + " has no uverbs nodes." : folder + " has " + String.join(", ", nodes) + ".";
+        } catch (NoSuchFileException e) {
+            return "There is no folder " + folder + ".";
+        } catch (IOException e) {
+            return folder + " cannot be read (" + e + ").";
+        }
+    }
+
+    private static String permissions(Path node) {
+        try {
+            PosixFileAttributes attributes = Files.readAttributes(node, PosixFileAttributes.class);
+            return node.getFileName() + " (" + PosixFilePermissions.toString(attributes.permissions()) + ", owner "
+                    + attributes.owner().getName() + ", group " + attributes.group().getName() + ")";
+        } catch (IOException e) {
+            return node.getFileName() + " (" + e + ")";
+        }
+    }
+}

@@ -1,0 +1,216 @@
+package org.kverbs.internal;
+
+import static org.kverbs.QueuePairAttribute.STATE;
+import static org.kverbs.QueuePairState.ERR;
+import static org.kverbs.QueuePairState.RESET;
+
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collector;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.QueuePairAttribute;
+import org.kverbs.QueuePairState;
+import org.kverbs.QueuePairType;
+
+/**
+ * Which attributes ibv_modify_qp(3) needs and takes for each change of state (IBA volume 1, section 11.2.5.2, as Linux enforces it:
+ * any other attribute, and any other change of state, is EINVAL).
+ */
+public final class QueuePairTransitions {
+    /**
+     * {@code FROM TO types : required : optional}. STATE is left out: it is required where FROM and TO differ.
+     *
+     * <p>The IBA also lets UC change AV in SQD; Linux then adds PORT by itself, which UC may not change, and refuses both.
+     */
+    private static final List<Transition> TRANSITIONS = """
+            RESET INIT RC UC : PKEY_INDEX PORT ACCESS_FLAGS :
+            RESET INIT UD    : PKEY_INDEX PORT QKEY :
+            INIT  INIT RC UC :  : PKEY_INDEX PORT ACCESS_FLAGS
+            INIT  INIT UD    :  : PKEY_INDEX PORT QKEY
+            INIT  RTR  RC    : AV PATH_MTU DEST_QPN RQ_PSN MAX_DEST_RD_ATOMIC MIN_RNR_TIMER : PKEY_INDEX ACCESS_FLAGS ALT_PATH
+            INIT  RTR  UC    : AV PATH_MTU DEST_QPN RQ_PSN : PKEY_INDEX ACCESS_FLAGS ALT_PATH
+            INIT  RTR  UD    :  : PKEY_INDEX QKEY
+            RTR   RTS  RC    : TIMEOUT RETRY_CNT RNR_RETRY SQ_PSN MAX_QP_RD_ATOMIC \
+                             : CUR_STATE ACCESS_FLAGS MIN_RNR_TIMER ALT_PATH PATH_MIG_STATE
+            RTR   RTS  UC    : SQ_PSN : CUR_STATE ACCESS_FLAGS ALT_PATH PATH_MIG_STATE
+            RTR   RTS  UD    : SQ_PSN : CUR_STATE QKEY
+            RTS   RTS  RC    :  : CUR_STATE ACCESS_FLAGS MIN_RNR_TIMER ALT_PATH PATH_MIG_STATE
+            RTS   RTS  UC    :  : CUR_STATE ACCESS_FLAGS ALT_PATH PATH_MIG_STATE
+            RTS   RTS  UD    :  : CUR_STATE QKEY
+            RTS   SQD  RC UC UD :  : EN_SQD_ASYNC_NOTIFY
+            SQD   RTS  RC    :  : CUR_STATE ACCESS_FLAGS MIN_RNR_TIMER ALT_PATH PATH_MIG_STATE
+            SQD   RTS  UC    :  : CUR_STATE ACCESS_FLAGS ALT_PATH PATH_MIG_STATE
+            SQD   RTS  UD    :  : CUR_STATE QKEY
+            SQD   SQD  RC    :  : AV PORT TIMEOUT RETRY_CNT RNR_RETRY MAX_QP_RD_ATOMIC MAX_DEST_RD_ATOMIC \
+                             PKEY_INDEX ACCESS_FLAGS MIN_RNR_TIMER ALT_PATH PATH_MIG_STATE
+            SQD   SQD  UC    :  : PKEY_INDEX ACCESS_FLAGS ALT_PATH PATH_MIG_STATE
+            SQD   SQD  UD    :  : PKEY_INDEX QKEY
+            SQE   RTS  UC    :  : CUR_STATE ACCESS_FLAGS
+            SQE   RTS  UD    :  : CUR_STATE QKEY
+            """.lines().map(Transition::parse).toList();
+
+    private QueuePairTransitions() {}
+
+    /**
+     * Explains why ibv_modify_qp answered EINVAL.
+     *
+     * @param type the type of the queue pair
+     * @param from the state it is in
+     * @param to the state asked for; the same if the mask has no IBV_QP_STATE
+     * @param mask the attributes set, of {@code enum ibv_qp_attr_mask}
+     * @return sentences that name the attributes that are missing or too many, or the changes of state that there are, or, if all that
+     *     is right, the values to suspect
+     */
+    public static String explain(QueuePairType type, QueuePairState from, QueuePairState to, int mask) {
+        String change = from + " -> " + to;
+        if (!isKnown(type)) {
+            return "The rules for queue pairs of type " + type + " are the provider's own; see its documentation for " + change + ".";
+        }
+        Transition transition = find(type, from, to);
+        if (transition == null) {
+            return "There is no transition " + change + " for " + type + " queue pairs; " + from + " leads to "
+                    + targets(type, from).stream().map(Enum::name).collect(Collectors.joining(", ")) + ".";
+        }
+        Set<QueuePairAttribute> given = QueuePairAttribute.of(mask);
+        Set<QueuePairAttribute> missing = difference(transition.required, given);
+        Set<QueuePairAttribute> extra = difference(difference(given, transition.required), transition.optional);
+        if (!missing.isEmpty()) {
+            String alsoExtra = extra.isEmpty() ? "" : "; not allowed: " + names(extra);
+            return change + " of " + type + " queue pairs lacks required attributes: " + names(missing) + alsoExtra + ".";
+        }
+        if (!extra.isEmpty()) {
+            return change + " of " + type + " queue pairs does not take these attributes: " + names(extra) + ". It takes "
+                    + names(union(transition.required, transition.optional)) + ".";
+        }
+        int unknown = mask & ~QueuePairAttribute.mask(given);
+        if (unknown != 0) {
+            return "The mask has bits that are no attribute: 0x" + Integer.toHexString(unknown) + ".";
+        }
+        return "The attributes are the right ones for " + change + " of " + type + " queue pairs, so either it is not in state "
+                + from + " any more, or a value is refused" + suspects(given) + ".";
+    }
+
+    /** What must be set for a change of state, IBV_QP_STATE included; empty if there is no such change, or it needs nothing. */
+    public static Set<QueuePairAttribute> required(QueuePairType type, QueuePairState from, QueuePairState to) {
+        Transition transition = find(type, from, to);
+        return transition == null ? Set.of() : transition.required;
+    }
+
+    /** What may be set besides; empty if there is no such change of state. */
+    public static Set<QueuePairAttribute> optional(QueuePairType type, QueuePairState from, QueuePairState to) {
+        Transition transition = find(type, from, to);
+        return transition == null ? Set.of() : transition.optional;
+    }
+
+    /** The states that a queue pair of this type may be moved to; empty for a type or state without rules here. */
+    public static Set<QueuePairState> targets(QueuePairType type, QueuePairState from) {
+        return Stream.of(QueuePairState.values())
+                .filter(to -> find(type, from, to) != null)
+                .collect(Collectors.toCollection(() -> EnumSet.noneOf(QueuePairState.class)));
+    }
+
+    private static boolean isKnown(QueuePairType type) {
+        return TRANSITIONS.stream().anyMatch(each -> each.types.contains(type));
+    }
+
+    private static @Nullable Transition find(QueuePairType type, QueuePairState from, QueuePairState to) {
+        for (Transition each : TRANSITIONS) {
+            if (each.from == from && each.to == to && each.types.contains(type)) {
+                return each;
+            }
+        }
+        boolean always = to == RESET || to == ERR && from != RESET;
+        return always && isKnown(type) && from != QueuePairState.UNKNOWN ? Transition.of(type, from, to) : null;
+    }
+
+    /** What can be wrong with the values of these attributes. */
+    private static String suspects(Set<QueuePairAttribute> given) {
+        return given.stream()
+                .filter(each -> each != STATE)
+                .map(each -> name(each) + " " + rule(each))
+                .collect(Collectors.joining("; ", ": check that ", ""));
+    }
+
+    private static String rule(QueuePairAttribute attribute) {
+        return switch (attribute) {
+            case STATE -> "is one of enum ibv_qp_state";
+            case CUR_STATE -> "is the state that the queue pair is in";
+            case EN_SQD_ASYNC_NOTIFY -> "is 0 or 1";
+            case ACCESS_FLAGS -> "has flags that a queue pair takes (LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC)";
+            case PKEY_INDEX -> "is below the port's pkey_tbl_len";
+            case PORT -> "is 1 to the device's phys_port_cnt";
+            case QKEY -> "is the same at both ends";
+            case AV -> "has the port of the queue pair and, on RoCE, is_global = 1, a GID index in use, and a GID of the peer of the same"
+                    + " kind (IPv4 or IPv6)";
+            case ALT_PATH -> "is on InfiniBand: Linux refuses alternate paths on RoCE";
+            case PATH_MTU -> "is one of enum ibv_mtu and not above the port's active_mtu";
+            case TIMEOUT, MIN_RNR_TIMER -> "is 0 to 31";
+            case RETRY_CNT, RNR_RETRY -> "is 0 to 7";
+            case RQ_PSN, SQ_PSN, DEST_QPN -> "has no more than 24 bits";
+            case MAX_QP_RD_ATOMIC -> "is not above the device's max_qp_init_rd_atom";
+            case MAX_DEST_RD_ATOMIC -> "is not above the device's max_qp_rd_atom";
+            case PATH_MIG_STATE -> "is one of enum ibv_mig_state, on a device with automatic path migration";
+            case CAP -> "is within the device's max_qp_wr and max_sge, on a device that resizes queue pairs";
+            case RATE_LIMIT -> "is within what the device can pace";
+        };
+    }
+
+    private static String names(Set<QueuePairAttribute> attributes) {
+        return attributes.stream().map(QueuePairTransitions::name).collect(Collectors.joining(", "));
+    }
+
+    private static String name(QueuePairAttribute attribute) {
+        return attribute + " (IBV_QP_" + attribute + ")";
+    }
+
+    private static Set<QueuePairAttribute> difference(Set<QueuePairAttribute> all, Set<QueuePairAttribute> those) {
+        return all.stream().filter(each -> !those.contains(each)).collect(toAttributes());
+    }
+
+    private static Set<QueuePairAttribute> union(Set<QueuePairAttribute> some, Set<QueuePairAttribute> others) {
+        return Stream.concat(some.stream(), others.stream()).collect(toAttributes());
+    }
+
+    private static Collector<QueuePairAttribute, ?, EnumSet<QueuePairAttribute>> toAttributes() {
+        return Collectors.toCollection(() -> EnumSet.noneOf(QueuePairAttribute.class));
+    }
+
+    /** One change of state and its rule; {@code from} and {@code to} are the same where attributes change and the state does not. */
+    private record Transition(
+            Set<QueuePairType> types,
+            QueuePairState from,
+            QueuePairState to,
+            Set<QueuePairAttribute> required,
+            Set<QueuePairAttribute> optional) {
+
+        /** The change without other attributes. STATE has to be said where the state changes, and may be elsewhere. */
+        static Transition of(QueuePairType type, QueuePairState from, QueuePairState to) {
+            return parse(from + " " + to + " " + type + " :  : ");
+        }
+
+        /** Reads a line of the table. */
+        static Transition parse(String line) {
+            String[] parts = line.split(":", -1);
+            List<String> key = words(parts[0]);
+            Set<QueuePairAttribute> required = attributes(parts[1]);
+            Set<QueuePairAttribute> optional = attributes(parts[2]);
+            QueuePairState from = QueuePairState.valueOf(key.get(0));
+            QueuePairState to = QueuePairState.valueOf(key.get(1));
+            (from == to ? optional : required).add(STATE);
+            Set<QueuePairType> types = key.stream().skip(2).map(QueuePairType::valueOf).collect(Collectors.toSet());
+            return new Transition(types, from, to, Collections.unmodifiableSet(required), Collections.unmodifiableSet(optional));
+        }
+
+        private static Set<QueuePairAttribute> attributes(String text) {
+            return words(text).stream().map(QueuePairAttribute::valueOf).collect(toAttributes());
+        }
+
+        private static List<String> words(String text) {
+            return Stream.of(text.split(" +")).filter(word -> !word.isEmpty()).toList();
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package org.kverbs.internal;
+
+import static org.kverbs.internal.abi.Errno.EINVAL;
+
+import org.kverbs.QueuePairState;
+import org.kverbs.QueuePairType;
+import org.kverbs.RdmaSystemException;
+import org.kverbs.WorkRequestException;
+
+/** Turns an errno of the C libraries or the kernel into an exception that says what to do. */
+public final class SystemErrors {
+    private SystemErrors() {}
+
+    /**
+     * The exception for a call that failed.
+     *
+     * @param operation the C function, with the arguments that matter in parentheses: {@code ibv_reg_mr(length=65536)}
+     * @param errno its error number, as it is or negated
+     */
+    public static RdmaSystemException of(String operation, int errno) {
+        int positive = Math.abs(errno);
+        return new RdmaSystemException(operation, positive, ErrorAdvice.call(function(operation), positive));
+    }
+
+    /**
+     * The exception for a list of work requests of which one was refused.
+     *
+     * @param operation as for {@link #of}: ibv_post_send, ibv_post_recv, ibv_post_srq_recv or ibv_bind_mw
+     * @param errno the error number, as it is or negated: siw gives a negative one
+     * @param index the position of the refused request, from 0
+     * @param count how many there were
+     */
+    public static WorkRequestException workRequest(String operation, int errno, int index, int count) {
+        int positive = Math.abs(errno);
+        return new WorkRequestException(operation, positive, ErrorAdvice.post(function(operation), positive), index, count);
+    }
+
+    /**
+     * The exception for ibv_modify_qp; EINVAL is explained by the transition and its attributes.
+     *
+     * @param queuePairNumber the queue pair
+     * @param type its type
+     * @param from the state it is in
+     * @param to the state asked for, the same as {@code from} if the mask has no IBV_QP_STATE
+     * @param mask the attributes set, of {@code enum ibv_qp_attr_mask}
+     * @param errno the error number, as it is or negated
+     */
+    public static RdmaSystemException modifyQueuePair(
+            int queuePairNumber, QueuePairType type, QueuePairState from, QueuePairState to, int mask, int errno) {
+        int positive = Math.abs(errno);
+        String advice = positive == EINVAL
+                ? QueuePairTransitions.explain(type, from, to, mask)
+                : ErrorAdvice.call("ibv_modify_qp", positive);
+        return new RdmaSystemException(
+                "ibv_modify_qp(" + type + " queue pair " + queuePairNumber + ", " + from + " -> " + to + ")", positive, advice);
+    }
+
+    /**
+     * Gives a result that is not below zero, as the provider SPI returns them.
+     *
+     * @param operation as for {@link #of}
+     * @param result a count, a descriptor, 0, or {@code -errno}
+     * @throws RdmaSystemException if the result is below zero
+     */
+    public static int check(String operation, int result) {
+        if (result < 0) {
+            throw of(operation, result);
+        }
+        return result;
+    }
+
+    private static String function(String operation) {
+        int arguments = operation.indexOf('(');
+        return arguments < 0 ? operation : operation.substring(0, arguments);
+    }
+}

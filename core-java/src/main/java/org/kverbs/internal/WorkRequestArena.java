@@ -1,0 +1,120 @@
+package org.kverbs.internal;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.kverbs.internal.abi.IbvSge;
+import org.kverbs.internal.ffm.Memory;
+
+/**
+ * Native memory for a linked list of work requests and their scatter and gather entries. It grows when it must, which
+ * is the only time it allocates, and is freed by the garbage collector.
+ *
+ * <p>For one thread at a time. Send and receive requests differ in size and in where the links stand.
+ */
+public final class WorkRequestArena {
+
+    private final int requestSize;
+    private final int nextOffset;
+    private final int sgListOffset;
+    private final int numSgeOffset;
+    private MemorySegment requests;
+    private MemorySegment entries;
+    private int count;
+    private int entryCount;
+
+    /**
+     * @param requestSize bytes of one work request
+     * @param nextOffset where its link stands
+     * @param sgListOffset where its pointer to the entries stands
+     * @param numSgeOffset where the number of its entries stands
+     */
+    public WorkRequestArena(int requestSize, int nextOffset, int sgListOffset, int numSgeOffset, int capacity) {
+        this.requestSize = requestSize;
+        this.nextOffset = nextOffset;
+        this.sgListOffset = sgListOffset;
+        this.numSgeOffset = numSgeOffset;
+        this.requests = allocate(capacity, requestSize);
+        this.entries = allocate(capacity, IbvSge.SIZE);
+    }
+
+    private static MemorySegment allocate(long count, int size) {
+        return Arena.ofAuto().allocate(count * size, JAVA_LONG.byteAlignment());
+    }
+
+    /** Forgets all requests and keeps the memory. */
+    public void clear() {
+        count = 0;
+        entryCount = 0;
+    }
+
+    /** How many requests there are. */
+    public int count() {
+        return count;
+    }
+
+    /** Address of the first request. */
+    public long first() {
+        return requests.address();
+    }
+
+    /** Which request stands at an address, as the C library names the one it refused. */
+    public int indexOf(long address) {
+        return (int) ((address - requests.address()) / requestSize);
+    }
+
+    /** Adds a request, linked behind the last, with no entry; its other fields hold what was there before. */
+    public long add() {
+        if ((long) count * requestSize == requests.byteSize()) {
+            growRequests();
+        }
+        long address = requests.address() + (long) count * requestSize;
+        MemorySegment request = Memory.at(address, requestSize);
+        request.set(JAVA_LONG, nextOffset, 0);
+        request.set(JAVA_LONG, sgListOffset, entries.address() + (long) entryCount * IbvSge.SIZE);
+        request.set(JAVA_INT, numSgeOffset, 0);
+        if (count > 0) {
+            Memory.at(address - requestSize, requestSize).set(JAVA_LONG, nextOffset, address);
+        }
+        count++;
+        return address;
+    }
+
+    /** Adds an entry to the last request. */
+    public void addEntry(long address, int length, int lkey) {
+        if ((long) entryCount * IbvSge.SIZE == entries.byteSize()) {
+            growEntries();
+        }
+        MemorySegment entry = Memory.at(entries.address() + (long) entryCount * IbvSge.SIZE, IbvSge.SIZE);
+        entry.set(JAVA_LONG, IbvSge.ADDR, address);
+        entry.set(JAVA_INT, IbvSge.LENGTH, length);
+        entry.set(JAVA_INT, IbvSge.LKEY, lkey);
+        entryCount++;
+        MemorySegment last = Memory.at(requests.address() + (long) (count - 1) * requestSize, requestSize);
+        last.set(JAVA_INT, numSgeOffset, last.get(JAVA_INT, numSgeOffset) + 1);
+    }
+
+    private void growRequests() {
+        requests = grown(requests);
+        for (int i = 0; i + 1 < count; i++) {
+            requests.set(JAVA_LONG, (long) i * requestSize + nextOffset, requests.address() + (i + 1L) * requestSize);
+        }
+    }
+
+    private void growEntries() {
+        long old = entries.address();
+        entries = grown(entries);
+        for (int i = 0; i < count; i++) {
+            long field = (long) i * requestSize + sgListOffset;
+            requests.set(JAVA_LONG, field, requests.get(JAVA_LONG, field) - old + entries.address());
+        }
+    }
+
+    private static MemorySegment grown(MemorySegment full) {
+        MemorySegment larger = Arena.ofAuto().allocate(full.byteSize() * 2, JAVA_LONG.byteAlignment());
+        larger.copyFrom(full);
+        return larger;
+    }
+}

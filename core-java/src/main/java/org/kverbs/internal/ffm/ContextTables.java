@@ -1,0 +1,95 @@
+package org.kverbs.internal.ffm;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvContext;
+import org.kverbs.internal.abi.VerbsContext;
+
+/**
+ * The calls that verbs.h makes through pointers in {@code struct ibv_context} and in {@code struct verbs_context}, the
+ * extension in front of it, because they are {@code static inline} there and no symbol exists.
+ */
+final class ContextTables {
+
+    /** Distance from an extended operation's pointer to the context: it grows at the front, so these never change. */
+    private static final int QUERY_PORT = VerbsContext.CONTEXT - VerbsContext.QUERY_PORT;
+
+    private static final int QUERY_DEVICE_EX = VerbsContext.CONTEXT - VerbsContext.QUERY_DEVICE_EX;
+    private static final int SIZE_FIELD = VerbsContext.CONTEXT - VerbsContext.SZ;
+
+    private final long context;
+    /** Bytes of the extension that this library has in front of the context; 0 if it has none. */
+    private final long extension;
+
+    ContextTables(long context) {
+        this.context = context;
+        long abiCompat = abiCompatOffset();
+        boolean extended = pointerAt(context + abiCompat) == -1L;
+        // verbs_context.sz counts the whole structure: the extension and the context, whose last member is abi_compat
+        extension = extended ? pointerAt(context - SIZE_FIELD) - (abiCompat + Long.BYTES) : 0;
+    }
+
+    /** abi_compat stands behind a pthread_mutex_t: 40 bytes on x86_64, 48 with glibc on aarch64. */
+    private static long abiCompatOffset() {
+        return IbvContext.ABI_COMPAT + ("aarch64".equals(System.getProperty("os.arch")) ? 8 : 0);
+    }
+
+    private static long pointerAt(long address) {
+        return Memory.at(address, Long.BYTES).get(JAVA_LONG, 0);
+    }
+
+    /** The function pointer at an offset of {@code struct ibv_context}; each driver fills all of these. */
+    MemorySegment function(int offset) {
+        return MemorySegment.ofAddress(pointerAt(context + offset));
+    }
+
+    private MemorySegment extended(int distance) {
+        return extension < distance ? MemorySegment.NULL : MemorySegment.ofAddress(pointerAt(context - distance));
+    }
+
+    // man 3 ibv_query_port: 0 or errno; -EOPNOTSUPP if this library has no extended call
+    int queryPort(int port, MemorySegment attributes) {
+        MemorySegment function = extended(QUERY_PORT);
+        return function.address() == 0
+                ? -Errno.EOPNOTSUPP
+                : negated(Downcalls.call(function, context, port, attributes.address(), attributes.byteSize()));
+    }
+
+    // man 3 ibv_query_device_ex: 0 or errno; the input must be NULL or zero
+    int queryDeviceEx(MemorySegment attributes) {
+        MemorySegment function = extended(QUERY_DEVICE_EX);
+        return function.address() == 0
+                ? -Errno.EOPNOTSUPP
+                : negated(Downcalls.call(function, context, 0, attributes.address(), attributes.byteSize()));
+    }
+
+    // man 3 ibv_alloc_mw: pointer or NULL with errno
+    long allocMw(long pd, int type) {
+        MemorySegment function = function(IbvContext.OPS_ALLOC_MW);
+        if (function.address() == 0) {
+            return -Errno.EOPNOTSUPP;
+        }
+        long mw = Downcalls.call(function, pd, type);
+        return mw == 0 ? -Downcalls.errno() : mw;
+    }
+
+    // man 3 ibv_bind_mw: 0 or errno
+    int bindMw(long qp, long mw, MemorySegment bind) {
+        MemorySegment function = function(IbvContext.OPS_BIND_MW);
+        return function.address() == 0
+                ? -Errno.EOPNOTSUPP
+                : negated(Downcalls.call(function, qp, mw, bind.address()));
+    }
+
+    // man 3 ibv_dealloc_mw: 0 or errno
+    int deallocMw(long mw) {
+        return negated(Downcalls.call(function(IbvContext.OPS_DEALLOC_MW), mw));
+    }
+
+    private static int negated(long result) {
+        int code = (int) result;
+        return code > 0 ? -code : code;
+    }
+}

@@ -1,0 +1,100 @@
+package org.kverbs.internal.ffm;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import org.kverbs.internal.abi.Errno;
+
+/** The functions of the C library that waiting on a file descriptor needs. */
+final class Libc {
+
+    private static final MemorySegment POLL = find("poll");
+    private static final MemorySegment EVENTFD = find("eventfd");
+    private static final MemorySegment WRITE = find("write");
+    private static final MemorySegment CLOSE = find("close");
+    private static final MemorySegment FCNTL = find("fcntl");
+
+    private static final int F_GETFL = 3;
+    private static final int F_SETFL = 4;
+    private static final int O_NONBLOCK = 0x800;
+    private static final int EFD_CLOEXEC = 0x80000;
+    private static final short POLLIN = 1;
+    private static final int POLLFD_SIZE = 8;
+    /** A wait looks this often whether its thread was interrupted: poll(2) can't be woken by Thread.interrupt. */
+    private static final int SLICE_MILLIS = 100;
+
+    private Libc() {}
+
+    private static MemorySegment find(String symbol) {
+        return Linker.nativeLinker().defaultLookup().findOrThrow(symbol);
+    }
+
+    /** {@code man 2 eventfd}: a descriptor that becomes and stays readable after {@link #signal}; or -errno. */
+    static int eventFd() {
+        int fd = (int) Downcalls.call(EVENTFD, 0, EFD_CLOEXEC);
+        return fd < 0 ? -Downcalls.errno() : fd;
+    }
+
+    /** Makes an event descriptor readable. */
+    static void signal(int eventFd) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment one = arena.allocateFrom(JAVA_LONG, 1L);
+            Downcalls.call(WRITE, eventFd, one.address(), Long.BYTES);
+        }
+    }
+
+    /** {@code man 2 close}. */
+    static void close(int fd) {
+        Downcalls.call(CLOSE, fd);
+    }
+
+    /** {@code man 2 fcntl}: reads that find nothing answer EAGAIN instead of blocking. Returns 0 or -errno. */
+    static int setNonBlocking(int fd) {
+        int flags = (int) Downcalls.callVariadic(FCNTL, fd, F_GETFL, 0);
+        if (flags < 0 || (int) Downcalls.callVariadic(FCNTL, fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+            return -Downcalls.errno();
+        }
+        return 0;
+    }
+
+    /**
+     * Waits until {@code fd} or {@code wakeFd} is readable ({@code man 2 poll}).
+     *
+     * @param deadlineNanos on the clock of {@link System#nanoTime}; ignored if {@code forever}
+     * @return 1 if {@code fd} is readable, 0 if the time ran out or {@code wakeFd} is readable, or -errno; -EINTR only
+     *     if this thread was interrupted
+     */
+    static int awaitReadable(int fd, int wakeFd, boolean forever, long deadlineNanos) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment fds = arena.allocate(2 * POLLFD_SIZE, 4);
+            fds.set(JAVA_INT, 0, fd);
+            fds.set(JAVA_SHORT, 4, POLLIN);
+            fds.set(JAVA_INT, POLLFD_SIZE, wakeFd);
+            fds.set(JAVA_SHORT, POLLFD_SIZE + 4, POLLIN);
+            while (true) {
+                int millis = SLICE_MILLIS;
+                if (!forever) {
+                    long left = deadlineNanos - System.nanoTime();
+                    millis = left <= 0 ? 0 : (int) Math.min(SLICE_MILLIS, (left + 999_999) / 1_000_000);
+                }
+                int ready = (int) Downcalls.call(POLL, fds.address(), 2, millis);
+                if (ready < 0 && Downcalls.errno() != Errno.EINTR) {
+                    return -Downcalls.errno();
+                }
+                if (ready > 0) {
+                    return fds.get(JAVA_SHORT, POLLFD_SIZE + 6) != 0 ? 0 : 1;
+                }
+                if (!forever && deadlineNanos - System.nanoTime() <= 0) {
+                    return 0;
+                }
+                if (Thread.currentThread().isInterrupted()) {
+                    return -Errno.EINTR;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,321 @@
+package org.kverbs.internal.ffm;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvCompChannel;
+import org.kverbs.internal.abi.IbvContext;
+import org.kverbs.internal.abi.IbvDeviceAttr;
+import org.kverbs.internal.abi.IbvGidEntry;
+import org.kverbs.spi.CompletionQueueOps;
+import org.kverbs.spi.QueuePairOps;
+import org.kverbs.spi.ReceiveOps;
+import org.kverbs.spi.VerbsContext;
+
+/** An open device of libibverbs: exported functions where there are any, the context's pointer tables elsewhere. */
+final class NativeContext implements VerbsContext {
+
+    private static final ValueLayout.OfShort BIG_SHORT = JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
+
+    private final Libibverbs verbs;
+    private final long context;
+    private final ContextTables tables;
+    private final boolean shortPost;
+    private final int asyncFd;
+    private final WaitableFds channels = new WaitableFds();
+
+    NativeContext(Libibverbs verbs, long context, boolean shortPost) {
+        this.verbs = verbs;
+        this.context = context;
+        this.shortPost = shortPost;
+        this.tables = new ContextTables(context);
+        this.asyncFd = Memory.at(context, IbvContext.SIZE).get(JAVA_INT, IbvContext.ASYNC_FD);
+    }
+
+    /** Makes waiting for asynchronous events endable. Returns 0 or -errno. */
+    int prepare() {
+        return channels.add(context, asyncFd);
+    }
+
+    @Override
+    public int completionVectors() {
+        return Memory.at(context, IbvContext.SIZE).get(JAVA_INT, IbvContext.NUM_COMP_VECTORS);
+    }
+
+    @Override
+    public int close() {
+        int result = verbs.closeDevice(context);
+        if (result == 0) {
+            channels.remove(context);
+        }
+        return result;
+    }
+
+    @Override
+    public int queryDevice(MemorySegment attributes) {
+        return verbs.queryDevice(context, attributes.address());
+    }
+
+    @Override
+    public int queryDeviceEx(MemorySegment attributes) {
+        int result = tables.queryDeviceEx(attributes);
+        if (result != -Errno.EOPNOTSUPP && result != -Errno.ENOSYS) {
+            return result;
+        }
+        attributes.fill((byte) 0);
+        return queryDevice(attributes.asSlice(0, IbvDeviceAttr.SIZE)); // orig_attr is the first member
+    }
+
+    @Override
+    public int queryPort(int port, MemorySegment attributes) {
+        int result = tables.queryPort(port, attributes);
+        return result == -Errno.EOPNOTSUPP ? verbs.queryPort(context, port, attributes.address()) : result;
+    }
+
+    @Override
+    public int queryGid(int port, int index, MemorySegment gid) {
+        return verbs.queryGid(context, port, index, gid.address());
+    }
+
+    @Override
+    public int queryGidEntry(int port, int index, MemorySegment entry) {
+        return verbs.queryGidEx(context, port, index, entry.address(), IbvGidEntry.SIZE);
+    }
+
+    @Override
+    public int queryGidTable(MemorySegment entries) {
+        return verbs.queryGidTable(context, entries.address(), entries.byteSize() / IbvGidEntry.SIZE, IbvGidEntry.SIZE);
+    }
+
+    @Override
+    public int queryPkey(int port, int index) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment pkey = arena.allocate(JAVA_SHORT);
+            int result = verbs.queryPkey(context, port, index, pkey.address());
+            return result < 0 ? result : Short.toUnsignedInt(pkey.get(BIG_SHORT, 0));
+        }
+    }
+
+    @Override
+    public int pkeyIndex(int port, int pkey) {
+        int bigEndian = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN
+                ? pkey
+                : Short.toUnsignedInt(Short.reverseBytes((short) pkey));
+        return verbs.getPkeyIndex(context, port, bigEndian);
+    }
+
+    @Override
+    public long allocPd() {
+        return verbs.allocPd(context);
+    }
+
+    @Override
+    public int deallocPd(long pd) {
+        return verbs.deallocPd(pd);
+    }
+
+    @Override
+    public long registerMemory(long pd, long address, long length, long iova, int access) {
+        return verbs.regMr(pd, address, length, iova, access);
+    }
+
+    @Override
+    public int reregisterMemory(long mr, int flags, long pd, long address, long length, int access) {
+        return verbs.reregMr(mr, flags, pd, address, length, access);
+    }
+
+    @Override
+    public int deregisterMemory(long mr) {
+        return verbs.deregMr(mr);
+    }
+
+    @Override
+    public long allocMemoryWindow(long pd, int type) {
+        return tables.allocMw(pd, type);
+    }
+
+    @Override
+    public int bindMemoryWindow(long qp, long mw, MemorySegment bind) {
+        return tables.bindMw(qp, mw, bind);
+    }
+
+    @Override
+    public int deallocMemoryWindow(long mw) {
+        return tables.deallocMw(mw);
+    }
+
+    @Override
+    public long createCompletionChannel() {
+        long channel = verbs.createCompChannel(context);
+        if (channel < 0) {
+            return channel;
+        }
+        int result = channels.add(channel, completionChannelFd(channel));
+        if (result < 0) {
+            verbs.destroyCompChannel(channel);
+            return result;
+        }
+        return channel;
+    }
+
+    @Override
+    public int destroyCompletionChannel(long channel) {
+        int result = verbs.destroyCompChannel(channel);
+        if (result == 0) {
+            channels.remove(channel);
+        }
+        return result;
+    }
+
+    @Override
+    public int completionChannelFd(long channel) {
+        return Memory.at(channel, IbvCompChannel.SIZE)
+                .get(JAVA_INT, IbvCompChannel.FD);
+    }
+
+    @Override
+    public long awaitCompletionEvent(long channel, long timeoutNanos) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment cq = arena.allocate(2 * ADDRESS.byteSize(), ADDRESS.byteAlignment());
+            int result = channels.await(
+                    channel,
+                    timeoutNanos,
+                    () -> verbs.getCqEvent(channel, cq.address(), cq.address() + ADDRESS.byteSize()));
+            return result <= 0 ? result : cq.get(JAVA_LONG, 0);
+        }
+    }
+
+    @Override
+    public void wakeCompletionChannel(long channel) {
+        channels.wake(channel);
+    }
+
+    @Override
+    public long createCompletionQueue(int entries, long channel, int vector) {
+        return verbs.createCq(context, entries, channel, vector);
+    }
+
+    @Override
+    public int resizeCompletionQueue(long cq, int entries) {
+        return verbs.resizeCq(cq, entries);
+    }
+
+    @Override
+    public int destroyCompletionQueue(long cq) {
+        return verbs.destroyCq(cq);
+    }
+
+    @Override
+    public void ackCompletionEvents(long cq, int count) {
+        verbs.ackCqEvents(cq, count);
+    }
+
+    @Override
+    public CompletionQueueOps completionQueueOps(long cq) {
+        return new NativeCompletionQueueOps(
+                cq, tables.function(IbvContext.OPS_POLL_CQ), tables.function(IbvContext.OPS_REQ_NOTIFY_CQ));
+    }
+
+    @Override
+    public long createSharedReceiveQueue(long pd, MemorySegment initAttributes) {
+        return verbs.createSrq(pd, initAttributes.address());
+    }
+
+    @Override
+    public int modifySharedReceiveQueue(long srq, MemorySegment attributes, int mask) {
+        return verbs.modifySrq(srq, attributes.address(), mask);
+    }
+
+    @Override
+    public int querySharedReceiveQueue(long srq, MemorySegment attributes) {
+        return verbs.querySrq(srq, attributes.address());
+    }
+
+    @Override
+    public int destroySharedReceiveQueue(long srq) {
+        return verbs.destroySrq(srq);
+    }
+
+    @Override
+    public ReceiveOps sharedReceiveQueueOps(long srq) {
+        return new NativeReceiveOps(srq, tables.function(IbvContext.OPS_POST_SRQ_RECV), shortPost);
+    }
+
+    @Override
+    public long createQueuePair(long pd, MemorySegment initAttributes) {
+        return verbs.createQp(pd, initAttributes.address());
+    }
+
+    @Override
+    public int modifyQueuePair(long qp, MemorySegment attributes, int mask) {
+        return verbs.modifyQp(qp, attributes.address(), mask);
+    }
+
+    @Override
+    public int queryQueuePair(long qp, MemorySegment attributes, int mask, MemorySegment initAttributes) {
+        return verbs.queryQp(qp, attributes.address(), mask, initAttributes.address());
+    }
+
+    @Override
+    public int destroyQueuePair(long qp) {
+        return verbs.destroyQp(qp);
+    }
+
+    @Override
+    public QueuePairOps queuePairOps(long qp) {
+        return new NativeQueuePairOps(
+                qp, tables.function(IbvContext.OPS_POST_SEND), tables.function(IbvContext.OPS_POST_RECV), shortPost);
+    }
+
+    @Override
+    public int attachMulticast(long qp, MemorySegment gid, int lid) {
+        return verbs.attachMcast(qp, gid.address(), lid);
+    }
+
+    @Override
+    public int detachMulticast(long qp, MemorySegment gid, int lid) {
+        return verbs.detachMcast(qp, gid.address(), lid);
+    }
+
+    @Override
+    public long createAddressHandle(long pd, MemorySegment attributes) {
+        return verbs.createAh(pd, attributes.address());
+    }
+
+    @Override
+    public int addressFromCompletion(int port, MemorySegment completion, MemorySegment grh, MemorySegment attributes) {
+        return verbs.initAhFromWc(context, port, completion.address(), grh.address(), attributes.address());
+    }
+
+    @Override
+    public int destroyAddressHandle(long ah) {
+        return verbs.destroyAh(ah);
+    }
+
+    @Override
+    public int asyncEventFd() {
+        return asyncFd;
+    }
+
+    @Override
+    public int awaitAsyncEvent(MemorySegment event, long timeoutNanos) {
+        return channels.await(context, timeoutNanos, () -> verbs.getAsyncEvent(context, event.address()));
+    }
+
+    @Override
+    public void ackAsyncEvent(MemorySegment event) {
+        verbs.ackAsyncEvent(event.address());
+    }
+
+    @Override
+    public void wakeAsyncEvents() {
+        channels.wake(context);
+    }
+}

@@ -1,0 +1,126 @@
+package org.kverbs.internal.ffm;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.io.File;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.LibraryUnavailableException;
+import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvDevice;
+import org.kverbs.spi.VerbsDevice;
+import org.kverbs.spi.VerbsProvider;
+
+/**
+ * The devices of libibverbs. The library is loaded at the first listing, so that a program that uses another provider
+ * runs without it.
+ */
+public final class NativeProvider implements VerbsProvider {
+
+    private @Nullable Libibverbs library;
+    /** Kept for ever: the devices point into it, and libibverbs drops a device that no list holds any more. */
+    private final List<NativeDevice> known = new ArrayList<>();
+
+    /** For {@link java.util.ServiceLoader}. */
+    public NativeProvider() {}
+
+    @Override
+    public String name() {
+        return "native";
+    }
+
+    @Override
+    public boolean isNative() {
+        return true;
+    }
+
+    @Override
+    public synchronized List<VerbsDevice> devices() {
+        Libibverbs verbs = library();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(JAVA_INT);
+            long list = verbs.getDeviceList(count);
+            if (list == -Errno.ENOSYS) {
+                return List.of(); // the kernel has no RDMA at all: no device, which is not an error
+            }
+            if (list < 0) {
+                throw SystemErrors.of("ibv_get_device_list()", (int) -list);
+            }
+            int devices = count.get(JAVA_INT, 0);
+            if (devices == 0) {
+                verbs.freeDeviceList(list);
+                List<String> undriven = devicesOfTheKernel();
+                if (!undriven.isEmpty()) {
+                    throw LibraryUnavailableException.providerMissing(undriven);
+                }
+                return List.of();
+            }
+            MemorySegment pointers = Memory.at(list, devices * ADDRESS.byteSize());
+            var found = new ArrayList<VerbsDevice>(devices);
+            boolean isNew = false;
+            for (int i = 0; i < devices; i++) {
+                long device = pointers.getAtIndex(JAVA_LONG, i);
+                NativeDevice seen = knownDevice(device);
+                if (seen == null) {
+                    seen = describe(verbs, device);
+                    known.add(seen);
+                    isNew = true;
+                }
+                found.add(seen);
+            }
+            // libibverbs counts the lists that hold a device and gives the same pointer in every list; one list that
+            // is kept for each new device keeps the pointer good without leaking a list a call.
+            if (!isNew) {
+                verbs.freeDeviceList(list);
+            }
+            return List.copyOf(found);
+        }
+    }
+
+    private Libibverbs library() {
+        Libibverbs loaded = library;
+        if (loaded == null) {
+            try {
+                Memory.at(0, 0); // a restricted method: the cheapest way to ask whether native access is allowed
+            } catch (IllegalCallerException e) {
+                throw LibraryUnavailableException.nativeAccessDenied(Libibverbs.file(), e);
+            }
+            loaded = new Libibverbs();
+            library = loaded;
+        }
+        return loaded;
+    }
+
+    /** What the kernel has, which is more than libibverbs lists if the user-space driver isn't installed. */
+    private static List<String> devicesOfTheKernel() {
+        String[] names = new File("/sys/class/infiniband").list();
+        return names == null ? List.of() : List.of(names);
+    }
+
+    private @Nullable NativeDevice knownDevice(long address) {
+        for (NativeDevice device : known) {
+            if (device.address() == address) {
+                return device;
+            }
+        }
+        return null;
+    }
+
+    private static NativeDevice describe(Libibverbs verbs, long address) {
+        MemorySegment device = Memory.at(address, IbvDevice.SIZE);
+        String name = device.asSlice(IbvDevice.NAME).getString(0);
+        return new NativeDevice(
+                verbs,
+                address,
+                name,
+                verbs.getDeviceGuid(address),
+                device.get(JAVA_INT, IbvDevice.NODE_TYPE),
+                device.get(JAVA_INT, IbvDevice.TRANSPORT_TYPE));
+    }
+}

@@ -1,0 +1,31 @@
+package org.kverbs.internal.ffm;
+
+import java.lang.foreign.MemorySegment;
+import org.kverbs.spi.ReceiveOps;
+
+/** Posting receives through a driver's function pointer. */
+sealed class NativeReceiveOps implements ReceiveOps permits NativeQueuePairOps {
+
+    private final long queue;
+    private final MemorySegment postReceive;
+    private final boolean shortPost;
+
+    NativeReceiveOps(long queue, MemorySegment postReceive, boolean shortPost) {
+        this.queue = queue;
+        this.postReceive = postReceive;
+        this.shortPost = shortPost;
+    }
+
+    @Override
+    public final int postReceive(long workRequests, long badWorkRequest) {
+        return post(postReceive, workRequests, badWorkRequest);
+    }
+
+    /** 0 or -errno; drivers answer with a positive errno, siw with a negative one. */
+    final int post(MemorySegment function, long workRequests, long badWorkRequest) {
+        int result = shortPost
+                ? Downcalls.postShort(function, queue, workRequests, badWorkRequest)
+                : Downcalls.post(function, queue, workRequests, badWorkRequest);
+        return result > 0 ? -result : result;
+    }
+}

@@ -1,0 +1,23 @@
+package org.kverbs.spi;
+
+import java.util.List;
+
+/**
+ * A source of RDMA devices. Found by {@link java.util.ServiceLoader}; the one for libibverbs is built in.
+ */
+public interface VerbsProvider {
+
+    /** Short name: {@code "native"} for libibverbs. */
+    String name();
+
+    /** Whether its devices come from the operating system; such devices are preferred when none is asked for by name. */
+    boolean isNative();
+
+    /**
+     * The devices there are now, in the provider's order ({@code ibv_get_device_list}).
+     *
+     * @throws org.kverbs.LibraryUnavailableException if the provider can't work on this machine, with the reason
+     * @throws org.kverbs.RdmaSystemException if listing failed
+     */
+    List<VerbsDevice> devices();
+}

@@ -1,0 +1,163 @@
+package org.kverbs
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldEndWith
+import io.kotest.matchers.string.shouldNotContain
+import io.kotest.matchers.string.shouldStartWith
+import io.kotest.matchers.types.shouldBeInstanceOf
+import java.io.ByteArrayInputStream
+import java.io.ByteArrayOutputStream
+import java.io.ObjectInputStream
+import java.io.ObjectOutputStream
+
+class ExceptionMessagesSpec :
+    FunSpec({
+        test("should tell operation, arguments, errno, its text and the advice") {
+            val error = RdmaSystemException("ibv_reg_mr(length=65536)", 12, "Ask for less.")
+
+            error.message shouldBe "ibv_reg_mr(length=65536) failed: ENOMEM (Cannot allocate memory). Ask for less."
+            error.operation() shouldBe "ibv_reg_mr"
+            error.errno() shouldBe 12
+            error.errnoName() shouldBe "ENOMEM"
+            error.advice() shouldBe "Ask for less."
+        }
+
+        test("should keep an errno without a name, and end there without advice") {
+            val error = RdmaSystemException("ibv_alloc_pd", 4711, "")
+
+            error.message shouldBe "ibv_alloc_pd failed: errno 4711"
+            error.errnoName() shouldBe "errno 4711"
+        }
+
+        test("should name the refused work request of a list") {
+            val error = WorkRequestException("ibv_post_send", 12, "Poll first.", 2, 5)
+
+            error.message shouldBe
+                "ibv_post_send(work request at index 2 of 5) failed: ENOMEM (Cannot allocate memory). Poll first."
+            error.index() shouldBe 2
+            error.count() shouldBe 5
+            error.operation() shouldBe "ibv_post_send"
+            WorkRequestException("ibv_bind_mw(window 3)", 22, "", 0, 1).message shouldBe
+                "ibv_bind_mw(window 3, work request at index 0 of 1) failed: EINVAL (Invalid argument)"
+        }
+
+        test("should say which devices there are when the one asked for is missing") {
+            val error = DeviceNotFoundException("name mlx5_9", listOf("rxe0", "siw0"))
+
+            error.message shouldBe "no RDMA device found (asked for: name mlx5_9). This machine has: rxe0, siw0."
+            error.asked() shouldBe "name mlx5_9"
+            error.available() shouldContainExactly listOf("rxe0", "siw0")
+        }
+
+        test("should say how to get a device when there is none") {
+            val message = DeviceNotFoundException("any device", emptyList()).message!!
+
+            message shouldContain "asked for: any device"
+            message shouldContain "This machine has none"
+            message shouldContain "rdma link add rxe0 type rxe netdev eth0"
+            message shouldContain "./kverbs lab"
+        }
+
+        test("should tell of a failed completion what failed, where, how and why") {
+            val error = WorkCompletionException(10, 1, 0x88, 17, 42)
+
+            error.message shouldBe
+                "work request 42 (RDMA_WRITE) on queue pair 17 failed: IBV_WC_REM_ACCESS_ERR, vendor error 0x88: " +
+                WorkCompletionStatus.REM_ACCESS_ERR.text()
+            error.status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+            error.opcode() shouldBe WorkCompletionOpcode.RDMA_WRITE
+            error.vendorError() shouldBe 0x88
+            error.queuePairNumber() shouldBe 17
+            error.workRequestId() shouldBe 42
+        }
+
+        test("should keep the numbers of an unknown status and opcode") {
+            val error = WorkCompletionException(99, 77, 0, 1, -1)
+
+            error.status() shouldBe WorkCompletionStatus.UNKNOWN
+            error.rawStatus() shouldBe 99
+            error.opcode() shouldBe WorkCompletionOpcode.UNKNOWN
+            error.rawOpcode() shouldBe 77
+            error.message shouldContain "work request -1 (opcode 77) on queue pair 1 failed: status 99"
+        }
+
+        AsyncEventType.entries.filter { it.isError }.forEach { type ->
+            test("should say after the event $type what to do") {
+                val error = AsyncEventException(type, "port 1 of rxe0")
+
+                error.message shouldStartWith "asynchronous event $type on port 1 of rxe0. "
+                error.type() shouldBe type
+                error.element() shouldBe "port 1 of rxe0"
+            }
+        }
+
+        test("should give no advice on an event that is mere news") {
+            AsyncEventException(AsyncEventType.PORT_ACTIVE, "port 1").message shouldBe "asynchronous event PORT_ACTIVE on port 1."
+        }
+
+        test("should stay in one tree, and survive serialization with its accessors") {
+            val errors =
+                listOf(
+                    RdmaSystemException("ibv_alloc_pd", 12, "x"),
+                    WorkRequestException("ibv_post_recv", 12, "x", 1, 2),
+                    WorkCompletionException(5, 0, 0, 1, 2),
+                    DeviceNotFoundException("any device", listOf("rxe0")),
+                    AsyncEventException(AsyncEventType.CQ_ERR, "a queue"),
+                    LibraryUnavailableException.functionMissing("libibverbs.so.1", "ibv_x", 65),
+                )
+            errors.forEach { error ->
+                val copy = serializedCopy(error)
+                copy.shouldBeInstanceOf<RdmaException>()
+                copy::class shouldBe error::class
+                copy.message shouldBe error.message
+            }
+            (serializedCopy(errors[3]) as DeviceNotFoundException).available() shouldContainExactly listOf("rxe0")
+        }
+
+        test("should name the package of each library that is not there") {
+            mapOf(
+                "libibverbs.so.1" to "Install package libibverbs1 (Debian, Ubuntu) or libibverbs (Fedora, RHEL)",
+                "librdmacm.so.1" to "Install package librdmacm1 (Debian, Ubuntu) or librdmacm (Fedora, RHEL)",
+                "/opt/lib/libibumad.so.3" to "Install package libibumad3 (Debian, Ubuntu) or libibumad (Fedora, RHEL)",
+            ).forEach { (library, advice) ->
+                val error = LibraryUnavailableException.notFound(library, IllegalArgumentException("no such file"))
+                error.message shouldContain "cannot load $library (no such file). $advice"
+                error.library() shouldBe library
+                error.cause.shouldBeInstanceOf<IllegalArgumentException>()
+            }
+        }
+
+        test("should not invent a package for a file that is not named like one") {
+            val error = LibraryUnavailableException.notFound("/tmp/broken", IllegalArgumentException("not an ELF file"))
+            error.message shouldContain "cannot load /tmp/broken (not an ELF file)"
+            error.message shouldNotContain "Install package"
+        }
+
+        test("should say from which release on a library has a function") {
+            LibraryUnavailableException.functionMissing("libibverbs.so.1", "_ibv_query_gid_ex", 32).message shouldContain
+                "_ibv_query_gid_ex needs rdma-core 32 or newer, and the libibverbs.so.1 of this machine lacks it"
+        }
+
+        test("should name the devices without a provider library, and the packages that have them") {
+            val message = LibraryUnavailableException.providerMissing(listOf("mlx5_0", "rxe0")).message!!
+            message shouldContain "mlx5_0, rxe0"
+            message shouldContain "ibverbs-providers (Debian, Ubuntu) or libibverbs (Fedora, RHEL)"
+        }
+
+        test("should name the flag when native access is denied") {
+            val denial = IllegalCallerException("Illegal native access from: unnamed module")
+            val error = LibraryUnavailableException.nativeAccessDenied("libibverbs.so.1", denial)
+            error.message shouldContain "--enable-native-access=ALL-UNNAMED"
+            error.message shouldEndWith "the manifest of a runnable jar."
+            error.cause shouldBe denial
+        }
+    })
+
+private fun serializedCopy(error: RdmaException): Any {
+    val bytes = ByteArrayOutputStream()
+    ObjectOutputStream(bytes).use { it.writeObject(error) }
+    return ObjectInputStream(ByteArrayInputStream(bytes.toByteArray())).use { it.readObject() }
+}

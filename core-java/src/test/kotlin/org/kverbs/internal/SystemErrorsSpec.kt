@@ -1,0 +1,114 @@
+package org.kverbs.internal
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.ints.shouldBeExactly
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldBeEmpty
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldStartWith
+import org.kverbs.QueuePairState
+import org.kverbs.QueuePairType
+import org.kverbs.RdmaSystemException
+import org.kverbs.internal.abi.Errno
+
+class SystemErrorsSpec :
+    FunSpec({
+        fun advice(
+            operation: String,
+            errno: Int,
+        ) = SystemErrors.of(operation, errno).advice()
+
+        test("should take an errno as it is or negated") {
+            SystemErrors.of("ibv_alloc_pd", -Errno.ENOMEM).errnoName() shouldBe "ENOMEM"
+            SystemErrors.of("ibv_alloc_pd", Errno.ENOMEM).errnoName() shouldBe "ENOMEM"
+            SystemErrors.workRequest("ibv_post_send", -Errno.EINVAL, 0, 1).errnoName() shouldBe "EINVAL"
+        }
+
+        test("should pass a result on and throw a negative one") {
+            SystemErrors.check("ibv_query_pkey", 0xffff) shouldBeExactly 0xffff
+            SystemErrors.check("ibv_dealloc_pd", 0) shouldBeExactly 0
+            shouldThrow<RdmaSystemException> { SystemErrors.check("ibv_dealloc_pd(rxe0)", -Errno.EBUSY) }.errno() shouldBe Errno.EBUSY
+        }
+
+        listOf("ibv_reg_mr(length=65536)", "ibv_rereg_mr", "ibv_create_cq", "ibv_resize_cq", "ibv_create_qp", "ibv_create_srq").forEach {
+            test("should answer ENOMEM of $it with the memlock limit of this process") {
+                advice(it, Errno.ENOMEM) shouldBe MemlockLimit.current().advice()
+            }
+        }
+
+        test("should not blame the memlock limit where nothing is pinned") {
+            advice("ibv_alloc_pd", Errno.ENOMEM) shouldStartWith "The machine or the device is short of memory"
+        }
+
+        test("should answer a device that does not open with its node's permissions") {
+            listOf(Errno.EACCES, Errno.EPERM, Errno.ENOENT).forEach {
+                advice("ibv_open_device(rxe0)", it) shouldContain "/dev/infiniband/uverbsN, open to this user"
+            }
+        }
+
+        listOf(
+            Triple("ibv_query_device_ex", Errno.EOPNOTSUPP, "does not offer this call"),
+            Triple("ibv_get_device_list", Errno.ENOSYS, "modprobe ib_uverbs"),
+            Triple("ibv_dealloc_pd", Errno.EBUSY, "still in use by queue pairs, shared receive queues, memory regions"),
+            Triple("ibv_destroy_cq", Errno.EBUSY, "still in use by queue pairs"),
+            Triple("ibv_destroy_comp_channel", Errno.EBUSY, "still in use by completion queues"),
+            Triple("ibv_destroy_srq", Errno.EBUSY, "still in use by queue pairs"),
+            Triple("ibv_destroy_qp", Errno.EBUSY, "multicast"),
+            Triple("ibv_dereg_mr", Errno.EINVAL, "memory windows"),
+            Triple("ibv_query_port", Errno.ENODEV, "went away"),
+            Triple("ibv_query_pkey", Errno.ENOENT, "Check the port number"),
+            Triple("ibv_reg_mr", Errno.EFAULT, "not mapped, or is not writable"),
+            Triple("ibv_reg_mr", Errno.EINVAL, "REMOTE_ATOMIC need LOCAL_WRITE"),
+            Triple("ibv_create_cq", Errno.EINVAL, "max_cqe"),
+            Triple("ibv_create_qp", Errno.EINVAL, "max_qp_wr"),
+            Triple("ibv_create_qp", Errno.EPERM, "CAP_NET_RAW"),
+            Triple("ibv_create_ah", Errno.EINVAL, "GRH"),
+            Triple("ibv_create_ah", Errno.ENODATA, "GID table is empty"),
+            Triple("ibv_create_comp_channel", Errno.EMFILE, "ulimit -n"),
+            Triple("ibv_create_ah", Errno.ETIMEDOUT, "could not be resolved"),
+            Triple("ibv_poll_cq", Errno.EPERM, "overran"),
+        ).forEach { (operation, errno, expected) ->
+            test("should answer ${ErrnoNames.name(errno)} of $operation with a hint: $expected") {
+                advice(operation, errno) shouldContain expected
+            }
+        }
+
+        test("should say nothing where it knows nothing") {
+            advice("ibv_alloc_pd", Errno.EPIPE).shouldBeEmpty()
+        }
+
+        test("should find the function before its arguments") {
+            advice("ibv_destroy_qp(RC queue pair 17)", Errno.EBUSY) shouldBe advice("ibv_destroy_qp", Errno.EBUSY)
+        }
+
+        test("should tell full queues apart, and name the setting that makes each longer") {
+            mapOf(
+                "ibv_post_send" to "The send queue is full",
+                "ibv_post_recv" to "max_recv_wr",
+                "ibv_post_srq_recv" to "The shared receive queue is full",
+                "ibv_bind_mw(window)" to "The send queue is full",
+            ).forEach { (operation, expected) ->
+                withClue(operation) { SystemErrors.workRequest(operation, Errno.ENOMEM, 0, 1).advice() shouldContain expected }
+            }
+        }
+
+        test("should list for a refused work request what to check") {
+            SystemErrors.workRequest("ibv_post_send", Errno.EINVAL, 0, 1).advice() shouldContain "max_inline_data"
+            SystemErrors.workRequest("ibv_post_recv", Errno.EINVAL, 0, 1).advice() shouldContain "max_recv_sge"
+            SystemErrors.workRequest("ibv_post_srq_recv", Errno.EINVAL, 0, 1).advice() shouldContain "max_sge"
+            SystemErrors.workRequest("ibv_bind_mw", Errno.EINVAL, 0, 1).advice() shouldContain "MW_BIND"
+            SystemErrors.workRequest("ibv_post_send", Errno.EOPNOTSUPP, 0, 1).advice() shouldContain "does not offer this operation"
+        }
+
+        test("should explain EINVAL of a modification by its transition, and other errors as usual") {
+            fun refused(errno: Int) =
+                SystemErrors.modifyQueuePair(17, QueuePairType.RC, QueuePairState.INIT, QueuePairState.RTS, 1, errno).message!!
+
+            refused(-Errno.EINVAL) shouldBe
+                "ibv_modify_qp(RC queue pair 17, INIT -> RTS) failed: EINVAL (Invalid argument). " +
+                QueuePairTransitions.explain(QueuePairType.RC, QueuePairState.INIT, QueuePairState.RTS, 1)
+            refused(Errno.EPERM) shouldContain "Q_Key with its highest bit set"
+        }
+    })

@@ -1,0 +1,63 @@
+package org.kverbs.internal.abi
+
+import io.kotest.core.test.Enabled
+import java.nio.file.Path
+import kotlin.io.path.writeText
+
+/** The C compiler of this machine, as the witness of what the headers say. */
+internal object CCompiler {
+    /** One sentence on what to install, or null when the compiler and the headers are there. */
+    private fun missing(headers: List<String>): String? =
+        when {
+            runCatching { runProgram("gcc", "--version") }.isFailure -> {
+                "gcc is missing: run 'apt-get install gcc', or ./verify, which does."
+            }
+
+            runCatching { inTemporaryFolder { compile(it, includes(headers), "-E") } }.isFailure -> {
+                "<${headers.joinToString(">, <")}> do not compile: run 'apt-get install libibverbs-dev libc6-dev', or ./verify, which does."
+            }
+
+            else -> {
+                null
+            }
+        }
+
+    /**
+     * A machine without a compiler skips the test, and says so. Under KVERBS_REQUIRE_TOOLS=1, as in ./verify, the test runs and
+     * [require] fails it; to throw here would not do, as Kotest takes that for a skip.
+     */
+    fun presentOrSkipped(headers: List<String>): Enabled {
+        val missing = missing(headers)
+        return if (missing == null || System.getenv("KVERBS_REQUIRE_TOOLS") == "1") Enabled.enabled else skipped(missing)
+    }
+
+    /** Fails with the sentence that says what to install. */
+    fun require(headers: List<String>) {
+        missing(headers)?.let { error(it) }
+    }
+
+    /** The values of C expressions, by one program that prints them all. */
+    fun evaluate(
+        headers: List<String>,
+        expressions: List<String>,
+    ): List<Long> =
+        inTemporaryFolder { folder ->
+            val prints = expressions.joinToString("\n") { "    printf(\"%lld\\n\", (long long)($it));" }
+            val start = "#include <stdio.h>\n#include <stddef.h>\n" + includes(headers)
+            val program = folder.resolve("program")
+            compile(folder, "$start\nint main(void) {\n$prints\n    return 0;\n}\n", "-o", program.toString())
+            runProgram(program.toString()).lines().filter { it.isNotEmpty() }.map { it.toLong() }
+        }
+
+    private fun compile(
+        folder: Path,
+        source: String,
+        vararg options: String,
+    ) {
+        val file = folder.resolve("source.c")
+        file.writeText(source)
+        runProgram("gcc", file.toString(), *options)
+    }
+
+    private fun includes(headers: List<String>) = headers.joinToString("") { "#include <$it>\n" }
+}

@@ -1,0 +1,96 @@
+#!/bin/bash
+# Runs one command inside a virtual machine whose kernel has RDMA devices in software: Soft-RoCE (rxe) and soft-iWARP (siw).
+#
+#   lab.sh 'COMMAND'     boots (about 5 s), runs it, prints its standard output and error, exits with its status
+#
+# There is no disk image: the guest's root is this machine's own file system, read-only under a cover in memory, so the JDK, the
+# libraries, the classes and the working directory are where they are here, and nothing that the command writes is kept except what it
+# writes to /lab. The command runs as root under bash in the caller's directory, sees the caller's PATH, HOME, JAVA_HOME and KVERBS_*
+# variables, and finds:
+#   rxe0  10.99.0.1              RC, UC, UD, SRQ, memory windows, atomics, multicast, rdma_cm
+#   siw0  10.97.0.1              RC by rdma_cm only
+#   rxe1  10.98.0.1 on v1        two ends of a wire: real packets, for tc netem and tcpdump on v1 and v2
+#   rxe2  10.98.0.2 on v2
+#
+# Exit status: the command's; 124 when KVERBS_LAB_TIMEOUT passed; 125 when the guest died or could not be set up.
+#
+#   KVERBS_LAB_OUT=DIR           what is /lab in the guest; a folder that is thrown away
+#   KVERBS_LAB_TIMEOUT=1800      seconds
+#   KVERBS_LAB_MEM=4G            the guest's memory
+#   KVERBS_LAB_DIR=DIR           where the kernel is kept; .cache/lab of the project
+#   KVERBS_LAB_KERNEL=PACKAGE    Debian's package of the kernel; linux-image-amd64
+#
+# KVM is not used: it is not to be had on many of the machines this must run on, and this way all of them run the same.
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+PATH=$PATH:/usr/sbin:/sbin
+# shellcheck source=host.sh
+. "$here/host.sh"
+# shellcheck source=setup.sh
+. "$here/setup.sh"
+
+state=${KVERBS_LAB_DIR:-$here/../.cache/lab}
+package=${KVERBS_LAB_KERNEL:-linux-image-amd64}
+
+# boot KERNEL RUN OUT: the machine, in the background; its output goes to RUN/output, its console to RUN/console.
+boot() {
+  timeout --foreground -k 10 "${KVERBS_LAB_TIMEOUT:-1800}" qemu-system-x86_64 \
+    -nodefaults -no-user-config -display none -no-reboot -M q35 -accel tcg,thread=multi -cpu max -smp 2 -m "${KVERBS_LAB_MEM:-4G}" \
+    -kernel "$1/boot/vmlinuz-$(cat "$1/release")" -initrd "$1/initrd" \
+    -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr tsc=reliable random.trust_cpu=on" \
+    -serial "file:$2/console" -device virtio-rng-pci \
+    -virtfs local,path=/,mount_tag=hostroot,security_model=none,readonly=on,multidevs=remap \
+    -virtfs "local,path=$3,mount_tag=share,security_model=none,multidevs=remap" \
+    -device virtio-serial-pci -chardev "file,id=output,path=$2/output" -device virtserialport,nr=1,chardev=output \
+    </dev/null 9>&- &
+}
+
+# run KERNEL COMMAND: sets status.
+run() {
+  local out qemu cat
+  out=${KVERBS_LAB_OUT:-$scratch/out}
+  mkdir -p "$out"
+  out=$(readlink -f "$out")
+  rm -rf "$out/.lab" && mkdir "$out/.lab"
+  cp "$here/guest" "$out/.lab/guest"
+  printf '%s\n' "$2" > "$out/.lab/command"
+  export LAB_MODULES=$1/lib/modules LAB_CWD=$PWD LC_ALL=${LC_ALL:-C.UTF-8} HOME=${HOME:-/root} PATH
+  declare -p LAB_MODULES LAB_CWD LC_ALL HOME PATH ${JAVA_HOME+JAVA_HOME} "${!KVERBS_@}" > "$out/.lab/env"
+  # Descriptor 9 holds the FIFO open, so that cat comes to its end even if qemu never starts.
+  mkfifo "$scratch/output"
+  exec 9<>"$scratch/output"
+  cat "$scratch/output" 9>&- &
+  cat=$!
+  boot "$1" "$scratch" "$out"
+  qemu=$!
+  trap 'kill $qemu; status=130' INT
+  trap 'kill $qemu; status=143' TERM
+  status=0
+  wait $qemu || status=$((status ? status : $?))
+  trap - INT TERM
+  exec 9>&-
+  wait $cat || true
+  if [ "$status" = 0 ] && ! status=$(cat "$out/.lab/status" 2>/dev/null); then # the machine ended, but not by itself
+    status=125
+    echo "lab: the guest died; the end of its console:" >&2
+    tail -40 "$scratch/console" >&2
+  elif [ "$status" = 124 ]; then
+    echo "lab: stopped after KVERBS_LAB_TIMEOUT=${KVERBS_LAB_TIMEOUT:-1800} s" >&2
+  fi
+  rm -rf "$out/.lab"
+}
+
+if [ $# != 1 ] || [ -z "$1" ]; then
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+fi
+need_packages qemu-system-x86 busybox-static kmod iproute2 xz-utils libibverbs1 ibverbs-providers librdmacm1 ibverbs-utils \
+  rdmacm-utils perftest || exit 125
+mkdir -p "$state"
+state=$(readlink -f "$state")
+kernel=$state/$package
+(flock 8 && if [ ! -f "$kernel/release" ]; then setup "$kernel" "$package"; fi) 8>"$state/lock" || exit 125
+scratch=$(mktemp -d "$state/run.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+run "$kernel" "$1"
+exit "$status"

@@ -1,0 +1,41 @@
+package org.kverbs.acceptance
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import org.jetbrains.kotlin.abi.tools.AbiFilters
+import org.jetbrains.kotlin.abi.tools.AbiTools
+import java.io.File
+
+/**
+ * Compares what each published module shows its users with the dump in `api/` that was committed with it, so that no change of the
+ * public API goes unseen. A change that is meant: run `mvn verify -Dapi.update` and commit the new dump. Packages named `internal` are
+ * nobody's API.
+ */
+class ApiDumpSpec :
+    FunSpec({
+        val root = File(System.getProperty("kverbs.root"))
+        val update = System.getProperty("api.update") != "false"
+
+        listOf("kverbs-core" to "core-java", "kverbs-dsl" to "dsl").forEach { (artifact, module) ->
+            test("should find the public API of $artifact as it was committed") {
+                val classes = root.resolve("$module/target/classes")
+                // Single files: a directory would give an empty dump, which equals an empty file.
+                val files =
+                    classes
+                        .walkTopDown()
+                        .filter { it.extension == "class" && "internal" !in it.relativeTo(classes).invariantSeparatorsPath.split('/') }
+                        .sorted()
+                        .toList()
+                val dump = StringBuilder().also { AbiTools.getInstance().printJvmDump(it, files, AbiFilters.EMPTY) }.toString()
+                withClue("the dump of $artifact shows no class of org.kverbs: was it compiled?") { dump shouldContain "class org/kverbs/" }
+
+                val committed = root.resolve("api/$artifact.api")
+                if (update) committed.apply { parentFile.mkdirs() }.writeText(dump)
+                withClue("the public API of $artifact is not as in $committed; if that is meant, run: mvn verify -Dapi.update") {
+                    dump shouldBe committed.takeIf { it.exists() }?.readText()
+                }
+            }
+        }
+    })
