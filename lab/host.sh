@@ -1,6 +1,11 @@
 # shellcheck shell=bash
 # What the project's programs need of this machine. Sourced by ../kverbs, ../verify and lab.sh.
 
+# What the lab needs: the machine, what its boot is made of, and the libraries and C programs that its specs talk to.
+# shellcheck disable=SC2034  # for those who source this
+lab_packages=(qemu-system-x86 busybox-static kmod iproute2 xz-utils libibverbs1 ibverbs-providers librdmacm1 ibverbs-utils
+  rdmacm-utils perftest)
+
 # need_packages NAME...: Debian packages that must be there. Root gets the missing ones by apt, anybody else gets their names.
 need_packages() {
   local missing

@@ -84,8 +84,7 @@ if [ $# != 1 ] || [ -z "$1" ]; then
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2
   exit 2
 fi
-need_packages qemu-system-x86 busybox-static kmod iproute2 xz-utils libibverbs1 ibverbs-providers librdmacm1 ibverbs-utils \
-  rdmacm-utils perftest || exit 125
+need_packages "${lab_packages[@]}" || exit 125
 mkdir -p "$state"
 state=$(readlink -f "$state")
 kernel=$state/$package

@@ -51,8 +51,9 @@ public final class CompletionChannel extends Resource {
         queues.put(cq, queue);
     }
 
-    void remove(long cq) {
-        queues.remove(cq);
+    /** The queue is destroyed, and a new one may already have its address. */
+    void remove(long cq, CompletionQueue queue) {
+        queues.remove(cq, queue);
     }
 
     /**
@@ -110,7 +111,7 @@ public final class CompletionChannel extends Resource {
     }
 
     @Override
-    void quiesce() {
+    void wake() {
         context.verbs.wakeCompletionChannel(handle);
     }
 

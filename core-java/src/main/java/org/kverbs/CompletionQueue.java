@@ -171,6 +171,9 @@ public final class CompletionQueue extends Resource {
     }
 
     private @Nullable HandlerBatch takeInterrupted() {
+        if (!isOpen()) {
+            throw closed();
+        }
         synchronized (interrupted) {
             HandlerBatch first = interrupted.isEmpty() ? null : interrupted.removeFirst();
             hasInterrupted = !interrupted.isEmpty();
@@ -288,9 +291,9 @@ public final class CompletionQueue extends Resource {
             ackAll();
         }
         SystemErrors.check("ibv_destroy_cq(" + describe() + ")", context.verbs.destroyCompletionQueue(handle));
-        context.eventSources.remove(handle);
+        context.eventSources.remove(handle, this); // a new queue may already have the address
         if (channel != null) {
-            channel.remove(handle);
+            channel.remove(handle, this);
         }
     }
 

@@ -259,7 +259,7 @@ public final class Context extends Resource {
     }
 
     @Override
-    void quiesce() {
+    void wake() {
         verbs.wakeAsyncEvents();
     }
 

@@ -2,6 +2,7 @@ package org.kverbs;
 
 import java.io.Serial;
 import java.util.List;
+import org.kverbs.internal.DeviceNodes;
 
 /**
  * A native library that is absent, too old or incomplete, or that this Java process must not call. The message says what to install,
@@ -55,17 +56,18 @@ public class LibraryUnavailableException extends RdmaException {
     }
 
     /**
-     * The kernel has RDMA devices, but libibverbs has no provider library (its user-space driver) for them.
+     * The kernel has RDMA devices, but libibverbs lists none: it lacks the provider library (its user-space driver) of each, or the
+     * node in {@code /dev/infiniband}.
      *
      * @param kernelDevices the names of those devices, from {@code /sys/class/infiniband}
      */
     public static LibraryUnavailableException providerMissing(List<String> kernelDevices) {
         return new LibraryUnavailableException(
                 "libibverbs.so.1",
-                "libibverbs found no provider library for what the kernel has: " + String.join(", ", kernelDevices)
-                        + ". Install package ibverbs-providers (Debian, Ubuntu) or libibverbs (Fedora, RHEL). If it is installed, it"
-                        + " should be of the same rdma-core release as libibverbs, with a line for the driver in /etc/libibverbs.d;"
-                        + " and each device needs its node /dev/infiniband/uverbsN.");
+                "libibverbs can drive none of the RDMA devices that the kernel has: " + String.join(", ", kernelDevices)
+                        + ". Either their nodes are missing: " + DeviceNodes.describe() + " Or the provider libraries are: install"
+                        + " package ibverbs-providers (Debian, Ubuntu) or libibverbs (Fedora, RHEL), of the same rdma-core release as"
+                        + " libibverbs, with a line for the driver in /etc/libibverbs.d.");
     }
 
     /**

@@ -28,6 +28,7 @@ public final class MemoryRegion extends Resource {
     private volatile MemorySegment memory;
     private volatile long remoteAddress;
     private volatile int access;
+    private boolean deregistered;
 
     MemoryRegion(
             ProtectionDomain pd, long handle, MemorySegment memory, long remoteAddress, int access, @Nullable Arena owned) {
@@ -162,7 +163,10 @@ public final class MemoryRegion extends Resource {
 
     @Override
     void destroy() {
-        SystemErrors.check("ibv_dereg_mr(" + describe() + ")", pd.context().verbs.deregisterMemory(handle));
+        if (!deregistered) { // freeing the memory may fail below, so this may be the second try
+            SystemErrors.check("ibv_dereg_mr(" + describe() + ")", pd.context().verbs.deregisterMemory(handle));
+            deregistered = true;
+        }
         if (owned != null) {
             owned.close();
         }

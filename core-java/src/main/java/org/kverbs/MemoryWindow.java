@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwBind;
 import org.kverbs.internal.abi.IbvSendFlags;
@@ -47,7 +48,7 @@ public final class MemoryWindow extends Resource {
         return handle;
     }
 
-    /** Its key now. For a type 2 window the basis of the next key: see {@link #nextRkey}. */
+    /** Its key now: that of the last bind that was posted. For a type 2 window the basis of the next: see {@link #nextRkey}. */
     public int rkey() {
         enterShared(this);
         try {
@@ -86,7 +87,10 @@ public final class MemoryWindow extends Resource {
             bind.set(JAVA_LONG, IbvMwBind.BIND_INFO_ADDR, region.address() + offset);
             bind.set(JAVA_LONG, IbvMwBind.BIND_INFO_LENGTH, length);
             bind.set(JAVA_INT, IbvMwBind.BIND_INFO_MW_ACCESS_FLAGS, AccessFlag.mask(access));
-            int result = pd.context().verbs.bindMemoryWindow(queuePair.handle(), handle, bind);
+            // Drivers take any type: the check is in the C interface's inline function.
+            int result = type == MemoryWindowType.TYPE_1
+                    ? pd.context().verbs.bindMemoryWindow(queuePair.handle(), handle, bind)
+                    : -Errno.EINVAL;
             if (result < 0) {
                 throw SystemErrors.workRequest("ibv_bind_mw(" + describe() + ")", -result, 0, 1);
             }

@@ -285,6 +285,9 @@ public final class QueuePair extends Resource {
                 }
             }
             result = ops.postSend(requests.requests.first(), refused.address());
+            if (requests.binds) {
+                requests.keepKeys(result == 0 ? requests.size() : requests.requests.indexOf(refused.get(JAVA_LONG, 0)));
+            }
         } finally {
             while (entered > 0) {
                 requests.used[--entered].guard.exitShared();
@@ -340,6 +343,7 @@ public final class QueuePair extends Resource {
 
     /** Posts what the thread wrote since {@link #beginPost}; errors as {@link #post(SendRequests)}. */
     public void finishPost() {
+        requireBegun();
         int accepted;
         int count;
         try {
@@ -355,15 +359,24 @@ public final class QueuePair extends Resource {
 
     /** Drops what the thread wrote since {@link #beginPost}. */
     public void abandonPost() {
+        requireBegun();
         sendGuard.exit();
+    }
+
+    /** A thread that begins none must not end another thread's. */
+    private void requireBegun() {
+        if (!sendGuard.isMine()) {
+            throw new IllegalStateException("this thread has begun no post on " + describe() + "; call beginPost first");
+        }
     }
 
     /**
      * Posts one receive request ({@code ibv_post_recv}). Allocates nothing.
      *
-     * @throws WorkRequestException ENOMEM if the queue is full, EINVAL in state RESET
+     * @throws WorkRequestException ENOMEM if the queue is full, EINVAL in state RESET or with a shared receive queue
      */
     public void postReceive(long workRequestId, MemorySlice buffer) {
+        requireOwnReceiveQueue(1);
         receives.post(workRequestId, buffer);
     }
 
@@ -373,7 +386,15 @@ public final class QueuePair extends Resource {
      * @throws WorkRequestException with the index of the refused one; those before it are posted
      */
     public void postReceive(ReceiveRequests requests) {
+        requireOwnReceiveQueue(requests.size());
         receives.post(requests);
+    }
+
+    /** Siw's driver follows a null pointer if there is none. */
+    private void requireOwnReceiveQueue(int count) {
+        if (asked.srq() != null) {
+            throw SystemErrors.workRequest("ibv_post_recv(" + describe() + ")", Errno.EINVAL, 0, count);
+        }
     }
 
     @Override
@@ -386,7 +407,7 @@ public final class QueuePair extends Resource {
     @Override
     void destroy() {
         SystemErrors.check("ibv_destroy_qp(" + describe() + ")", pd.context().verbs.destroyQueuePair(handle));
-        pd.context().eventSources.remove(handle);
+        pd.context().eventSources.remove(handle, this); // a new one may already have the address
     }
 
     @Override

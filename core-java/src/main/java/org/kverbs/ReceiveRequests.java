@@ -51,6 +51,9 @@ public final class ReceiveRequests {
 
     /** The same with the parts of the entry given, which the device checks. */
     public ReceiveRequests into(long address, int length, int lkey) {
+        if (requests.count() == 0) {
+            throw new IllegalStateException("no request was begun: call receive first");
+        }
         requests.addEntry(address, length, lkey);
         return this;
     }

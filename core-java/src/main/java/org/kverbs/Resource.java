@@ -49,7 +49,7 @@ public abstract sealed class Resource implements AutoCloseable
     private final List<Resource> parents;
     private final Set<Resource> children = new LinkedHashSet<>();
     private final Object closeLock = new Object();
-    private boolean destroyed;
+    private volatile boolean destroyed;
     private final @Nullable Throwable openedAt = Diagnostics.stackTrace("opened here");
     private volatile @Nullable Throwable closedAt;
 
@@ -77,8 +77,11 @@ public abstract sealed class Resource implements AutoCloseable
     /** Destroys the native object; throws {@link RdmaSystemException} if the device refuses. */
     abstract void destroy();
 
-    /** Ends the waits of other threads inside the guard and lets nobody into the data path any more. */
+    /** Lets nobody into the data path any more and waits until all have left it; refuses a thread that is in it itself. */
     void quiesce() {}
+
+    /** Ends the waits of other threads inside the guard; the native object is alive. */
+    void wake() {}
 
     /** Whether it is open; false from the moment a close begins. */
     public final boolean isOpen() {
@@ -89,9 +92,7 @@ public abstract sealed class Resource implements AutoCloseable
     @Override
     public final void close() {
         var failures = new ArrayList<RuntimeException>();
-        guard.beginClose(); // no child can be made from here on
-        quiesce();
-        guard.awaitDrained();
+        drain(); // no child can be made from here on
         for (Resource descendant : descendantsNewestFirst()) {
             descendant.closeAlone(failures);
         }
@@ -103,17 +104,28 @@ public abstract sealed class Resource implements AutoCloseable
         }
     }
 
+    private void drain() {
+        quiesce();
+        guard.beginClose();
+        synchronized (closeLock) {
+            if (!destroyed && !isGone()) { // afterwards another object may have its address
+                wake();
+            }
+        }
+        guard.awaitDrained();
+    }
+
     private void closeAlone(List<RuntimeException> failures) {
         try {
-            guard.beginClose();
-            quiesce();
-            guard.awaitDrained();
+            drain();
             synchronized (closeLock) {
                 if (destroyed) {
                     return;
                 }
                 closedAt = Diagnostics.stackTrace("closed here");
-                destroy();
+                if (!isGone()) {
+                    destroy();
+                }
                 destroyed = true;
             }
             for (Resource parent : parents) {
@@ -127,6 +139,11 @@ public abstract sealed class Resource implements AutoCloseable
         }
     }
 
+    /** Whether its device was closed although this was refused to be destroyed: the kernel has taken both down. */
+    private boolean isGone() {
+        return parents.stream().anyMatch(parent -> parent.destroyed || parent.isGone());
+    }
+
     private Set<Resource> descendantsNewestFirst() {
         Set<Resource> found = new TreeSet<>(NEWEST_FIRST);
         var open = new ArrayList<Resource>(List.of(this));
@@ -138,9 +155,7 @@ public abstract sealed class Resource implements AutoCloseable
             }
             for (Resource child : below) {
                 if (found.add(child)) {
-                    child.guard.beginClose(); // nothing new below it either, so that one look is enough
-                    child.quiesce();
-                    child.guard.awaitDrained();
+                    child.drain(); // nothing new below it either, so that one look is enough
                     open.add(child);
                 }
             }

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.Objects;
 import org.kverbs.internal.InlineArea;
 import org.kverbs.internal.WorkRequestArena;
+import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvWrOpcode;
@@ -40,6 +41,9 @@ public final class SendRequests {
     Resource[] used = new Resource[4];
 
     int usedCount;
+    /** Whether a request binds a window, so that {@link #keepKeys} has something to do. */
+    boolean binds;
+
     private long current;
 
     /** Makes an empty list. */
@@ -51,7 +55,19 @@ public final class SendRequests {
         inlineArea.clear();
         Arrays.fill(used, 0, usedCount, null);
         usedCount = 0;
+        binds = false;
         current = 0;
+    }
+
+    /** Writes the keys of the binds among the first requests into their windows, which C leaves to its caller. */
+    void keepKeys(int posted) {
+        for (int i = 0; i < posted; i++) {
+            MemorySegment request = Memory.at(requests.first() + (long) i * IbvSendWr.SIZE, IbvSendWr.SIZE);
+            if (request.get(JAVA_INT, IbvSendWr.OPCODE) == IbvWrOpcode.IBV_WR_BIND_MW) {
+                Memory.at(request.get(JAVA_LONG, IbvSendWr.BIND_MW_MW), IbvMw.SIZE)
+                        .set(JAVA_INT, IbvMw.RKEY, request.get(JAVA_INT, IbvSendWr.BIND_MW_RKEY));
+            }
+        }
     }
 
     /** How many requests there are. */
@@ -189,8 +205,12 @@ public final class SendRequests {
      * @param rkey the key it gets: {@link MemoryWindow#nextRkey} of its current one, or any with the same upper 24 bits
      * @param bound the region's part; the region must allow {@link AccessFlag#MW_BIND}
      * @param access what the peer may do, of {@link AccessFlag#mask(AccessFlag...)}
+     * @throws IllegalArgumentException for a type 1 window, which has {@link MemoryWindow#bind}
      */
     public SendRequests bind(long workRequestId, MemoryWindow window, int rkey, MemorySlice bound, int access) {
+        if (window.type() == MemoryWindowType.TYPE_1) {
+            throw new IllegalArgumentException(window.describe() + " can't be bound by a work request: call its bind()");
+        }
         begin(workRequestId, IbvWrOpcode.IBV_WR_BIND_MW);
         MemorySegment request = request();
         request.set(JAVA_LONG, IbvSendWr.BIND_MW_MW, window.handle());
@@ -199,6 +219,7 @@ public final class SendRequests {
         request.set(JAVA_LONG, IbvSendWr.BIND_MW_BIND_INFO_ADDR, bound.address());
         request.set(JAVA_LONG, IbvSendWr.BIND_MW_BIND_INFO_LENGTH, bound.length());
         request.set(JAVA_INT, IbvSendWr.BIND_MW_BIND_INFO_MW_ACCESS_FLAGS, access);
+        binds = true;
         use(window);
         use(bound.region());
         return this;

@@ -101,7 +101,7 @@ public final class SharedReceiveQueue extends Resource {
     @Override
     void destroy() {
         SystemErrors.check("ibv_destroy_srq(" + describe() + ")", pd.context().verbs.destroySharedReceiveQueue(handle));
-        pd.context().eventSources.remove(handle);
+        pd.context().eventSources.remove(handle, this); // a new one may already have the address
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.kotest.matchers.string.shouldEndWith
 import io.kotest.matchers.string.shouldNotContain
 import io.kotest.matchers.string.shouldStartWith
 import io.kotest.matchers.types.shouldBeInstanceOf
+import org.kverbs.internal.DeviceNodes
 import java.io.ByteArrayInputStream
 import java.io.ByteArrayOutputStream
 import java.io.ObjectInputStream
@@ -141,9 +142,10 @@ class ExceptionMessagesSpec :
                 "_ibv_query_gid_ex needs rdma-core 32 or newer, and the libibverbs.so.1 of this machine lacks it"
         }
 
-        test("should name the devices without a provider library, and the packages that have them") {
+        test("should name the devices that libibverbs cannot drive, their nodes, and the packages with provider libraries") {
             val message = LibraryUnavailableException.providerMissing(listOf("mlx5_0", "rxe0")).message!!
-            message shouldContain "mlx5_0, rxe0"
+            message shouldContain "devices that the kernel has: mlx5_0, rxe0."
+            message shouldContain "nodes are missing: ${DeviceNodes.describe()}"
             message shouldContain "ibverbs-providers (Debian, Ubuntu) or libibverbs (Fedora, RHEL)"
         }
 

@@ -10,10 +10,15 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** The files in {@code /dev/infiniband} by which a process reaches the kernel's RDMA devices, and who may open them. */
-final class DeviceNodes {
+public final class DeviceNodes {
     private DeviceNodes() {}
 
-    /** One sentence: each {@code uverbsN} with its permissions, owner and group; or that there is none. */
+    /** One sentence: each {@code uverbsN} of this machine with its permissions, owner and group; or that there is none. */
+    public static String describe() {
+        return describe(Path.of("/dev/infiniband"));
+    }
+
+    /** The same for another folder. */
     static String describe(Path folder) {
         try (Stream<Path> files = Files.list(folder)) {
             List<String> nodes = files.filter(file -> file.getFileName().toString().startsWith("uverbs"))

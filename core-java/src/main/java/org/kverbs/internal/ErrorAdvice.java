@@ -2,12 +2,8 @@ package org.kverbs.internal;
 
 import static org.kverbs.internal.abi.Errno.*;
 
-import java.nio.file.Path;
-
 /** What to do about an errno, by the C function that gave it. Texts are whole sentences, or empty where nothing is known. */
 final class ErrorAdvice {
-    private static final Path NODES = Path.of("/dev/infiniband");
-
     private ErrorAdvice() {}
 
     /** Advice on a call that failed. */
@@ -59,7 +55,7 @@ final class ErrorAdvice {
 
     private static String nodes() {
         return "Each device needs its node /dev/infiniband/uverbsN, open to this user and passed through to the container, if it is"
-                + " in one (`docker run --device=/dev/infiniband/uverbs0`). " + DeviceNodes.describe(NODES)
+                + " in one (`docker run --device=/dev/infiniband/uverbs0`). " + DeviceNodes.describe()
                 + " rdma-core's udev rules make them rw-rw-rw-.";
     }
 
@@ -129,8 +125,8 @@ final class ErrorAdvice {
                 case "ibv_bind_mw" -> "Check that the window is of type 1, the queue pair of the same protection domain and in RTS, the"
                         + " region registered with MW_BIND, the range inside it, and LOCAL_WRITE there for remote writing.";
                 default -> "Check that the queue pair is in RTS, that its type offers the opcode, that there are no more scatter/gather"
-                        + " elements than max_send_sge and no more inline data than max_inline_data, and on UD that there is an address"
-                        + " handle.";
+                        + " elements than max_send_sge and no more inline data than max_inline_data, that the address of an atomic is a"
+                        + " multiple of 8, and on UD that there is an address handle.";
             };
             case EOPNOTSUPP, ENOSYS -> "The device does not offer this operation: `ibv_devinfo -v` shows what it can do.";
             default -> call(function, errno);

@@ -3,7 +3,6 @@ package org.kverbs.internal;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What stands between a call on an object and the object's destruction: a call enters, a close waits until all calls
@@ -35,7 +34,8 @@ public final class Guard {
     private volatile int state;
 
     private volatile boolean closing;
-    private @Nullable Thread owner;
+    /** Identifier of the thread that is alone inside, 0 if none. A number: storing a reference costs the collector's barrier. */
+    private long owner;
 
     /** Makes an open guard. */
     public Guard() {}
@@ -47,7 +47,7 @@ public final class Guard {
                 return false;
             }
         }
-        owner = Thread.currentThread();
+        owner = Thread.currentThread().threadId();
         return true;
     }
 
@@ -66,7 +66,7 @@ public final class Guard {
 
     /** Leaves after {@link #enter}. */
     public void exit() {
-        owner = null;
+        owner = 0;
         STATE.setRelease(this, FREE);
     }
 
@@ -111,8 +111,13 @@ public final class Guard {
         return closing;
     }
 
+    /** Whether the calling thread is inside after {@link #enter}. */
+    public boolean isMine() {
+        return owner == Thread.currentThread().threadId();
+    }
+
     private void refuseReentry() {
-        if (owner == Thread.currentThread()) {
+        if (isMine()) {
             throw new IllegalStateException(
                     "called inside a post to the same queue, which would wait for itself; finish the post first");
         }

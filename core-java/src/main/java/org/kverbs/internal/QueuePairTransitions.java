@@ -68,12 +68,15 @@ public final class QueuePairTransitions {
     public static String explain(QueuePairType type, QueuePairState from, QueuePairState to, int mask) {
         String change = from + " -> " + to;
         if (!isKnown(type)) {
-            return "The rules for queue pairs of type " + type + " are the provider's own; see its documentation for " + change + ".";
+            return "kverbs has no rules for queue pairs of type " + type + ": see ibv_modify_qp(3) and the provider's documentation for "
+                    + change + ".";
         }
         Transition transition = find(type, from, to);
         if (transition == null) {
-            return "There is no transition " + change + " for " + type + " queue pairs; " + from + " leads to "
-                    + targets(type, from).stream().map(Enum::name).collect(Collectors.joining(", ")) + ".";
+            Set<QueuePairState> targets = targets(type, from);
+            return "There is no transition " + change + " for " + type + " queue pairs"
+                    + (targets.isEmpty() ? "" : "; " + from + " leads to ")
+                    + targets.stream().map(Enum::name).collect(Collectors.joining(", ")) + ".";
         }
         Set<QueuePairAttribute> given = QueuePairAttribute.of(mask);
         Set<QueuePairAttribute> missing = difference(transition.required, given);
@@ -90,8 +93,10 @@ public final class QueuePairTransitions {
         if (unknown != 0) {
             return "The mask has bits that are no attribute: 0x" + Integer.toHexString(unknown) + ".";
         }
-        return "The attributes are the right ones for " + change + " of " + type + " queue pairs, so either it is not in state "
-                + from + " any more, or a value is refused" + suspects(given) + ".";
+        String values = suspects(given);
+        return "The attributes are the right ones for " + change + " of " + type + " queue pairs, so "
+                + (values.isEmpty() ? "" : "a value is refused, or ") + "it is not in state " + from + " any more."
+                + (values.isEmpty() ? "" : " Check that " + values + ".");
     }
 
     /** What must be set for a change of state, IBV_QP_STATE included; empty if there is no such change, or it needs nothing. */
@@ -127,12 +132,12 @@ public final class QueuePairTransitions {
         return always && isKnown(type) && from != QueuePairState.UNKNOWN ? Transition.of(type, from, to) : null;
     }
 
-    /** What can be wrong with the values of these attributes. */
+    /** What must be true of the values of these attributes; empty if there are none but STATE. */
     private static String suspects(Set<QueuePairAttribute> given) {
         return given.stream()
                 .filter(each -> each != STATE)
                 .map(each -> name(each) + " " + rule(each))
-                .collect(Collectors.joining("; ", ": check that ", ""));
+                .collect(Collectors.joining("; "));
     }
 
     private static String rule(QueuePairAttribute attribute) {

@@ -40,7 +40,7 @@ public final class SystemErrors {
      *
      * @param queuePairNumber the queue pair
      * @param type its type
-     * @param from the state it is in
+     * @param from the state it is in; UNKNOWN will do for other errors than EINVAL
      * @param to the state asked for, the same as {@code from} if the mask has no IBV_QP_STATE
      * @param mask the attributes set, of {@code enum ibv_qp_attr_mask}
      * @param errno the error number, as it is or negated
@@ -51,8 +51,8 @@ public final class SystemErrors {
         String advice = positive == EINVAL
                 ? QueuePairTransitions.explain(type, from, to, mask)
                 : ErrorAdvice.call("ibv_modify_qp", positive);
-        return new RdmaSystemException(
-                "ibv_modify_qp(" + type + " queue pair " + queuePairNumber + ", " + from + " -> " + to + ")", positive, advice);
+        String change = from == QueuePairState.UNKNOWN ? "to " + to : from + " -> " + to;
+        return new RdmaSystemException("ibv_modify_qp(" + type + " queue pair " + queuePairNumber + ", " + change + ")", positive, advice);
     }
 
     /**

@@ -60,9 +60,10 @@ public final class WorkRequestArena {
         return requests.address();
     }
 
-    /** Which request stands at an address, as the C library names the one it refused. */
+    /** Which request stands at an address, as the C library names the one it refused; 0 if it names none of these. */
     public int indexOf(long address) {
-        return (int) ((address - requests.address()) / requestSize);
+        long index = (address - requests.address()) / requestSize;
+        return 0 <= index && index < count ? (int) index : 0; // a driver without an operation names none at all
     }
 
     /** Adds a request, linked behind the last, with no entry; its other fields hold what was there before. */

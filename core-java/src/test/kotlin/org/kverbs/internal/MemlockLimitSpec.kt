@@ -8,13 +8,16 @@ import java.util.concurrent.TimeUnit
 
 class MemlockLimitSpec :
     FunSpec({
-        val line = "Limit                     Soft Limit           Hard Limit           Units     \n" +
-            "Max processes             63432                63432                processes \n" +
-            "Max locked memory         8388608              unlimited            bytes     \n" +
-            "Max address space         unlimited            unlimited            bytes     \n"
+        val limits =
+            """
+            Limit                     Soft Limit           Hard Limit           Units
+            Max processes             63432                63432                processes
+            Max locked memory         8388608              unlimited            bytes
+            Max address space         unlimited            unlimited            bytes
+            """.trimIndent()
 
         test("should read soft and hard limit") {
-            MemlockLimit.parse(line) shouldBe MemlockLimit("8388608", "unlimited")
+            MemlockLimit.parse(limits) shouldBe MemlockLimit("8388608", "unlimited")
         }
 
         test("should name both limits and every way to raise them") {
@@ -50,10 +53,10 @@ class MemlockLimitSpec :
 
         test("should agree with the shell on the limit of this process") {
             val shell = ProcessBuilder("sh", "-c", "ulimit -S -l").start()
-            val kibibytes = shell.inputStream.readAllBytes().decodeToString().trim()
+            val kibibytes = String(shell.inputStream.readAllBytes()).trim()
             shell.waitFor(10, TimeUnit.SECONDS) shouldBe true
 
-            val bytes = kibibytes.toLongOrNull()?.let { "${it * 1024}" } ?: kibibytes
+            val bytes = if (kibibytes == "unlimited") kibibytes else "${kibibytes.toLong() * 1024}"
             MemlockLimit.current().soft() shouldBe bytes
         }
     })

@@ -148,11 +148,12 @@ class QueuePairTransitionsSpec :
         }
 
         test("should suspect the values when the attributes are right, each with its limit") {
-            val text =
-                QueuePairTransitions.explain(RC, RTR, RTS, QueuePairAttribute.mask(required(RC, RTR, RTS)))
-            text shouldStartWith "The attributes are the right ones for RTR -> RTS of RC queue pairs"
+            val text = QueuePairTransitions.explain(RC, RTR, RTS, QueuePairAttribute.mask(required(RC, RTR, RTS)))
+            text shouldStartWith
+                "The attributes are the right ones for RTR -> RTS of RC queue pairs, so a value is refused, " +
+                "or it is not in state RTR any more. "
             text shouldContain "MAX_QP_RD_ATOMIC (IBV_QP_MAX_QP_RD_ATOMIC) is not above the device's max_qp_init_rd_atom"
-            text shouldContain "TIMEOUT (IBV_QP_TIMEOUT) is 0 to 31"
+            text shouldContain "Check that TIMEOUT (IBV_QP_TIMEOUT) is 0 to 31"
             text shouldNotContain "IBV_QP_STATE"
             val path = QueuePairTransitions.explain(RC, INIT, RTR, QueuePairAttribute.mask(required(RC, INIT, RTR)))
             path shouldContain "PATH_MTU (IBV_QP_PATH_MTU) is one of enum ibv_mtu and not above the port's active_mtu"
@@ -161,8 +162,7 @@ class QueuePairTransitionsSpec :
 
         test("should name no values when none were set") {
             QueuePairTransitions.explain(RC, RTS, ERR, QueuePairAttribute.mask(STATE)) shouldBe
-                "The attributes are the right ones for RTS -> ERR of RC queue pairs, so either it is not in state RTS any more," +
-                " or a value is refused."
+                "The attributes are the right ones for RTS -> ERR of RC queue pairs, so it is not in state RTS any more."
         }
 
         test("should show bits of the mask that are no attribute") {
@@ -180,6 +180,8 @@ class QueuePairTransitionsSpec :
                     }
                 }
             }
-            QueuePairTransitions.explain(QueuePairType.XRC_SEND, INIT, RTR, 1) shouldContain "XRC_SEND are the provider's own"
+            QueuePairTransitions.explain(QueuePairType.XRC_SEND, INIT, RTR, 1) shouldContain "no rules for queue pairs of type XRC_SEND"
+            QueuePairTransitions.explain(RC, QueuePairState.UNKNOWN, RTR, 1) shouldBe
+                "There is no transition UNKNOWN -> RTR for RC queue pairs."
         }
     })

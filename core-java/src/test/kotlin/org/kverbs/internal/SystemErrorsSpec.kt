@@ -110,5 +110,8 @@ class SystemErrorsSpec :
                 "ibv_modify_qp(RC queue pair 17, INIT -> RTS) failed: EINVAL (Invalid argument). " +
                 QueuePairTransitions.explain(QueuePairType.RC, QueuePairState.INIT, QueuePairState.RTS, 1)
             refused(Errno.EPERM) shouldContain "Q_Key with its highest bit set"
+            SystemErrors
+                .modifyQueuePair(17, QueuePairType.RC, QueuePairState.UNKNOWN, QueuePairState.RTR, 1, Errno.ENODATA)
+                .message shouldStartWith "ibv_modify_qp(RC queue pair 17, to RTR) failed: ENODATA (No data available). "
         }
     })

@@ -51,11 +51,7 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public int close() {
-        int result = verbs.closeDevice(context);
-        if (result == 0) {
-            channels.remove(context);
-        }
-        return result;
+        return channels.remove(context, () -> verbs.closeDevice(context));
     }
 
     @Override
@@ -167,11 +163,7 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public int destroyCompletionChannel(long channel) {
-        int result = verbs.destroyCompChannel(channel);
-        if (result == 0) {
-            channels.remove(channel);
-        }
-        return result;
+        return channels.remove(channel, () -> verbs.destroyCompChannel(channel));
     }
 
     @Override

@@ -1,6 +1,7 @@
 package org.kverbs.internal.ffm;
 
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.IntSupplier;
 import org.kverbs.internal.abi.Errno;
@@ -30,11 +31,20 @@ final class WaitableFds {
         return 0;
     }
 
-    void remove(long owner) {
-        Waitable waitable = byOwner.remove(owner);
-        if (waitable != null) {
+    /**
+     * Destroys an owner, and its event descriptor with it. Taken out first: a new owner may get the address at once.
+     *
+     * @param destroy 0 or -errno
+     */
+    int remove(long owner, IntSupplier destroy) {
+        Waitable waitable = Objects.requireNonNull(byOwner.remove(owner));
+        int result = destroy.getAsInt();
+        if (result == 0) {
             Libc.close(waitable.wakeFd);
+        } else {
+            byOwner.put(owner, waitable);
         }
+        return result;
     }
 
     void wake(long owner) {

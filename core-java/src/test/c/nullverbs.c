@@ -1,0 +1,248 @@
+/* The device, its context and what can be asked of them, the count of live objects, and the options. */
+#include "nullverbs.h"
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <string.h>
+#include <unistd.h>
+
+#undef ibv_query_port
+
+#define LOGGED 1024
+#define GUID 0x0200000000000001ULL
+
+atomic_int null_options[NULL_OPTIONS] = {[NULL_REFUSE_AT] = -1, [NULL_KEEP_KIND] = -1};
+
+static atomic_int live[NULL_KINDS];
+static _Atomic uint64_t destroyed[LOGGED];
+static atomic_uint destroyed_count;
+static struct ibv_device null_device = {
+	.node_type = IBV_NODE_CA,
+	.transport_type = IBV_TRANSPORT_IB,
+	.name = "null0",
+	.dev_name = "uverbs-null0",
+};
+
+void null_set(enum null_option option, int value)
+{
+	null_options[option] = value;
+}
+
+void null_reset(void)
+{
+	for (int i = 0; i < NULL_OPTIONS; i++)
+		null_options[i] = i == NULL_REFUSE_AT || i == NULL_KEEP_KIND ? -1 : 0;
+	for (int i = 0; i < LOGGED; i++)
+		destroyed[i] = 0;
+	destroyed_count = 0;
+}
+
+int null_live(enum null_kind kind)
+{
+	return live[kind];
+}
+
+uint64_t null_destroyed(unsigned index)
+{
+	return index < LOGGED ? destroyed[index] : 0;
+}
+
+void *null_make(enum null_kind kind, size_t size)
+{
+	void *object = calloc(1, size);
+
+	if (object)
+		live[kind]++;
+	return object;
+}
+
+/* Frees an object, or gives the errno of its refusal. */
+int null_unmake(enum null_kind kind, void *object)
+{
+	unsigned index;
+
+	if (null_options[NULL_KEEP_KIND] == (int)kind)
+		return null_options[NULL_KEEP_ERRNO];
+	live[kind]--;
+	index = destroyed_count++;
+	if (index < LOGGED)
+		destroyed[index] = (uintptr_t)object;
+	free(object);
+	return 0;
+}
+
+struct null_context *null_context_of(struct ibv_context *context)
+{
+	return (struct null_context *)((char *)context - offsetof(struct null_context, extension.context));
+}
+
+struct ibv_device **ibv_get_device_list(int *count)
+{
+	struct ibv_device **list = calloc(2, sizeof(*list));
+
+	list[0] = &null_device;
+	if (count)
+		*count = 1;
+	return list;
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	free(list);
+}
+
+__be64 ibv_get_device_guid(struct ibv_device *device)
+{
+	(void)device;
+	return htobe64(GUID);
+}
+
+static int fill_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size)
+{
+	struct ibv_port_attr all = {
+		.state = IBV_PORT_ACTIVE,
+		.max_mtu = IBV_MTU_4096,
+		.active_mtu = IBV_MTU_1024,
+		.gid_tbl_len = 1,
+		.pkey_tbl_len = 1,
+		.max_msg_sz = 0x800000,
+		.link_layer = IBV_LINK_LAYER_ETHERNET,
+		.flags = IBV_QPF_GRH_REQUIRED,
+	};
+
+	(void)context;
+	if (port != 1)
+		return EINVAL;
+	memset(attr, 0, size);
+	memcpy(attr, &all, size < sizeof(all) ? size : sizeof(all));
+	return 0;
+}
+
+int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
+{
+	return fill_port(context, port, (struct ibv_port_attr *)attr, 48);
+}
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	(void)context;
+	memset(attr, 0, sizeof(*attr));
+	strcpy(attr->fw_ver, "0");
+	attr->node_guid = htobe64(GUID);
+	attr->phys_port_cnt = 1;
+	attr->max_qp = attr->max_cq = attr->max_mr = attr->max_pd = 1 << 20;
+	attr->max_qp_wr = attr->max_cqe = 1 << 16;
+	attr->max_sge = 32;
+	return 0;
+}
+
+static int query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attr, size_t size)
+{
+	(void)input;
+	memset(attr, 0, size);
+	return ibv_query_device(context, &attr->orig_attr);
+}
+
+int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
+{
+	(void)context;
+	if (port != 1 || index != 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	return inet_pton(AF_INET6, "::ffff:10.0.0.1", gid->raw) == 1 ? 0 : -1;
+}
+
+int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index, struct ibv_gid_entry *entry,
+		      uint32_t flags, size_t size)
+{
+	(void)flags;
+	memset(entry, 0, size);
+	if (ibv_query_gid(context, port, index, &entry->gid))
+		return ENODATA;
+	entry->gid_index = index;
+	entry->port_num = port;
+	entry->gid_type = IBV_GID_TYPE_ROCE_V2;
+	return 0;
+}
+
+int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
+{
+	(void)context;
+	if (port != 1 || index != 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	*pkey = 0xffff;
+	return 0;
+}
+
+int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __be16 pkey)
+{
+	(void)context;
+	if (port == 1 && pkey == 0xffff)
+		return 0;
+	errno = EINVAL;
+	return -1;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct null_context *made = null_make(NULL_CONTEXT, sizeof(*made));
+	struct ibv_context *context = &made->extension.context;
+
+	if (null_events_open(&made->events)) {
+		null_unmake(NULL_CONTEXT, made);
+		return NULL;
+	}
+	context->device = device;
+	context->cmd_fd = -1;
+	context->async_fd = made->events.fd;
+	context->num_comp_vectors = 1;
+	pthread_mutex_init(&context->mutex, NULL);
+	context->ops.post_send = null_post_send;
+	context->ops.post_recv = null_post_recv;
+	context->ops.post_srq_recv = null_post_srq_recv;
+	context->ops.poll_cq = null_poll_cq;
+	context->ops.req_notify_cq = null_req_notify_cq;
+	context->ops.alloc_mw = null_alloc_mw;
+	context->ops.bind_mw = null_bind_mw;
+	context->ops.dealloc_mw = null_dealloc_mw;
+	if (null_options[NULL_EXTENDED]) {
+		context->abi_compat = __VERBS_ABI_IS_EXTENDED;
+		made->extension.sz = sizeof(made->extension);
+		made->extension.query_port = fill_port;
+		made->extension.query_device_ex = query_device_ex;
+	}
+	return context;
+}
+
+int ibv_close_device(struct ibv_context *context)
+{
+	struct null_context *made = null_context_of(context);
+	int fd = made->events.fd;
+	int refused = made->users ? EBUSY : null_unmake(NULL_CONTEXT, made);
+
+	if (!refused)
+		close(fd);
+	errno = refused;
+	return refused ? -1 : 0;
+}
+
+int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	return null_events_take(&null_context_of(context)->events, event);
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	(void)event;
+}
+
+int null_raise(struct ibv_context *context, enum ibv_event_type type, void *element)
+{
+	struct ibv_async_event event = {.event_type = type, .element.cq = element};
+
+	return null_events_put(&null_context_of(context)->events, event);
+}

@@ -1,0 +1,130 @@
+/*
+ * libnullverbs: takes the place of libibverbs.so.1 where there is no RDMA. One device, null0, whose objects are real C
+ * structures and whose queues move nothing: what is measured or counted over it is the caller's own doing.
+ *
+ * All functions that kverbs calls are here but _ibv_query_gid_table, which is left out so that a missing symbol can be
+ * tested. The null_ functions at the end are the controls of the tests and benchmarks; any thread may call them.
+ *
+ *   gcc -O2 -shared -fPIC -o libnullverbs.so *.c
+ */
+#ifndef NULLVERBS_H
+#define NULLVERBS_H
+
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum null_kind {
+	NULL_CONTEXT,
+	NULL_PD,
+	NULL_MR,
+	NULL_MW,
+	NULL_CHANNEL,
+	NULL_CQ,
+	NULL_SRQ,
+	NULL_QP,
+	NULL_AH,
+	NULL_KINDS
+};
+
+enum null_option {
+	NULL_EXTENDED,  /* 1: contexts opened from now on have the extension in front (struct verbs_context) */
+	NULL_COMPLETE,  /* 1: each signaled send and each receive makes a completion at once */
+	NULL_ENDLESS,   /* 1: every poll gives as many completions as it asks for, made up */
+	NULL_REFUSE_AT, /* index of the work request that each post refuses; -1: none */
+	NULL_REFUSE_ERRNO,
+	NULL_KEEP_KIND, /* the enum null_kind that can't be destroyed; -1: none */
+	NULL_KEEP_ERRNO,
+	NULL_OPTIONS
+};
+
+/* Every object begins with its C structure, and is made by null_make and ended by null_unmake. */
+struct null_pd {
+	struct ibv_pd base;
+	atomic_int users;
+};
+
+struct null_mw {
+	struct ibv_mw base;
+	struct ibv_mw_bind_info bound;
+};
+
+/* A queue of what waits to be read, with a descriptor that is readable as long as it isn't empty. */
+struct null_events {
+	pthread_mutex_t lock;
+	int fd;
+	unsigned count;
+	struct ibv_async_event waiting[64]; /* on a channel element.cq only */
+};
+
+struct null_channel {
+	struct ibv_comp_channel base;
+	struct null_events events;
+	atomic_int users;
+};
+
+struct null_cq {
+	struct ibv_cq base;
+	atomic_int users;
+	int armed;               /* under base.mutex, like all below */
+	unsigned events_given;
+	unsigned head, count;
+	struct ibv_wc *ring;
+};
+
+struct null_srq {
+	struct ibv_srq base;
+	struct ibv_srq_attr attr;
+	atomic_int users;
+	uint64_t last_id;
+};
+
+struct null_qp {
+	struct ibv_qp base;
+	struct ibv_qp_attr attr;
+	int signal_all;
+	uint64_t last_id;        /* what a post stores, so that the compiler keeps its loop */
+};
+
+struct null_context {
+	struct null_events events;
+	atomic_int users;
+	struct verbs_context extension; /* the context is its last member; abi_compat says whether the rest counts */
+};
+
+extern atomic_int null_options[NULL_OPTIONS];
+
+void *null_make(enum null_kind kind, size_t size);
+int null_unmake(enum null_kind kind, void *object);
+struct null_context *null_context_of(struct ibv_context *context);
+
+int null_events_open(struct null_events *events);
+int null_events_put(struct null_events *events, struct ibv_async_event event);
+int null_events_take(struct null_events *events, struct ibv_async_event *event);
+void null_events_forget_cq(struct null_events *events, struct ibv_cq *cq);
+
+int null_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+int null_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int null_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int null_poll_cq(struct ibv_cq *cq, int wanted, struct ibv_wc *wc);
+int null_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+struct ibv_mw *null_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int null_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+int null_dealloc_mw(struct ibv_mw *mw);
+
+/* Sets an option; all are 0 or none at first. */
+void null_set(enum null_option option, int value);
+/* Sets all options back and forgets the log. */
+void null_reset(void);
+/* How many objects of a kind there are now. */
+int null_live(enum null_kind kind);
+/* The address of the object that was destroyed as the index-th since the last reset; 0 if not so many were. */
+uint64_t null_destroyed(unsigned index);
+/* Puts a successful completion with this id into a queue; ENOSPC if it is full. */
+int null_complete(struct ibv_cq *cq, uint64_t wr_id);
+/* Raises an asynchronous event. */
+int null_raise(struct ibv_context *context, enum ibv_event_type type, void *element);
+
+#endif

@@ -1,0 +1,147 @@
+package org.kverbs
+
+import com.sun.management.ThreadMXBean
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.longs.shouldBeGreaterThanOrEqual
+import io.kotest.matchers.shouldBe
+import org.kverbs.NullVerbs.onNullDevice
+import java.lang.management.ManagementFactory
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TimeSource
+
+/**
+ * Posting and polling allocate nothing on the heap once they are warm: the JVM's own count of bytes that a thread allocates, over
+ * null0. The JIT takes the views of native memory apart that the encoders make, so it must have compiled them first.
+ */
+class AllocationSpec :
+    FunSpec({
+        onNullDevice()
+
+        test("should notice when a round allocates") {
+            var kept: Any? = null
+            allocatedWhenWarm { kept = ByteArray(16) } shouldBeGreaterThanOrEqual ROUNDS * 32
+            kept shouldBe kept
+        }
+
+        Rounds.entries.forEach { round ->
+            test("should allocate nothing in ${round.what}") {
+                NullBench().use { bench ->
+                    NullVerbs.set(NullVerbs.Option.COMPLETE, 1)
+                    val body = round.prepare(bench)
+                    withClue("bytes in $ROUNDS rounds") { allocatedWhenWarm(body) shouldBe 0 }
+                }
+            }
+        }
+    })
+
+private const val ROUNDS = 100_000L
+private val threads = ManagementFactory.getThreadMXBean() as ThreadMXBean
+
+private fun allocatedIn(
+    rounds: Long,
+    round: Runnable,
+): Long {
+    val before = threads.currentThreadAllocatedBytes
+    for (i in 0 until rounds) round.run()
+    return threads.currentThreadAllocatedBytes - before
+}
+
+/** Bytes of [ROUNDS] rounds once the compiled code is there: when [ROUNDS] allocate nothing, or after a while as many as they do. */
+private fun allocatedWhenWarm(round: Runnable): Long {
+    val start = TimeSource.Monotonic.markNow()
+    var bytes: Long
+    do {
+        bytes = allocatedIn(ROUNDS, round)
+    } while (bytes != 0L && start.elapsedNow() < 10.seconds)
+    return bytes
+}
+
+private enum class Rounds(
+    val what: String,
+    val prepare: (NullBench) -> Runnable,
+) {
+    LIST("post(SendRequests) of a list that is written anew, and poll(batch)", { bench ->
+        val qp = bench.queuePair()
+        val slice = bench.mr.slice()
+        val requests = SendRequests()
+        val batch = WorkCompletions(16)
+        Runnable {
+            requests.clear()
+            requests.write(1, 0x1000, 7).from(slice)
+            requests.send(2).from(slice).signaled()
+            requests.fetchAndAdd(3, 0x1000, 7, 1).into(slice).signaled()
+            qp.post(requests)
+            check(bench.cq.poll(batch) == 2 && batch.get(1).orThrow().workRequestId() == 3L)
+        }
+    }),
+    BLOCK("post(block) and poll(handler)", { bench ->
+        val qp = bench.queuePair()
+        val slice = bench.mr.slice()
+        val seen = LongArray(1)
+        val handler = CompletionHandler { seen[0] += it.workRequestId() }
+        Runnable {
+            qp.post { it.writeWithImmediate(1, 0x1000, 7, 8).from(slice).signaled() }
+            check(bench.cq.poll(handler, 16) == 1)
+        }
+    }),
+    LENT("beginPost, finishPost and poll(batch)", { bench ->
+        val qp = bench.queuePair()
+        val slice = bench.mr.slice()
+        val remote = RemoteMemory(0x1000, 64, 7)
+        val batch = WorkCompletions(16)
+        Runnable {
+            qp.beginPost().read(1, remote).into(slice).signaled().fence()
+            qp.finishPost()
+            check(bench.cq.poll(batch) == 1 && batch.get(0).isSuccess)
+        }
+    }),
+    DATAGRAM("a datagram to an address handle", { bench ->
+        val qp = bench.queuePair(QueuePairType.UD)
+        val slice = bench.mr.slice()
+        val address = bench.addressHandle()
+        val batch = WorkCompletions(16)
+        Runnable {
+            qp.beginPost().send(1).from(slice).to(address, 5, 6).signaled()
+            qp.finishPost()
+            check(bench.cq.poll(batch) == 1)
+        }
+    }),
+    INLINE("inline bytes of a region and of an array", { bench ->
+        val qp = bench.queuePair()
+        val slice = bench.mr.slice(0, 64)
+        val bytes = ByteArray(32)
+        val batch = WorkCompletions(16)
+        Runnable {
+            val list = qp.beginPost()
+            list.send(1).inline(slice).signaled()
+            list.send(2).inline(bytes).inline(bytes)
+            qp.finishPost()
+            check(bench.cq.poll(batch) == 1)
+        }
+    }),
+    RECEIVE("postReceive of one and of a list", { bench ->
+        val qp = bench.queuePair()
+        val slice = bench.mr.slice()
+        val requests = ReceiveRequests()
+        val batch = WorkCompletions(16)
+        Runnable {
+            qp.postReceive(1, slice)
+            requests.clear()
+            requests.receive(2).into(slice)
+            requests.receive(3).into(slice).into(slice)
+            qp.postReceive(requests)
+            check(bench.cq.poll(batch) == 3 && batch.get(2).workRequestId() == 3L)
+        }
+    }),
+    SHARED_RECEIVE("postReceive to a shared queue, and empty polls of both kinds", { bench ->
+        val srq = bench.sharedReceiveQueue()
+        val slice = bench.mr.slice()
+        val batch = WorkCompletions(16)
+        Runnable {
+            srq.postReceive(1, slice)
+            check(bench.cq.poll(batch) == 0)
+            check(bench.cq.poll({ }, 16) == 0)
+        }
+    }),
+}

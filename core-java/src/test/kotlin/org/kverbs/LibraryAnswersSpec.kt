@@ -1,0 +1,93 @@
+package org.kverbs
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldStartWith
+import org.kverbs.NullVerbs.onNullDevice
+import org.kverbs.internal.abi.runProgram
+import java.nio.file.Path
+import kotlin.reflect.KClass
+
+/** What a program is told whose libibverbs is absent, closed to it or old. A JVM takes its library once, so some cases start another. */
+class LibraryAnswersSpec :
+    FunSpec({
+        onNullDevice()
+
+        test("should name the package when the library is not there, and load none before a device is asked for") {
+            val answer = ChildProgram.run("-Dkverbs.libibverbs=/nonexistent/libibverbs.so.1", ENABLED)
+            answer.lines()[0] shouldBe "no library is needed for mem:1:2:3"
+            answer.lines()[1] shouldStartWith "org.kverbs.LibraryUnavailableException: cannot load /nonexistent/libibverbs.so.1 ("
+            answer.lines()[1] shouldContain "Install package libibverbs1 (Debian, Ubuntu) or libibverbs (Fedora, RHEL)"
+        }
+
+        test("should not invent a package for a library of another name") {
+            val answer = ChildProgram.run("-Dkverbs.libibverbs=/nonexistent/libnullverbs.so", ENABLED)
+            answer.lines()[1] shouldContain "cannot load /nonexistent/libnullverbs.so ("
+            answer.lines()[1] shouldContain "The file should be a shared library of rdma-core, for this processor."
+        }
+
+        test("should say the same of a file that is no library") {
+            val noLibrary = Path.of(System.getProperty("kverbs.root"), "core-java/pom.xml")
+            ChildProgram.run("-Dkverbs.libibverbs=$noLibrary", ENABLED) shouldContain
+                "\norg.kverbs.LibraryUnavailableException: cannot load $noLibrary ("
+        }
+
+        test("should name the flag when native access is denied") {
+            val answer = ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", "--illegal-native-access=deny")
+            answer.lines()[1] shouldStartWith
+                "org.kverbs.LibraryUnavailableException: this Java process denies native access, which ${NullVerbs.library} needs ("
+            answer.lines()[1] shouldContain "Start java with --enable-native-access=ALL-UNNAMED"
+        }
+
+        test("should list the devices of the library that the property names") {
+            ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", ENABLED).lines()[1] shouldBe "[null0 (0200:0000:0000:0001)]"
+        }
+
+        test("should say which release has a function that this library lacks, and go on with the others") {
+            NullBench().use { bench ->
+                val missing = shouldThrow<LibraryUnavailableException> { bench.context.queryGidTable() }
+                missing.message shouldStartWith
+                    "_ibv_query_gid_table needs rdma-core 32 or newer, and the ${NullVerbs.library} of this machine lacks it."
+                bench.context.queryGidEntry(1, 0).type() shouldBe GidType.ROCE_V2
+            }
+        }
+
+        listOf(true, false).forEach { extended ->
+            test("should query a device ${if (extended) "by the extended calls" else "whose context has no extended calls"}") {
+                NullBench(extended).use { bench ->
+                    val port = bench.context.queryPort(1)
+                    port.state() shouldBe PortState.ACTIVE
+                    port.linkLayer() shouldBe LinkLayer.ETHERNET
+                    bench.context.queryDevice().physPortCnt() shouldBe 1
+                    bench.context.queryDeviceEx().original().physPortCnt() shouldBe 1
+                    bench.context.queryGid(1, 0) shouldBe Gid.parse("::ffff:10.0.0.1")
+                    bench.context.pkeyIndex(1, 0xffff) shouldBe 0
+                    shouldThrow<RdmaSystemException> { bench.context.queryPort(2) }.errnoName() shouldBe "EINVAL"
+                    shouldThrow<RdmaSystemException> { bench.context.queryGid(1, 1) }.errnoName() shouldBe "EINVAL"
+                }
+            }
+        }
+    })
+
+private const val ENABLED = "--enable-native-access=ALL-UNNAMED"
+
+/** Uses a class that needs no library, and then one that does; prints what it gets. */
+internal object ChildProgram {
+    @JvmStatic
+    fun main(arguments: Array<String>) {
+        check(arguments.isEmpty())
+        println("no library is needed for " + RemoteMemory(1, 2, 3).toText())
+        println(runCatching { Device.list() }.getOrElse { it })
+    }
+
+    /** Runs it in a JVM with these options. */
+    fun run(vararg options: String): String {
+        val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
+        val classPath = listOf<KClass<*>>(ChildProgram::class, Device::class, Unit::class).joinToString(":") { placeOf(it.java) }
+        return runProgram(java, *options, "-cp", classPath, ChildProgram::class.java.name)
+    }
+
+    private fun placeOf(type: Class<*>) = Path.of(type.protectionDomain.codeSource.location.toURI()).toString()
+}

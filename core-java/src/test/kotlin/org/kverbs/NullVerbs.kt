@@ -1,0 +1,121 @@
+package org.kverbs
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.core.test.config.DefaultTestConfig
+import io.kotest.matchers.shouldBe
+import org.kverbs.internal.abi.CCompiler
+import org.kverbs.internal.abi.runProgram
+import java.lang.foreign.Arena
+import java.lang.foreign.FunctionDescriptor
+import java.lang.foreign.Linker
+import java.lang.foreign.SymbolLookup
+import java.lang.foreign.ValueLayout.JAVA_INT
+import java.lang.foreign.ValueLayout.JAVA_LONG
+import java.lang.invoke.MethodHandle
+import java.nio.file.Path
+import kotlin.io.path.listDirectoryEntries
+
+/**
+ * A libibverbs that needs no RDMA (`src/test/c`): one device, `null0`, whose objects are real C structures and are counted, and whose
+ * queues move nothing. It is compiled when first used, and from then on this JVM's libibverbs.
+ */
+internal object NullVerbs {
+    /** What there is to set, in the order of `enum null_option`. */
+    enum class Option { EXTENDED, COMPLETE, ENDLESS, REFUSE_AT, REFUSE_ERRNO, KEEP_KIND, KEEP_ERRNO }
+
+    /** Kinds of objects, in the order of `enum null_kind`. */
+    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH }
+
+    private val headers = listOf("infiniband/verbs.h")
+
+    /** Beside the folder of the compiled tests. */
+    val library: Path by lazy {
+        CCompiler.require(headers)
+        val classes = Path.of(NullVerbs::class.java.protectionDomain.codeSource.location.toURI())
+        val file = classes.resolveSibling("libnullverbs.so")
+        val sources = Path.of(System.getProperty("kverbs.root"), "core-java/src/test/c").listDirectoryEntries("*.c").map { it.toString() }
+        runProgram("gcc", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-o", file.toString(), *sources.toTypedArray())
+        file
+    }
+
+    private val symbols by lazy {
+        System.setProperty("kverbs.libibverbs", library.toString())
+        SymbolLookup.libraryLookup(library, Arena.global())
+    }
+    private val setOption by lazy { function("null_set", FunctionDescriptor.ofVoid(JAVA_INT, JAVA_INT)) }
+    private val resetAll by lazy { function("null_reset", FunctionDescriptor.ofVoid()) }
+    private val liveObjects by lazy { function("null_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT)) }
+    private val destroyedObject by lazy { function("null_destroyed", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
+    private val completeOne by lazy { function("null_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG)) }
+
+    private fun function(
+        name: String,
+        descriptor: FunctionDescriptor,
+    ): MethodHandle = Linker.nativeLinker().downcallHandle(symbols.findOrThrow(name), descriptor)
+
+    fun set(
+        option: Option,
+        value: Int,
+    ) {
+        setOption.invokeWithArguments(option.ordinal, value)
+    }
+
+    /** Sets all options back, and forgets what was destroyed. */
+    fun reset() {
+        resetAll.invokeWithArguments()
+    }
+
+    fun live(kind: Kind): Int = liveObjects.invokeWithArguments(kind.ordinal) as Int
+
+    /** How many objects of each kind there are; kinds without any are left out. */
+    fun live(): Map<Kind, Int> = Kind.entries.associateWith { live(it) }.filterValues { it != 0 }
+
+    /** Addresses of the objects that were destroyed since the last reset, the oldest first. */
+    fun destroyed(): List<Long> =
+        generateSequence(0) { it + 1 }
+            .map { destroyedObject.invokeWithArguments(it) as Long }
+            .takeWhile { it != 0L }
+            .toList()
+
+    /** Puts successful completions with these ids into a queue. */
+    fun complete(
+        cq: CompletionQueue,
+        ids: Iterable<Long>,
+    ) = ids.forEach { check(completeOne.invokeWithArguments(cq.handle(), it) == 0) { "no room for completion $it" } }
+
+    /** Opens null0. */
+    fun open(extended: Boolean = true): Context {
+        set(Option.EXTENDED, if (extended) 1 else 0)
+        return Device.byName("null0").open()
+    }
+
+    /** What a spec on null0 is set up with: every test begins with the options as they were, and must leave no object behind. */
+    fun FunSpec.onNullDevice() {
+        val enabled = CCompiler.presentOrSkipped(headers)
+        defaultTestConfig = DefaultTestConfig(enabledOrReasonIf = { enabled })
+        beforeTest { reset() }
+        afterTest {
+            withClue("objects that the test left behind") { live() shouldBe emptyMap() }
+        }
+    }
+}
+
+/** What most tests on null0 need. Closing it closes all. */
+internal class NullBench(
+    extended: Boolean = true,
+) : AutoCloseable {
+    val context: Context = NullVerbs.open(extended)
+    val pd: ProtectionDomain = context.protectionDomain()
+    val channel: CompletionChannel = context.completionChannel()
+    val cq: CompletionQueue = context.completionQueue(CompletionQueueAttributes.of(1024, channel))
+    val mr: MemoryRegion = pd.memoryRegion(4096, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.MW_BIND)
+
+    fun queuePair(type: QueuePairType = QueuePairType.RC): QueuePair = pd.queuePair(QueuePairInitAttributes.of(type, cq))
+
+    fun sharedReceiveQueue(): SharedReceiveQueue = pd.sharedReceiveQueue(SharedReceiveQueueAttributes(64, 1, 0))
+
+    fun addressHandle(): AddressHandle = pd.addressHandle(AddressAttributes.builder().port(1).build())
+
+    override fun close() = context.close()
+}

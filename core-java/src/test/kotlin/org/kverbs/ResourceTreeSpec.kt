@@ -1,0 +1,248 @@
+package org.kverbs
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.comparables.shouldBeGreaterThanOrEqualTo
+import io.kotest.matchers.nulls.shouldBeNull
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldStartWith
+import org.kverbs.NullVerbs.onNullDevice
+import org.kverbs.internal.inThreads
+import java.lang.foreign.FunctionDescriptor
+import java.lang.foreign.Linker
+import java.lang.foreign.MemorySegment
+import java.lang.foreign.ValueLayout
+import java.time.Duration
+import java.util.concurrent.CountDownLatch
+import kotlin.concurrent.thread
+
+/** Who lives how long: the promises of [Resource]. */
+class ResourceTreeSpec :
+    FunSpec({
+        onNullDevice()
+
+        test("should close what was made from a context, newest first, and then the context") {
+            val bench = NullBench()
+            val srq = bench.sharedReceiveQueue()
+            val mw = bench.pd.memoryWindow(MemoryWindowType.TYPE_2)
+            val qp = bench.queuePair()
+            val ah = bench.addressHandle()
+            val oldestFirst =
+                listOf(bench.pd, bench.channel, bench.cq, bench.mr, srq, mw, qp, ah)
+            bench.context.close()
+
+            oldestFirst.map { it.isOpen } shouldBe oldestFirst.map { false }
+            bench.context.isOpen shouldBe false
+            NullVerbs.destroyed().dropLast(1) shouldContainExactly
+                listOf(
+                    ah.handle(),
+                    qp.handle(),
+                    mw.handle(),
+                    srq.handle(),
+                    bench.mr.handle(),
+                    bench.cq.handle(),
+                    bench.channel.handle(),
+                    bench.pd.handle(),
+                )
+        }
+
+        test("should close with a resource what was made from it, and nothing else") {
+            NullBench().use { bench ->
+                val qp = bench.queuePair()
+                bench.cq.close()
+                qp.isOpen shouldBe false
+                bench.mr.isOpen shouldBe true
+                bench.channel.isOpen shouldBe true
+                NullVerbs.live(NullVerbs.Kind.QP) shouldBe 0
+                NullVerbs.live(NullVerbs.Kind.MR) shouldBe 1
+            }
+        }
+
+        test("should destroy each object once, whoever closes it, how often and at what time") {
+            repeat(200) {
+                NullVerbs.reset()
+                val bench = NullBench()
+                val all = listOf(bench.queuePair(), bench.cq, bench.channel, bench.mr, bench.pd, bench.context)
+                inThreads(6) { number -> repeat(all.size) { all[(it + number) % all.size].close() } }
+                all.forEach { it.close() }
+                NullVerbs.destroyed().size shouldBe all.size
+                NullVerbs.live() shouldBe emptyMap()
+            }
+        }
+
+        test("should either make a child or refuse, while its parents are being closed") {
+            repeat(300) { round ->
+                val bench = NullBench()
+                inThreads(3) { number ->
+                    if (number == 0) {
+                        Thread.sleep(0, round * 300)
+                        if (round % 2 == 0) bench.context.close() else bench.cq.close()
+                    } else {
+                        runCatching { repeat(1_000) { bench.queuePair() } }.onFailure {
+                            withClue(it) { it::class shouldBe IllegalStateException::class }
+                        }
+                    }
+                }
+                bench.close()
+                NullVerbs.live() shouldBe emptyMap()
+            }
+        }
+
+        test("should throw the first failure of a close, keep the others with it, and close at the next try") {
+            val bench = NullBench()
+            bench.pd.memoryRegion(64)
+            NullVerbs.set(NullVerbs.Option.KEEP_ERRNO, 16)
+            NullVerbs.set(NullVerbs.Option.KEEP_KIND, NullVerbs.Kind.MR.ordinal)
+
+            val failure = shouldThrow<RdmaSystemException> { bench.context.close() }
+            failure.message shouldStartWith "ibv_dereg_mr(memory region of 64 bytes on null0) failed: EBUSY"
+            failure.suppressed.map { it.message!!.substringBefore(' ') } shouldContainExactly
+                listOf("ibv_dereg_mr(memory", "ibv_dealloc_pd(null0)", "ibv_close_device(null0)")
+            NullVerbs.live() shouldBe mapOf(NullVerbs.Kind.CONTEXT to 1, NullVerbs.Kind.PD to 1, NullVerbs.Kind.MR to 2)
+            shouldThrow<IllegalStateException> { bench.pd.memoryRegion(64) }
+
+            NullVerbs.reset()
+            bench.context.close()
+        }
+
+        test("should name the closed object at each use after its close, and with diagnostics the place of the close") {
+            val bench = NullBench()
+            val srq = bench.sharedReceiveQueue()
+            val qp = bench.queuePair()
+            val ah = bench.addressHandle()
+            val mw = bench.pd.memoryWindow(MemoryWindowType.TYPE_2)
+            val slice = bench.mr.slice()
+            val list = SendRequests().send(1).to(ah, 2, 3)
+            bench.context.close()
+
+            val uses =
+                mapOf<String, () -> Any?>(
+                    "queue pair ${qp.number()} (RC) on null0" to { qp.post(SendRequests().send(1)) },
+                    "queue pair ${qp.number()} (RC) on null0 " to { qp.postReceive(1, slice) },
+                    "queue pair ${qp.number()} (RC) on null0  " to { qp.beginPost() },
+                    "queue pair ${qp.number()} (RC) on null0   " to { qp.query() },
+                    "completion queue on null0" to { bench.cq.poll(WorkCompletions(1)) },
+                    "completion queue on null0 " to { bench.cq.poll({ }, 1) },
+                    "completion queue on null0  " to { bench.cq.arm() },
+                    "completion channel on null0" to { bench.channel.awaitEvent(Duration.ZERO) },
+                    "completion channel on null0 " to { bench.channel.fd() },
+                    "shared receive queue on null0" to { srq.postReceive(1, slice) },
+                    "memory region of 4096 bytes on null0" to { bench.mr.memory() },
+                    "memory region of 4096 bytes on null0 " to { bench.mr.rkey() },
+                    "memory window (TYPE_2) on null0" to { mw.rkey() },
+                    "protection domain on null0" to { bench.pd.memoryRegion(1) },
+                    "device null0" to { bench.context.queryDevice() },
+                )
+            uses.forEach { (name, use) ->
+                val refusal = shouldThrow<IllegalStateException> { use() }
+                refusal.message shouldBe "${name.trim()} is closed (set -Dkverbs.diagnostics=true to see where)"
+                refusal.cause.shouldBeNull()
+            }
+            NullBench().use { other ->
+                shouldThrow<IllegalStateException> { other.queuePair(QueuePairType.UD).post(list) }.message shouldStartWith
+                    "address handle on null0 is closed"
+            }
+
+            Diagnostics.enable()
+            try {
+                val seen = NullBench()
+                Diagnostics.openResources().map { it.resource() }.toSet() shouldBe
+                    setOf(seen.context, seen.pd, seen.channel, seen.cq, seen.mr)
+                closeHere(seen)
+                Diagnostics.openResources() shouldBe emptyList()
+                val refusal = shouldThrow<IllegalStateException> { seen.cq.poll(WorkCompletions(1)) }
+                refusal.message shouldBe "completion queue on null0 is closed"
+                refusal.cause!!.message shouldContain "closed here by "
+                refusal.cause!!.stackTraceToString() shouldContain "closeHere"
+            } finally {
+                Diagnostics.disable()
+            }
+        }
+
+        test("should end the wait of a thread that is inside, and not that of one on a new channel at the old address") {
+            NullBench().use { bench ->
+                val old = bench.context.completionChannel()
+                val inside = CountDownLatch(1)
+                var end: Throwable? = null
+                val waiter =
+                    thread {
+                        inside.countDown()
+                        end = runCatching { old.awaitEvent(Duration.ofMinutes(1)) }.exceptionOrNull()
+                    }
+                inside.await()
+                Thread.sleep(20)
+                old.close()
+                waiter.join()
+                end!!.message shouldStartWith "completion channel on null0 is closed"
+
+                // The C library's allocator gives the freed address to the next of that size.
+                val new = generateSequence { bench.context.completionChannel() }.take(64).first { it.handle() == old.handle() }
+                old.close()
+                val start = System.nanoTime()
+                new.awaitEvent(Duration.ofMillis(60)).shouldBeNull()
+                System.nanoTime() - start shouldBeGreaterThanOrEqualTo 60_000_000
+            }
+        }
+
+        test("should refuse a close from inside a post on the same queue pair, and close after it") {
+            NullBench().use { bench ->
+                val qp = bench.queuePair()
+                qp.post { list ->
+                    list.send(1)
+                    shouldThrow<IllegalStateException> { qp.close() }.message shouldContain "would wait for itself"
+                    shouldThrow<IllegalStateException> { qp.post(SendRequests().send(2)) }.message shouldContain "would wait for itself"
+                }
+                qp.isOpen shouldBe true
+                qp.post(SendRequests().send(3))
+                qp.close()
+            }
+        }
+
+        test("should let no thread finish or abandon a post that it has not begun") {
+            NullBench().use { bench ->
+                val qp = bench.queuePair()
+                qp.beginPost().send(1)
+                inThreads(1) {
+                    shouldThrow<IllegalStateException> { qp.finishPost() }.message shouldContain "has begun no post on queue pair"
+                    shouldThrow<IllegalStateException> { qp.abandonPost() }
+                }
+                qp.finishPost()
+                shouldThrow<IllegalStateException> { qp.finishPost() }
+                qp.isOpen shouldBe true
+            }
+        }
+
+        test("should deregister a region once, though its memory could not be freed because a native call was using it") {
+            NullBench().use { bench ->
+                val region = bench.pd.memoryRegion(16)
+                region.memory().set(ValueLayout.JAVA_LONG, 8, 150_000_000) // struct timespec: 150 ms
+                val inside = CountDownLatch(1)
+                val sleeper =
+                    thread {
+                        inside.countDown()
+                        NANOSLEEP.invokeWithArguments(region.memory(), MemorySegment.NULL)
+                    }
+                inside.await()
+                Thread.sleep(30)
+                shouldThrow<IllegalStateException> { region.close() }
+                NullVerbs.live(NullVerbs.Kind.MR) shouldBe 1
+                sleeper.join()
+                region.close()
+                NullVerbs.live(NullVerbs.Kind.MR) shouldBe 1
+                NullVerbs.destroyed() shouldBe listOf(region.handle())
+            }
+        }
+    })
+
+private val NANOSLEEP =
+    Linker.nativeLinker().run {
+        downcallHandle(
+            defaultLookup().findOrThrow("nanosleep"),
+            FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS),
+        )
+    }
+
+private fun closeHere(bench: NullBench) = bench.close()

@@ -1,0 +1,48 @@
+package org.kverbs.internal
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.property.Arb
+import io.kotest.property.arbitrary.byte
+import io.kotest.property.arbitrary.byteArray
+import io.kotest.property.arbitrary.int
+import io.kotest.property.arbitrary.list
+import io.kotest.property.checkAll
+import org.kverbs.internal.ffm.Memory
+import java.lang.foreign.MemorySegment
+import java.lang.foreign.ValueLayout.JAVA_BYTE
+
+class InlineAreaSpec :
+    FunSpec({
+        fun bytesAt(
+            address: Long,
+            length: Int,
+        ) = Memory.at(address, length.toLong()).toArray(JAVA_BYTE)
+
+        test("should keep all bytes where it said, until it is cleared, however much it had to grow") {
+            val area = InlineArea() // one for all rounds: a clear makes it as new
+            checkAll(200, Arb.list(Arb.byteArray(Arb.int(0..700), Arb.byte()), 1..40)) { arrays ->
+                area.clear()
+                val addresses = arrays.map { area.copy(MemorySegment.ofArray(it)) }
+                addresses.zip(arrays).forEachIndexed { index, (address, bytes) ->
+                    withClue("array $index of ${bytes.size} bytes") { bytesAt(address, bytes.size).toList() shouldBe bytes.toList() }
+                }
+            }
+        }
+
+        test("should take more bytes at once than it has") {
+            val area = InlineArea()
+            val first = area.copy(MemorySegment.ofArray(ByteArray(1000) { 1 }))
+            val large = area.copy(MemorySegment.ofArray(ByteArray(100_000) { 2 }))
+            bytesAt(first, 1000).all { it == 1.toByte() } shouldBe true
+            bytesAt(large, 100_000).all { it == 2.toByte() } shouldBe true
+        }
+
+        test("should use the same memory again after a clear") {
+            val area = InlineArea()
+            val first = area.copy(MemorySegment.ofArray(ByteArray(10)))
+            area.clear()
+            area.copy(MemorySegment.ofArray(ByteArray(20))) shouldBe first
+        }
+    })

@@ -1,0 +1,132 @@
+package org.kverbs.acceptance
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.comparables.shouldBeLessThan
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldNotContain
+import java.nio.file.Files
+import java.nio.file.attribute.FileTime
+import java.time.Instant
+import kotlin.io.path.createDirectories
+import kotlin.io.path.createTempDirectory
+import kotlin.io.path.deleteExisting
+import kotlin.io.path.div
+import kotlin.io.path.setLastModifiedTime
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.measureTime
+
+private const val BUILDING = "kverbs: building"
+
+/** Stands in for Maven: makes what `mvn package` makes, in its order. */
+private const val MAVEN =
+    "for jar in core-java/target/kverbs-core dsl/target/kverbs-dsl samples/target/kverbs-samples; " +
+        $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p samples/target/lib"
+
+private val modules = listOf("core-java", "dsl", "samples")
+
+/** A project whose sources are an hour old, and which was built a minute ago. */
+private fun built() =
+    ScratchProject().apply {
+        program("mvn", "cd $root; $MAVEN")
+        val sources = listOf(file("pom.xml")) + modules.flatMap { listOf(file("$it/pom.xml"), file("$it/src/main/A.java")) }
+        run("./kverbs")
+        sources.forEach { it.age(3600) }
+        modules.forEach { (root / it / "src/main").age(3600) }
+    }
+
+private fun java.nio.file.Path.age(seconds: Long) = setLastModifiedTime(FileTime.from(Instant.now().minusSeconds(seconds)))
+
+class LauncherSpec :
+    FunSpec({
+        test("should build what is missing, say so, and run the command") {
+            ScratchProject().use {
+                it.program("mvn", "cd ${it.root}; $MAVEN")
+                modules.forEach { module -> it.file("$module/pom.xml") }
+                it.file("pom.xml")
+                modules.forEach { module -> (it.root / module / "src/main").createDirectories() }
+                val (status, output) = it.run("./kverbs", "devices", "-v")
+                status shouldBe 7
+                output shouldContain BUILDING
+                output shouldContain "java devices -v"
+            }
+        }
+
+        test("should not build what is newer than its sources, and pass on the command's output and exit status alone") {
+            built().use { it.run("./kverbs", "devices", "-v") shouldBe Outcome(7, "java devices -v\n") }
+        }
+
+        listOf("pom.xml", "core-java/src/main/A.java", "dsl/pom.xml", "samples/src/main/A.java").forEach { source ->
+            test("should build again, once, when $source was changed") {
+                built().use {
+                    (it.root / source).age(-1)
+                    it.program("mvn", "cd ${it.root}; $MAVEN; touch -d '1 hour ago' $source")
+                    it.run("./kverbs", "devices").output shouldContain BUILDING
+                    it.run("./kverbs", "devices").output shouldNotContain BUILDING
+                }
+            }
+        }
+
+        test("should build again when a source was deleted") {
+            built().use {
+                (it.root / "dsl/src/main/A.java").deleteExisting()
+                (it.root / "dsl/src/main").age(-1)
+                it.run("./kverbs", "devices").output shouldContain BUILDING
+            }
+        }
+
+        test("should build again when a jar is older than one that it needs") {
+            built().use {
+                (it.root / "core-java/target/kverbs-core.jar").age(-1)
+                it.run("./kverbs", "devices").output shouldContain BUILDING
+            }
+        }
+
+        test("should not run what could not be built") {
+            built().use {
+                it.program("mvn", "echo does not compile; exit 1")
+                (it.root / "pom.xml").age(-1)
+                val (status, output) = it.run("./kverbs", "devices")
+                status shouldBe 1
+                output shouldContain "does not compile"
+                output shouldContain "the build failed"
+                output shouldNotContain "java devices"
+            }
+        }
+
+        test("should name the package when there is no Maven to build with") {
+            ScratchProject().use {
+                it.run("./kverbs") shouldBe Outcome(1, "kverbs: Maven is needed to build it; as root: apt-get install maven\n")
+            }
+        }
+
+        test("should say where it looked when KVERBS_JAVA_HOME is no JDK 25") {
+            built().use {
+                val other = it.file("jdk17/release", "JAVA_VERSION=\"17.0.1\"\n").parent
+                it.run("./kverbs", javaHome = other) shouldBe Outcome(1, "KVERBS_JAVA_HOME is $other, and there is no JDK 25 there.\n")
+            }
+        }
+
+        test("should run from another directory and through a symbolic link") {
+            built().use {
+                val elsewhere = createTempDirectory("elsewhere")
+                val link = Files.createSymbolicLink(elsewhere / "kv", it.root / "kverbs")
+                it.run("$link", "devices", "-v", directory = elsewhere) shouldBe Outcome(7, "java devices -v\n")
+                elsewhere.toFile().deleteRecursively()
+            }
+        }
+
+        test("should give the lab its command and pass on the exit status") {
+            built().use {
+                it.script("lab/lab.sh", $$"echo \"lab: $*\"; exit 5")
+                it.run("./kverbs", "lab", "ibv_devices; true") shouldBe Outcome(5, "lab: ibv_devices; true\n")
+            }
+        }
+
+        test("should add less than 0.3 s to what it starts") {
+            built().use {
+                it.run("./kverbs", "devices")
+                List(5) { _ -> measureTime { it.run("./kverbs", "devices") } }.min() shouldBeLessThan 300.milliseconds
+            }
+        }
+    })

@@ -1,0 +1,99 @@
+package org.kverbs.acceptance
+
+import java.io.File
+import java.nio.file.Files
+import java.nio.file.Path
+import java.util.concurrent.TimeUnit.SECONDS
+import kotlin.io.path.copyTo
+import kotlin.io.path.createDirectories
+import kotlin.io.path.createTempDirectory
+import kotlin.io.path.div
+import kotlin.io.path.readText
+import kotlin.io.path.writeText
+
+/** What a program printed, standard output and error in one, and its exit status. */
+internal data class Outcome(
+    val status: Int,
+    val output: String,
+)
+
+/**
+ * A folder with this project's top-level programs and stand-ins for what they call, so that their decisions can be tested in
+ * milliseconds: what `mvn`, `java` and `lab/lab.sh` do is up to the test. Deleted by [close].
+ */
+internal class ScratchProject : AutoCloseable {
+    val root: Path = createTempDirectory("kverbs").toRealPath()
+    private val bin = (root / "bin").createDirectories()
+    private val jdk = root / "jdk"
+
+    init {
+        val project = Path.of(System.getProperty("kverbs.root"))
+        (root / "lab").createDirectories()
+        listOf("kverbs", "verify", "lab/host.sh").forEach { (project / it).copyTo(root / it) }
+        listOf("kverbs", "verify").forEach { (root / it).executable() }
+        listOf("bash", "readlink", "find", "grep", "awk", "mkdir", "mv", "flock", "sed", "rm", "id", "touch", "cat").forEach {
+            Files.createSymbolicLink(bin / it, programOnPath(it))
+        }
+        stub(jdk / "bin/java", $$"echo \"java ${*: -2}\"; exit 7")
+        stub(jdk / "bin/javac", "exit 1")
+        (jdk / "release").writeText("JAVA_VERSION=\"25.0.1\"\n")
+        stub(bin / "dpkg-query", $$"printf '%s installed\\n' \"$@\"")
+    }
+
+    /** A program of one's own on the only PATH that the programs under test see. */
+    fun program(
+        name: String,
+        script: String,
+    ) = stub(bin / name, script)
+
+    /** A file of the project's, with the folders above it. */
+    fun file(
+        name: String,
+        text: String = "",
+    ): Path = (root / name).also { it.parent.createDirectories() }.apply { writeText(text) }
+
+    /** A program inside the project's folder, such as lab/lab.sh. */
+    fun script(
+        name: String,
+        script: String,
+    ) = stub(root / name, script)
+
+    /** Runs [command] in [directory] with the stand-in for a JDK 25, or with [javaHome] instead. */
+    fun run(
+        vararg command: String,
+        directory: Path = root,
+        javaHome: Path = jdk,
+    ): Outcome {
+        val output = root / "output"
+        val process =
+            ProcessBuilder(*command)
+                .directory(directory.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .apply { environment().putAll(mapOf("PATH" to "$bin", "KVERBS_JAVA_HOME" to "$javaHome")) }
+                .start()
+        check(process.waitFor(60, SECONDS)) { "$command did not end: ${output.readText()}".also { process.destroyForcibly() } }
+        return Outcome(process.exitValue(), output.readText())
+    }
+
+    override fun close() {
+        root.toFile().deleteRecursively()
+    }
+
+    private fun stub(
+        path: Path,
+        script: String,
+    ) {
+        path.parent.createDirectories()
+        path.apply { writeText("#!/bin/bash\n$script\n") }.executable()
+    }
+
+    private fun Path.executable() = check(toFile().setExecutable(true)) { "$this can not be made executable" }
+
+    private fun programOnPath(name: String): Path =
+        System
+            .getenv("PATH")
+            .split(File.pathSeparatorChar)
+            .map { Path.of(it) / name }
+            .first { Files.isExecutable(it) }
+}

@@ -1,0 +1,110 @@
+package org.kverbs.acceptance
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+
+/** A JUnit report with this many [tests], of which so many did not pass. */
+private fun report(
+    tests: Int,
+    failures: Int = 0,
+    errors: Int = 0,
+    skipped: Int = 0,
+) = "<?xml version=\"1.0\"?>\n<testsuite name=\"A\" tests=\"$tests\" errors=\"$errors\" skipped=\"$skipped\" failures=\"$failures\">" +
+    "<testcase name=\"&lt;testsuite tests=&quot;99&quot;\"/></testsuite>"
+
+/** A project whose `mvn` exits with [unitStatus] and leaves [unit] as reports, and whose lab does the same with the others. */
+private fun project(
+    unit: List<String> = listOf(report(1)),
+    unitStatus: Int = 0,
+    lab: List<String> = listOf(report(1)),
+    labStatus: Int = 0,
+) = ScratchProject().apply {
+    file("src/test/target/classpath", "library.jar")
+    file("src/test/target/test-classes/org/kverbs/acceptance/lab/ASpec.class")
+    file("src/test/target/test-classes/org/kverbs/acceptance/lab/ASpec\$1.class")
+    unit.forEachIndexed { i, text -> file("new/unit/TEST-$i.xml", text) }
+    lab.forEachIndexed { i, text -> file("new/lab/TEST-$i.xml", text) }
+    val copy = { from: String, to: String -> $$"mkdir -p $$to; for f in new/$$from/*; do [ ! -f $f ] || cat $f > $$to/${f##*/}; done" }
+    program("mvn", "${copy("unit", "dsl/target/surefire-reports")}; exit $unitStatus")
+    script("lab/lab.sh", $$"echo \"lab runs: $1\"; $${copy("lab", "target/lab")}; exit $$labStatus")
+}
+
+private fun Outcome.lastLine() = output.trimEnd().lines().last()
+
+class VerifySpec :
+    FunSpec({
+        test("should add up the tests of all lanes and end with the sum") {
+            project(
+                unit = listOf(report(5, skipped = 1), report(3)),
+                lab = listOf(report(7, skipped = 2)),
+            ).use {
+                val outcome = it.run("./verify")
+                outcome.lastLine() shouldBe "12 passed, 0 failed, 3 skipped"
+                outcome.status shouldBe 0
+            }
+        }
+
+        test("should fail when a report tells of failures and errors, whatever the exit status was") {
+            project(unit = listOf(report(5, failures = 1, errors = 2))).use {
+                val outcome = it.run("./verify")
+                outcome.lastLine() shouldBe "3 passed, 3 failed, 0 skipped"
+                outcome.status shouldBe 1
+            }
+        }
+
+        test("should fail when a lane left no report") {
+            project(lab = emptyList()).use {
+                val outcome = it.run("./verify")
+                outcome.output shouldContain "failed: it ran no test"
+                outcome.lastLine() shouldBe "1 passed, 1 failed, 0 skipped"
+                outcome.status shouldBe 1
+            }
+        }
+
+        test("should fail when every test of a lane was skipped") {
+            project(lab = listOf(report(2, skipped = 2))).use { it.run("./verify").status shouldBe 1 }
+        }
+
+        test("should fail when a lane's command failed though its tests passed") {
+            project(unitStatus = 1).use {
+                val outcome = it.run("./verify", "unit")
+                outcome.lastLine() shouldBe "1 passed, 1 failed, 0 skipped"
+                outcome.status shouldBe 1
+            }
+        }
+
+        test("should not count the reports of an earlier run") {
+            project(unit = emptyList()).use {
+                it.file("core-java/target/surefire-reports/TEST-old.xml", report(9))
+                it.run("./verify", "unit").lastLine() shouldBe "0 passed, 1 failed, 0 skipped"
+            }
+        }
+
+        test("should run the named lane alone, and every spec of the lab by its name") {
+            project(unit = emptyList()).use {
+                val outcome = it.run("./verify", "lab")
+                outcome.output shouldContain "--select-class org.kverbs.acceptance.lab.ASpec "
+                outcome.lastLine() shouldBe "1 passed, 0 failed, 0 skipped"
+                outcome.status shouldBe 0
+            }
+        }
+
+        test("should explain itself when asked for a lane that does not exist") {
+            project().use {
+                val outcome = it.run("./verify", "everything")
+                outcome.output shouldContain "./verify unit"
+                outcome.status shouldBe 2
+            }
+        }
+
+        test("should name the packages that are missing when it may not install them") {
+            project().use {
+                it.program("dpkg-query", "echo gcc installed")
+                it.program("id", "echo 1000")
+                val outcome = it.run("./verify")
+                outcome.output shouldContain "apt-get install --no-install-recommends make libibverbs-dev"
+                outcome.status shouldBe 1
+            }
+        }
+    })
