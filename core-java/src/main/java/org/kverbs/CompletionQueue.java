@@ -2,12 +2,13 @@ package org.kverbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
-import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Reference;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.Guard;
 import org.kverbs.internal.SystemErrors;
@@ -187,15 +188,44 @@ public final class CompletionQueue extends Resource {
             return 0;
         }
         int count = Math.min(into.capacity(), batch.completions.size() - batch.next);
-        MemorySegment from = Memory.at(
-                batch.completions.address() + (long) batch.next * IbvWc.SIZE, (long) count * IbvWc.SIZE);
-        Memory.at(into.address(), (long) count * IbvWc.SIZE).copyFrom(from);
+        long from = batch.completions.address() + (long) batch.next * IbvWc.SIZE;
+        Memory.copy(from, into.address(), (long) count * IbvWc.SIZE);
         Reference.reachabilityFence(batch);
         batch.next += count;
         if (batch.next < batch.completions.size()) {
             keepInterrupted(batch);
         }
         return count;
+    }
+
+    /**
+     * Polls until so many completions are there, for scripts and tests: it spins, then sleeps 50 us at a time, and copies
+     * each completion. It doesn't look at their status; {@link WorkCompletion#orThrow} does.
+     *
+     * @throws RdmaTimeoutException if they aren't there in time; holds those that were
+     * @throws InterruptedException if the thread is interrupted
+     */
+    public List<WorkCompletion> await(int count, Duration timeout) throws InterruptedException {
+        var got = new ArrayList<WorkCompletion>(count);
+        long deadline = System.nanoTime() + timeout.toNanos();
+        for (int idle = 0; got.size() < count; ) {
+            if (poll(completion -> got.add(completion.copy()), count - got.size()) > 0) {
+                idle = 0;
+                continue;
+            }
+            if (System.nanoTime() - deadline > 0) {
+                throw new RdmaTimeoutException(count, got, describe(), timeout);
+            }
+            if (Thread.interrupted()) {
+                throw new InterruptedException("interrupted while polling " + describe());
+            }
+            if (idle++ < 1000) {
+                Thread.onSpinWait();
+            } else {
+                LockSupport.parkNanos(50_000);
+            }
+        }
+        return got;
     }
 
     /**

@@ -1,7 +1,5 @@
 package org.kverbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import org.kverbs.internal.WorkRequestArena;
 import org.kverbs.internal.abi.IbvRecvWr;
 import org.kverbs.internal.ffm.Memory;
@@ -40,7 +38,7 @@ public final class ReceiveRequests {
 
     /** Adds a request; without {@link #into} it takes messages of no bytes. */
     public ReceiveRequests receive(long workRequestId) {
-        Memory.at(requests.add(), IbvRecvWr.SIZE).set(JAVA_LONG, IbvRecvWr.WR_ID, workRequestId);
+        Memory.putLong(requests.add() + IbvRecvWr.WR_ID, workRequestId);
         return this;
     }
 

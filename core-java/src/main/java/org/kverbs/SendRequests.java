@@ -1,8 +1,5 @@
 package org.kverbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -62,10 +59,11 @@ public final class SendRequests {
     /** Writes the keys of the binds among the first requests into their windows, which C leaves to its caller. */
     void keepKeys(int posted) {
         for (int i = 0; i < posted; i++) {
-            MemorySegment request = Memory.at(requests.first() + (long) i * IbvSendWr.SIZE, IbvSendWr.SIZE);
-            if (request.get(JAVA_INT, IbvSendWr.OPCODE) == IbvWrOpcode.IBV_WR_BIND_MW) {
-                Memory.at(request.get(JAVA_LONG, IbvSendWr.BIND_MW_MW), IbvMw.SIZE)
-                        .set(JAVA_INT, IbvMw.RKEY, request.get(JAVA_INT, IbvSendWr.BIND_MW_RKEY));
+            long request = requests.first() + (long) i * IbvSendWr.SIZE;
+            if (Memory.getInt(request + IbvSendWr.OPCODE) == IbvWrOpcode.IBV_WR_BIND_MW) {
+                Memory.putInt(
+                        Memory.getLong(request + IbvSendWr.BIND_MW_MW) + IbvMw.RKEY,
+                        Memory.getInt(request + IbvSendWr.BIND_MW_RKEY));
             }
         }
     }
@@ -77,31 +75,31 @@ public final class SendRequests {
 
     private SendRequests begin(long workRequestId, int opcode) {
         current = requests.add();
-        MemorySegment request = Memory.at(current, IbvSendWr.SIZE);
-        request.set(JAVA_LONG, IbvSendWr.WR_ID, workRequestId);
-        request.set(JAVA_INT, IbvSendWr.OPCODE, opcode);
-        request.set(JAVA_INT, IbvSendWr.SEND_FLAGS, 0);
+        long request = current;
+        Memory.putLong(request + IbvSendWr.WR_ID, workRequestId);
+        Memory.putInt(request + IbvSendWr.OPCODE, opcode);
+        Memory.putInt(request + IbvSendWr.SEND_FLAGS, 0);
         return this;
     }
 
     private SendRequests beginRdma(long workRequestId, int opcode, long remoteAddress, int rkey) {
         begin(workRequestId, opcode);
-        MemorySegment request = request();
-        request.set(JAVA_LONG, IbvSendWr.WR_RDMA_REMOTE_ADDR, remoteAddress);
-        request.set(JAVA_INT, IbvSendWr.WR_RDMA_RKEY, rkey);
+        long request = request();
+        Memory.putLong(request + IbvSendWr.WR_RDMA_REMOTE_ADDR, remoteAddress);
+        Memory.putInt(request + IbvSendWr.WR_RDMA_RKEY, rkey);
         return this;
     }
 
     /** The request that was begun last. */
-    private MemorySegment request() {
+    private long request() {
         if (current == 0) {
             throw new IllegalStateException("no request was begun: call send, write, read or another operation first");
         }
-        return Memory.at(current, IbvSendWr.SIZE);
+        return current;
     }
 
-    private static void immediate(MemorySegment request, int value) {
-        request.set(JAVA_INT, IbvSendWr.IMM_DATA, SWAP ? Integer.reverseBytes(value) : value);
+    private static void immediate(long request, int value) {
+        Memory.putInt(request + IbvSendWr.IMM_DATA, SWAP ? Integer.reverseBytes(value) : value);
     }
 
     /** Begins a message to the peer's next receive request (IBV_WR_SEND). */
@@ -119,7 +117,7 @@ public final class SendRequests {
     /** Begins a message that ends one of the peer's keys when it arrives (IBV_WR_SEND_WITH_INV); RC only. */
     public SendRequests sendWithInvalidate(long workRequestId, int rkey) {
         begin(workRequestId, IbvWrOpcode.IBV_WR_SEND_WITH_INV);
-        request().set(JAVA_INT, IbvSendWr.INVALIDATE_RKEY, rkey);
+        Memory.putInt(request() + IbvSendWr.INVALIDATE_RKEY, rkey);
         return this;
     }
 
@@ -184,18 +182,18 @@ public final class SendRequests {
     private SendRequests beginAtomic(
             long workRequestId, int opcode, long remoteAddress, int rkey, long compareOrAdd, long swap) {
         begin(workRequestId, opcode);
-        MemorySegment request = request();
-        request.set(JAVA_LONG, IbvSendWr.WR_ATOMIC_REMOTE_ADDR, remoteAddress);
-        request.set(JAVA_LONG, IbvSendWr.WR_ATOMIC_COMPARE_ADD, compareOrAdd);
-        request.set(JAVA_LONG, IbvSendWr.WR_ATOMIC_SWAP, swap);
-        request.set(JAVA_INT, IbvSendWr.WR_ATOMIC_RKEY, rkey);
+        long request = request();
+        Memory.putLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR, remoteAddress);
+        Memory.putLong(request + IbvSendWr.WR_ATOMIC_COMPARE_ADD, compareOrAdd);
+        Memory.putLong(request + IbvSendWr.WR_ATOMIC_SWAP, swap);
+        Memory.putInt(request + IbvSendWr.WR_ATOMIC_RKEY, rkey);
         return this;
     }
 
     /** Ends one of this side's keys, of a type 2 window for example (IBV_WR_LOCAL_INV); RC and UC. */
     public SendRequests localInvalidate(long workRequestId, int rkey) {
         begin(workRequestId, IbvWrOpcode.IBV_WR_LOCAL_INV);
-        request().set(JAVA_INT, IbvSendWr.INVALIDATE_RKEY, rkey);
+        Memory.putInt(request() + IbvSendWr.INVALIDATE_RKEY, rkey);
         return this;
     }
 
@@ -212,13 +210,13 @@ public final class SendRequests {
             throw new IllegalArgumentException(window.describe() + " can't be bound by a work request: call its bind()");
         }
         begin(workRequestId, IbvWrOpcode.IBV_WR_BIND_MW);
-        MemorySegment request = request();
-        request.set(JAVA_LONG, IbvSendWr.BIND_MW_MW, window.handle());
-        request.set(JAVA_INT, IbvSendWr.BIND_MW_RKEY, rkey);
-        request.set(JAVA_LONG, IbvSendWr.BIND_MW_BIND_INFO_MR, bound.region().handle());
-        request.set(JAVA_LONG, IbvSendWr.BIND_MW_BIND_INFO_ADDR, bound.address());
-        request.set(JAVA_LONG, IbvSendWr.BIND_MW_BIND_INFO_LENGTH, bound.length());
-        request.set(JAVA_INT, IbvSendWr.BIND_MW_BIND_INFO_MW_ACCESS_FLAGS, access);
+        long request = request();
+        Memory.putLong(request + IbvSendWr.BIND_MW_MW, window.handle());
+        Memory.putInt(request + IbvSendWr.BIND_MW_RKEY, rkey);
+        Memory.putLong(request + IbvSendWr.BIND_MW_BIND_INFO_MR, bound.region().handle());
+        Memory.putLong(request + IbvSendWr.BIND_MW_BIND_INFO_ADDR, bound.address());
+        Memory.putLong(request + IbvSendWr.BIND_MW_BIND_INFO_LENGTH, bound.length());
+        Memory.putInt(request + IbvSendWr.BIND_MW_BIND_INFO_MW_ACCESS_FLAGS, access);
         binds = true;
         use(window);
         use(bound.region());
@@ -247,19 +245,25 @@ public final class SendRequests {
      * All bytes of a request are inline or none; the queue pair's maximum is {@link QueuePairCapabilities#maxInlineData}.
      */
     public SendRequests inline(MemorySegment bytes) {
+        return inline(bytes, 0, bytes.byteSize());
+    }
+
+    private SendRequests inline(MemorySegment memory, long offset, long length) {
         flag(IbvSendFlags.IBV_SEND_INLINE);
-        requests.addEntry(inlineArea.copy(bytes), (int) bytes.byteSize(), 0);
+        requests.addEntry(inlineArea.copy(memory, offset, length), (int) length, 0);
         return this;
     }
 
     /** The same for a part of a region. */
     public SendRequests inline(MemorySlice bytes) {
-        return inline(bytes.memory());
+        return inline(bytes.region().memory(), bytes.offset(), bytes.length());
     }
 
     /** The same for an array. */
     public SendRequests inline(byte[] bytes) {
-        return inline(MemorySegment.ofArray(bytes));
+        flag(IbvSendFlags.IBV_SEND_INLINE);
+        requests.addEntry(inlineArea.copy(bytes), bytes.length, 0);
+        return this;
     }
 
     /**
@@ -268,10 +272,10 @@ public final class SendRequests {
      * @param qkey at the receiver; with the top bit set the sender's own is used (IBA vol 1, 10.2.5)
      */
     public SendRequests to(AddressHandle address, int queuePairNumber, int qkey) {
-        MemorySegment request = request();
-        request.set(JAVA_LONG, IbvSendWr.WR_UD_AH, address.handle());
-        request.set(JAVA_INT, IbvSendWr.WR_UD_REMOTE_QPN, queuePairNumber);
-        request.set(JAVA_INT, IbvSendWr.WR_UD_REMOTE_QKEY, qkey);
+        long request = request();
+        Memory.putLong(request + IbvSendWr.WR_UD_AH, address.handle());
+        Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QPN, queuePairNumber);
+        Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QKEY, qkey);
         use(address);
         return this;
     }
@@ -293,8 +297,8 @@ public final class SendRequests {
 
     /** Sets {@code enum ibv_send_flags} bits that have no method here. */
     public SendRequests flag(int bits) {
-        MemorySegment request = request();
-        request.set(JAVA_INT, IbvSendWr.SEND_FLAGS, request.get(JAVA_INT, IbvSendWr.SEND_FLAGS) | bits);
+        long request = request();
+        Memory.putInt(request + IbvSendWr.SEND_FLAGS, Memory.getInt(request + IbvSendWr.SEND_FLAGS) | bits);
         return this;
     }
 

@@ -1,12 +1,10 @@
 package org.kverbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.nio.ByteOrder;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcFlags;
@@ -38,8 +36,28 @@ public final class WorkCompletion {
         return memory.asSlice(address - memory.address(), IbvWc.SIZE);
     }
 
-    private MemorySegment wc() {
-        return Memory.at(address, IbvWc.SIZE);
+    private long longAt(int offset) {
+        long value = Memory.getLong(address + offset);
+        Reference.reachabilityFence(this); // the memory lives as long as this; so in the three below
+        return value;
+    }
+
+    private int intAt(int offset) {
+        int value = Memory.getInt(address + offset);
+        Reference.reachabilityFence(this);
+        return value;
+    }
+
+    private int shortAt(int offset) {
+        int value = Short.toUnsignedInt(Memory.getShort(address + offset));
+        Reference.reachabilityFence(this);
+        return value;
+    }
+
+    private int byteAt(int offset) {
+        int value = Byte.toUnsignedInt(Memory.getByte(address + offset));
+        Reference.reachabilityFence(this);
+        return value;
     }
 
     /** A copy that stays good when the batch is used again. */
@@ -51,7 +69,7 @@ public final class WorkCompletion {
 
     /** The id that the work request was posted with ({@code wr_id}). */
     public long workRequestId() {
-        return wc().get(JAVA_LONG, IbvWc.WR_ID);
+        return longAt(IbvWc.WR_ID);
     }
 
     /** Whether it succeeded. */
@@ -66,7 +84,7 @@ public final class WorkCompletion {
 
     /** {@code enum ibv_wc_status}. */
     public int rawStatus() {
-        return wc().get(JAVA_INT, IbvWc.STATUS);
+        return intAt(IbvWc.STATUS);
     }
 
     /** What kind of request it was ({@code opcode}); UNKNOWN keeps its number in {@link #rawOpcode}. */
@@ -76,17 +94,17 @@ public final class WorkCompletion {
 
     /** {@code enum ibv_wc_opcode}. */
     public int rawOpcode() {
-        return wc().get(JAVA_INT, IbvWc.OPCODE);
+        return intAt(IbvWc.OPCODE);
     }
 
     /** The device's own error number ({@code vendor_err}); 0 is none. */
     public int vendorError() {
-        return wc().get(JAVA_INT, IbvWc.VENDOR_ERR);
+        return intAt(IbvWc.VENDOR_ERR);
     }
 
     /** Bytes that were received, read or returned by an atomic; for UD with the 40 bytes of the GRH ({@code byte_len}). */
     public long byteLength() {
-        return Integer.toUnsignedLong(wc().get(JAVA_INT, IbvWc.BYTE_LEN));
+        return Integer.toUnsignedLong(intAt(IbvWc.BYTE_LEN));
     }
 
     /** Whether immediate data came with it (IBV_WC_WITH_IMM). */
@@ -96,7 +114,7 @@ public final class WorkCompletion {
 
     /** The immediate data as the number that the sender gave, host order; meaningless without {@link #hasImmediate}. */
     public int immediate() {
-        int wire = wc().get(JAVA_INT, IbvWc.IMM_DATA);
+        int wire = intAt(IbvWc.IMM_DATA);
         return ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? Integer.reverseBytes(wire) : wire;
     }
 
@@ -107,7 +125,7 @@ public final class WorkCompletion {
 
     /** The key that was ended; meaningless without {@link #hasInvalidatedRkey}. */
     public int invalidatedRkey() {
-        return wc().get(JAVA_INT, IbvWc.INVALIDATED_RKEY);
+        return intAt(IbvWc.INVALIDATED_RKEY);
     }
 
     /** Whether the first 40 bytes of the receive buffer hold a global routing header (IBV_WC_GRH). */
@@ -117,37 +135,37 @@ public final class WorkCompletion {
 
     /** {@code enum ibv_wc_flags}, as bits. */
     public int flags() {
-        return wc().get(JAVA_INT, IbvWc.WC_FLAGS);
+        return intAt(IbvWc.WC_FLAGS);
     }
 
     /** Number of the local queue pair ({@code qp_num}), 24 bits. */
     public int queuePairNumber() {
-        return wc().get(JAVA_INT, IbvWc.QP_NUM);
+        return intAt(IbvWc.QP_NUM);
     }
 
     /** Number of the sender's queue pair ({@code src_qp}); UD receives only. */
     public int sourceQueuePair() {
-        return wc().get(JAVA_INT, IbvWc.SRC_QP);
+        return intAt(IbvWc.SRC_QP);
     }
 
     /** Index of the P_Key it came with ({@code pkey_index}); GSI queue pairs only. */
     public int pkeyIndex() {
-        return Short.toUnsignedInt(wc().get(JAVA_SHORT, IbvWc.PKEY_INDEX));
+        return shortAt(IbvWc.PKEY_INDEX);
     }
 
     /** The sender's LID ({@code slid}); UD receives on InfiniBand only. */
     public int sourceLid() {
-        return Short.toUnsignedInt(wc().get(JAVA_SHORT, IbvWc.SLID));
+        return shortAt(IbvWc.SLID);
     }
 
     /** Service level ({@code sl}); UD receives only. */
     public int serviceLevel() {
-        return Byte.toUnsignedInt(wc().get(JAVA_BYTE, IbvWc.SL));
+        return byteAt(IbvWc.SL);
     }
 
     /** The low bits of the destination LID ({@code dlid_path_bits}); UD receives on InfiniBand only. */
     public int destinationPathBits() {
-        return Byte.toUnsignedInt(wc().get(JAVA_BYTE, IbvWc.DLID_PATH_BITS));
+        return byteAt(IbvWc.DLID_PATH_BITS);
     }
 
     /**

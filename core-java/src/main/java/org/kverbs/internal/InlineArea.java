@@ -1,5 +1,7 @@
 package org.kverbs.internal;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -27,16 +29,28 @@ public final class InlineArea {
     }
 
     /** Copies bytes in and gives their address, good until {@link #clear} as long as this is reachable. */
-    public long copy(MemorySegment bytes) {
-        long length = bytes.byteSize();
+    public long copy(MemorySegment from, long offset, long length) {
+        long place = place(length);
+        MemorySegment.copy(from, offset, chunk, place, length);
+        return chunk.address() + place;
+    }
+
+    /** The same for an array; on its own because a segment of an array is an object. */
+    public long copy(byte[] from) {
+        long place = place(from.length);
+        MemorySegment.copy(from, 0, chunk, JAVA_BYTE, place, from.length);
+        return chunk.address() + place;
+    }
+
+    /** Where in the chunk so many bytes have room. */
+    private long place(long length) {
         if (chunk.byteSize() - used < length) {
             full.add(chunk);
             chunk = Arena.ofAuto().allocate(Math.max(length, chunk.byteSize() * 2), 8);
             used = 0;
         }
-        MemorySegment.copy(bytes, 0, chunk, used, length);
-        long address = chunk.address() + used;
+        long place = used;
         used += length;
-        return address;
+        return place;
     }
 }

@@ -1,6 +1,5 @@
 package org.kverbs.internal;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
@@ -72,12 +71,11 @@ public final class WorkRequestArena {
             growRequests();
         }
         long address = requests.address() + (long) count * requestSize;
-        MemorySegment request = Memory.at(address, requestSize);
-        request.set(JAVA_LONG, nextOffset, 0);
-        request.set(JAVA_LONG, sgListOffset, entries.address() + (long) entryCount * IbvSge.SIZE);
-        request.set(JAVA_INT, numSgeOffset, 0);
+        Memory.putLong(address + nextOffset, 0);
+        Memory.putLong(address + sgListOffset, entries.address() + (long) entryCount * IbvSge.SIZE);
+        Memory.putInt(address + numSgeOffset, 0);
         if (count > 0) {
-            Memory.at(address - requestSize, requestSize).set(JAVA_LONG, nextOffset, address);
+            Memory.putLong(address - requestSize + nextOffset, address);
         }
         count++;
         return address;
@@ -88,13 +86,13 @@ public final class WorkRequestArena {
         if ((long) entryCount * IbvSge.SIZE == entries.byteSize()) {
             growEntries();
         }
-        MemorySegment entry = Memory.at(entries.address() + (long) entryCount * IbvSge.SIZE, IbvSge.SIZE);
-        entry.set(JAVA_LONG, IbvSge.ADDR, address);
-        entry.set(JAVA_INT, IbvSge.LENGTH, length);
-        entry.set(JAVA_INT, IbvSge.LKEY, lkey);
+        long entry = entries.address() + (long) entryCount * IbvSge.SIZE;
+        Memory.putLong(entry + IbvSge.ADDR, address);
+        Memory.putInt(entry + IbvSge.LENGTH, length);
+        Memory.putInt(entry + IbvSge.LKEY, lkey);
         entryCount++;
-        MemorySegment last = Memory.at(requests.address() + (long) (count - 1) * requestSize, requestSize);
-        last.set(JAVA_INT, numSgeOffset, last.get(JAVA_INT, numSgeOffset) + 1);
+        long entriesOfLast = requests.address() + (long) (count - 1) * requestSize + numSgeOffset;
+        Memory.putInt(entriesOfLast, Memory.getInt(entriesOfLast) + 1);
     }
 
     private void growRequests() {

@@ -24,7 +24,7 @@ class InlineAreaSpec :
             val area = InlineArea() // one for all rounds: a clear makes it as new
             checkAll(200, Arb.list(Arb.byteArray(Arb.int(0..700), Arb.byte()), 1..40)) { arrays ->
                 area.clear()
-                val addresses = arrays.map { area.copy(MemorySegment.ofArray(it)) }
+                val addresses = arrays.map { area.copy(it) }
                 addresses.zip(arrays).forEachIndexed { index, (address, bytes) ->
                     withClue("array $index of ${bytes.size} bytes") { bytesAt(address, bytes.size).toList() shouldBe bytes.toList() }
                 }
@@ -33,16 +33,16 @@ class InlineAreaSpec :
 
         test("should take more bytes at once than it has") {
             val area = InlineArea()
-            val first = area.copy(MemorySegment.ofArray(ByteArray(1000) { 1 }))
-            val large = area.copy(MemorySegment.ofArray(ByteArray(100_000) { 2 }))
+            val first = area.copy(ByteArray(1000) { 1 })
+            val large = area.copy(ByteArray(100_000) { 2 })
             bytesAt(first, 1000).all { it == 1.toByte() } shouldBe true
             bytesAt(large, 100_000).all { it == 2.toByte() } shouldBe true
         }
 
         test("should use the same memory again after a clear") {
             val area = InlineArea()
-            val first = area.copy(MemorySegment.ofArray(ByteArray(10)))
+            val first = area.copy(ByteArray(10))
             area.clear()
-            area.copy(MemorySegment.ofArray(ByteArray(20))) shouldBe first
+            area.copy(ByteArray(20)) shouldBe first
         }
     })

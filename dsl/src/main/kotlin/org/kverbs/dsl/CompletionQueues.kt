@@ -1,0 +1,20 @@
+package org.kverbs.dsl
+
+import org.kverbs.CompletionHandler
+import org.kverbs.CompletionQueue
+import org.kverbs.WorkCompletion
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.toJavaDuration
+
+/** Hands up to [limit] completions to the handler, which is made once and kept where speed matters; see [CompletionQueue.poll]. */
+public fun CompletionQueue.poll(
+    limit: Int = 64,
+    handler: CompletionHandler,
+): Int = poll(handler, limit)
+
+/** Polls until [count] completions are there; errors as [CompletionQueue.await]. For scripts and tests. */
+public fun CompletionQueue.await(
+    count: Int = 1,
+    timeout: Duration = 10.seconds,
+): List<WorkCompletion> = await(count, timeout.toJavaDuration())

@@ -1,0 +1,16 @@
+package org.kverbs.dsl
+
+import org.kverbs.AddressHandle
+
+/**
+ * Where a datagram goes: the path, the queue pair there and its key. Make it once and use it often. Closing it closes the
+ * address handle; so does closing the protection domain.
+ */
+public class Destination(
+    /** The path to the port. */
+    public val address: AddressHandle,
+    /** The queue pair there. */
+    public val queuePair: Qpn,
+    /** The key that it expects; with the top bit set the sender's own is sent instead. */
+    public val qkey: Int,
+) : AutoCloseable by address

@@ -1,0 +1,14 @@
+package org.kverbs.dsl
+
+/** Local identifier of a port in an InfiniBand subnet, 16 bits; 0 on Ethernet (`lid`). Costs nothing: it is an `Int` at run time. */
+@JvmInline
+public value class Lid(
+    public val value: Int,
+) {
+    init {
+        require(value in 0..0xffff) { "lid $value doesn't fit into 16 bits" }
+    }
+
+    /** Hexadecimal: `0x1234`. */
+    override fun toString(): String = "0x%04x".format(value)
+}

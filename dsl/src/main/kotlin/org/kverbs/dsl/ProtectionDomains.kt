@@ -1,0 +1,65 @@
+package org.kverbs.dsl
+
+import org.kverbs.AddressAttributes
+import org.kverbs.AddressAttributesBuilder
+import org.kverbs.AddressHandle
+import org.kverbs.MemoryRegion
+import org.kverbs.ProtectionDomain
+import org.kverbs.QueuePair
+import org.kverbs.SharedReceiveQueue
+import java.lang.foreign.MemorySegment
+import java.nio.ByteBuffer
+
+/**
+ * Allocates and registers memory: `pd.memoryRegion(64.KiB) { access(LOCAL_WRITE, REMOTE_WRITE) }` (ibv_reg_mr).
+ *
+ * @param length bytes
+ * @throws org.kverbs.RdmaSystemException ENOMEM names the memlock limit
+ */
+public fun ProtectionDomain.memoryRegion(
+    length: Long,
+    block: MemoryRegionBuilder.() -> Unit,
+): MemoryRegion = memoryRegion(length, *MemoryRegionBuilder().apply(block).build())
+
+/** Registers off-heap memory of the caller's; see [ProtectionDomain.register] for who owns it. */
+public fun ProtectionDomain.register(
+    memory: MemorySegment,
+    block: MemoryRegionBuilder.() -> Unit,
+): MemoryRegion = register(memory, *MemoryRegionBuilder().apply(block).build())
+
+/** Registers a direct buffer between its position and its limit. */
+public fun ProtectionDomain.register(
+    buffer: ByteBuffer,
+    block: MemoryRegionBuilder.() -> Unit,
+): MemoryRegion = register(buffer, *MemoryRegionBuilder().apply(block).build())
+
+/**
+ * Makes a queue pair: `pd.qp { type(RC); sendCq(cq); recvCq(cq) }` (ibv_create_qp).
+ *
+ * @throws IllegalArgumentException if a part is missing or two exclude each other; names them
+ * @throws org.kverbs.RdmaSystemException if the device refuses
+ */
+public fun ProtectionDomain.qp(block: QueuePairBuilder.() -> Unit): QueuePair = queuePair(QueuePairBuilder().apply(block).build())
+
+/**
+ * Makes a queue pair that offers only what its transport can do: `pd.qp(RC) { cq(cq) }`.
+ *
+ * @throws IllegalArgumentException if a part is missing or two exclude each other; names them
+ * @throws org.kverbs.RdmaSystemException if the device refuses
+ */
+public fun <V : Verbs> ProtectionDomain.qp(
+    transport: Transport<V>,
+    block: QueuePairSettings.() -> Unit,
+): TypedQueuePair<V> = TypedQueuePair(queuePair(QueuePairSettings().apply(block).build(transport.type)))
+
+/** Makes a shared receive queue: `pd.srq { maxWr(1024) }` (ibv_create_srq). */
+public fun ProtectionDomain.srq(block: SharedReceiveQueueBuilder.() -> Unit): SharedReceiveQueue {
+    val attributes = SharedReceiveQueueBuilder().apply(block).build()
+    val srq = sharedReceiveQueue(attributes)
+    if (attributes.limit() > 0) srq.limit(attributes.limit())
+    return srq
+}
+
+/** Makes an address handle: `pd.addressHandle { port(1); globalRoute(gid, 1) }` (ibv_create_ah). */
+public fun ProtectionDomain.addressHandle(block: (@RdmaDsl AddressAttributesBuilder).() -> Unit): AddressHandle =
+    addressHandle(AddressAttributes.builder().apply(block).build())

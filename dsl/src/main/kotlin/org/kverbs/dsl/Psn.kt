@@ -1,0 +1,14 @@
+package org.kverbs.dsl
+
+/** Packet sequence number, 24 bits (`psn`). Costs nothing: it is an `Int` at run time. */
+@JvmInline
+public value class Psn(
+    public val value: Int,
+) {
+    init {
+        require(value in 0..0xffffff) { "psn $value doesn't fit into 24 bits" }
+    }
+
+    /** Hexadecimal: `0x001234`. */
+    override fun toString(): String = "0x%06x".format(value)
+}

@@ -1,0 +1,94 @@
+package org.kverbs.dsl
+
+import org.kverbs.CompletionQueue
+import org.kverbs.QueuePairCapabilities
+import org.kverbs.QueuePairInitAttributes
+import org.kverbs.QueuePairType
+import org.kverbs.SharedReceiveQueue
+
+/** What queue pairs of every type are made from. Mutable within its block; nothing of it is kept. */
+@RdmaDsl
+public open class QueuePairSettings internal constructor() {
+    private var sendCq: CompletionQueue? = null
+    private var recvCq: CompletionQueue? = null
+    private var srq: SharedReceiveQueue? = null
+    private var maxSendWr = QueuePairInitAttributes.DEFAULT_CAPABILITIES.maxSendWr()
+    private var maxRecvWr: Int? = null
+    private var maxSendSge = QueuePairInitAttributes.DEFAULT_CAPABILITIES.maxSendSge()
+    private var maxRecvSge: Int? = null
+    private var maxInlineData = QueuePairInitAttributes.DEFAULT_CAPABILITIES.maxInlineData()
+    private var signalAll = false
+
+    /** Where send requests complete; required. */
+    public fun sendCq(cq: CompletionQueue) {
+        sendCq = cq
+    }
+
+    /** Where receive requests complete; required. */
+    public fun recvCq(cq: CompletionQueue) {
+        recvCq = cq
+    }
+
+    /** One completion queue for both. */
+    public fun cq(cq: CompletionQueue) {
+        sendCq(cq)
+        recvCq(cq)
+    }
+
+    /** Takes receives from a shared queue; default is a receive queue of its own. */
+    public fun srq(srq: SharedReceiveQueue) {
+        this.srq = srq
+    }
+
+    /** Send requests in flight; default 128. */
+    public fun maxSendWr(count: Int) {
+        maxSendWr = count
+    }
+
+    /** Receive requests waiting; default 128, none with [srq]. */
+    public fun maxRecvWr(count: Int) {
+        maxRecvWr = count
+    }
+
+    /** Gather entries of a send request; default 1. */
+    public fun maxSendSge(count: Int) {
+        maxSendSge = count
+    }
+
+    /** Scatter entries of a receive request; default 1. */
+    public fun maxRecvSge(count: Int) {
+        maxRecvSge = count
+    }
+
+    /** Bytes that a request can carry in itself; default 0, since devices differ in what they can. */
+    public fun maxInlineData(bytes: Int) {
+        maxInlineData = bytes
+    }
+
+    /** Every send request makes a completion, as if it were signaled; default is that only signaled ones do. */
+    public fun signalAll() {
+        signalAll = true
+    }
+
+    internal fun build(type: QueuePairType): QueuePairInitAttributes {
+        val sends = requireNotNull(sendCq) { "sendCq is missing: say sendCq(cq), or cq(cq) for both directions" }
+        val receives = requireNotNull(recvCq) { "recvCq is missing: say recvCq(cq), or cq(cq) for both directions" }
+        requireNoReceiveQueueBesideShared()
+        val defaults = QueuePairInitAttributes.DEFAULT_CAPABILITIES
+        val capabilities =
+            QueuePairCapabilities(
+                maxSendWr,
+                if (srq == null) maxRecvWr ?: defaults.maxRecvWr() else 0,
+                maxSendSge,
+                if (srq == null) maxRecvSge ?: defaults.maxRecvSge() else 0,
+                maxInlineData,
+            )
+        return QueuePairInitAttributes(type, sends, receives, srq, capabilities, signalAll)
+    }
+
+    private fun requireNoReceiveQueueBesideShared() {
+        if (srq == null) return
+        require(maxRecvWr == null) { "srq(...) and maxRecvWr($maxRecvWr) exclude each other: the shared queue has its own size" }
+        require(maxRecvSge == null) { "srq(...) and maxRecvSge($maxRecvSge) exclude each other: the shared queue has its own size" }
+    }
+}

@@ -1,0 +1,99 @@
+package org.kverbs.dsl
+
+import org.kverbs.ConnectOptions
+import org.kverbs.ConnectOptionsBuilder
+import org.kverbs.MemorySlice
+import org.kverbs.QueuePair
+import org.kverbs.QueuePairAttributes
+import org.kverbs.QueuePairAttributesBuilder
+import org.kverbs.QueuePairEndpoint
+import org.kverbs.SendRequests
+
+/** Its number, by which peers name it. */
+public val QueuePair.qpn: Qpn get() = Qpn(number())
+
+/** The number of its first packet. */
+public val QueuePair.psn: Psn get() = Psn(psn())
+
+/** The port's LID. */
+public val QueuePairEndpoint.lid: Lid get() = Lid(lid())
+
+/** The queue pair's number. */
+public val QueuePairEndpoint.qpn: Qpn get() = Qpn(queuePairNumber())
+
+/** The number of its first packet. */
+public val QueuePairEndpoint.psn: Psn get() = Psn(psn())
+
+/** Changes attributes: `qp.modify { state(QueuePairState.RTS); sqPsn(0) }` (ibv_modify_qp); errors as [QueuePair.modify]. */
+public fun QueuePair.modify(block: (@RdmaDsl QueuePairAttributesBuilder).() -> Unit): Unit =
+    modify(QueuePairAttributes.builder().apply(block).build())
+
+/** Connects with options: `qp.connect(remote) { gidIndex(1); timeout(18) }`; errors as [QueuePair.connect]. */
+public fun QueuePair.connect(
+    remote: QueuePairEndpoint,
+    block: (@RdmaDsl ConnectOptionsBuilder).() -> Unit,
+): Unit = connect(remote, connectOptions(block))
+
+/** Makes connect options: what [QueuePair.endpoint], [QueuePair.init] and [QueuePair.connect] of one side share. */
+public fun connectOptions(block: (@RdmaDsl ConnectOptionsBuilder).() -> Unit): ConnectOptions = ConnectOptions.builder().apply(block).build()
+
+/** Connects; errors as [QueuePair.connect]. */
+public fun TypedQueuePair<ConnectedVerbs>.connect(
+    remote: QueuePairEndpoint,
+    options: ConnectOptions = ConnectOptions.DEFAULTS,
+): Unit = queuePair.connect(remote, options)
+
+/** Makes a datagram queue pair ready to send and receive; errors as [QueuePair.activate]. */
+public fun TypedQueuePair<DatagramVerbs>.activate(options: ConnectOptions = ConnectOptions.DEFAULTS): Unit = queuePair.activate(options)
+
+/** Makes the destination of datagrams to a peer's queue pair. */
+public fun TypedQueuePair<DatagramVerbs>.destination(
+    remote: QueuePairEndpoint,
+    options: ConnectOptions = ConnectOptions.DEFAULTS,
+): Destination = Destination(queuePair.addressHandle(remote, options), remote.qpn, remote.qkey())
+
+/** What a peer needs to connect or send to it. */
+public fun TypedQueuePair<Verbs>.endpoint(options: ConnectOptions = ConnectOptions.DEFAULTS): QueuePairEndpoint = queuePair.endpoint(options)
+
+/** Posts a receive request; errors as [QueuePair.postReceive]. */
+public fun TypedQueuePair<Verbs>.postReceive(
+    into: MemorySlice,
+    id: Long = 0,
+): Unit = queuePair.postReceive(id, into)
+
+/** Posts a receive request; errors as [QueuePair.postReceive]. */
+public fun QueuePair.postReceive(
+    into: MemorySlice,
+    id: Long = 0,
+): Unit = postReceive(id, into)
+
+/**
+ * Posts what the block says, in one call: `qp.post { write(local, to = remote.at(64)); signaled() }` (ibv_post_send).
+ *
+ * The block runs at once, and other threads' posts to this queue pair wait for it. It can't suspend and must not post to
+ * the same queue pair. Nothing is allocated after warm-up.
+ *
+ * @throws org.kverbs.WorkRequestException if a request is refused; ENOMEM is a full queue
+ */
+public inline fun <V : Verbs> TypedQueuePair<V>.post(crossinline block: SendScope<V>.() -> Unit) {
+    queuePair.posting { SendScope<V>(it).block() }
+}
+
+/** The same for a queue pair whose type isn't known at compile time: every operation compiles, the device checks. */
+public inline fun QueuePair.post(crossinline block: SendScope<AnyVerbs>.() -> Unit) {
+    posting { SendScope<AnyVerbs>(it).block() }
+}
+
+/** Lends the queue pair's list to [write], then posts it; after an exception nothing is posted. */
+@PublishedApi
+internal inline fun QueuePair.posting(write: (SendRequests) -> Unit) {
+    val requests = beginPost()
+    var written = false
+    try {
+        write(requests)
+        written = true
+    } finally {
+        if (!written) abandonPost()
+    }
+    finishPost()
+}

@@ -1,0 +1,10 @@
+package org.kverbs.dsl
+
+/** This many kibibytes, in bytes: `64.KiB` is 65536. */
+public val Int.KiB: Long get() = toLong() shl 10
+
+/** This many mebibytes, in bytes. */
+public val Int.MiB: Long get() = toLong() shl 20
+
+/** This many gibibytes, in bytes. */
+public val Int.GiB: Long get() = toLong() shl 30
