@@ -12,6 +12,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.Guard;
 import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCq;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.ffm.Memory;
@@ -120,7 +121,8 @@ public final class CompletionQueue extends Resource {
             pollGuard.exit();
         }
         if (count < 0) {
-            throw SystemErrors.of("ibv_poll_cq(" + describe() + ")", -count);
+            // The C library gives -1 and no errno here: the queue is broken, and every later poll will say so too.
+            throw SystemErrors.of("ibv_poll_cq(" + describe() + ")", Errno.EIO);
         }
         return count;
     }

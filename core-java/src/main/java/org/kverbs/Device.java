@@ -130,7 +130,8 @@ public final class Device {
     /**
      * Opens it. The caller owns the context and closes it; each call opens anew.
      *
-     * @throws RdmaSystemException if the device refuses, such as EACCES on its file under /dev/infiniband
+     * @throws RdmaSystemException if the device refuses, such as ENOENT or EACCES where this user may not open its
+     *     file under /dev/infiniband
      */
     public Context open() {
         VerbsOpenResult result = device.open();

@@ -8,6 +8,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -46,6 +48,8 @@ public final class QueuePair extends Resource {
     private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
     private final SendRequests own = new SendRequests();
     private final ReceivePoster receives;
+    /** The multicast groups it is in: the device refuses to destroy a queue pair that hasn't left them. */
+    private final Set<Membership> memberships = ConcurrentHashMap.newKeySet();
 
     QueuePair(ProtectionDomain pd, QueuePairInitAttributes asked, QueuePairCapabilities capabilities, long handle) {
         super(parents(pd, asked));
@@ -232,6 +236,7 @@ public final class QueuePair extends Resource {
     }
 
     private void multicast(String call, Gid group, int lid, boolean attach) {
+        var membership = new Membership(group, lid);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
             group.writeTo(gid, 0);
@@ -241,7 +246,14 @@ public final class QueuePair extends Resource {
                             ? pd.context().verbs.attachMulticast(handle, gid, lid)
                             : pd.context().verbs.detachMulticast(handle, gid, lid));
         }
+        if (attach) {
+            memberships.add(membership);
+        } else {
+            memberships.remove(membership);
+        }
     }
+
+    private record Membership(Gid group, int lid) {}
 
     /**
      * Posts a list of send requests in one call ({@code ibv_post_send}). Allocates nothing.
@@ -276,6 +288,14 @@ public final class QueuePair extends Resource {
     }
 
     private int postEntered(SendRequests requests) {
+        if (type == QueuePairType.UD && requests.firstUnaddressed() >= 0) {
+            throw new WorkRequestException(
+                    call(),
+                    Errno.EINVAL,
+                    "A request of a UD queue pair needs an address: add to(addressHandle, queuePairNumber, qkey).",
+                    requests.firstUnaddressed(),
+                    requests.size());
+        }
         int entered = 0;
         int result;
         try {
@@ -406,8 +426,20 @@ public final class QueuePair extends Resource {
 
     @Override
     void destroy() {
+        memberships.forEach(this::leave);
         SystemErrors.check("ibv_destroy_qp(" + describe() + ")", pd.context().verbs.destroyQueuePair(handle));
         pd.context().eventSources.remove(handle, this); // a new one may already have the address
+    }
+
+    private void leave(Membership membership) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
+            membership.group().writeTo(gid, 0);
+            SystemErrors.check(
+                    "ibv_detach_mcast(" + describe() + ", gid=" + membership.group() + ")",
+                    pd.context().verbs.detachMulticast(handle, gid, membership.lid()));
+            memberships.remove(membership);
+        }
     }
 
     @Override

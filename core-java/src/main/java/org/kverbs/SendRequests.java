@@ -42,6 +42,10 @@ public final class SendRequests {
     boolean binds;
 
     private long current;
+    /** Whether the last request has an address, and the first request before it that has none, or -1. */
+    private boolean addressed;
+
+    private int unaddressed = -1;
 
     /** Makes an empty list. */
     public SendRequests() {}
@@ -54,6 +58,15 @@ public final class SendRequests {
         usedCount = 0;
         binds = false;
         current = 0;
+        unaddressed = -1;
+    }
+
+    /**
+     * The first request without an address, or -1. On a UD queue pair the C library takes what stands in the address's
+     * place for a pointer, so such a request must not reach it.
+     */
+    int firstUnaddressed() {
+        return unaddressed >= 0 || addressed ? unaddressed : size() - 1;
     }
 
     /** Writes the keys of the binds among the first requests into their windows, which C leaves to its caller. */
@@ -74,6 +87,10 @@ public final class SendRequests {
     }
 
     private SendRequests begin(long workRequestId, int opcode) {
+        if (current != 0) {
+            unaddressed = firstUnaddressed();
+        }
+        addressed = false;
         current = requests.add();
         long request = current;
         Memory.putLong(request + IbvSendWr.WR_ID, workRequestId);
@@ -277,6 +294,7 @@ public final class SendRequests {
         Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QPN, queuePairNumber);
         Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QKEY, qkey);
         use(address);
+        addressed = true;
         return this;
     }
 

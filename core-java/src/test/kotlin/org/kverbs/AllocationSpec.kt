@@ -7,6 +7,7 @@ import io.kotest.matchers.longs.shouldBeGreaterThanOrEqual
 import io.kotest.matchers.shouldBe
 import org.kverbs.NullVerbs.onNullDevice
 import java.lang.management.ManagementFactory
+import java.util.function.Consumer
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
@@ -84,8 +85,9 @@ private enum class Rounds(
         val slice = bench.mr.slice()
         val seen = LongArray(1)
         val handler = CompletionHandler { seen[0] += it.workRequestId() }
+        val block = Consumer<SendRequests> { it.writeWithImmediate(1, 0x1000, 7, 8).from(slice).signaled() }
         Runnable {
-            qp.post { it.writeWithImmediate(1, 0x1000, 7, 8).from(slice).signaled() }
+            qp.post(block)
             check(bench.cq.poll(handler, 16) == 1)
         }
     }),

@@ -11,6 +11,7 @@ import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
+import org.kverbs.WorkRequestException
 import org.kverbs.acceptance.lab.Capability.ADDRESS_HANDLES
 import org.kverbs.acceptance.lab.Capability.DATAGRAM
 import org.kverbs.acceptance.lab.Capability.MULTICAST
@@ -98,6 +99,22 @@ internal class DatagramSpec :
             left.cq.shouldStayEmpty()
             stayed.qp.detachMulticast(group, 0)
             shouldThrow<RdmaSystemException> { stayed.qp.detachMulticast(group, 0) }.operation() shouldBe "ibv_detach_mcast"
+        }
+
+        case("should refuse a datagram without an address before the device sees it", DATAGRAM) {
+            val link = linked(UD)
+            val (a, b) = link
+            val address = a.qp.addressHandle(b.qp.endpoint(), ConnectOptions.DEFAULTS)
+            val refusal =
+                shouldThrow<WorkRequestException> {
+                    a.qp.post {
+                        it.send(1).inline(pattern(4)).to(address, b.qp.number(), QKEY)
+                        it.read(2, b.mr.address(), 5).into(a.mr.slice(0, 4))
+                        it.send(3).inline(pattern(4)).to(address, b.qp.number(), QKEY)
+                    }
+                }
+            refusal.index() shouldBe 1
+            refusal.message shouldContain "needs an address"
         }
 
         case("should refuse to attach to a group that is none", MULTICAST, DATAGRAM) {

@@ -1,6 +1,7 @@
 package org.kverbs.internal.ffm;
 
 import java.lang.foreign.MemorySegment;
+import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.ReceiveOps;
 
 /** Posting receives through a driver's function pointer. */
@@ -21,11 +22,14 @@ sealed class NativeReceiveOps implements ReceiveOps permits NativeQueuePairOps {
         return post(postReceive, workRequests, badWorkRequest);
     }
 
-    /** 0 or -errno; drivers answer with a positive errno, siw with a negative one. */
+    /** 0 or -errno; drivers answer with a positive errno, siw with a negative one and with -1 for a wrong state. */
     final int post(MemorySegment function, long workRequests, long badWorkRequest) {
         int result = shortPost
                 ? Downcalls.postShort(function, queue, workRequests, badWorkRequest)
                 : Downcalls.post(function, queue, workRequests, badWorkRequest);
+        if (result == -1) {
+            return -Errno.EINVAL;
+        }
         return result > 0 ? -result : result;
     }
 }
