@@ -13,13 +13,29 @@ import org.jspecify.annotations.Nullable;
  */
 public record AsyncEvent(AsyncEventType type, int rawType, @Nullable Resource source, int port) {
 
+    /**
+     * Returns this if it is mere news.
+     *
+     * @throws AsyncEventException if something failed and stays failed, with what to do
+     */
+    public AsyncEvent orThrow() {
+        if (type.isError()) {
+            throw new AsyncEventException(type, element());
+        }
+        return this;
+    }
+
+    private String element() {
+        if (source != null) {
+            return source.describe();
+        }
+        return port > 0 ? "port " + port : "the device";
+    }
+
     /** One line: {@code PORT_ERR on port 1}, {@code QP_FATAL on queue pair 17 (RC) on rxe0}. */
     @Override
     public String toString() {
         String what = type == AsyncEventType.UNKNOWN ? "event " + rawType : type.name();
-        if (source != null) {
-            return what + " on " + source.describe();
-        }
-        return port > 0 ? what + " on port " + port : what;
+        return what + " on " + element();
     }
 }

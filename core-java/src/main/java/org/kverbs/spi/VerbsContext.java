@@ -57,7 +57,7 @@ public interface VerbsContext {
     /** {@code struct ibv_mr *} of {@code length} bytes at {@code address} ({@code ibv_reg_mr_iova2}). */
     long registerMemory(long pd, long address, long length, long iova, int access);
 
-    /** Changes a region ({@code ibv_rereg_mr}); on failure {@code -(1000 * code + errno)} with ibv_rereg_mr_err_code negated. */
+    /** Changes a region ({@code ibv_rereg_mr}), by {@code enum ibv_rereg_mr_flags}. */
     int reregisterMemory(long mr, int flags, long pd, long address, long length, int access);
 
     /** {@code ibv_dereg_mr}. */

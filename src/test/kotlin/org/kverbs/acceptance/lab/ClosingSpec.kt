@@ -18,6 +18,7 @@ import org.kverbs.SharedReceiveQueueAttributes
 import org.kverbs.WorkCompletionOpcode.BIND_MW
 import org.kverbs.WorkCompletions
 import org.kverbs.acceptance.lab.Capability.ADDRESS_HANDLES
+import org.kverbs.acceptance.lab.Capability.DATAGRAM
 import org.kverbs.acceptance.lab.Capability.MEMORY_WINDOWS
 import org.kverbs.acceptance.lab.Capability.MULTICAST
 import org.kverbs.acceptance.lab.Capability.RAW_CONNECT

@@ -6,6 +6,7 @@ import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.AsyncEvent
+import org.kverbs.AsyncEventException
 import org.kverbs.AsyncEventType
 import org.kverbs.PortState
 import org.kverbs.acceptance.lab.Capability.ADDRESS_EVENTS
@@ -27,11 +28,12 @@ internal class WaitingSpec :
                 down.port() shouldBe PORT
                 down.source().shouldBeNull()
                 down.toString() shouldBe "PORT_ERR on port 1"
+                shouldThrow<AsyncEventException> { down.orThrow() }.message shouldContain "PORT_ERR on port 1. It is down"
                 await("the port's state") { context.queryPort(PORT).state() != PortState.ACTIVE }
             } finally {
                 ip("link", "set", device.netdev, "up")
             }
-            eventOf(AsyncEventType.PORT_ACTIVE).port() shouldBe PORT
+            eventOf(AsyncEventType.PORT_ACTIVE).orThrow().port() shouldBe PORT
             await("the port's state") { context.queryPort(PORT).state() == PortState.ACTIVE }
             await("the GIDs as they were") { context.queryGidTable() == gids }
         }
