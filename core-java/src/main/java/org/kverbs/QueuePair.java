@@ -334,7 +334,7 @@ public final class QueuePair extends Resource {
      *
      * @param requests begins operations on the list it is given; it must not post to this queue pair itself
      */
-    public void post(Consumer<SendRequests> requests) {
+    public void postWith(Consumer<SendRequests> requests) {
         SendRequests list = beginPost();
         boolean posted = false;
         try {
@@ -351,7 +351,7 @@ public final class QueuePair extends Resource {
     /**
      * Lends the queue pair's own empty list to the calling thread, which must call {@link #finishPost} or {@link
      * #abandonPost}; other threads' posts wait until then. What inline builders are made of; others take {@link
-     * #post(Consumer)}.
+     * #postWith}.
      */
     public SendRequests beginPost() {
         if (!sendGuard.enter()) {

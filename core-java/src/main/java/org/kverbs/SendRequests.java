@@ -54,8 +54,9 @@ public final class SendRequests {
     public void clear() {
         requests.clear();
         inlineArea.clear();
-        Arrays.fill(used, 0, usedCount, null);
-        usedCount = 0;
+        while (usedCount > 0) {
+            used[--usedCount] = null;
+        }
         binds = false;
         current = 0;
         unaddressed = -1;

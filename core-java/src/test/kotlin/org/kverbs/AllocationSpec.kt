@@ -87,7 +87,7 @@ private enum class Rounds(
         val handler = CompletionHandler { seen[0] += it.workRequestId() }
         val block = Consumer<SendRequests> { it.writeWithImmediate(1, 0x1000, 7, 8).from(slice).signaled() }
         Runnable {
-            qp.post(block)
+            qp.postWith(block)
             check(bench.cq.poll(handler, 16) == 1)
         }
     }),

@@ -105,7 +105,7 @@ class CompletionQueueSpec :
             NullBench().use { bench ->
                 NullVerbs.set(NullVerbs.Option.COMPLETE, 1)
                 val qp = bench.queuePair()
-                qp.post { list -> list.send(1).send(2).signaled().write(3, 0, 0).signaled() }
+                qp.postWith { list -> list.send(1).send(2).signaled().write(3, 0, 0).signaled() }
                 qp.postReceive(4, bench.mr.slice())
                 val batch = WorkCompletions(8)
                 bench.cq.poll(batch) shouldBe 3

@@ -190,7 +190,7 @@ class ResourceTreeSpec :
         test("should refuse a close from inside a post on the same queue pair, and close after it") {
             NullBench().use { bench ->
                 val qp = bench.queuePair()
-                qp.post { list ->
+                qp.postWith { list ->
                     list.send(1)
                     shouldThrow<IllegalStateException> { qp.close() }.message shouldContain "would wait for itself"
                     shouldThrow<IllegalStateException> { qp.post(SendRequests().send(2)) }.message shouldContain "would wait for itself"

@@ -25,7 +25,9 @@ public final class InlineArea {
     /** Forgets all bytes and keeps the memory. */
     public void clear() {
         used = 0;
-        full.clear();
+        if (!full.isEmpty()) {
+            full.clear();
+        }
     }
 
     /** Copies bytes in and gives their address, good until {@link #clear} as long as this is reachable. */

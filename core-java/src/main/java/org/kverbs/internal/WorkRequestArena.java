@@ -21,8 +21,15 @@ public final class WorkRequestArena {
     private final int numSgeOffset;
     private MemorySegment requests;
     private MemorySegment entries;
+    // Where these begin and how many have room, at hand for each request.
+    private long firstRequest;
+    private int capacity;
+    private long firstEntry;
+    private int entryCapacity;
     private int count;
     private int entryCount;
+    /** Address of the last request. */
+    private long last;
 
     /**
      * @param requestSize bytes of one work request
@@ -37,6 +44,14 @@ public final class WorkRequestArena {
         this.numSgeOffset = numSgeOffset;
         this.requests = allocate(capacity, requestSize);
         this.entries = allocate(capacity, IbvSge.SIZE);
+        noteMemory();
+    }
+
+    private void noteMemory() {
+        firstRequest = requests.address();
+        capacity = (int) (requests.byteSize() / requestSize);
+        firstEntry = entries.address();
+        entryCapacity = (int) (entries.byteSize() / IbvSge.SIZE);
     }
 
     private static MemorySegment allocate(long count, int size) {
@@ -56,47 +71,48 @@ public final class WorkRequestArena {
 
     /** Address of the first request. */
     public long first() {
-        return requests.address();
+        return firstRequest;
     }
 
     /** Which request stands at an address, as the C library names the one it refused; 0 if it names none of these. */
     public int indexOf(long address) {
-        long index = (address - requests.address()) / requestSize;
+        long index = (address - firstRequest) / requestSize;
         return 0 <= index && index < count ? (int) index : 0; // a driver without an operation names none at all
     }
 
     /** Adds a request, linked behind the last, with no entry; its other fields hold what was there before. */
     public long add() {
-        if ((long) count * requestSize == requests.byteSize()) {
+        if (count == capacity) {
             growRequests();
         }
-        long address = requests.address() + (long) count * requestSize;
+        long address = firstRequest + (long) count * requestSize;
         Memory.putLong(address + nextOffset, 0);
-        Memory.putLong(address + sgListOffset, entries.address() + (long) entryCount * IbvSge.SIZE);
+        Memory.putLong(address + sgListOffset, firstEntry + (long) entryCount * IbvSge.SIZE);
         Memory.putInt(address + numSgeOffset, 0);
         if (count > 0) {
             Memory.putLong(address - requestSize + nextOffset, address);
         }
         count++;
+        last = address;
         return address;
     }
 
     /** Adds an entry to the last request. */
     public void addEntry(long address, int length, int lkey) {
-        if ((long) entryCount * IbvSge.SIZE == entries.byteSize()) {
+        if (entryCount == entryCapacity) {
             growEntries();
         }
-        long entry = entries.address() + (long) entryCount * IbvSge.SIZE;
+        long entry = firstEntry + (long) entryCount * IbvSge.SIZE;
         Memory.putLong(entry + IbvSge.ADDR, address);
         Memory.putInt(entry + IbvSge.LENGTH, length);
         Memory.putInt(entry + IbvSge.LKEY, lkey);
         entryCount++;
-        long entriesOfLast = requests.address() + (long) (count - 1) * requestSize + numSgeOffset;
-        Memory.putInt(entriesOfLast, Memory.getInt(entriesOfLast) + 1);
+        Memory.putInt(last + numSgeOffset, Memory.getInt(last + numSgeOffset) + 1);
     }
 
     private void growRequests() {
         requests = grown(requests);
+        noteMemory();
         for (int i = 0; i + 1 < count; i++) {
             requests.set(JAVA_LONG, (long) i * requestSize + nextOffset, requests.address() + (i + 1L) * requestSize);
         }
@@ -105,6 +121,7 @@ public final class WorkRequestArena {
     private void growEntries() {
         long old = entries.address();
         entries = grown(entries);
+        noteMemory();
         for (int i = 0; i < count; i++) {
             long field = (long) i * requestSize + sgListOffset;
             requests.set(JAVA_LONG, field, requests.get(JAVA_LONG, field) - old + entries.address());

@@ -14,6 +14,7 @@ import org.kverbs.DeviceNotFoundException
 import org.kverbs.RdmaException
 import org.kverbs.samples.devices.DevicesCommand
 import org.kverbs.samples.devinfo.DevInfoCommand
+import org.kverbs.samples.pingpong.PingPongCommand
 import java.io.PrintWriter
 import java.io.StringWriter
 import kotlin.system.exitProcess
@@ -26,6 +27,8 @@ private fun commands(): List<CoreCliktCommand> =
     listOf(
         DevicesCommand(),
         DevInfoCommand(),
+        PingPongCommand(),
+        SampleCommand(),
     )
 
 /** `kverbs` itself: what it says about itself, and the options before the subcommand. */

@@ -96,7 +96,7 @@ internal class End(
     val mr: MemoryRegion,
 ) {
     /** Posts in one call what the block adds to the list. */
-    fun post(requests: SendRequests.() -> Unit) = qp.post(Consumer { it.requests() })
+    fun post(requests: SendRequests.() -> Unit) = qp.postWith(Consumer { it.requests() })
 }
 
 /** Two ends; messages of datagram queue pairs go from [a] to [b] by [address]. */

@@ -107,7 +107,7 @@ internal class DatagramSpec :
             val address = a.qp.addressHandle(b.qp.endpoint(), ConnectOptions.DEFAULTS)
             val refusal =
                 shouldThrow<WorkRequestException> {
-                    a.qp.post {
+                    a.qp.postWith {
                         it.send(1).inline(pattern(4)).to(address, b.qp.number(), QKEY)
                         it.read(2, b.mr.address(), 5).into(a.mr.slice(0, 4))
                         it.send(3).inline(pattern(4)).to(address, b.qp.number(), QKEY)

@@ -1,0 +1,23 @@
+package org.kverbs.samples.pingpong
+
+/** Who is at the other end. */
+sealed interface Peer {
+    /** This process itself: both ends, without TCP. */
+    data object Own : Peer
+
+    /** A server: this is its client, which sends first. The [port] is TCP's. */
+    data class Server(
+        val host: String,
+        val port: Int = DEFAULT_PORT,
+    ) : Peer
+
+    /** The first client that comes to a TCP [port] of this machine. */
+    data class Client(
+        val port: Int = DEFAULT_PORT,
+    ) : Peer
+
+    companion object {
+        /** The TCP port of ibv_rc_pingpong(1). */
+        const val DEFAULT_PORT = 18515
+    }
+}

@@ -1,0 +1,63 @@
+package org.kverbs.samples.pingpong
+
+import org.kverbs.CompletionChannel
+import kotlin.time.Duration
+import kotlin.time.TimeSource
+import kotlin.time.toJavaDuration
+
+/**
+ * Drives the ends that this process has, one or both, until all are done: by polling, or with a [channel] by sleeping until
+ * there are completions. Ends when none came for [timeout].
+ */
+internal class Rally(
+    private val ends: List<PingPongEnd>,
+    private val channel: CompletionChannel?,
+    private val timeout: Duration,
+) {
+    private var idlePolls = 0
+    private var idleSince = TimeSource.Monotonic.markNow()
+    private var unackedEvents = 0
+
+    fun run() {
+        if (channel != null) ends.forEach { it.cq.arm() }
+        ends.forEach { it.begin() }
+        while (!ends.all { it.isDone }) {
+            when {
+                ends.sumOf { it.poll() } > 0 -> idlePolls = 0
+                channel != null -> sleep(channel)
+                else -> spin()
+            }
+        }
+    }
+
+    /** Arms again before the next poll, so that what completes after that poll makes an event: no wake-up gets lost. */
+    private fun sleep(channel: CompletionChannel) {
+        val cq = channel.awaitEvent(timeout.toJavaDuration()) ?: throw silence()
+        cq.arm()
+        if (++unackedEvents == ACK_BATCH) {
+            ends.forEach { it.cq.ackEvents() }
+            unackedEvents = 0
+        }
+    }
+
+    /** Looks at the clock only now and then. */
+    private fun spin() {
+        Thread.onSpinWait()
+        when {
+            idlePolls++ == 0 -> idleSince = TimeSource.Monotonic.markNow()
+            idlePolls % CLOCK_INTERVAL == 0 && idleSince.elapsedNow() > timeout -> throw silence()
+        }
+    }
+
+    private fun silence() =
+        PingPongException(
+            "nothing came from the peer for $timeout (--timeout): it died, has other options than this end, or a message was lost",
+        )
+
+    private companion object {
+        /** Acknowledging takes a lock in the library. */
+        const val ACK_BATCH = 100
+
+        const val CLOCK_INTERVAL = 1024
+    }
+}
