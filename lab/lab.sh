@@ -54,7 +54,7 @@ run() {
   rm -rf "$out/.lab" && mkdir "$out/.lab"
   cp "$here/guest" "$out/.lab/guest"
   printf '%s\n' "$2" > "$out/.lab/command"
-  export LAB_MODULES=$1/lib/modules LAB_CWD=$PWD LC_ALL=${LC_ALL:-C.UTF-8} HOME=${HOME:-/root} PATH
+  export KVERBS_IN_LAB=1 LAB_MODULES=$1/lib/modules LAB_CWD=$PWD LC_ALL=${LC_ALL:-C.UTF-8} HOME=${HOME:-/root} PATH
   declare -p LAB_MODULES LAB_CWD LC_ALL HOME PATH ${JAVA_HOME+JAVA_HOME} "${!KVERBS_@}" > "$out/.lab/env"
   # Descriptor 9 holds the FIFO open, so that cat comes to its end even if qemu never starts.
   mkfifo "$scratch/output"

@@ -60,7 +60,7 @@ private fun InfoText.offloads(attributes: DeviceAttributesEx) {
     val scaling = attributes.receiveSideScaling()
     section("rss_caps")
     field("max_rwq_indirection_tables", scaling.maxTables().toUInt(), indent = 2, column = 64)
-    field("max_rwq_indirection_table_size", scaling.maxTableSize().toUInt(), indent = 2, column = 72)
+    field("max_rwq_indirection_table_size", scaling.maxTableSize().toUInt(), indent = 2, column = 64)
     field("rx_hash_function", hex(scaling.hashFunctions()), indent = 2, column = 64)
     field("rx_hash_fields_mask", upperHex(scaling.hashFields()), indent = 2, column = 64)
     if (scaling.queuePairTypes() != 0) queuePairTypes(scaling.queuePairTypes())

@@ -93,7 +93,7 @@ internal class Handshake(
             val text = bytes.toString(Charsets.ISO_8859_1)
             val match =
                 ADDRESS.matchEntire(text)
-                    ?: throw PingPongException("the peer's address should read LLLL:QQQQQQ:PPPPPP: and 32 digits of GID, not ${shown(text)}")
+                    ?: throw PingPongException("the peer's address should be LLLL:QQQQQQ:PPPPPP: and 32 digits, but is ${shown(text)}")
             val (lid, qpn, psn, gid) = match.destructured
             // The C programs don't say their MTU, and agree on the Q_Key without a word.
             return QueuePairEndpoint(lid.hexToInt(), Gid.parse(gid), qpn.hexToInt(), psn.hexToInt(), 0, QKEY)
@@ -114,18 +114,19 @@ internal class Handshake(
                 } catch (e: UnknownHostException) {
                     throw PingPongException("there is no host $host", e)
                 }
-            var last: IOException? = null
-            for (address in addresses) {
-                val socket = Socket()
-                try {
-                    socket.connect(InetSocketAddress(address, port), timeout.inWholeMilliseconds.toInt())
-                    return Handshake(socket, timeout)
-                } catch (e: IOException) {
-                    socket.close()
-                    last = e
+            val failures =
+                addresses.map { address ->
+                    val socket = Socket()
+                    try {
+                        socket.connect(InetSocketAddress(address, port), timeout.inWholeMilliseconds.toInt())
+                        return Handshake(socket, timeout)
+                    } catch (e: IOException) {
+                        socket.close()
+                        e
+                    }
                 }
-            }
-            throw PingPongException("no server answers at $host, TCP port $port: ${last?.message}; start it there with --listen", last)
+            val last = failures.last()
+            throw PingPongException("no server answers at $host, TCP port $port: ${last.message}; start it there with --listen", last)
         }
 
         /** Waits for a client to connect. */

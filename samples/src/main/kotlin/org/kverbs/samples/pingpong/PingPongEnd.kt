@@ -26,14 +26,14 @@ import org.kverbs.dsl.signaled
  * then [poll] until it [isDone]. For one thread. Closing the device closes it.
  *
  * @param channel where completions are announced, or null
- * @param leads how many messages it must have got to send its first: 0 for the client, 1 for the server
+ * @param lead how many messages it must have got to send its first: 0 for the client, 1 for the server
  */
 internal class PingPongEnd(
     device: Context,
     private val options: PingPongOptions,
     channel: CompletionChannel?,
     private val contents: Contents,
-    private val leads: Int,
+    private val lead: Int,
 ) {
     private val pd = device.protectionDomain()
     val cq =
@@ -104,7 +104,7 @@ internal class PingPongEnd(
 
     private fun received(completion: WorkCompletion) {
         requireMessage(completion)
-        if (leads == 0) roundTrips.add(System.nanoTime() - sentAt)
+        if (lead == 0) roundTrips.add(System.nanoTime() - sentAt)
         contents.received(received++, arrived)
         if (--receivesPosted <= 1) postReceives()
     }
@@ -112,7 +112,7 @@ internal class PingPongEnd(
     private fun requireMessage(completion: WorkCompletion) {
         val length = completion.byteLength() - header
         if (length != size) throw PingPongException("the peer sends messages of $length bytes, not $size: give both ends the same --size")
-        if (received == posted + leads) throw PingPongException("the peer sent a message without waiting for an answer")
+        if (received == posted + lead) throw PingPongException("the peer sent a message without waiting for an answer")
     }
 
     private fun postReceives() {
@@ -123,7 +123,7 @@ internal class PingPongEnd(
     }
 
     private fun sendIfItsTurn() {
-        if (posted == options.iterations || sent < posted || received < posted + leads) return
+        if (posted == options.iterations || sent < posted || received < posted + lead) return
         contents.write(posted++, arrived, outgoing.memory())
         sentAt = System.nanoTime()
         val to = destination

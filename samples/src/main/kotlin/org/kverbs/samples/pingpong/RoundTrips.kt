@@ -1,5 +1,6 @@
 package org.kverbs.samples.pingpong
 
+import kotlin.math.ceil
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.nanoseconds
 
@@ -7,25 +8,25 @@ import kotlin.time.Duration.Companion.nanoseconds
 class RoundTrips internal constructor(
     expected: Int,
 ) {
-    private val nanoseconds = LongArray(minOf(expected, MOST))
+    private val times = LongArray(minOf(expected, MOST))
     private var added = 0
 
     internal fun add(nanoseconds: Long) {
-        this.nanoseconds[added++ % this.nanoseconds.size] = nanoseconds
+        times[added++ % times.size] = nanoseconds
     }
 
     /** How many are kept. */
-    val count: Int get() = minOf(added, nanoseconds.size)
+    val count: Int get() = minOf(added, times.size)
 
     /**
-     * The shortest time that so large a [share] of them did not exceed: 0.0 gives the shortest, 0.5 the median.
+     * For each share of the messages the time that these did not exceed: 0.0 gives the shortest, 0.5 the median.
      *
-     * @throws NoSuchElementException if there is none
+     * @throws NoSuchElementException if there was no message
      */
-    fun quantile(share: Double): Duration {
+    fun quantiles(vararg shares: Double): List<Duration> {
         if (count == 0) throw NoSuchElementException("no message went there and back")
-        val sorted = nanoseconds.copyOf(count).apply { sort() }
-        return sorted[(Math.ceil(share * count).toInt() - 1).coerceIn(0, count - 1)].nanoseconds
+        val sorted = times.copyOf(count).apply { sort() }
+        return shares.map { sorted[(ceil(it * count).toInt() - 1).coerceIn(sorted.indices)].nanoseconds }
     }
 
     private companion object {

@@ -1,0 +1,85 @@
+package org.kverbs.dsl
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+
+private const val NO_RECEIVER = "receiver type mismatch"
+private const val NO_OVERLOAD = "None of the following candidates is applicable"
+private const val OUTER = "implicit receiver"
+
+/** A line that must not compile, why not, and one of the same shape that must. */
+private class Case(
+    val name: String,
+    val wrong: String,
+    val why: String,
+    val right: String,
+)
+
+private fun post(
+    transport: String,
+    call: String,
+) = "pd.qp($transport) { cq(cq) }.post { $call }"
+
+private val cases =
+    listOf(
+        Case("a read on UC", post("UC", "read(remote, into = local)"), NO_RECEIVER, post("RC", "read(remote, into = local)")),
+        Case("a write on UD", post("UD", "write(local, to = remote)"), NO_RECEIVER, post("UC", "write(local, to = remote)")),
+        Case("a send without an address on UD", post("UD", "send(local)"), NO_OVERLOAD, post("UD", "send(local, to = peer)")),
+        Case("a send with an address on RC", post("RC", "send(local, to = peer)"), NO_OVERLOAD, post("RC", "send(local)")),
+        Case(
+            "an atomic on UC",
+            post("UC", "compareAndSwap(remote, 1, 2, into = local)"),
+            NO_RECEIVER,
+            post("RC", "compareAndSwap(remote, 1, 2, into = local)"),
+        ),
+        Case("connect on UD", "pd.qp(UD) { cq(cq) }.connect(end)", NO_RECEIVER, "pd.qp(UC) { cq(cq) }.connect(end)"),
+        Case("activate on RC", "pd.qp(RC) { cq(cq) }.activate()", NO_RECEIVER, "pd.qp(UD) { cq(cq) }.activate()"),
+        Case("a type in the typed form", "pd.qp(RC) { type(RC); cq(cq) }", "Unresolved reference 'type'", "pd.qp { type(RC); cq(cq) }"),
+        Case(
+            "an outer builder's setter in an inner block",
+            "pd.qp { type(RC); pd.srq { maxRecvWr(1) }; cq(cq) }",
+            OUTER,
+            "pd.qp { type(RC); pd.srq { maxWr(1) }; cq(cq) }",
+        ),
+        Case("a suspension in a post", post("RC", "pause()"), "uspension", post("RC", "pause(1)")),
+    )
+
+/** The call stands on line 10, below the package. */
+private fun program(call: String) =
+    """
+    import org.kverbs.*
+    import org.kverbs.dsl.*
+
+    suspend fun pause() {}
+    fun pause(times: Int) = times
+
+    @Suppress("UNUSED_PARAMETER")
+    suspend fun use(pd: ProtectionDomain, cq: CompletionQueue, local: MemorySlice, remote: RemoteMemory, peer: Destination, end: QueuePairEndpoint) {
+        $call
+    }
+    """.trimIndent()
+
+private fun programs(call: (Case) -> String) =
+    cases.withIndex().associate { (i, case) -> "Case$i" to "package case$i\n" + program(call(case)) }
+
+internal class WrongCallsSpec :
+    FunSpec({
+        val errors by lazy { compile(programs { it.wrong }).groupBy { it.file } }
+
+        cases.forEachIndexed { i, case ->
+            test("should not compile ${case.name}") {
+                val found = errors["Case$i"].orEmpty()
+                withClue(found) {
+                    found.map { it.line }.distinct() shouldBe listOf(10)
+                    found.first().text shouldContain case.why
+                }
+            }
+        }
+
+        test("should compile the right call of the same shape") {
+            compile(programs { it.right }).shouldBeEmpty()
+        }
+    })

@@ -1,0 +1,75 @@
+package org.kverbs.samples.pingpong
+
+import org.kverbs.Context
+import org.kverbs.Mtu
+import org.kverbs.QueuePairType
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.seconds
+
+/**
+ * What a ping-pong is to be like; the defaults are those of ibv_rc_pingpong(1) and its kin. Type, size and number of iterations
+ * must be the same at both ends.
+ *
+ * @property type RC, UC or UD
+ * @property device the name of the RDMA device, or null for the first one
+ * @property devicePort its port, from 1
+ * @property size bytes of a message
+ * @property mtu the path MTU; UD has none, as a message is a packet
+ * @property receiveDepth how many receives are posted at a time
+ * @property iterations how often a message goes there and back
+ * @property serviceLevel of the packets, 0 to 15
+ * @property events sleep until there are completions, and don't poll all the time
+ * @property gidIndex the entry of the port's GID table to send from, or null for the one that suits best
+ * @property check compare the bytes of every message
+ * @property timeout how long the peer may keep this end waiting, at every step
+ * @property peer who is at the other end
+ */
+data class PingPongOptions(
+    val type: QueuePairType = QueuePairType.RC,
+    val device: String? = null,
+    val devicePort: Int = 1,
+    val size: Int = defaultSize(type),
+    val mtu: Mtu = Mtu.MTU_1024,
+    val receiveDepth: Int = 500,
+    val iterations: Int = 1000,
+    val serviceLevel: Int = 0,
+    val events: Boolean = false,
+    val gidIndex: Int? = null,
+    val check: Boolean = false,
+    val timeout: Duration = 60.seconds,
+    val peer: Peer = Peer.Own,
+) {
+    /** Compares the options with what the device and its port can do, so that the device's EINVAL need not be explained. */
+    internal fun requireFit(context: Context) {
+        val name = context.device().name()
+        val ports = context.queryDevice().physPortCnt()
+        fit("--ib-port", devicePort <= ports) { "$name has ports 1 to $ports, not $devicePort" }
+        val port = context.queryPort(devicePort)
+        gidIndex?.let {
+            fit("--gid-idx", it < port.gidTableLength()) { "port $devicePort of $name has GIDs 0 to ${port.gidTableLength() - 1}, not $it" }
+        }
+        val active = port.activeMtu().bytes()
+        if (type == QueuePairType.UD) {
+            fit("--size", size <= active) { "a UD message is one packet: at most the port's MTU of $active bytes, and $size is more" }
+        } else {
+            val largest = port.maxMessageSize()
+            fit("--size", size <= largest) { "$name sends messages of at most $largest bytes, and $size is more" }
+            fit("--mtu", mtu.bytes() <= active) { "${mtu.bytes()} is above the port's active MTU of $active bytes" }
+        }
+        val depth = context.queryDevice().maxQpWr()
+        fit("--rx-depth", receiveDepth <= depth) { "a queue pair of $name takes at most $depth receives, and $receiveDepth is more" }
+    }
+
+    private inline fun fit(
+        option: String,
+        fits: Boolean,
+        message: () -> String,
+    ) {
+        if (!fits) throw UnfitOptionException(option, message())
+    }
+
+    companion object {
+        /** The default size of messages, bytes. */
+        fun defaultSize(type: QueuePairType): Int = if (type == QueuePairType.UD) 1024 else 4096
+    }
+}

@@ -1,0 +1,52 @@
+package org.kverbs.samples.pingpong
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldNotContain
+import org.kverbs.samples.kverbs
+
+class PingPongCommandSpec :
+    FunSpec({
+        listOf(
+            "-p 0" to "-p: 0 is not in the valid range of 1 to 65535",
+            "--port 65536 host" to "--port: 65536 is not in the valid range",
+            "-p 1" to "--port: it needs HOST or --listen",
+            "-p 1 host:2" to "--port: it says 1, but HOST says 2",
+            "host:70000" to "HOST[:PORT]: 70000 is not a TCP port, 1 to 65535",
+            "host:" to "HOST[:PORT]: \"host:\" is no host",
+            "[::1" to "HOST[:PORT]: \"[::1\" is no host",
+            "host --listen" to "HOST[:PORT]: a server waits for its client",
+            "one two" to "unexpected extra argument (two)",
+            "--type rd" to "--type: invalid choice: rd",
+            "--type ud -m 1024" to "--mtu: it is for rc and uc",
+            "-m 1000" to "-m: invalid choice: 1000",
+            "-i 0" to "-i: 0 is not in the valid range",
+            "-s 0" to "-s: 0 is not in the valid range",
+            "-s 1k" to "-s: 1k is not a valid integer",
+            "-r 0" to "-r: 0 is not in the valid range",
+            "-n 0" to "-n: 0 is smaller than the minimum valid value of 1",
+            "-l 16" to "-l: 16 is not in the valid range of 0 to 15",
+            "-g -1" to "-g: -1 is not in the valid range",
+            "--timeout 0" to "--timeout: 0 is not in the valid range",
+            "--unknown" to "no such option --unknown",
+        ).forEach { (arguments, message) ->
+            test("should refuse pingpong $arguments with exit status 2, its reason and its usage") {
+                val out = StringBuilder()
+                val err = StringBuilder()
+                kverbs(listOf("pingpong") + arguments.split(' '), out, err) shouldBe 2
+                err.toString() shouldContain message
+                err.toString() shouldContain "Usage: kverbs pingpong"
+                out.toString() shouldBe ""
+            }
+        }
+
+        listOf("host", "host:1", "10.0.0.1:65535 -p 65535", "::1 -p 1", "[::1]:1", "[fe80::1%eth0]", "fe80::1%eth0").forEach { server ->
+            test("should take $server for a server") {
+                val err = StringBuilder()
+                val status = kverbs(listOf("pingpong", "-d", "no_such_device") + server.split(' '), StringBuilder(), err)
+                status shouldBe 1
+                err.toString() shouldNotContain "Usage"
+            }
+        }
+    })

@@ -1,0 +1,247 @@
+package org.kverbs.acceptance.lab
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.comparables.shouldBeLessThan
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldMatch
+import io.kotest.matchers.string.shouldNotContain
+import org.kverbs.QueuePairType
+import org.kverbs.QueuePairType.RC
+import org.kverbs.QueuePairType.UC
+import org.kverbs.QueuePairType.UD
+import org.kverbs.RdmaException
+import org.kverbs.dsl.openDevice
+import org.kverbs.samples.kverbs
+import org.kverbs.samples.pingpong.Peer
+import org.kverbs.samples.pingpong.PingPong
+import org.kverbs.samples.pingpong.PingPongException
+import org.kverbs.samples.pingpong.PingPongOptions
+import org.kverbs.samples.pingpong.PingPongResult
+import java.util.concurrent.CompletableFuture
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.measureTime
+
+private const val DEVICE = "rxe0"
+private const val MIB = 1 shl 20
+
+/** `kverbs pingpong` and the ping-pongs of rdma-core as its peers, on a real device. */
+internal class PingPongSpec :
+    FunSpec({
+        val activeMtu = openDevice(DEVICE).use { it.queryPort(PORT).activeMtu().bytes() }
+        val sizes = mapOf(RC to listOf(1, 4096, MIB), UC to listOf(1, 4096, MIB), UD to listOf(1, 1024, activeMtu))
+        val games = sizes.flatMap { (type, all) -> all.map { Game(type, it, iterations = if (it == MIB) 20 else 50) } }
+
+        for (game in games) {
+            for (events in listOf(false, true)) {
+                val ours = game.options(events)
+                test("should play $game with itself, ${waiting(events)}") {
+                    PingPong(ours).run().shouldBeWhole(game)
+                }
+                for (theirEvents in listOf(false, true)) {
+                    val waitings = "ours ${waiting(events)}, C's ${waiting(theirEvents)}"
+                    test("should play $game as the client of a C server, $waitings") {
+                        val port = freePort()
+                        game.c(port, theirEvents).use { c ->
+                            awaitListener(port)
+                            PingPong(ours.copy(peer = Peer.Server("localhost", port))).run().shouldBeWhole(game)
+                            c.shouldHavePlayed(game)
+                        }
+                    }
+                    test("should play $game as the server of a C client, $waitings") {
+                        val port = freePort()
+                        val server = CompletableFuture.supplyAsync { PingPong(ours.copy(peer = Peer.Client(port))).run() }
+                        awaitListener(port)
+                        game.c(port, theirEvents, "localhost").use { it.shouldHavePlayed(game) }
+                        server.join().bytes shouldBe game.bytes
+                    }
+                }
+            }
+        }
+
+        test("should post receives again and again when few are posted at a time, and when one is") {
+            listOf(1, 2, 3).forEach { depth ->
+                val game = Game(RC, 100, 200)
+                PingPong(game.options(events = false).copy(receiveDepth = depth)).run().shouldBeWhole(game)
+            }
+        }
+
+        for (type in listOf(RC, UC, UD)) {
+            for (events in listOf(false, true)) {
+                test("should end soon when a C peer of type $type dies, ${waiting(events)}") {
+                    val port = freePort()
+                    val game = Game(type, 64, 10_000_000)
+                    game.c(port, events).use { c ->
+                        awaitListener(port)
+                        val options = game.options(events).copy(timeout = 2.seconds, peer = Peer.Server("localhost", port))
+                        val client = CompletableFuture.supplyAsync { runCatching { PingPong(options).run() } }
+                        Thread.sleep(500)
+                        withClue("already over: ${client.getNow(null)}") { client.isDone shouldBe false }
+                        c.kill()
+                        val waited = measureTime { shouldThrow<RdmaException> { client.join().getOrThrow() } }
+                        waited shouldBeLessThan 15.seconds
+                    }
+                }
+            }
+        }
+
+        test("should name both sizes when a C client sends messages of another one") {
+            val port = freePort()
+            val options = Game(RC, 200, 5).options(events = false).copy(peer = Peer.Client(port))
+            val server = CompletableFuture.supplyAsync { runCatching { PingPong(options).run() } }
+            awaitListener(port)
+            Game(RC, 100, 5).c(port, events = false, "localhost").use {
+                shouldThrow<PingPongException> { server.join().getOrThrow() }.message shouldContain "messages of 100 bytes, not 200"
+            }
+        }
+
+        test("should tell a C client without -g that it needs one") {
+            val port = freePort()
+            val options = Game(RC, 64, 5).options(events = false).copy(peer = Peer.Client(port))
+            val server = CompletableFuture.supplyAsync { runCatching { PingPong(options).run() } }
+            awaitListener(port)
+            CProgram("ibv_rc_pingpong", "-d", DEVICE, "-p", "$port", "localhost").use {
+                shouldThrow<PingPongException> { server.join().getOrThrow() }.message shouldContain "start it with -g INDEX"
+            }
+        }
+
+        test("should name the device and print C's lines and the latency when it is both ends") {
+            val said = Said("pingpong", "-d", DEVICE, "-n", "100", "-s", "64", "-c")
+            withClue(said) {
+                said.status shouldBe 0
+                said.out shouldMatch
+                    Regex(
+                        """
+                        |  device:         rxe0, port 1, GID index 1, RC
+                        |  local address:  LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:10\.99\.0\.1
+                        |  remote address: LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:10\.99\.0\.1
+                        |12800 bytes in \d+\.\d\d seconds = \d+\.\d\d Mbit/sec
+                        |100 iters in \d+\.\d\d seconds = \d+\.\d\d usec/iter
+                        |there and back: min \d+\.\d\d, median \d+\.\d\d, 99% \d+\.\d\d usec
+                        |
+                        """.trimMargin(),
+                    )
+            }
+        }
+
+        listOf(
+            listOf("--type", "ud", "-s", "${activeMtu + 1}") to "at most the port's MTU of $activeMtu bytes, and ${activeMtu + 1} is more",
+            listOf("-s", "1000000000") to "rxe0 sends messages of at most 8388608 bytes",
+            listOf("-i", "2") to "rxe0 has ports 1 to 1, not 2",
+            listOf("-r", "1000000") to "takes at most",
+        ).forEach { (arguments, message) ->
+            test("should refuse pingpong ${arguments.joinToString(" ")} with exit status 2, as the device can't do that") {
+                val said = Said("pingpong", "-d", DEVICE, *arguments.toTypedArray())
+                withClue(said) {
+                    said.status shouldBe 2
+                    said.err shouldContain message
+                }
+            }
+        }
+
+        test("should name the devices there are when there is none of that name") {
+            val said = Said("pingpong", "-d", "nope")
+            said.status shouldBe 1
+            said.err shouldContain DEVICE
+        }
+
+        listOf(
+            "ten-lines" to "64 bytes came: Hello, RDMA\n",
+            "java-echo" to "server: Hello, echo\nclient: Hello, echo\n",
+        ).forEach { (name, text) ->
+            test("should run the sample $name") {
+                val java = "${System.getProperty("java.home")}/bin/java"
+                val options = listOf("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
+                val classpath = listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.samples.KverbsKt")
+                CProgram(java, *options.toTypedArray(), *classpath.toTypedArray(), "sample", name).use { it.end() shouldBe (0 to text) }
+            }
+        }
+    })
+
+private fun waiting(events: Boolean) = if (events) "by events" else "polling"
+
+/** What both ends have to agree on; contents are checked. */
+private data class Game(
+    val type: QueuePairType,
+    val size: Int,
+    val iterations: Int,
+) {
+    val bytes = 2L * size * iterations
+
+    fun options(events: Boolean) =
+        PingPongOptions(
+            type = type,
+            device = DEVICE,
+            size = size,
+            iterations = iterations,
+            events = events,
+            check = true,
+            timeout = 10.seconds,
+        )
+
+    /** The C program, a server without [server]. */
+    fun c(
+        port: Int,
+        events: Boolean,
+        vararg server: String,
+    ): CProgram {
+        val name = "ibv_${type.name.lowercase()}_pingpong"
+        val options = arrayOf("-d", DEVICE, "-g", "1", "-p", "$port", "-s", "$size", "-n", "$iterations", "-c")
+        return CProgram(name, *options, *(if (events) arrayOf("-e") else emptyArray()), *server)
+    }
+
+    override fun toString() = "$type of $size bytes"
+}
+
+private fun PingPongResult.shouldBeWhole(game: Game) {
+    bytes shouldBe game.bytes
+    roundTrips?.count shouldBe game.iterations
+}
+
+/** A program that runs beside the test; closing it kills it. */
+private class CProgram(
+    vararg command: String,
+) : AutoCloseable {
+    private val process = ProcessBuilder(*command).redirectErrorStream(true).start()
+    private val output = CompletableFuture.supplyAsync { process.inputReader().readText() }
+
+    /** Waits for its end, and gives its exit status and all that it printed. */
+    fun end(): Pair<Int, String> {
+        await("the end of ${process.info().commandLine().orElse("a program")}") { !process.isAlive }
+        return process.exitValue() to output.join()
+    }
+
+    fun shouldHavePlayed(game: Game) {
+        val (status, text) = end()
+        withClue(text) {
+            status shouldBe 0
+            text shouldNotContain "invalid data"
+            text shouldContain "${game.bytes} bytes in "
+            text shouldContain "${game.iterations} iters in "
+        }
+    }
+
+    fun kill() {
+        process.destroyForcibly()
+    }
+
+    override fun close() {
+        kill()
+        process.waitFor()
+    }
+}
+
+/** What one command line printed, run in this process. */
+private class Said(
+    vararg arguments: String,
+) {
+    private val outText = StringBuilder()
+    private val errText = StringBuilder()
+    val status = kverbs(arguments.asList(), outText, errText)
+    val out = outText.toString()
+    val err = errText.toString()
+
+    override fun toString() = "exit status $status\n$out$err"
+}
