@@ -35,7 +35,8 @@ public fun QueuePair.connect(
 ): Unit = connect(remote, connectOptions(block))
 
 /** Makes connect options: what [QueuePair.endpoint], [QueuePair.init] and [QueuePair.connect] of one side share. */
-public fun connectOptions(block: (@RdmaDsl ConnectOptionsBuilder).() -> Unit): ConnectOptions = ConnectOptions.builder().apply(block).build()
+public fun connectOptions(block: (@RdmaDsl ConnectOptionsBuilder).() -> Unit): ConnectOptions =
+    ConnectOptions.builder().apply(block).build()
 
 /** Connects; errors as [QueuePair.connect]. */
 public fun TypedQueuePair<ConnectedVerbs>.connect(
@@ -53,7 +54,8 @@ public fun TypedQueuePair<DatagramVerbs>.destination(
 ): Destination = Destination(queuePair.addressHandle(remote, options), remote.qpn, remote.qkey())
 
 /** What a peer needs to connect or send to it. */
-public fun TypedQueuePair<Verbs>.endpoint(options: ConnectOptions = ConnectOptions.DEFAULTS): QueuePairEndpoint = queuePair.endpoint(options)
+public fun TypedQueuePair<Verbs>.endpoint(options: ConnectOptions = ConnectOptions.DEFAULTS): QueuePairEndpoint =
+    queuePair.endpoint(options)
 
 /** Posts a receive request; errors as [QueuePair.postReceive]. */
 public fun TypedQueuePair<Verbs>.postReceive(

@@ -7,7 +7,8 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 
 private const val NO_RECEIVER = "receiver type mismatch"
-private const val NO_OVERLOAD = "None of the following candidates is applicable"
+private const val NO_ADDRESS = "No value passed for parameter 'to'"
+private const val NO_SUCH_ADDRESS = "No parameter with name 'to' found"
 private const val OUTER = "implicit receiver"
 
 /** A line that must not compile, why not, and one of the same shape that must. */
@@ -27,8 +28,8 @@ private val cases =
     listOf(
         Case("a read on UC", post("UC", "read(remote, into = local)"), NO_RECEIVER, post("RC", "read(remote, into = local)")),
         Case("a write on UD", post("UD", "write(local, to = remote)"), NO_RECEIVER, post("UC", "write(local, to = remote)")),
-        Case("a send without an address on UD", post("UD", "send(local)"), NO_OVERLOAD, post("UD", "send(local, to = peer)")),
-        Case("a send with an address on RC", post("RC", "send(local, to = peer)"), NO_OVERLOAD, post("RC", "send(local)")),
+        Case("a send without an address on UD", post("UD", "send(local)"), NO_ADDRESS, post("UD", "send(local, to = peer)")),
+        Case("a send with an address on RC", post("RC", "send(local, to = peer)"), NO_SUCH_ADDRESS, post("RC", "send(local)")),
         Case(
             "an atomic on UC",
             post("UC", "compareAndSwap(remote, 1, 2, into = local)"),

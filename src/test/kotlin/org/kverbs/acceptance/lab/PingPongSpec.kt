@@ -20,6 +20,8 @@ import org.kverbs.samples.pingpong.PingPong
 import org.kverbs.samples.pingpong.PingPongException
 import org.kverbs.samples.pingpong.PingPongOptions
 import org.kverbs.samples.pingpong.PingPongResult
+import java.io.ByteArrayOutputStream
+import java.io.PrintStream
 import java.util.concurrent.CompletableFuture
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.measureTime
@@ -130,7 +132,7 @@ internal class PingPongSpec :
             listOf("--type", "ud", "-s", "${activeMtu + 1}") to "at most the port's MTU of $activeMtu bytes, and ${activeMtu + 1} is more",
             listOf("-s", "1000000000") to "rxe0 sends messages of at most 8388608 bytes",
             listOf("-i", "2") to "rxe0 has ports 1 to 1, not 2",
-            listOf("-r", "1000000") to "takes at most",
+            listOf("-r", "1000000") to "rxe0 takes at most",
         ).forEach { (arguments, message) ->
             test("should refuse pingpong ${arguments.joinToString(" ")} with exit status 2, as the device can't do that") {
                 val said = Said("pingpong", "-d", DEVICE, *arguments.toTypedArray())
@@ -152,10 +154,17 @@ internal class PingPongSpec :
             "java-echo" to "server: Hello, echo\nclient: Hello, echo\n",
         ).forEach { (name, text) ->
             test("should run the sample $name") {
-                val java = "${System.getProperty("java.home")}/bin/java"
-                val options = listOf("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
-                val classpath = listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.samples.KverbsKt")
-                CProgram(java, *options.toTypedArray(), *classpath.toTypedArray(), "sample", name).use { it.end() shouldBe (0 to text) }
+                val console = System.out
+                val printed = ByteArrayOutputStream()
+                System.setOut(PrintStream(printed, true))
+                val status =
+                    try {
+                        kverbs(listOf("sample", name))
+                    } finally {
+                        System.setOut(console)
+                    }
+                status shouldBe 0
+                printed.toString() shouldBe text
             }
         }
     })

@@ -42,7 +42,8 @@ data class PingPongOptions(
     /** Compares the options with what the device and its port can do, so that the device's EINVAL need not be explained. */
     internal fun requireFit(context: Context) {
         val name = context.device().name()
-        val ports = context.queryDevice().physPortCnt()
+        val limits = context.queryDevice()
+        val ports = limits.physPortCnt()
         fit("--ib-port", devicePort <= ports) { "$name has ports 1 to $ports, not $devicePort" }
         val port = context.queryPort(devicePort)
         gidIndex?.let {
@@ -56,8 +57,9 @@ data class PingPongOptions(
             fit("--size", size <= largest) { "$name sends messages of at most $largest bytes, and $size is more" }
             fit("--mtu", mtu.bytes() <= active) { "${mtu.bytes()} is above the port's active MTU of $active bytes" }
         }
-        val depth = context.queryDevice().maxQpWr()
-        fit("--rx-depth", receiveDepth <= depth) { "a queue pair of $name takes at most $depth receives, and $receiveDepth is more" }
+        // The completion queue has room for all receives and a send.
+        val depth = minOf(limits.maxQpWr(), limits.maxCqe() - 1)
+        fit("--rx-depth", receiveDepth <= depth) { "$name takes at most $depth receives at a time, and $receiveDepth is more" }
     }
 
     private inline fun fit(

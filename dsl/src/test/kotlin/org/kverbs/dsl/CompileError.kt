@@ -53,6 +53,7 @@ private fun collector(errors: MutableList<CompileError>) =
             location: CompilerMessageSourceLocation?,
         ) {
             if (!severity.isError) return
-            errors += CompileError(location?.path?.let { Path.of(it).fileName.toString().removeSuffix(".kt") }.orEmpty(), location?.line ?: 0, message)
+            val file = location?.let { Path.of(it.path).fileName.toString() }.orEmpty()
+            errors += CompileError(file.removeSuffix(".kt"), location?.line ?: 0, message)
         }
     }
