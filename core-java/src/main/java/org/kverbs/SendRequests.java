@@ -54,8 +54,9 @@ public final class SendRequests {
     public void clear() {
         requests.clear();
         inlineArea.clear();
-        while (usedCount > 0) {
-            used[--usedCount] = null;
+        if (usedCount > 0) {
+            Arrays.fill(used, 0, usedCount, null);
+            usedCount = 0;
         }
         binds = false;
         current = 0;

@@ -76,7 +76,7 @@ fun kverbs(
         0
     } catch (e: CliktError) {
         command.echoFormattedHelp(e)
-        if (e is UsageError || e is PrintHelpMessage && e.error) WRONG_COMMAND_LINE else e.statusCode
+        if (e is UsageError || (e is PrintHelpMessage && e.error)) WRONG_COMMAND_LINE else e.statusCode
     } catch (e: RdmaException) {
         err.append("kverbs: ").append(answer(e, args).lines().joinToString(" ")).append('\n')
         if (command.debug) err.append(trace(e))

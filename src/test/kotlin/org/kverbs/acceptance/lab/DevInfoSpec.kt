@@ -22,7 +22,11 @@ internal class DevInfoSpec :
 
         for (name in listOf("rxe0", "siw0")) {
             test("should query the attributes of $name that ibv_devinfo shows") {
-                val theirs = fields(said("ibv_devinfo", "-v", "-d", name)).associate { it.substringBefore(':') to it.substringAfter(':').trim() }
+                val theirs =
+                    fields(said("ibv_devinfo", "-v", "-d", name)).associate {
+                        it.substringBefore(':') to
+                            it.substringAfter(':').trim()
+                    }
                 Device.byName(name).open().use { context ->
                     val device = context.queryDevice()
                     val port = context.queryPort(1)

@@ -54,7 +54,14 @@ private fun runLifetimeProgram(): Map<Opened, Lifetime> {
             .command()
             .orElseThrow()
     val options =
-        listOf("-Xms64m", "-Xmx64m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED")
+        listOf(
+            "-Xms64m",
+            "-Xmx64m",
+            "-XX:+AlwaysPreTouch",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "--enable-native-access=ALL-UNNAMED",
+        )
     val command = listOf(java) + options + listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.acceptance.lab.LifetimeProgram")
     val builder = ProcessBuilder(command).redirectErrorStream(true)
     builder.environment()["MALLOC_ARENA_MAX"] = "1" // else each thread of the JVM has free memory of its own

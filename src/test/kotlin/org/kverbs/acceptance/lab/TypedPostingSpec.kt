@@ -67,40 +67,67 @@ internal class TypedPostingSpec :
                 here.text(0, "one, two, three")
 
                 b.postReceive(into = there[0, 100], id = 7)
-                a.post { send(here[0, 4]); and(here[9, 7]); signaled() }
+                a.post {
+                    send(here[0, 4])
+                    and(here[9, 7])
+                    signaled()
+                }
                 cq.done(2)
                 there.text(0) shouldBe "one,three"
 
                 b.postReceive(into = there[0, 100])
-                a.post { sendInline(segment("inline")); signaled() }
+                a.post {
+                    sendInline(segment("inline"))
+                    signaled()
+                }
                 cq.done(2)
                 there.text(0) shouldBe "inline"
 
                 b.postReceive(into = there[0, 100], id = 9)
-                a.post { sendEmpty(id = 8); signaled() }
+                a.post {
+                    sendEmpty(id = 8)
+                    signaled()
+                }
                 cq.done(2).map { it.workRequestId() }.toSet() shouldBe setOf(8L, 9L)
 
                 b.postReceive(into = there[0, 100], id = 9)
-                a.post { sendWithImmediate(here[5, 3], immediate = 0x1234); signaled() }
+                a.post {
+                    sendWithImmediate(here[5, 3], immediate = 0x1234)
+                    signaled()
+                }
                 cq.done(2).single { it.workRequestId() == 9L }.immediate() shouldBe 0x1234
                 there.text(0).take(3) shouldBe "two"
 
-                a.post { write(here[0, 16], to = target, at = 200); writeInline(segment("tiny"), to = target.at(300)); signaled() }
+                a.post {
+                    write(here[0, 16], to = target, at = 200)
+                    writeInline(segment("tiny"), to = target.at(300))
+                    signaled()
+                }
                 cq.done(1)
                 listOf(there.text(200), there.text(300)) shouldBe listOf("one, two, three", "tiny")
 
                 b.postReceive(into = there[0, 0], id = 9)
-                a.post { writeWithImmediate(here[5, 3], to = target, immediate = -1, at = 400); signaled() }
+                a.post {
+                    writeWithImmediate(here[5, 3], to = target, immediate = -1, at = 400)
+                    signaled()
+                }
                 cq.done(2).single { it.workRequestId() == 9L }.immediate() shouldBe -1
                 there.text(400) shouldBe "two"
 
-                a.post { read(target, into = here[512, 16], at = 200); fence(); signaled() }
+                a.post {
+                    read(target, into = here[512, 16], at = 200)
+                    fence()
+                    signaled()
+                }
                 cq.done(1)
                 here.text(512) shouldBe "one, two, three"
 
                 there.memory().set(JAVA_LONG, 1024, 40)
                 a.post { fetchAndAdd(target, add = 2, into = here[1024, 8], at = 1024) }
-                a.post { compareAndSwap(target, compare = 42, swap = 7, into = here[1032, 8], at = 1024); signaled() }
+                a.post {
+                    compareAndSwap(target, compare = 42, swap = 7, into = here[1032, 8], at = 1024)
+                    signaled()
+                }
                 cq.done(1)
                 there.memory().get(JAVA_LONG, 1024) shouldBe 7
                 listOf(here.memory().get(JAVA_LONG, 1024), here.memory().get(JAVA_LONG, 1032)) shouldBe listOf(40L, 42L)
@@ -114,18 +141,30 @@ internal class TypedPostingSpec :
                 val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
                 for (ending in listOf("by the owner", "by the peer")) {
                     val key = window.nextKey()
-                    b.post { bind(window, key, to = there[0, 1000], REMOTE_WRITE); signaled() }
+                    b.post {
+                        bind(window, key, to = there[0, 1000], REMOTE_WRITE)
+                        signaled()
+                    }
                     cq.done(1)
-                    a.post { write(here[0, 20], to = window.remote(there[0, 1000], key.value)); signaled() }
+                    a.post {
+                        write(here[0, 20], to = window.remote(there[0, 1000], key.value))
+                        signaled()
+                    }
                     cq.done(1)
                     there.text(0) shouldBe "through a window"
                     there.text(0, "")
                     if (ending == "by the owner") {
-                        b.post { localInvalidate(key); signaled() }
+                        b.post {
+                            localInvalidate(key)
+                            signaled()
+                        }
                         cq.done(1)
                     } else {
                         b.postReceive(into = there[2000, 10], id = 5)
-                        a.post { sendWithInvalidate(here[0, 1], invalidate = key); signaled() }
+                        a.post {
+                            sendWithInvalidate(here[0, 1], invalidate = key)
+                            signaled()
+                        }
                         cq.done(2).single { it.workRequestId() == 5L }.hasInvalidatedRkey() shouldBe true
                     }
                 }
@@ -139,7 +178,11 @@ internal class TypedPostingSpec :
                 val (a, b) = connected(UC)
                 here.text(0, "unreliable")
                 b.postReceive(into = there[100, 100])
-                a.post { write(here[0, 11], to = there.remote()); send(here[0, 11]); signaled() }
+                a.post {
+                    write(here[0, 11], to = there.remote())
+                    send(here[0, 11])
+                    signaled()
+                }
                 cq.done(2)
                 listOf(there.text(0), there.text(100)) shouldBe listOf("unreliable", "unreliable")
             }
@@ -148,8 +191,16 @@ internal class TypedPostingSpec :
         test("should send datagrams to a destination, into a shared receive queue too") {
             onDevice {
                 val shared = pd.srq { maxWr(8) }
-                val a = pd.qp(UD) { cq(cq); maxInlineData(64) }
-                val b = pd.qp(UD) { cq(cq); srq(shared) }
+                val a =
+                    pd.qp(UD) {
+                        cq(cq)
+                        maxInlineData(64)
+                    }
+                val b =
+                    pd.qp(UD) {
+                        cq(cq)
+                        srq(shared)
+                    }
                 listOf(a, b).forEach { it.activate() }
                 val peer = a.destination(b.endpoint())
                 repeat(3) { shared.postReceive(10L + it, there[200L * it, 200]) }
@@ -164,7 +215,14 @@ internal class TypedPostingSpec :
                 (0L..2L).map { there.text(200 * it + GRH_BYTES) } shouldBe listOf("datagram", "inline", "datagram")
                 received.last().immediate() shouldBe 5
                 val route = a.endpoint().gid()
-                pd.addressHandle { port(1); globalRoute(route, device.defaultGidIndex(1)) }.attributes().globalRoute()!!.dgid() shouldBe route
+                pd
+                    .addressHandle {
+                        port(1)
+                        globalRoute(route, device.defaultGidIndex(1))
+                    }.attributes()
+                    .globalRoute()!!
+                    .dgid() shouldBe
+                    route
             }
         }
 
@@ -187,8 +245,7 @@ private class Setting(
     val here = region()
     val there = region()
 
-    private fun region() =
-        pd.memoryRegion(4096) { access(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC, MW_BIND) }
+    private fun region() = pd.memoryRegion(4096) { access(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC, MW_BIND) }
 
     fun <V : ConnectedVerbs> connected(transport: Transport<V>): Pair<TypedQueuePair<V>, TypedQueuePair<V>> {
         fun end() =
