@@ -47,9 +47,9 @@ public final class CompletionQueue extends Resource {
     private final long handle;
     private final CompletionQueueOps ops;
     private final Guard pollGuard = new Guard();
-    /** The batch of the last handler poll, kept for the next one; taken out while in use. */
+    /** The batch of the last handler poll, kept for the next one; taken out while in use. Accessed by SPARE only. */
     @SuppressWarnings("unused")
-    private volatile @Nullable HandlerBatch spare;
+    private @Nullable HandlerBatch spare;
     /** Batches whose handler threw before their end: the rest is delivered by the polls that follow. */
     private final List<HandlerBatch> interrupted = new ArrayList<>();
     private volatile boolean hasInterrupted;
@@ -111,15 +111,23 @@ public final class CompletionQueue extends Resource {
     }
 
     private int fetch(int limit, long address) {
-        if (!pollGuard.enter()) {
-            throw closed();
-        }
         int count;
+        enterPoll();
         try {
             count = ops.poll(limit, address);
         } finally {
             pollGuard.exit();
         }
+        return checked(count);
+    }
+
+    private void enterPoll() {
+        if (!pollGuard.enter()) {
+            throw closed();
+        }
+    }
+
+    private int checked(int count) {
         if (count < 0) {
             // The C library gives -1 and no errno here: the queue is broken, and every later poll will say so too.
             throw SystemErrors.of("ibv_poll_cq(" + describe() + ")", Errno.EIO);
@@ -137,15 +145,33 @@ public final class CompletionQueue extends Resource {
     public int poll(CompletionHandler handler, int limit) {
         HandlerBatch batch = hasInterrupted ? takeInterrupted() : null;
         if (batch == null) {
-            batch = (HandlerBatch) SPARE.getAndSet(this, null);
+            batch = fetch(limit);
+        }
+        return batch == null ? 0 : deliver(batch, handler, limit);
+    }
+
+    /** What there is, or null. Who is alone inside takes the spare batch out, and only if there is something to put into it. */
+    private @Nullable HandlerBatch fetch(int limit) {
+        HandlerBatch batch;
+        int count;
+        enterPoll();
+        try {
+            batch = (HandlerBatch) SPARE.getAcquire(this);
             if (batch == null) {
                 batch = new HandlerBatch();
+                SPARE.setRelease(this, batch);
             }
             WorkCompletions completions = batch.completions;
-            completions.size(fetch(Math.min(limit, completions.capacity()), completions.address()));
-            batch.next = 0;
+            count = ops.poll(Math.min(limit, completions.capacity()), completions.address());
+            if (count > 0) {
+                SPARE.setRelease(this, null);
+                completions.size(count);
+                batch.next = 0;
+            }
+        } finally {
+            pollGuard.exit();
         }
-        return deliver(batch, handler, limit);
+        return checked(count) == 0 ? null : batch;
     }
 
     private int deliver(HandlerBatch batch, CompletionHandler handler, int limit) {

@@ -37,6 +37,7 @@ class CompletionQueueSpec :
                     val seen = mutableListOf<Long>()
                     var turn = 0
                     while (seen.size < count) {
+                        check(turn < 1_000) { "${seen.size} of $count completions after $turn polls" }
                         val (limit, byHandler) = polls[turn++ % polls.size]
                         if (byHandler) {
                             val before = seen.size
@@ -162,6 +163,16 @@ class CompletionQueueSpec :
                 }
                 waiter.join()
                 kept.size shouldBe rounds
+            }
+        }
+
+        test("should still find a queue when one that had its address before is forgotten late") {
+            NullBench().use { bench ->
+                val forgotten = bench.context.completionQueue(4)
+                bench.channel.remove(bench.cq.handle(), forgotten)
+                bench.cq.arm()
+                NullVerbs.complete(bench.cq, listOf(1L))
+                bench.channel.awaitEvent(Duration.ofSeconds(5)) shouldBeSameInstanceAs bench.cq
             }
         }
 

@@ -1,8 +1,8 @@
 package org.kverbs.samples.devinfo
 
-import com.github.ajalt.clikt.core.BadParameterValue
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
+import com.github.ajalt.clikt.core.UsageError
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
 import com.github.ajalt.clikt.parameters.types.int
@@ -39,7 +39,7 @@ class DevInfoCommand : CoreCliktCommand("devinfo") {
             val portCount = attributes.physPortCntEx().takeIf { it != 0 } ?: attributes.original().physPortCnt()
             val ports = port?.let(::listOf) ?: (1..portCount).toList()
             ports.find { it > portCount }?.let {
-                throw BadParameterValue("${device.name()} has no port $it, its last is $portCount", "--ib-port").apply { context = currentContext }
+                throw UsageError("${device.name()} has ports 1 to $portCount, not $it", "--ib-port")
             }
             val text = InfoText()
             text.identity(device, attributes.original(), portCount)
