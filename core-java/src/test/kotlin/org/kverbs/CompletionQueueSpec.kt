@@ -66,15 +66,17 @@ class CompletionQueueSpec :
             NullBench().use { bench ->
                 val count = 20_000
                 val seen = ConcurrentLinkedQueue<Long>()
+                val deadline = System.nanoTime() + 30_000_000_000
+                val patient = { System.nanoTime() < deadline }
                 inThreads(5) { number ->
                     if (number == 0) {
                         (1L..count).chunked(500).forEach { ids ->
                             NullVerbs.complete(bench.cq, ids)
-                            while (seen.size < ids.last() - 200) Thread.onSpinWait() // the queue has room for 1,024
+                            while (seen.size < ids.last() - 200 && patient()) Thread.onSpinWait() // the queue has room for 1,024
                         }
                     } else {
                         val batch = WorkCompletions(7)
-                        while (seen.size < count) {
+                        while (seen.size < count && patient()) {
                             if (number < 3) {
                                 repeat(bench.cq.poll(batch)) { seen += batch.get(it).workRequestId() }
                             } else {

@@ -53,7 +53,7 @@ class GuardSpec :
         }
 
         test("should have nobody inside once a close has waited, and let nobody in") {
-            repeat(1_500) { round ->
+            repeat(500) { round ->
                 val guard = Guard()
                 val drained = intArrayOf(0)
                 val late = AtomicInteger()
