@@ -24,7 +24,8 @@ import org.kverbs.internal.SystemErrors;
  * <p><b>Threads.</b> {@link #close} may be called from any thread and any number of times; the second call waits for the
  * first to end and then does nothing. It waits until calls on the resource that are under way have returned, and ends
  * those that wait for an event. Any later call is an {@link IllegalStateException} that names the resource; with
- * {@link Diagnostics} on, its cause shows where the resource was closed.
+ * {@link Diagnostics} on, its cause shows where the resource was closed. A close from inside a post on the same queue pair is
+ * an IllegalStateException too, since it would wait for itself; it closes at a second call, after the post.
  *
  * <p><b>Errors.</b> If the device refuses to destroy it (EBUSY: something that was not made through kverbs uses it),
  * close throws {@link RdmaSystemException}, the resource stays unusable, and close may be called again.

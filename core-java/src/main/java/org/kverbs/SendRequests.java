@@ -98,6 +98,7 @@ public final class SendRequests {
         Memory.putLong(request + IbvSendWr.WR_ID, workRequestId);
         Memory.putInt(request + IbvSendWr.OPCODE, opcode);
         Memory.putInt(request + IbvSendWr.SEND_FLAGS, 0);
+        Memory.putInt(request + IbvSendWr.IMM_DATA, 0); // rxe refuses a bind where an earlier request left something here
         return this;
     }
 

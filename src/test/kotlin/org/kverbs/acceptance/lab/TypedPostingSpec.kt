@@ -1,5 +1,6 @@
 package org.kverbs.acceptance.lab
 
+import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import org.kverbs.CompletionQueue
@@ -69,7 +70,7 @@ internal class TypedPostingSpec :
                 b.postReceive(into = there[0, 100], id = 7)
                 a.post {
                     send(here[0, 4])
-                    and(here[9, 7])
+                    and(here[10, 6])
                     signaled()
                 }
                 cq.done(2)
@@ -141,31 +142,37 @@ internal class TypedPostingSpec :
                 val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
                 for (ending in listOf("by the owner", "by the peer")) {
                     val key = window.nextKey()
-                    b.post {
-                        bind(window, key, to = there[0, 1000], REMOTE_WRITE)
-                        signaled()
-                    }
-                    cq.done(1)
-                    a.post {
-                        write(here[0, 20], to = window.remote(there[0, 1000], key.value))
-                        signaled()
-                    }
-                    cq.done(1)
-                    there.text(0) shouldBe "through a window"
-                    there.text(0, "")
-                    if (ending == "by the owner") {
+                    withClue("bind, to be ended $ending") {
                         b.post {
-                            localInvalidate(key)
+                            bind(window, key, to = there[0, 1000], REMOTE_WRITE)
                             signaled()
                         }
                         cq.done(1)
-                    } else {
-                        b.postReceive(into = there[2000, 10], id = 5)
+                    }
+                    withClue("write, before it is ended $ending") {
                         a.post {
-                            sendWithInvalidate(here[0, 1], invalidate = key)
+                            write(here[0, 20], to = window.remote(there[0, 1000], key.value))
                             signaled()
                         }
-                        cq.done(2).single { it.workRequestId() == 5L }.hasInvalidatedRkey() shouldBe true
+                        cq.done(1)
+                    }
+                    there.text(0) shouldBe "through a window"
+                    there.text(0, "")
+                    withClue("end $ending") {
+                        if (ending == "by the owner") {
+                            b.post {
+                                localInvalidate(key)
+                                signaled()
+                            }
+                            cq.done(1)
+                        } else {
+                            b.postReceive(into = there[2000, 10], id = 5)
+                            a.post {
+                                sendWithInvalidate(here[0, 1], invalidate = key)
+                                signaled()
+                            }
+                            cq.done(2)
+                        }
                     }
                 }
                 a.post { write(here[0, 20], to = window.remote(there[0, 1000], window.rkey())) }
