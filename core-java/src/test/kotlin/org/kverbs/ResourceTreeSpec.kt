@@ -11,6 +11,7 @@ import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldStartWith
 import org.kverbs.NullVerbs.onNullDevice
 import org.kverbs.internal.inThreads
+import java.io.File
 import java.lang.foreign.FunctionDescriptor
 import java.lang.foreign.Linker
 import java.lang.foreign.MemorySegment
@@ -187,6 +188,20 @@ class ResourceTreeSpec :
             }
         }
 
+        test("should keep the descriptors of channels apart that threads open and close at once, at each other's addresses") {
+            NullBench().use { bench ->
+                val before = openDescriptors()
+                inThreads(3) {
+                    repeat(3_000) {
+                        val channel = bench.context.completionChannel()
+                        channel.awaitEvent(Duration.ZERO).shouldBeNull()
+                        channel.close()
+                    }
+                }
+                openDescriptors() shouldBe before
+            }
+        }
+
         test("should refuse a close from inside a post on the same queue pair, and close after it") {
             NullBench().use { bench ->
                 val qp = bench.queuePair()
@@ -244,5 +259,7 @@ private val NANOSLEEP =
             FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS),
         )
     }
+
+private fun openDescriptors() = File("/proc/self/fd").list()!!.size
 
 private fun closeHere(bench: NullBench) = bench.close()
