@@ -1,7 +1,9 @@
 package org.kverbs.acceptance.lab
 
+import com.sun.management.ThreadMXBean
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.CompletionQueue
 import org.kverbs.Context
@@ -10,6 +12,7 @@ import org.kverbs.MemoryWindowType
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePairState
 import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletions
 import org.kverbs.dsl.ConnectedVerbs
 import org.kverbs.dsl.LOCAL_WRITE
 import org.kverbs.dsl.MW_BIND
@@ -56,6 +59,7 @@ import org.kverbs.dsl.writeInline
 import org.kverbs.dsl.writeWithImmediate
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_LONG
+import java.lang.management.ManagementFactory
 import java.nio.ByteBuffer
 
 /** Every word of the DSL on Soft-RoCE, with the bytes looked at where they went. */
@@ -230,6 +234,32 @@ internal class TypedPostingSpec :
                     .globalRoute()!!
                     .dgid() shouldBe
                     route
+            }
+        }
+
+        test("should allocate nothing on the heap to post and to poll") {
+            onDevice {
+                val (a, _) = connected(RC)
+                val target = there.remote()
+                val local = here[0, 64]
+                val batch = WorkCompletions(4)
+
+                fun round() {
+                    a.post {
+                        write(local, to = target, at = 64)
+                        signaled()
+                    }
+                    while (cq.poll(batch) == 0) Thread.onSpinWait()
+                }
+
+                val threads = ManagementFactory.getThreadMXBean() as ThreadMXBean
+                val before = List(2) { threads.currentThreadAllocatedBytes }.last()
+                val idle = threads.currentThreadAllocatedBytes - before
+                repeat(500) { round() }
+                val start = threads.currentThreadAllocatedBytes
+                repeat(1000) { round() }
+                // One object a round would be 16,000 bytes at least.
+                threads.currentThreadAllocatedBytes - start shouldBeLessThan 8000 + idle
             }
         }
 
