@@ -25,7 +25,7 @@ public record QueuePairInitAttributes(
         QueuePairCapabilities capabilities,
         boolean signalAll) {
 
-    /** 128 requests in each queue, one entry each, no inline data: sizes that every device can give. */
+    /** 128 requests in each queue, one entry each, no inline data: small, so that most devices can give them. */
     public static final QueuePairCapabilities DEFAULT_CAPABILITIES = new QueuePairCapabilities(128, 128, 1, 1, 0);
 
     /** A queue pair of default sizes with one completion queue for both directions. */

@@ -132,8 +132,8 @@ class ExceptionMessagesSpec :
         }
 
         test("should not invent a package for a file that is not named like one") {
-            val error = LibraryUnavailableException.notFound("/tmp/broken", IllegalArgumentException("not an ELF file"))
-            error.message shouldContain "cannot load /tmp/broken (not an ELF file)"
+            val error = LibraryUnavailableException.notFound("/opt/broken", IllegalArgumentException("not an ELF file"))
+            error.message shouldContain "cannot load /opt/broken (not an ELF file)"
             error.message shouldNotContain "Install package"
         }
 

@@ -73,7 +73,7 @@ public fun QueuePair.postReceive(
  * Posts what the block says, in one call: `qp.post { write(local, to = remote.at(64)); signaled() }` (ibv_post_send).
  *
  * The block runs at once, and other threads' posts to this queue pair wait for it. It can't suspend and must not post to
- * the same queue pair. Nothing is allocated after warm-up.
+ * the same queue pair. After warm-up the post allocates nothing; of the operations, `bind` makes an array of its flags.
  *
  * @throws org.kverbs.WorkRequestException if a request is refused; ENOMEM is a full queue
  */

@@ -149,7 +149,7 @@ public fun SendScope<WriteVerbs>.localInvalidate(
     requests.localInvalidate(id, key.value)
 }
 
-/** Binds a type 2 window under [key], made by [nextKey], to part of a region. */
+/** Binds a type 2 window under [key], made by [nextKey], to part of a region. The list of flags is an array, made anew by each call. */
 public fun SendScope<WriteVerbs>.bind(
     window: MemoryWindow,
     key: Rkey,
