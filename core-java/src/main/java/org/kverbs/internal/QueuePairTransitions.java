@@ -99,6 +99,17 @@ public final class QueuePairTransitions {
                 + (values.isEmpty() ? "" : " Check that " + values + ".");
     }
 
+    /** Whether Linux takes a change of state with the attributes of a mask; not whether their values are right. */
+    public static boolean isAllowed(QueuePairType type, QueuePairState from, QueuePairState to, int mask) {
+        Transition transition = find(type, from, to);
+        if (transition == null) {
+            return false;
+        }
+        int required = QueuePairAttribute.mask(transition.required);
+        int optional = QueuePairAttribute.mask(transition.optional);
+        return (mask & required) == required && (mask & ~(required | optional)) == 0;
+    }
+
     /** What must be set for a change of state, IBV_QP_STATE included; empty if there is no such change, or it needs nothing. */
     public static Set<QueuePairAttribute> required(QueuePairType type, QueuePairState from, QueuePairState to) {
         Transition transition = find(type, from, to);

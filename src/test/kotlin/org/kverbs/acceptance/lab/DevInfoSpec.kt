@@ -5,6 +5,7 @@ import io.kotest.matchers.collections.shouldHaveAtLeastSize
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.Device
+import org.kverbs.acceptance.contract.bytes
 import org.kverbs.samples.kverbs
 
 /** Our devinfo and the values behind it against rdma-core's own tools, on every device there is. */

@@ -9,6 +9,11 @@ import org.kverbs.MemoryWindowType
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.QueuePairType
 import org.kverbs.SharedReceiveQueueAttributes
+import org.kverbs.acceptance.contract.Bench
+import org.kverbs.acceptance.contract.FULL_ACCESS
+import org.kverbs.acceptance.contract.PORT
+import org.kverbs.acceptance.contract.bytes
+import org.kverbs.acceptance.contract.devicesUnderTest
 import java.io.File
 import java.lang.foreign.Arena
 import java.lang.foreign.FunctionDescriptor

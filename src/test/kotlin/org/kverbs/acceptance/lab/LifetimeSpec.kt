@@ -6,6 +6,7 @@ import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
+import org.kverbs.acceptance.contract.bytes
 import kotlin.time.Duration.Companion.minutes
 
 /** Opening and closing each resource on Soft-RoCE again and again leaves nothing behind: no memory, no descriptor. */

@@ -7,6 +7,14 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.CompletionQueue
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
+import org.kverbs.acceptance.contract.Bench
+import org.kverbs.acceptance.contract.Link
+import org.kverbs.acceptance.contract.await
+import org.kverbs.acceptance.contract.devicesUnderTest
+import org.kverbs.acceptance.contract.long
+import org.kverbs.acceptance.contract.putLong
+import org.kverbs.acceptance.contract.shouldStayEmpty
+import org.kverbs.acceptance.contract.take
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.atomic.AtomicIntegerArray

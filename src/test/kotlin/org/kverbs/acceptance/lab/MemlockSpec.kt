@@ -3,6 +3,8 @@ package org.kverbs.acceptance.lab
 import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import org.kverbs.acceptance.contract.ContractSpec
+import org.kverbs.acceptance.contract.bytes
 import java.util.concurrent.TimeUnit
 
 /** What the kernel says to a process that may lock little memory; tried in a process of its own. */

@@ -1,5 +1,6 @@
 package org.kverbs.acceptance.lab
 
+import org.kverbs.acceptance.contract.await
 import java.io.File
 import java.util.concurrent.atomic.AtomicInteger
 

@@ -13,6 +13,8 @@ import org.kverbs.QueuePairType.RC
 import org.kverbs.QueuePairType.UC
 import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaException
+import org.kverbs.acceptance.contract.PORT
+import org.kverbs.acceptance.contract.await
 import org.kverbs.dsl.openDevice
 import org.kverbs.samples.kverbs
 import org.kverbs.samples.pingpong.Peer

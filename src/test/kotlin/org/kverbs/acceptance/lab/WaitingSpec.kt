@@ -9,7 +9,11 @@ import org.kverbs.AsyncEvent
 import org.kverbs.AsyncEventException
 import org.kverbs.AsyncEventType
 import org.kverbs.PortState
-import org.kverbs.acceptance.lab.Capability.ADDRESS_EVENTS
+import org.kverbs.acceptance.contract.Bench
+import org.kverbs.acceptance.contract.Capability.ADDRESS_EVENTS
+import org.kverbs.acceptance.contract.ContractSpec
+import org.kverbs.acceptance.contract.PORT
+import org.kverbs.acceptance.contract.await
 import java.time.Duration
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.ExecutionException

@@ -2,6 +2,7 @@ package org.kverbs.internal.ffm;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 
 /** Native memory by address: the only place where kverbs makes a segment out of a number. */
 public final class Memory {
@@ -11,6 +12,7 @@ public final class Memory {
     /** All of memory; on its own, so that a denial of native access hits its first use and not this class. */
     private static final class Everything {
         static final MemorySegment SEGMENT = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+        static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
     }
 
     /**
@@ -52,6 +54,26 @@ public final class Memory {
     /** Writes 4 bytes in native order. */
     public static void putInt(long address, int value) {
         Everything.SEGMENT.set(ValueLayout.JAVA_INT_UNALIGNED, address, value);
+    }
+
+    /** Writes 2 bytes in native order. */
+    public static void putShort(long address, short value) {
+        Everything.SEGMENT.set(ValueLayout.JAVA_SHORT_UNALIGNED, address, value);
+    }
+
+    /** Writes a byte. */
+    public static void putByte(long address, byte value) {
+        Everything.SEGMENT.set(ValueLayout.JAVA_BYTE, address, value);
+    }
+
+    /** Adds to 8 aligned bytes in one step, and tells what they were. */
+    public static long getAndAddLong(long address, long delta) {
+        return (long) Everything.LONG.getAndAdd(Everything.SEGMENT, address, delta);
+    }
+
+    /** Writes 8 aligned bytes in one step if they are what is expected, and tells what they were. */
+    public static long compareAndExchangeLong(long address, long expected, long value) {
+        return (long) Everything.LONG.compareAndExchange(Everything.SEGMENT, address, expected, value);
     }
 
     /** Copies bytes from one address to another. */

@@ -1,0 +1,36 @@
+package org.kverbs.embedded;
+
+import org.kverbs.embedded.internal.device.Hca;
+import org.kverbs.internal.abi.IbvNodeType;
+import org.kverbs.internal.abi.IbvTransportType;
+import org.kverbs.spi.VerbsDevice;
+import org.kverbs.spi.VerbsOpenResult;
+
+/** An embedded device in the list. */
+record EmbeddedDevice(Hca hca) implements VerbsDevice {
+
+    @Override
+    public String name() {
+        return hca.name();
+    }
+
+    @Override
+    public long guid() {
+        return hca.guid();
+    }
+
+    @Override
+    public int nodeType() {
+        return IbvNodeType.IBV_NODE_CA;
+    }
+
+    @Override
+    public int transportType() {
+        return IbvTransportType.IBV_TRANSPORT_IB;
+    }
+
+    @Override
+    public VerbsOpenResult open() {
+        return VerbsOpenResult.of(hca.open());
+    }
+}

@@ -1,0 +1,126 @@
+package org.kverbs.embedded.internal.device;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.internal.abi.IbvEventType;
+
+/**
+ * A device: what its open contexts share, which is everything that peers can name. Its state belongs to the engine's lock.
+ */
+public final class Hca {
+
+    /** The one partition key, of full members of the default partition (IBA volume 1, 10.9.1.2). */
+    public static final int PKEY = 0xffff;
+    /** Bytes of the longest message. */
+    static final long MAX_MESSAGE = 1L << 31;
+    /** The queue pair number that multicast packets are sent to. */
+    private static final int MULTICAST = 0xffffff;
+
+    final String name;
+    final long guid;
+    final Engine engine;
+    final Gids gids;
+    final Random random;
+    final Keys keys;
+    final IntMap<Qp> queuePairs = new IntMap<>();
+    final Multicast multicast = new Multicast(this);
+    private final List<EmbeddedContext> contexts = new ArrayList<>();
+    private final int mtu;
+    private boolean linkUp = true;
+    Link link;
+
+    /**
+     * @param guid node GUID, host order
+     * @param mtu bytes, an MTU of RDMA: 256 to 4096
+     * @param random gives queue pair numbers, keys and so on
+     */
+    public Hca(String name, long guid, Engine engine, Gids gids, int mtu, Random random) {
+        this.name = name;
+        this.guid = guid;
+        this.engine = engine;
+        this.gids = gids;
+        this.mtu = mtu;
+        this.random = random;
+        this.keys = new Keys(random);
+        this.link = NoLink.INSTANCE;
+    }
+
+    /** Sets what carries its packets; before it is opened. */
+    public void connect(Link carrier) {
+        this.link = carrier;
+    }
+
+    public String name() {
+        return name;
+    }
+
+    public long guid() {
+        return guid;
+    }
+
+    public Gids gids() {
+        return gids;
+    }
+
+    public Engine engine() {
+        return engine;
+    }
+
+    public int mtu() {
+        return mtu;
+    }
+
+    public boolean isUp() {
+        return linkUp;
+    }
+
+    /** Says that the link went up or down; with the lock. */
+    public void setUp(boolean up) {
+        if (linkUp != up) {
+            linkUp = up;
+            int event = up ? IbvEventType.IBV_EVENT_PORT_ACTIVE : IbvEventType.IBV_EVENT_PORT_ERR;
+            contexts.forEach(each -> each.raise(event, Limits.PORT));
+        }
+    }
+
+    /** Opens it. */
+    public EmbeddedContext open() {
+        engine.enter();
+        try {
+            var context = new EmbeddedContext(this);
+            contexts.add(context);
+            return context;
+        } finally {
+            engine.leave();
+        }
+    }
+
+    void forget(EmbeddedContext context) {
+        contexts.remove(context);
+    }
+
+    /** A queue pair number that no other has; 0 and 1 are those of management. */
+    int freshQueuePairNumber() {
+        int number;
+        do {
+            number = random.nextInt(MULTICAST);
+        } while (number < 2 || queuePairs.get(number) != null);
+        return number;
+    }
+
+    /** Takes a packet that came for one of its addresses; with the lock. Whatever is wrong with it, it is only dropped. */
+    public void take(Packet packet) {
+        if (packet.destinationQp == MULTICAST) {
+            multicast.take(packet);
+            return;
+        }
+        Qp qp = queuePairs.get(packet.destinationQp);
+        // Limited members have the upper bit clear and may talk to full ones (IBA volume 1, 10.9.3).
+        if (qp != null && (packet.pkey & 0x7fff) == (PKEY & 0x7fff)) {
+            qp.take(packet);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package org.kverbs.embedded.internal.device;
+
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+
+/** All memory keys of a device. Random, so that a peer who was not told a key does not guess it. */
+final class Keys {
+
+    private static final int INDEX = ~0xff;
+
+    private final Random random;
+    /** By the upper 24 bits. */
+    private final IntMap<MemoryKey> byIndex = new IntMap<>();
+
+    Keys(Random random) {
+        this.random = random;
+    }
+
+    /** A key that no other has in its upper 24 bits; never 0. */
+    int fresh() {
+        int key;
+        do {
+            key = random.nextInt();
+        } while ((key & INDEX) == 0 || byIndex.get(key & INDEX) != null);
+        return key;
+    }
+
+    /** How many keys there are. */
+    int count() {
+        return byIndex.size();
+    }
+
+    void add(MemoryKey memory) {
+        byIndex.put(memory.key & INDEX, memory);
+    }
+
+    void remove(MemoryKey memory) {
+        byIndex.remove(memory.key & INDEX);
+    }
+
+    /** What has exactly this key, or null. */
+    @Nullable MemoryKey find(int key) {
+        MemoryKey found = byIndex.get(key & INDEX);
+        return found != null && found.key == key ? found : null;
+    }
+
+    /** {@link MemoryKey#translate} by key; {@link MemoryKey#NONE} for a key that there is not. */
+    long translate(int key, long virtual, long length, int need, Qp qp) {
+        MemoryKey found = find(key);
+        return found == null ? MemoryKey.NONE : found.translate(virtual, length, need, qp);
+    }
+
+    /** The region with this lkey or rkey, or null. */
+    @Nullable Mr region(int key) {
+        return find(key) instanceof Mr mr ? mr : null;
+    }
+}

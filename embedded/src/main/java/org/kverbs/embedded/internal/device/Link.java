@@ -1,0 +1,28 @@
+package org.kverbs.embedded.internal.device;
+
+import org.kverbs.embedded.internal.wire.Packet;
+
+/** What carries a device's packets to others. Called with the engine's lock held, except {@link #look}. */
+public interface Link extends AutoCloseable {
+
+    /** Sends a packet, or loses it. The packet and its payload are the caller's again when this returns. */
+    void send(Packet packet);
+
+    /** Whether a packet may carry more than the path MTU: then it has arrived when {@link #send} returns. */
+    boolean carriesWholeMessages();
+
+    /** How many packets of one queue pair may be on their way at once. */
+    int window();
+
+    /** Sees whether packets have come, for who polls instead of waiting. Without the lock. */
+    void look();
+
+    /** Lets packets to a multicast group come. Returns 0 or -errno. */
+    int joinGroup(long gidHigh, long gidLow);
+
+    /** Ends that. */
+    void leaveGroup(long gidHigh, long gidLow);
+
+    @Override
+    void close();
+}

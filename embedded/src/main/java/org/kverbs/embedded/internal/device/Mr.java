@@ -1,0 +1,32 @@
+package org.kverbs.embedded.internal.device;
+
+/** A memory region ({@code struct ibv_mr}). */
+final class Mr extends MemoryKey {
+
+    final long structure;
+    long base;
+    long length;
+    /** What peers and work requests call its first byte. */
+    long iova;
+    int access;
+    /** Windows that are bound to it. */
+    int windows;
+
+    Mr(Pd pd, int key, long structure, long base, long length, long iova, int access) {
+        super(pd, key);
+        this.structure = structure;
+        this.base = base;
+        this.length = length;
+        this.iova = iova;
+        this.access = access;
+    }
+
+    @Override
+    long translate(long virtual, long bytes, int need, Qp qp) {
+        if (qp.pd != pd || (access & need) != need) {
+            return NONE;
+        }
+        long offset = offset(virtual, bytes, iova, length);
+        return offset < 0 ? NONE : base + offset;
+    }
+}

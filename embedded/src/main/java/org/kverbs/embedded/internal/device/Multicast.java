@@ -1,0 +1,64 @@
+package org.kverbs.embedded.internal.device;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvQpType;
+
+/** Which queue pairs of a device get what is sent to a group (IBA volume 1, 10.5). */
+final class Multicast {
+
+    private record Member(long gidHigh, long gidLow, Qp qp) {
+        boolean isOf(long high, long low) {
+            return gidHigh == high && gidLow == low;
+        }
+    }
+
+    private final Hca hca;
+    private final List<Member> members = new ArrayList<>();
+
+    Multicast(Hca hca) {
+        this.hca = hca;
+    }
+
+    private boolean isEmpty(long high, long low) {
+        return members.stream().noneMatch(each -> each.isOf(high, low));
+    }
+
+    /** Adds a member; one that is in the group already is not added again. Returns 0 or -errno. */
+    int attach(Qp qp, long high, long low) {
+        if (!Gids.isMulticast(high, low) || qp.type != IbvQpType.IBV_QPT_UD) {
+            return -Errno.EINVAL;
+        }
+        int result = isEmpty(high, low) ? hca.link.joinGroup(high, low) : 0;
+        if (result == 0 && members.stream().noneMatch(each -> each.qp == qp && each.isOf(high, low))) {
+            members.add(new Member(high, low, qp));
+        }
+        return result;
+    }
+
+    int detach(Qp qp, long high, long low) {
+        if (!members.removeIf(each -> each.qp == qp && each.isOf(high, low))) {
+            return -Errno.EINVAL;
+        }
+        if (isEmpty(high, low)) {
+            hca.link.leaveGroup(high, low);
+        }
+        return 0;
+    }
+
+    boolean contains(Qp qp) {
+        return members.stream().anyMatch(each -> each.qp == qp);
+    }
+
+    /** Gives a packet to all members of the group it was sent to. */
+    void take(Packet packet) {
+        for (int i = 0; i < members.size(); i++) {
+            Member member = members.get(i);
+            if (member.isOf(packet.destinationGidHigh, packet.destinationGidLow)) {
+                member.qp.take(packet);
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package org.kverbs.embedded.internal.device;
+
+import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.abi.IbvAccessFlags;
+import org.kverbs.internal.abi.IbvMwType;
+
+/** A memory window ({@code struct ibv_mw}): a key to part of a region (IBA volume 1, 10.6.7). */
+final class Mw extends MemoryKey {
+
+    final long structure;
+    final int type;
+    /** The region it is bound to, or null. */
+    @Nullable Mr mr;
+    /** The queue pair that a type 2 window was bound by: only by it may peers come. */
+    @Nullable Qp boundBy;
+    private long start;
+    private long length;
+    private int access;
+
+    Mw(Pd pd, int key, long structure, int type) {
+        super(pd, key);
+        this.structure = structure;
+        this.type = type;
+    }
+
+    @Override
+    long translate(long virtual, long bytes, int need, Qp qp) {
+        Mr region = mr;
+        if (region == null || (access & need) != need || (type == IbvMwType.IBV_MW_TYPE_1 ? qp.pd != pd : qp != boundBy)) {
+            return NONE;
+        }
+        long from = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? start : 0;
+        long offset = offset(virtual, bytes, from, length);
+        return offset < 0 ? NONE : region.base + (start - region.iova) + offset;
+    }
+
+    /** Lets peers at a part of a region; a length of 0 at none. */
+    void bind(@Nullable Mr region, long from, long bytes, int allowed, Qp by) {
+        unbind();
+        if (region != null && bytes > 0) {
+            mr = region;
+            region.windows++;
+            start = from;
+            length = bytes;
+            access = allowed;
+            boundBy = by;
+        }
+    }
+
+    /** Ends the admission of peers. */
+    void unbind() {
+        if (mr != null) {
+            mr.windows--;
+        }
+        mr = null;
+        boundBy = null;
+    }
+}

@@ -1,0 +1,39 @@
+package org.kverbs.embedded.internal.device;
+
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.internal.abi.Errno;
+
+/** A port without a cable. */
+final class NoLink implements Link {
+
+    static final NoLink INSTANCE = new NoLink();
+
+    private NoLink() {}
+
+    @Override
+    public void send(Packet packet) {}
+
+    @Override
+    public boolean carriesWholeMessages() {
+        return false;
+    }
+
+    @Override
+    public int window() {
+        return 1;
+    }
+
+    @Override
+    public void look() {}
+
+    @Override
+    public int joinGroup(long gidHigh, long gidLow) {
+        return -Errno.ENETDOWN;
+    }
+
+    @Override
+    public void leaveGroup(long gidHigh, long gidLow) {}
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,23 @@
+package org.kverbs.embedded.internal.device;
+
+/** Packet sequence numbers: 24 bits that wrap (IBA volume 1, 9.7.2). */
+final class Psn {
+
+    static final int MASK = 0xffffff;
+
+    private Psn() {}
+
+    static int plus(int psn, int count) {
+        return (psn + count) & MASK;
+    }
+
+    /** How far {@code a} is after {@code b}; below zero if it is before. */
+    static int distance(int a, int b) {
+        return (a - b) << 8 >> 8;
+    }
+
+    /** How many packets a message takes. */
+    static int count(long length, int mtu) {
+        return length == 0 ? 1 : (int) ((length + mtu - 1) / mtu);
+    }
+}

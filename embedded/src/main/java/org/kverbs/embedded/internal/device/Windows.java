@@ -1,0 +1,71 @@
+package org.kverbs.embedded.internal.device;
+
+import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.abi.IbvAccessFlags;
+import org.kverbs.internal.abi.IbvMw;
+import org.kverbs.internal.abi.IbvMwType;
+import org.kverbs.internal.abi.IbvWcStatus;
+import org.kverbs.internal.abi.IbvWrOpcode;
+import org.kverbs.internal.ffm.Memory;
+
+/** Binding and invalidating memory windows on the send queue of a queue pair (IBA volume 1, 10.6.7 and 11.4.1.1). */
+final class Windows {
+
+    private static final int INDEX = ~0xff;
+    private static final int WRITES = IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE | IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC;
+
+    private final Qp qp;
+
+    Windows(Qp qp) {
+        this.qp = qp;
+    }
+
+    /** Does a local work request and sets its status. */
+    void execute(SendWqe wqe) {
+        boolean good = wqe.opcode == IbvWrOpcode.IBV_WR_BIND_MW ? bind(wqe) : invalidate(wqe.immediate);
+        if (!good) {
+            wqe.status = wqe.opcode == IbvWrOpcode.IBV_WR_BIND_MW
+                    ? IbvWcStatus.IBV_WC_MW_BIND_ERR
+                    : IbvWcStatus.IBV_WC_LOC_QP_OP_ERR;
+        }
+    }
+
+    private boolean bind(SendWqe wqe) {
+        Mw window = wqe.window;
+        Mr region = wqe.region;
+        if (window == null || window.pd != qp.pd || !(wqe.bindLength == 0 || mayBind(region, wqe))) {
+            return false;
+        }
+        boolean type2 = window.type == IbvMwType.IBV_MW_TYPE_2;
+        // A type 2 window must be invalidated before it is bound again, and keeps its index.
+        if ((wqe.rkey & INDEX) != (window.key & INDEX) || type2 && (window.mr != null || wqe.rkey == window.key)) {
+            return false;
+        }
+        window.key = wqe.rkey;
+        Memory.putInt(window.structure + IbvMw.RKEY, wqe.rkey);
+        window.bind(region, wqe.bindAddress, wqe.bindLength, wqe.bindAccess, qp);
+        return true;
+    }
+
+    private boolean mayBind(@Nullable Mr region, SendWqe wqe) {
+        int need = IbvAccessFlags.IBV_ACCESS_MW_BIND;
+        if ((wqe.bindAccess & WRITES) != 0) {
+            need |= IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE; // who can't write himself can't let others
+        }
+        return region != null
+                && region.pd == qp.pd
+                && (region.access & need) == need
+                && MemoryKey.offset(wqe.bindAddress, wqe.bindLength, region.iova, region.length) >= 0;
+    }
+
+    /** Ends the key of a type 2 window that this queue pair bound; false if it is none. */
+    boolean invalidate(int rkey) {
+        if (!(qp.hca.keys.find(rkey) instanceof Mw window)
+                || window.type != IbvMwType.IBV_MW_TYPE_2
+                || window.boundBy != qp) {
+            return false;
+        }
+        window.unbind();
+        return true;
+    }
+}

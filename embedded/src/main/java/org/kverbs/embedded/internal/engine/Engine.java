@@ -1,0 +1,206 @@
+package org.kverbs.embedded.internal.engine;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One lock, one clock and one order of events for all devices that share it. Whoever calls a device does the work of that call at
+ * once, and what it leads to, down to the peer's completion if the peer is in reach; what must wait stands in a heap of events.
+ *
+ * <p>By the real clock a daemon thread runs what is due; it sleeps while nothing is. By the virtual clock time stands still while
+ * anything is to be done, and whoever waits moves it on to the next event: then no thread of its own runs, and a program with one
+ * thread sees the same order every time.
+ *
+ * <p>All methods but {@link #enter}, {@link #leave} and {@link #close} need the lock.
+ */
+public final class Engine implements AutoCloseable {
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition due = lock.newCondition();
+    private final EventHeap events = new EventHeap();
+    private final boolean virtual;
+    private long virtualNanos;
+    private @Nullable Task firstTask;
+    private @Nullable Task lastTask;
+    private @Nullable Thread timer;
+    private long timerWakes = Long.MAX_VALUE;
+    private boolean closed;
+
+    public Engine(boolean virtual) {
+        this.virtual = virtual;
+    }
+
+    public boolean isVirtual() {
+        return virtual;
+    }
+
+    /** Takes the lock. */
+    public void enter() {
+        lock.lock();
+    }
+
+    /** Does what became ready and gives the lock back. */
+    public void leave() {
+        try {
+            settle();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** A condition that goes with the lock. */
+    public Condition condition() {
+        return lock.newCondition();
+    }
+
+    /** Nanoseconds since some moment; never goes back. */
+    public long now() {
+        return virtual ? virtualNanos : System.nanoTime();
+    }
+
+    /** Lets an event happen after a time, and moves it there if it was to happen at another. */
+    public void schedule(Event event, long delayNanos) {
+        events.schedule(event, now() + Math.max(0, delayNanos));
+        if (!virtual && event.time < timerWakes) {
+            wakeTimer();
+        }
+    }
+
+    /** Lets an event not happen. */
+    public void cancel(Event event) {
+        events.cancel(event);
+    }
+
+    /** Queues a task for when the current call has done its part. */
+    public void ready(Task task) {
+        if (task.queued) {
+            return;
+        }
+        task.queued = true;
+        if (lastTask == null) {
+            firstTask = task;
+        } else {
+            lastTask.next = task;
+        }
+        lastTask = task;
+    }
+
+    private void settle() {
+        for (Task task = firstTask; task != null; task = firstTask) {
+            firstTask = task.next;
+            if (firstTask == null) {
+                lastTask = null;
+            }
+            task.next = null;
+            task.queued = false;
+            task.run();
+        }
+    }
+
+    /** Moves virtual time to the next event and lets it happen, and what it leads to. Returns whether there was one. */
+    public boolean step() {
+        settle();
+        Event event = virtual ? events.first() : null;
+        if (event == null) {
+            return false;
+        }
+        virtualNanos = Math.max(virtualNanos, event.time);
+        events.cancel(event);
+        event.happen();
+        settle();
+        return true;
+    }
+
+    /** Moves virtual time on, and lets everything happen that is due until then. */
+    public void advance(long nanos) {
+        long end = virtualNanos + nanos;
+        for (Event event = events.first(); event != null && event.time <= end; event = events.first()) {
+            step();
+        }
+        virtualNanos = end;
+    }
+
+    /**
+     * Waits for a signal, or in virtual time lets the next event happen, which may be what is waited for.
+     *
+     * @param deadline when to give up, by {@link #now}; {@link Long#MAX_VALUE} for never
+     * @return false when it is time to give up
+     * @throws InterruptedException if the thread is interrupted
+     */
+    public boolean await(Condition condition, long deadline) throws InterruptedException {
+        settle();
+        Event event = virtual ? events.first() : null;
+        if (event != null && event.time <= deadline) {
+            return step();
+        }
+        if (deadline == Long.MAX_VALUE) {
+            condition.await();
+            return true;
+        }
+        long left = deadline - now();
+        if (left <= 0) {
+            return false;
+        }
+        // A virtual clock on which nothing is to happen waits for other threads as long as it says, by the real one.
+        if (condition.awaitNanos(left) <= 0 && virtual) {
+            virtualNanos = Math.max(virtualNanos, deadline);
+        }
+        return true;
+    }
+
+    private void wakeTimer() {
+        if (closed) {
+            return;
+        }
+        if (timer == null) {
+            timer = Thread.ofPlatform().daemon().name("kverbs-embedded-timer").start(this::runTimer);
+        } else {
+            due.signal();
+        }
+    }
+
+    private void runTimer() {
+        enter();
+        try {
+            while (!closed) {
+                Event event = events.first();
+                long left = event == null ? Long.MAX_VALUE : event.time - System.nanoTime();
+                if (event == null) {
+                    timerWakes = Long.MAX_VALUE;
+                    due.awaitUninterruptibly();
+                } else if (left > 0) {
+                    timerWakes = event.time;
+                    sleep(left);
+                } else {
+                    events.cancel(event);
+                    event.happen();
+                    settle();
+                }
+            }
+        } finally {
+            leave();
+        }
+    }
+
+    private void sleep(long nanos) {
+        try {
+            due.await(nanos, TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            // Nobody has this thread's name for an interrupt to mean something: it only looks at the clock sooner.
+        }
+    }
+
+    /** Ends the timer's thread. Nothing happens by itself any more. */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            closed = true;
+            due.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,169 @@
+package org.kverbs.acceptance.contract
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.matchers.ints.shouldBeGreaterThanOrEqual
+import io.kotest.matchers.nulls.shouldBeNull
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import org.kverbs.CompletionHandler
+import org.kverbs.CompletionQueueAttributes
+import org.kverbs.QueuePairType.RC
+import org.kverbs.QueuePairType.UD
+import org.kverbs.RdmaSystemException
+import org.kverbs.WorkCompletionOpcode.RDMA_WRITE
+import org.kverbs.WorkCompletions
+import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
+import org.kverbs.acceptance.contract.Capability.RESIZE_CQ
+import java.time.Duration
+
+/** Polling, sizes and events of completion queues. */
+internal class CompletionQueueSpec :
+    ContractSpec({
+        case("should make a completion queue of at least the size asked for, on every vector") {
+            repeat(minOf(context.completionVectors(), 4)) { vector ->
+                context.completionQueue(CompletionQueueAttributes(10, null, vector)).entries() shouldBeGreaterThanOrEqual 10
+            }
+        }
+
+        case("should refuse a vector that the device lacks, and a size beyond its largest") {
+            val vector =
+                shouldThrow<RdmaSystemException> {
+                    context.completionQueue(CompletionQueueAttributes(10, null, context.completionVectors() + 1000))
+                }
+            vector.errnoName() shouldBe "EINVAL"
+            vector.message shouldContain "completion vector (0 up to"
+            val size = shouldThrow<RdmaSystemException> { cq(context.queryDevice().maxCqe() + 1) }
+            size.errnoName() shouldBe "EINVAL"
+            size.message shouldContain "max_cqe"
+        }
+
+        case("should resize an empty queue up and down", RESIZE_CQ) {
+            val cq = cq(10)
+            cq.resize(500)
+            cq.entries() shouldBeGreaterThanOrEqual 500
+            val large = cq.entries()
+            cq.resize(5)
+            (cq.entries() < large) shouldBe true
+        }
+
+        case("should keep what waits in a queue when it is resized, and refuse less room than that", RAW_CONNECT, RESIZE_CQ) {
+            val (a, b) = linked()
+            writes(a, b, 20)
+            await("the last write") { b.mr.long(160) == 20L }
+            Thread.sleep(20)
+            shouldThrow<RdmaSystemException> { a.cq.resize(3) }.errnoName() shouldBe "EINVAL"
+            a.cq.resize(1000)
+            a.cq.take(20).forEachIndexed { i, done -> done.shouldBeDone(i + 1L, RDMA_WRITE, a.qp) }
+        }
+
+        case("should gather the completions of several queue pairs in one queue", RAW_CONNECT) {
+            val cq = cq()
+            val links = List(3) { linked(a = end(cq = cq)) }
+            links.forEach { (a, b) -> writes(a, b, 5) }
+            val done = cq.take(15)
+            links.forEach { (a, _) ->
+                done.filter { it.queuePairNumber() == a.qp.number() }.map { it.workRequestId() } shouldBe (1L..5L).toList()
+            }
+        }
+
+        case("should poll no more than the batch or the limit holds", RAW_CONNECT) {
+            val (a, b) = linked()
+            writes(a, b, 9)
+            await("the last write") { b.mr.long(72) == 9L }
+            val batch = WorkCompletions(4)
+            await("four completions") { a.cq.poll(batch) == 4 }
+            batch.size() shouldBe 4
+            batch.get(3).workRequestId() shouldBe 4
+            shouldThrow<IndexOutOfBoundsException> { batch.get(4) }
+            val ids = mutableListOf<Long>()
+            await("three more") { a.cq.poll({ ids += it.workRequestId() }, 3 - ids.size) >= 0 && ids.size == 3 }
+            await("all") { a.cq.poll({ ids += it.workRequestId() }, 100) >= 0 && ids.size == 5 }
+            ids shouldBe listOf(5L, 6L, 7L, 8L, 9L)
+        }
+
+        case("should lose no completion when a handler throws", RAW_CONNECT) {
+            val (a, b) = linked()
+            writes(a, b, 6)
+            await("the last write") { b.mr.long(48) == 6L }
+            Thread.sleep(20)
+            val handled = mutableListOf<Long>()
+            val failing =
+                CompletionHandler {
+                    handled += it.workRequestId()
+                    if (handled.size == 2) error("handler broke at ${it.workRequestId()}")
+                }
+            shouldThrow<IllegalStateException> { a.cq.poll(failing, 100) }.message shouldBe "handler broke at 2"
+            handled shouldBe listOf(1L, 2L)
+            await("the rest") { a.cq.poll({ handled += it.workRequestId() }, 2) >= 0 && handled.size >= 4 }
+            handled += a.cq.take(2).map { it.workRequestId() }
+            handled shouldBe (1L..6L).toList()
+        }
+
+        for (type in listOf(RC, UD)) {
+            case("should announce a completion of $type on the channel once it is armed", type.capability) {
+                val channel = context.completionChannel()
+                val link = linked(type, b = end(type, cq = cq(channel = channel)))
+                val (a, b) = link
+                b.qp.postReceive(1, b.mr.slice())
+                b.qp.postReceive(2, b.mr.slice())
+                link.message { send(1).inline(pattern(4)).signaled() }
+                a.cq.takeOne()
+                b.cq.takeOne()
+                channel.awaitEvent(Duration.ofMillis(20)).shouldBeNull()
+                b.cq.arm()
+                link.message { send(2).inline(pattern(4)).signaled() }
+                channel.awaitEvent(Duration.ofSeconds(10)) shouldBe b.cq
+                b.cq.takeOne().workRequestId() shouldBe 2
+                channel.awaitEvent(Duration.ofMillis(20)).shouldBeNull()
+            }
+        }
+
+        case("should announce solicited messages only when armed for those", RAW_CONNECT) {
+            val channel = context.completionChannel()
+            val (a, b) = linked(b = end(cq = cq(channel = channel)))
+            repeat(2) { b.qp.postReceive(it.toLong(), b.mr.slice()) }
+            b.cq.armSolicited()
+            a.post { send(1).inline(pattern(4)).signaled() }
+            a.cq.takeOne()
+            b.cq.takeOne()
+            channel.awaitEvent(Duration.ofMillis(50)).shouldBeNull()
+            a.post { send(2).inline(pattern(4)).signaled().solicited() }
+            channel.awaitEvent(Duration.ofSeconds(10)) shouldBe b.cq
+            b.cq.takeOne().workRequestId() shouldBe 1
+        }
+
+        case("should acknowledge events in batches, and the rest when the queue is closed", RAW_CONNECT) {
+            val channel = context.completionChannel()
+            val cq = cq(channel = channel)
+            val (a, b) = linked(a = end(cq = cq))
+
+            fun event() {
+                cq.arm()
+                writes(a, b, 1)
+                channel.awaitEvent(Duration.ofSeconds(10)) shouldBe cq
+                cq.takeOne()
+            }
+            repeat(3) { event() }
+            cq.ackEvents() shouldBe 3
+            cq.ackEvents() shouldBe 0
+            repeat(2) { event() }
+            cq.close()
+            a.qp.isOpen shouldBe false
+        }
+
+        case("should refuse to arm a queue without channel") {
+            shouldThrow<IllegalStateException> { cq().arm() }.message shouldContain "without a completion channel"
+        }
+    })
+
+/** Posts signaled writes with ids from 1 on; the i-th puts the number i at 8 * i in the peer's memory. */
+private fun writes(
+    from: End,
+    to: End,
+    count: Int,
+) = from.post {
+    for (i in 1L..count) {
+        from.mr.putLong(i, 8 * i)
+        write(i, to.mr.remote().at(8 * i)).from(from.mr.slice(8 * i, 8)).signaled()
+    }
+}

@@ -1,0 +1,112 @@
+package org.kverbs.acceptance.contract
+
+import io.kotest.assertions.withClue
+import io.kotest.matchers.shouldBe
+import org.kverbs.CompletionQueue
+import org.kverbs.MemoryRegion
+import org.kverbs.QueuePair
+import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletionOpcode
+import org.kverbs.WorkCompletionStatus
+import org.kverbs.WorkCompletions
+import java.lang.foreign.MemorySegment
+import java.lang.foreign.ValueLayout
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TimeSource
+
+/** How long a case waits for what must come; far more than it ever takes, even in an emulated machine. */
+internal val DEADLINE = 20.seconds
+
+/** Waits until [condition] holds; fails with [what] when [DEADLINE] has passed. */
+internal fun await(
+    what: String,
+    condition: () -> Boolean,
+) {
+    val start = TimeSource.Monotonic.markNow()
+    while (!condition()) {
+        if (start.elapsedNow() > DEADLINE) throw AssertionError("$what: not within $DEADLINE")
+        Thread.sleep(0, 50_000)
+    }
+}
+
+/** Polls until there are [count] completions, and returns them in order. */
+internal fun CompletionQueue.take(count: Int): List<WorkCompletion> {
+    val found = mutableListOf<WorkCompletion>()
+    val batch = WorkCompletions(16)
+    await("$count completions, of which there are") {
+        repeat(poll(batch)) { found += batch.get(it).copy() }
+        found.size >= count
+    }
+    withClue("more completions than expected: $found") { found.size shouldBe count }
+    return found
+}
+
+internal fun CompletionQueue.takeOne(): WorkCompletion = take(1).single()
+
+/** Checks that no completion comes within a while. */
+internal fun CompletionQueue.shouldStayEmpty() {
+    val batch = WorkCompletions(1)
+    val start = TimeSource.Monotonic.markNow()
+    while (start.elapsedNow() < 50.milliseconds) {
+        withClue("a completion that should not be there") { poll(batch) shouldBe 0 }
+        Thread.sleep(1)
+    }
+}
+
+/** Checks a success; [bytes] is left out where the C interface does not define it, as for sends and writes. */
+internal fun WorkCompletion.shouldBeDone(
+    id: Long,
+    opcode: WorkCompletionOpcode,
+    on: QueuePair,
+    bytes: Long? = null,
+    immediate: Int? = null,
+) = withClue("$this with flags ${flags()}") {
+    status() shouldBe WorkCompletionStatus.SUCCESS
+    workRequestId() shouldBe id
+    opcode() shouldBe opcode
+    opcode.isReceive shouldBe (opcode == WorkCompletionOpcode.RECV || opcode == WorkCompletionOpcode.RECV_RDMA_WITH_IMM)
+    queuePairNumber() shouldBe on.number()
+    bytes?.let { byteLength() shouldBe it }
+    if (opcode.isReceive) {
+        hasImmediate() shouldBe (immediate != null)
+        immediate?.let { immediate() shouldBe it }
+    }
+}
+
+/** Checks a failure. */
+internal fun WorkCompletion.shouldHaveFailed(
+    id: Long,
+    status: WorkCompletionStatus,
+    on: QueuePair,
+) = withClue(toString()) {
+    status() shouldBe status
+    workRequestId() shouldBe id
+    queuePairNumber() shouldBe on.number()
+    isSuccess shouldBe false
+}
+
+/** Bytes that differ from their neighbours, and from those of another seed. */
+internal fun pattern(
+    size: Int,
+    seed: Int = 1,
+): ByteArray = ByteArray(size) { (it * 31 + (it shr 8) * 17 + seed * 101).toByte() }
+
+internal fun MemoryRegion.put(
+    bytes: ByteArray,
+    offset: Long = 0,
+) {
+    MemorySegment.copy(bytes, 0, memory(), ValueLayout.JAVA_BYTE, offset, bytes.size)
+}
+
+internal fun MemoryRegion.bytes(
+    size: Int,
+    offset: Long = 0,
+): ByteArray = memory().asSlice(offset, size.toLong()).toArray(ValueLayout.JAVA_BYTE)
+
+internal fun MemoryRegion.long(offset: Long = 0): Long = memory().get(ValueLayout.JAVA_LONG, offset)
+
+internal fun MemoryRegion.putLong(
+    value: Long,
+    offset: Long = 0,
+) = memory().set(ValueLayout.JAVA_LONG, offset, value)

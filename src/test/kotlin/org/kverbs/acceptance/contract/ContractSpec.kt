@@ -1,0 +1,48 @@
+package org.kverbs.acceptance.contract
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
+import org.kverbs.Diagnostics
+import kotlin.time.Duration.Companion.seconds
+
+/**
+ * A spec that runs the same cases on every device:
+ * ```
+ * class ReadSpec : ContractSpec({
+ *     case("should read the peer's bytes", RAW_CONNECT) {
+ *         val (a, b) = linked()
+ *         ...
+ *     }
+ * })
+ * ```
+ */
+internal abstract class ContractSpec(
+    cases: Contract.() -> Unit,
+) : FunSpec({ devicesUnderTest.forEach { Contract(this, it).cases() } })
+
+/** Where the cases for one device are declared. */
+internal class Contract(
+    private val spec: FunSpec,
+    val device: DeviceUnderTest,
+) {
+    /**
+     * Adds a case, if the device can do what it needs. It gets a [Bench] with the device open, which is closed behind it; then
+     * nothing that it made may be open still.
+     */
+    fun case(
+        sentence: String,
+        vararg needed: Capability,
+        body: Bench.() -> Unit,
+    ) {
+        if (!device.can(needed)) return
+        spec.test("$sentence [${device.name}]").config(timeout = 60.seconds, blockingTest = true) {
+            Diagnostics.enable()
+            try {
+                Bench(device).use(body)
+                Diagnostics.openResources().map { it.resource().describe() }.shouldBeEmpty()
+            } finally {
+                Diagnostics.disable()
+            }
+        }
+    }
+}
