@@ -23,6 +23,7 @@ private fun project(
     file("src/test/target/classpath", "library.jar")
     file("src/test/target/test-classes/org/kverbs/acceptance/lab/ASpec.class")
     file("src/test/target/test-classes/org/kverbs/acceptance/lab/ASpec\$1.class")
+    file("src/test/target/test-classes/org/kverbs/acceptance/contract/BSpec.class")
     unit.forEachIndexed { i, text -> file("new/unit/TEST-$i.xml", text) }
     lab.forEachIndexed { i, text -> file("new/lab/TEST-$i.xml", text) }
     val copy = { from: String, to: String -> $$"mkdir -p $$to; for f in new/$$from/*; do [ ! -f $f ] || cat $f > $$to/${f##*/}; done" }
@@ -85,6 +86,7 @@ class VerifySpec :
             project(unit = emptyList()).use {
                 val outcome = it.run("./verify", "lab")
                 outcome.output shouldContain "--select-class org.kverbs.acceptance.lab.ASpec "
+                outcome.output shouldContain "--select-class org.kverbs.acceptance.contract.BSpec "
                 outcome.lastLine() shouldBe "1 passed, 0 failed, 0 skipped"
                 outcome.status shouldBe 0
             }
