@@ -1,0 +1,85 @@
+package org.kverbs.embedded.internal.engine;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** Events by time, a binary heap. Adding, moving and removing one takes the logarithm of their number, and no memory but the array's. */
+final class EventHeap {
+
+    private @Nullable Event[] events = new Event[64];
+    private int size;
+    private long added;
+
+    /** The next event, or null. */
+    @Nullable Event first() {
+        return events[0];
+    }
+
+    int size() {
+        return size;
+    }
+
+    /** Adds the event, or moves it to another time. */
+    void schedule(Event event, long time) {
+        event.time = time;
+        event.order = added++;
+        if (event.index < 0) {
+            if (size == events.length) {
+                events = Arrays.copyOf(events, 2 * size);
+            }
+            place(event, size++);
+        }
+        settle(event);
+    }
+
+    /** Removes the event if it is there. */
+    void cancel(Event event) {
+        int index = event.index;
+        if (index < 0) {
+            return;
+        }
+        Event last = at(--size);
+        events[size] = null;
+        event.index = -1;
+        if (last != event) {
+            place(last, index);
+            settle(last);
+        }
+    }
+
+    private void settle(Event event) {
+        while (event.index > 0 && before(event, at((event.index - 1) / 2))) {
+            swap(event, at((event.index - 1) / 2));
+        }
+        for (int child = 2 * event.index + 1; child < size; child = 2 * event.index + 1) {
+            if (child + 1 < size && before(at(child + 1), at(child))) {
+                child++;
+            }
+            if (!before(at(child), event)) {
+                return;
+            }
+            swap(event, at(child));
+        }
+    }
+
+    private static boolean before(Event a, Event b) {
+        return a.time != b.time ? a.time < b.time : a.order < b.order;
+    }
+
+    private void swap(Event a, Event b) {
+        int index = a.index;
+        place(a, b.index);
+        place(b, index);
+    }
+
+    private void place(Event event, int index) {
+        events[index] = event;
+        event.index = index;
+    }
+
+    private Event at(int index) {
+        Event event = events[index];
+        assert event != null;
+        return event;
+    }
+}

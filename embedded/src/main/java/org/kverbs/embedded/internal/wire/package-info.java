@@ -1,0 +1,5 @@
+/** RoCEv2 on the wire: packets, headers, checksums. */
+@NullMarked
+package org.kverbs.embedded.internal.wire;
+
+import org.jspecify.annotations.NullMarked;
