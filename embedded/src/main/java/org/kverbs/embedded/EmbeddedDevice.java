@@ -31,6 +31,6 @@ record EmbeddedDevice(Hca hca) implements VerbsDevice {
 
     @Override
     public VerbsOpenResult open() {
-        return VerbsOpenResult.of(hca.open());
+        return hca.open();
     }
 }

@@ -5,8 +5,16 @@ import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
 
 /**
- * The provider of the embedded devices: {@code embedded0} and {@code embedded1}, joined in this JVM. They are there on every machine, and come
- * after the hardware's where no device is asked for by name.
+ * The provider of the embedded devices, {@code embedded0}, {@code embedded1} and so on. They are there on every machine, and come after the
+ * hardware's where no device is asked for by name.
+ *
+ * <p>The system property {@code kverbs.embedded}, or else the environment's {@code KVERBS_EMBEDDED}, says which, one word for each, separated
+ * by commas. Without it there are two of the first kind.
+ * <ul>
+ *   <li>{@code memory}: joined to the others of this kind in this JVM;
+ *   <li>{@code udp:ADDRESS}: RoCEv2 on UDP port 4791 of an IPv4 or IPv6 address of this machine, for other processes and hosts;
+ *   <li>{@code udp}: the same on the first address from 127.0.0.1 on whose port is free, for processes of this machine.
+ * </ul>
  */
 public final class EmbeddedProvider implements VerbsProvider {
 
@@ -25,11 +33,11 @@ public final class EmbeddedProvider implements VerbsProvider {
 
     @Override
     public List<VerbsDevice> devices() {
-        return DefaultFabric.DEVICES;
+        return Configured.DEVICES;
     }
 
     /** Made when it is first asked for. */
-    private static final class DefaultFabric {
-        static final List<VerbsDevice> DEVICES = EmbeddedFabric.create().verbsDevices();
+    private static final class Configured {
+        static final List<VerbsDevice> DEVICES = Configuration.read().devices();
     }
 }

@@ -91,7 +91,9 @@ internal val devicesUnderTest: List<DeviceUnderTest> =
     when (val where = System.getProperty("kverbs.contract", "embedded")) {
         "embedded" ->
             listOf(
+                // In this JVM, and by UDP sockets: see the build's kverbs.embedded.
                 DeviceUnderTest("embedded0", "embedded", "", Capability.entries.toSet() - Capability.ADDRESS_EVENTS),
+                DeviceUnderTest("embedded1", "embedded", "", Capability.entries.toSet() - Capability.ADDRESS_EVENTS),
             )
         "lab" ->
             listOf(

@@ -48,6 +48,9 @@ public final class EmbeddedContext implements VerbsContext {
             | IbvAccessFlags.IBV_ACCESS_HUGETLB
             | IbvAccessFlags.IBV_ACCESS_RELAXED_ORDERING;
 
+    /** Nothing is mapped below it, on any system: a null pointer plus an offset ends here. */
+    private static final long LOWEST_ADDRESS = 1 << 16;
+
     private record Raised(int type, long element) {}
 
     final Hca hca;
@@ -183,6 +186,9 @@ public final class EmbeddedContext implements VerbsContext {
             Pd domain = domains.get(pd);
             if (domain == null || !isAccess(access)) {
                 return -Errno.EINVAL;
+            }
+            if (address >= 0 && address < LOWEST_ADDRESS) {
+                return -Errno.EFAULT; // what is not mapped above that only shows when it is used
             }
             long first = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? iova : 0;
             long structure = regions.add(Limits.REGIONS, at -> new Mr(domain, hca.keys.fresh(), at, address, length, first, access));

@@ -6,6 +6,7 @@ import java.util.Random;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvEventType;
+import org.kverbs.spi.VerbsOpenResult;
 
 /**
  * A device: what its open contexts share, which is everything that peers can name. Its state belongs to the engine's lock.
@@ -86,13 +87,17 @@ public final class Hca {
         }
     }
 
-    /** Opens it. */
-    public EmbeddedContext open() {
+    /** Opens it, and its link if that is not open yet. */
+    public VerbsOpenResult open() {
         engine.enter();
         try {
+            int result = contexts.isEmpty() ? link.open() : 0;
+            if (result < 0) {
+                return VerbsOpenResult.refused(-result);
+            }
             var context = new EmbeddedContext(this);
             contexts.add(context);
-            return context;
+            return VerbsOpenResult.of(context);
         } finally {
             engine.leave();
         }
@@ -100,6 +105,9 @@ public final class Hca {
 
     void forget(EmbeddedContext context) {
         contexts.remove(context);
+        if (contexts.isEmpty()) {
+            link.close();
+        }
     }
 
     /** A queue pair number that no other has; 0 and 1 are those of management. */

@@ -5,6 +5,9 @@ import org.kverbs.embedded.internal.wire.Packet;
 /** What carries a device's packets to others. Called with the engine's lock held, except {@link #look}. */
 public interface Link extends AutoCloseable {
 
+    /** Makes it ready, as the device is opened for the first time or again. Returns 0 or -errno. */
+    int open();
+
     /** Sends a packet, or loses it. The packet and its payload are the caller's again when this returns. */
     void send(Packet packet);
 
@@ -23,6 +26,7 @@ public interface Link extends AutoCloseable {
     /** Ends that. */
     void leaveGroup(long gidHigh, long gidLow);
 
+    /** Gives back what {@link #open} took, as the device's last context was closed. */
     @Override
     void close();
 }

@@ -11,6 +11,11 @@ final class NoLink implements Link {
     private NoLink() {}
 
     @Override
+    public int open() {
+        return -Errno.ENETDOWN;
+    }
+
+    @Override
     public void send(Packet packet) {}
 
     @Override

@@ -45,6 +45,11 @@ public final class Switch {
         }
 
         @Override
+        public int open() {
+            return 0;
+        }
+
+        @Override
         public void send(Packet packet) {
             if (!device.isUp()) {
                 return;
@@ -94,7 +99,7 @@ public final class Switch {
 
         @Override
         public void close() {
-            devices.remove(device);
+            // It stays plugged in.
         }
     }
 }

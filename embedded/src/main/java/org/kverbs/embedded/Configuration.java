@@ -1,0 +1,136 @@
+package org.kverbs.embedded;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.UnknownHostException;
+import java.nio.channels.DatagramChannel;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.List;
+import org.kverbs.embedded.internal.device.Gids;
+import org.kverbs.embedded.internal.device.Hca;
+import org.kverbs.embedded.internal.device.Switch;
+import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.udp.UdpLink;
+import org.kverbs.embedded.internal.wire.Icrc;
+import org.kverbs.spi.VerbsDevice;
+
+/** Which embedded devices a process has, by the words that {@link EmbeddedProvider} explains. */
+final class Configuration {
+
+    private static final String PROPERTY = "kverbs.embedded";
+    private static final String VARIABLE = "KVERBS_EMBEDDED";
+    private static final String DEFAULT = "memory,memory";
+    /** 198.18.0.0, of the network for tests of network devices (RFC 2544). */
+    private static final int NETWORK = 198 << 24 | 18 << 16;
+    /** Headers and their like beside the payload; what Soft-RoCE reckons with, so that both have the same MTU on the same link. */
+    private static final int HEADERS = 80;
+
+    private final String words;
+    private final List<VerbsDevice> devices = new ArrayList<>();
+    private final SecureRandom random = new SecureRandom();
+    private final Engine engine = new Engine(false);
+    private final Switch network = new Switch(engine);
+
+    private Configuration(String words) {
+        this.words = words;
+    }
+
+    static Configuration read() {
+        String set = System.getProperty(PROPERTY, System.getenv(VARIABLE));
+        return of(set == null || set.isBlank() ? DEFAULT : set);
+    }
+
+    static Configuration of(String words) {
+        var configuration = new Configuration(words);
+        for (String word : words.split(",")) {
+            configuration.add(word.strip());
+        }
+        return configuration;
+    }
+
+    List<VerbsDevice> devices() {
+        return List.copyOf(devices);
+    }
+
+    private void add(String word) {
+        if (word.equals("memory")) {
+            addMemory();
+        } else if (word.equals("udp")) {
+            addUdp(freeLoopback());
+        } else if (word.startsWith("udp:")) {
+            addUdp(address(word.substring("udp:".length())));
+        } else {
+            throw wrong("'" + word + "' is none of memory, udp and udp:ADDRESS");
+        }
+    }
+
+    private IllegalArgumentException wrong(String why) {
+        return new IllegalArgumentException(PROPERTY + " (or " + VARIABLE + ") is '" + words + "': " + why);
+    }
+
+    private InetAddress address(String text) {
+        try {
+            return InetAddress.ofLiteral(text);
+        } catch (IllegalArgumentException e) {
+            throw wrong("'" + text + "' is no IPv4 or IPv6 address");
+        }
+    }
+
+    private void addMemory() {
+        int number = devices.size();
+        long guid = 0x0200_00ff_fe00_0000L | number + 1;
+        long v4 = 0xffffL << 32 | Integer.toUnsignedLong(NETWORK + number + 1);
+        var gids = new Gids(0xfe80L << 48, guid, 0, v4);
+        var hca = new Hca(name(), guid, engine, gids, 4096, random);
+        network.add(hca);
+        devices.add(new EmbeddedDevice(hca));
+    }
+
+    private String name() {
+        return "embedded" + devices.size();
+    }
+
+    private void addUdp(InetAddress address) {
+        Gids gids = UdpLink.gids(address);
+        // A GUID from the address, so that it is the same at the next start (EUI-64, with the bit for "locally administered").
+        long guid = 0x0200_00ff_fe00_0000L ^ gids.high(0) ^ Long.rotateLeft(gids.low(0), 8);
+        var hca = new Hca(name(), guid, new Engine(false), gids, mtu(address), random);
+        hca.connect(new UdpLink(hca, address));
+        devices.add(new EmbeddedDevice(hca));
+    }
+
+    private static int mtu(InetAddress address) {
+        try {
+            NetworkInterface network = UdpLink.networkInterface(address);
+            int most = network == null ? 1500 : network.getMTU() - HEADERS;
+            return Math.clamp(Integer.highestOneBit(Math.max(1, most)), 256, 4096);
+        } catch (IOException e) {
+            return 1024;
+        }
+    }
+
+    private InetAddress freeLoopback() {
+        for (int last = 1; last < 255; last++) {
+            try (DatagramChannel probe = DatagramChannel.open()) {
+                InetAddress address = InetAddress.getByAddress(new byte[] {127, 0, 0, (byte) last});
+                if (devices.stream().noneMatch(each -> isAt(each, address))) {
+                    probe.bind(new InetSocketAddress(address, Icrc.UDP_PORT));
+                    return address;
+                }
+            } catch (UnknownHostException e) {
+                throw new AssertionError(e); // four bytes are an address
+            } catch (IOException e) {
+                // Taken, or not of this machine.
+            }
+        }
+        throw wrong("UDP port " + Icrc.UDP_PORT + " is taken on every address of 127.0.0.0/24, or may not be used");
+    }
+
+    private static boolean isAt(VerbsDevice device, InetAddress address) {
+        Gids gids = UdpLink.gids(address);
+        return device instanceof EmbeddedDevice embedded && embedded.hca().gids().indexOf(gids.high(0), gids.low(0)) >= 0;
+    }
+}

@@ -1,0 +1,48 @@
+package org.kverbs.embedded.internal.udp;
+
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.device.Gids;
+import org.kverbs.embedded.internal.wire.Icrc;
+
+/** A host by its IP address and by its GID, which are the same (IBA annex A17.4.2). */
+final class Peer {
+
+    final InetSocketAddress address;
+    final long gidHigh;
+    final long gidLow;
+    /** The next with the same hash. */
+    @Nullable Peer next;
+
+    Peer(InetAddress inet) {
+        address = new InetSocketAddress(inet, Icrc.UDP_PORT);
+        ByteBuffer bytes = ByteBuffer.wrap(inet.getAddress());
+        if (inet instanceof Inet4Address) {
+            gidHigh = 0;
+            gidLow = 0xffffL << 32 | Integer.toUnsignedLong(bytes.getInt());
+        } else {
+            gidHigh = bytes.getLong();
+            gidLow = bytes.getLong();
+        }
+    }
+
+    /** The host that a GID is the address of. */
+    static Peer of(long gidHigh, long gidLow) {
+        byte[] bytes = Gids.isV4(gidHigh, gidLow)
+                ? ByteBuffer.allocate(4).putInt((int) gidLow).array()
+                : ByteBuffer.allocate(16).putLong(gidHigh).putLong(gidLow).array();
+        try {
+            return new Peer(InetAddress.getByAddress(bytes));
+        } catch (UnknownHostException e) {
+            throw new AssertionError("an address of " + bytes.length + " bytes", e); // there are no others
+        }
+    }
+
+    boolean isV4() {
+        return Gids.isV4(gidHigh, gidLow);
+    }
+}

@@ -1,0 +1,334 @@
+package org.kverbs.embedded.internal.udp;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.BindException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.ProtocolFamily;
+import java.net.SocketOption;
+import java.net.StandardProtocolFamily;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedSelectorException;
+import java.nio.channels.DatagramChannel;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import jdk.net.ExtendedSocketOptions;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.device.Gids;
+import org.kverbs.embedded.internal.device.Hca;
+import org.kverbs.embedded.internal.device.Link;
+import org.kverbs.embedded.internal.wire.Icrc;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.embedded.internal.wire.PacketCodec;
+import org.kverbs.internal.abi.Errno;
+
+/**
+ * A device's UDP socket on port 4791 of its address. A thread waits for packets, and leaves them to who polls as long as somebody does:
+ * who polls all the time has the packet sooner than a thread that has to be woken.
+ */
+public final class UdpLink implements Link {
+
+    private static final int BUFFER = 4 << 20;
+    /** Packets taken in one go before others get the engine's lock. */
+    private static final int BATCH = 64;
+    /** For how long after a look somebody is taken to poll on, and how long the thread then sleeps, in nanoseconds. */
+    private static final long POLLING = 1_000_000;
+
+    private final Hca device;
+    private final InetAddress address;
+    private final Peer self;
+    private final Peers peers = new Peers();
+    private final Icrc sendIcrc = new Icrc();
+    private final Icrc receiveIcrc = new Icrc();
+    private final ByteBuffer sendBuffer;
+    private final long sendAddress;
+    private final ByteBuffer receiveBuffer;
+    private final long receiveAddress;
+    private final Packet received = new Packet(0);
+    /** Guards the receiving side. Taken before the engine's lock. */
+    private final ReentrantLock receiving = new ReentrantLock();
+    private final List<Group> groups = new CopyOnWriteArrayList<>();
+    private volatile @Nullable DatagramChannel channel;
+    private volatile @Nullable Selector selector;
+    private int window = 16;
+    private volatile long lastLook;
+
+    private record Group(long gidHigh, long gidLow, DatagramChannel channel) {}
+
+    /** @param address the device's, on which its socket is when it is open */
+    public UdpLink(Hca device, InetAddress address) {
+        this.device = device;
+        this.address = address;
+        this.self = new Peer(address);
+        MemorySegment memory = Arena.ofAuto().allocate(2L * Packet.BUFFER_SIZE, 64);
+        MemorySegment send = memory.asSlice(0, Packet.BUFFER_SIZE);
+        MemorySegment receive = memory.asSlice(Packet.BUFFER_SIZE);
+        this.sendBuffer = send.asByteBuffer();
+        this.sendAddress = send.address();
+        this.receiveBuffer = receive.asByteBuffer();
+        this.receiveAddress = receive.address();
+    }
+
+    /** The GIDs of a device at an address: the address. */
+    public static Gids gids(InetAddress address) {
+        var peer = new Peer(address);
+        return new Gids(peer.gidHigh, peer.gidLow);
+    }
+
+    @Override
+    public int open() {
+        try {
+            DatagramChannel opened = open(self.address);
+            channel = opened;
+            NetworkInterface network = networkInterface(address);
+            if (network != null) {
+                opened.setOption(StandardSocketOptions.IP_MULTICAST_IF, network);
+            }
+            int room = opened.getOption(StandardSocketOptions.SO_RCVBUF);
+            // The kernel counts what it keeps beside the bytes, too; half of the room is for other queue pairs.
+            window = Math.clamp(room / 2 / (device.mtu() + 1024), 16, 256);
+            Selector waiting = Selector.open();
+            selector = waiting;
+            opened.register(waiting, SelectionKey.OP_READ);
+            Thread.ofPlatform().daemon().name("kverbs-" + device.name()).start(() -> receive(waiting));
+            return 0;
+        } catch (BindException e) {
+            close();
+            return local() ? -Errno.EADDRINUSE : -Errno.EADDRNOTAVAIL;
+        } catch (IOException e) {
+            close();
+            return -Errno.EIO;
+        }
+    }
+
+    /** The network interface of an address; all of 127.0.0.0/8 is the loopback interface's, though it says so of 127.0.0.1 only. */
+    public static @Nullable NetworkInterface networkInterface(InetAddress address) throws IOException {
+        NetworkInterface found = NetworkInterface.getByInetAddress(address);
+        return found == null && address.isLoopbackAddress()
+                ? NetworkInterface.getByInetAddress(InetAddress.ofLiteral("127.0.0.1"))
+                : found;
+    }
+
+    private boolean local() {
+        try {
+            return networkInterface(address) != null;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private DatagramChannel open(InetSocketAddress at) throws IOException {
+        ProtocolFamily family = self.isV4() ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
+        DatagramChannel opened = DatagramChannel.open(family);
+        try {
+            opened.configureBlocking(false);
+            opened.setOption(StandardSocketOptions.SO_RCVBUF, BUFFER);
+            opened.setOption(StandardSocketOptions.SO_SNDBUF, BUFFER);
+            // Linux then sends identification 0, which the ICRC covers.
+            SocketOption<Boolean> whole = ExtendedSocketOptions.IP_DONTFRAGMENT;
+            if (opened.supportedOptions().contains(whole)) {
+                opened.setOption(whole, true);
+            }
+            if (at.getAddress().isMulticastAddress()) {
+                opened.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+            }
+            opened.bind(at);
+            return opened;
+        } catch (IOException | RuntimeException e) {
+            opened.close();
+            throw e;
+        }
+    }
+
+    @Override
+    public void send(Packet packet) {
+        DatagramChannel to = channel;
+        if (to == null || !device.isUp() || Gids.isV4(packet.destinationGidHigh, packet.destinationGidLow) != self.isV4()) {
+            return;
+        }
+        Peer peer = peers.find(packet.destinationGidHigh, packet.destinationGidLow);
+        int length = PacketCodec.encode(packet, sendAddress);
+        Icrc.put(sendAddress + length, icrc(self, peer, sendAddress, length));
+        sendBuffer.limit(length + Icrc.LENGTH).position(0);
+        try {
+            to.send(sendBuffer, peer.address); // a full socket loses it, as a full switch would
+        } catch (IOException e) {
+            // No route, or no such host: the packet is lost, and who waits for an answer will notice.
+        }
+    }
+
+    private int icrc(Peer from, Peer to, long at, int length) {
+        int port = Icrc.UDP_PORT;
+        return from.isV4()
+                ? sendIcrc.ofV4((int) from.gidLow, (int) to.gidLow, Icrc.DONT_FRAGMENT, port, port, at, length)
+                : sendIcrc.ofV6(from.gidHigh, from.gidLow, to.gidHigh, to.gidLow, port, port, at, length);
+    }
+
+    @Override
+    public void look() {
+        lastLook = System.nanoTime();
+        if (receiving.tryLock()) {
+            try {
+                take(channel, self);
+                for (int i = 0; i < groups.size(); i++) {
+                    Group group = groups.get(i);
+                    take(group.channel, peers.find(group.gidHigh, group.gidLow));
+                }
+            } finally {
+                receiving.unlock();
+            }
+        }
+    }
+
+    private void receive(Selector waiting) {
+        try {
+            while (waiting.isOpen()) {
+                if (System.nanoTime() - lastLook < POLLING) {
+                    LockSupport.parkNanos(POLLING);
+                } else if (waiting.select() > 0) {
+                    waiting.selectedKeys().clear();
+                    takeAll();
+                }
+            }
+        } catch (IOException | ClosedSelectorException e) {
+            // The device was closed.
+        }
+    }
+
+    private void takeAll() {
+        if (System.nanoTime() - lastLook < POLLING) {
+            return;
+        }
+        long before = lastLook;
+        look();
+        lastLook = before; // that was not somebody who polls
+    }
+
+    /** Takes what has come to a socket; with {@link #receiving}. */
+    private void take(@Nullable DatagramChannel from, Peer to) {
+        if (from == null) {
+            return;
+        }
+        try {
+            InetSocketAddress source = receiveOne(from);
+            if (source == null) {
+                return;
+            }
+            device.engine().enter();
+            try {
+                for (int i = 0; source != null; source = ++i < BATCH ? receiveOne(from) : null) {
+                    deliver(source, to);
+                }
+            } finally {
+                device.engine().leave();
+            }
+        } catch (IOException e) {
+            // Closed meanwhile, or a router's complaint about a packet of ours, which the timer will notice.
+        }
+    }
+
+    private @Nullable InetSocketAddress receiveOne(DatagramChannel from) throws IOException {
+        receiveBuffer.clear();
+        return (InetSocketAddress) from.receive(receiveBuffer);
+    }
+
+    private void deliver(InetSocketAddress source, Peer to) {
+        int length = receiveBuffer.position() - Icrc.LENGTH;
+        Peer peer = peers.find(source.getAddress());
+        if (length <= 0 || !device.isUp() || !PacketCodec.decode(received, receiveAddress, length)) {
+            return;
+        }
+        if (!isIntact(peer, to, source.getPort(), length)) {
+            return;
+        }
+        received.sourceGidHigh = peer.gidHigh;
+        received.sourceGidLow = peer.gidLow;
+        received.destinationGidHigh = to.gidHigh;
+        received.destinationGidLow = to.gidLow;
+        received.trafficClass = 0; // a UDP socket shows neither
+        received.hopLimit = 64;
+        received.flowLabel = 0;
+        received.sourcePort = source.getPort();
+        received.psnCount = 1;
+        device.take(received);
+    }
+
+    private boolean isIntact(Peer from, Peer to, int sourcePort, int length) {
+        int port = Icrc.UDP_PORT;
+        return from.isV4()
+                ? receiveIcrc.v4Fits((int) from.gidLow, (int) to.gidLow, sourcePort, port, receiveAddress, length)
+                : receiveIcrc.v6Fits(from.gidHigh, from.gidLow, to.gidHigh, to.gidLow, sourcePort, port, receiveAddress, length);
+    }
+
+    @Override
+    public boolean carriesWholeMessages() {
+        return false;
+    }
+
+    @Override
+    public int window() {
+        return window;
+    }
+
+    @Override
+    public int joinGroup(long gidHigh, long gidLow) {
+        Peer group = Peer.of(gidHigh, gidLow);
+        if (group.isV4() != self.isV4()) {
+            return -Errno.EINVAL;
+        }
+        try {
+            NetworkInterface network = networkInterface(address);
+            // A socket on our address gets nothing that is sent to a group: it needs one of its own.
+            DatagramChannel opened = open(group.address);
+            opened.join(group.address.getAddress(), network);
+            Selector waiting = selector;
+            if (waiting != null) {
+                opened.register(waiting, SelectionKey.OP_READ);
+                waiting.wakeup();
+            }
+            groups.add(new Group(gidHigh, gidLow, opened));
+            return 0;
+        } catch (IOException | IllegalArgumentException e) {
+            return -Errno.ENODEV;
+        }
+    }
+
+    @Override
+    public void leaveGroup(long gidHigh, long gidLow) {
+        groups.removeIf(each -> {
+            boolean left = each.gidLow == gidLow && each.gidHigh == gidHigh;
+            if (left) {
+                quietly(each.channel);
+            }
+            return left;
+        });
+    }
+
+    private static void quietly(@Nullable AutoCloseable closeable) {
+        try {
+            if (closeable != null) {
+                closeable.close();
+            }
+        } catch (Exception e) {
+            // It is closed, whatever it says of it.
+        }
+    }
+
+    @Override
+    public void close() {
+        groups.forEach(each -> quietly(each.channel));
+        groups.clear();
+        quietly(selector);
+        quietly(channel);
+        selector = null;
+        channel = null;
+    }
+}

@@ -1,0 +1,5 @@
+/** RoCEv2 over UDP sockets: between processes and hosts, and with Soft-RoCE and network cards. */
+@NullMarked
+package org.kverbs.embedded.internal.udp;
+
+import org.jspecify.annotations.NullMarked;
