@@ -68,6 +68,7 @@ internal class DatagramSpec :
             val address = a.qp.addressHandle(b.qp.endpoint(), ConnectOptions.DEFAULTS)
             link.message { send(1).inline(pattern(4)).signaled() }
             a.cq.takeOne().shouldBeDone(1, SEND, a.qp)
+            b.cq.shouldStayEmpty() // until it has arrived
             b.qp.postReceive(7, b.mr.slice())
             a.post { send(2).inline(pattern(4)).to(address, b.qp.number(), QKEY + 1).signaled() }
             a.cq.takeOne().shouldBeDone(2, SEND, a.qp)
