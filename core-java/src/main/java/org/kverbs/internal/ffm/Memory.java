@@ -54,6 +54,16 @@ public final class Memory {
         Everything.SEGMENT.set(ValueLayout.JAVA_INT_UNALIGNED, address, value);
     }
 
+    /** Writes 2 bytes in native order. */
+    public static void putShort(long address, short value) {
+        Everything.SEGMENT.set(ValueLayout.JAVA_SHORT_UNALIGNED, address, value);
+    }
+
+    /** Writes a byte. */
+    public static void putByte(long address, byte value) {
+        Everything.SEGMENT.set(ValueLayout.JAVA_BYTE, address, value);
+    }
+
     /** Copies bytes from one address to another. */
     public static void copy(long from, long to, long length) {
         MemorySegment.copy(Everything.SEGMENT, from, Everything.SEGMENT, to, length);

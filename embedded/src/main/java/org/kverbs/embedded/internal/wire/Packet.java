@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.wire;
 
+import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Event;
 
 /**
@@ -67,8 +68,19 @@ public final class Packet extends Event {
     /** How many PSNs it takes: 1, or more when it carries a whole message past the MTU. */
     public int psnCount = 1;
 
+    /** Who gets the packet when its time has come; null as it comes from the pool. */
+    public @Nullable PacketSink sink;
+
     public Packet(long buffer) {
         this.buffer = buffer;
+    }
+
+    @Override
+    protected void happen() {
+        PacketSink to = sink;
+        if (to != null) {
+            to.accept(this);
+        }
     }
 
     /** Takes over all header fields and the payload's place of another packet; not its bytes. */

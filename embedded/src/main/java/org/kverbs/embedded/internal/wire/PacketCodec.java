@@ -1,0 +1,155 @@
+package org.kverbs.embedded.internal.wire;
+
+import org.kverbs.internal.ffm.Memory;
+
+/**
+ * A packet from and to the bytes that UDP carries, without the ICRC: BTH, extended headers, payload, pad. IBA volume 1, chapter 9; annex A17
+ * for UDP. Neither direction allocates.
+ *
+ * <p>The bits that are reserved, and FECN and BECN, are sent as zero and not looked at when they come. The migration bit is
+ * sent as Soft-RoCE does, as zero: it speaks of paths that no RoCE device has.
+ */
+public final class PacketCodec {
+
+    /** The largest path MTU. */
+    public static final int MAX_PAYLOAD = 4096;
+
+    private static final int SOLICITED = 0x80;
+    private static final int PAD_SHIFT = 4;
+    private static final int PAD_MASK = 3;
+    private static final int VERSION_MASK = 0x0f;
+    private static final int ACK_REQUEST = 0x80;
+    private static final int LOW_24 = 0xffffff;
+
+    private PacketCodec() {}
+
+    /**
+     * Writes the packet. Payload that already lies at its place stays there; all headers are written after the payload.
+     *
+     * @param at address of at least {@link Packet#BUFFER_SIZE} bytes
+     * @return the length in bytes, a multiple of 4; the ICRC's 4 bytes are to follow
+     * @throws IllegalArgumentException if no such packet can be sent: an unknown opcode, a payload over 4096 bytes or where none belongs
+     */
+    public static int encode(Packet p, long at) {
+        int opcode = p.opcode;
+        int length = p.payloadLength;
+        if (!Opcode.known(opcode) || length < 0 || length > (Opcode.hasPayload(opcode) ? MAX_PAYLOAD : 0)) {
+            throw new IllegalArgumentException("no RoCEv2 packet has opcode 0x%02x and %d bytes of payload: "
+                    .formatted(opcode, length) + "cut the message at the path MTU, 4096 bytes at most");
+        }
+        int headers = Opcode.headerLength(opcode);
+        int pad = -length & PAD_MASK;
+        if (length > 0) {
+            Memory.copy(p.payload, at + headers, length);
+            for (int i = 0; i < pad; i++) {
+                NetworkOrder.putByte(at + headers + length + i, 0);
+            }
+        }
+        NetworkOrder.putByte(at, opcode);
+        NetworkOrder.putByte(at + 1, (p.solicited ? SOLICITED : 0) | pad << PAD_SHIFT);
+        NetworkOrder.putShort(at + 2, p.pkey);
+        NetworkOrder.putInt(at + 4, p.destinationQp & LOW_24);
+        NetworkOrder.putInt(at + 8, p.psn & LOW_24 | (p.ackRequest ? ACK_REQUEST << 24 : 0));
+        long next = at + Opcode.BTH_LENGTH;
+        if (opcode == Opcode.CNP) {
+            NetworkOrder.putLong(next, 0);
+            NetworkOrder.putLong(next + 8, 0);
+        }
+        if (Opcode.hasDeth(opcode)) {
+            NetworkOrder.putInt(next, p.qkey);
+            NetworkOrder.putInt(next + 4, p.sourceQp & LOW_24);
+            next += Opcode.DETH_LENGTH;
+        }
+        if (Opcode.hasReth(opcode)) {
+            NetworkOrder.putLong(next, p.remoteAddress);
+            NetworkOrder.putInt(next + 8, p.rkey);
+            NetworkOrder.putInt(next + 12, p.dmaLength);
+            next += Opcode.RETH_LENGTH;
+        }
+        if (Opcode.hasAtomicEth(opcode)) {
+            NetworkOrder.putLong(next, p.remoteAddress);
+            NetworkOrder.putInt(next + 8, p.rkey);
+            NetworkOrder.putLong(next + 12, p.swapOrAdd);
+            NetworkOrder.putLong(next + 20, p.compare);
+        }
+        if (Opcode.hasAeth(opcode)) {
+            NetworkOrder.putInt(next, p.syndrome << 24 | p.msn & LOW_24);
+            next += Opcode.AETH_LENGTH;
+        }
+        if (Opcode.hasAtomicAck(opcode)) {
+            NetworkOrder.putLong(next, p.originalValue);
+        }
+        if (Opcode.hasImmediate(opcode) || Opcode.hasInvalidate(opcode)) {
+            NetworkOrder.putInt(next, p.immediate);
+        }
+        return headers + length + pad;
+    }
+
+    /**
+     * Reads a packet from a stranger. The fields of headers that its opcode has not keep what they had; a payload is not copied but pointed
+     * to. Whether a packet of this length may have this opcode (IBA volume 1, 9.6) is the engine's to judge, as it knows the MTU.
+     *
+     * @param at address of the BTH
+     * @param length bytes without the ICRC; those are all that is read
+     * @return false if it is malformed, and then what the fields hold means nothing
+     */
+    public static boolean decode(Packet p, long at, int length) {
+        if (length < Opcode.BTH_LENGTH) {
+            return false;
+        }
+        int opcode = NetworkOrder.getByte(at);
+        int flags = NetworkOrder.getByte(at + 1);
+        int headers = Opcode.headerLength(opcode);
+        int rest = length - headers;
+        int payload = rest - (flags >> PAD_SHIFT & PAD_MASK);
+        if (!Opcode.known(opcode) || (flags & VERSION_MASK) != 0 || (length & 3) != 0) {
+            return false;
+        }
+        if (payload < 0 || payload > MAX_PAYLOAD || (rest != 0 && !Opcode.hasPayload(opcode))) {
+            return false;
+        }
+        p.opcode = opcode;
+        p.solicited = (flags & SOLICITED) != 0;
+        p.pkey = NetworkOrder.getShort(at + 2);
+        p.destinationQp = NetworkOrder.getInt(at + 4) & LOW_24;
+        p.ackRequest = (NetworkOrder.getByte(at + 8) & ACK_REQUEST) != 0;
+        p.psn = NetworkOrder.getInt(at + 8) & LOW_24;
+        p.psnCount = 1;
+        p.payload = at + headers;
+        p.payloadLength = payload;
+        decodeExtended(p, opcode, at + Opcode.BTH_LENGTH);
+        return true;
+    }
+
+    private static void decodeExtended(Packet p, int opcode, long from) {
+        long next = from;
+        if (Opcode.hasDeth(opcode)) {
+            p.qkey = NetworkOrder.getInt(next);
+            p.sourceQp = NetworkOrder.getInt(next + 4) & LOW_24;
+            next += Opcode.DETH_LENGTH;
+        }
+        if (Opcode.hasReth(opcode)) {
+            p.remoteAddress = NetworkOrder.getLong(next);
+            p.rkey = NetworkOrder.getInt(next + 8);
+            p.dmaLength = NetworkOrder.getInt(next + 12);
+            next += Opcode.RETH_LENGTH;
+        }
+        if (Opcode.hasAtomicEth(opcode)) {
+            p.remoteAddress = NetworkOrder.getLong(next);
+            p.rkey = NetworkOrder.getInt(next + 8);
+            p.swapOrAdd = NetworkOrder.getLong(next + 12);
+            p.compare = NetworkOrder.getLong(next + 20);
+        }
+        if (Opcode.hasAeth(opcode)) {
+            p.syndrome = NetworkOrder.getByte(next);
+            p.msn = NetworkOrder.getInt(next) & LOW_24;
+            next += Opcode.AETH_LENGTH;
+        }
+        if (Opcode.hasAtomicAck(opcode)) {
+            p.originalValue = NetworkOrder.getLong(next);
+        }
+        if (Opcode.hasImmediate(opcode) || Opcode.hasInvalidate(opcode)) {
+            p.immediate = NetworkOrder.getInt(next);
+        }
+    }
+}

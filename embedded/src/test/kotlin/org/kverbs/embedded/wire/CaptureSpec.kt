@@ -1,0 +1,153 @@
+package org.kverbs.embedded.wire
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.core.test.Enabled
+import io.kotest.core.test.TestCase
+import io.kotest.engine.spec.tempfile
+import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.collections.shouldContainAll
+import io.kotest.matchers.collections.shouldHaveSize
+import io.kotest.matchers.shouldBe
+import io.kotest.property.RandomSource
+import org.kverbs.embedded.internal.wire.Capture
+import org.kverbs.embedded.internal.wire.Opcode
+import org.kverbs.embedded.internal.wire.Packet
+import java.io.ByteArrayOutputStream
+
+private const val SECONDS = 1_700_000_000L
+
+/** Two of each opcode, over IPv4 and IPv6. */
+private fun traffic(): List<Packet> {
+    val random = RandomSource.seeded(7)
+    return (knownOpcodes + knownOpcodes).mapIndexed { index, opcode ->
+        packets(listOf(opcode)).sample(random).value.apply {
+            trafficClass = 0x20
+            hopLimit = 64
+            flowLabel = 0x12345
+            if (index < knownOpcodes.size) {
+                sourceGidLow = 0xffff_0a60_0001
+                destinationGidLow = 0xffff_0a60_0002
+            } else {
+                sourceGidHigh = -0x300_0000_0000_0000 // fd00::
+                sourceGidLow = 1
+                destinationGidHigh = sourceGidHigh
+                destinationGidLow = 2
+                sourcePort = 50_000 + index
+            }
+            // Soft-RoCE's own numbers: 0 and 1 are management, and tshark would look for MADs in the payload.
+            destinationQp = destinationQp or 0x10
+        }
+    }
+}
+
+private fun captured(packets: List<Packet>): ByteArray {
+    val file = ByteArrayOutputStream()
+    Capture(file).use { capture ->
+        packets.forEachIndexed { index, packet -> capture.write(packet, SECONDS * 1_000_000_000 + index) }
+    }
+    return file.toByteArray()
+}
+
+class CaptureSpec :
+    FunSpec({
+        test("should write frames that hold the packets") {
+            val packets = traffic()
+            val frames = PcapFile.read(captured(packets))
+            frames shouldHaveSize packets.size
+            frames.zip(packets) { frame, packet ->
+                frame.v4 shouldBe (packet.sourceGidHigh == 0L)
+                frame.destinationPort shouldBe 4791
+                frame.sourcePort shouldBe if (packet.sourcePort == 0) 0xc000 else packet.sourcePort
+                frame.udpPayload.copyOf(frame.length) shouldBe packet.encoded()
+            }
+        }
+
+        test("should write what tshark reads without complaint").config(enabledOrReasonIf = Tshark::presentOrSkipped) {
+            Tshark.require()
+            val packets = traffic()
+            val file = tempfile(suffix = ".pcap")
+            file.writeBytes(captured(packets))
+            Tshark.complaints(file.path).shouldBeEmpty()
+            val opcodes = Tshark.fields(file.path, "infiniband.bth.opcode").map { it.toInt() }
+            opcodes shouldBe packets.map { it.opcode }
+            val psns = Tshark.fields(file.path, "infiniband.bth.psn").map { it.toInt() }
+            psns shouldBe packets.map { it.psn }
+            Tshark.fields(file.path, "frame.time_epoch").first() shouldBe "$SECONDS.000000000"
+        }
+
+        test("should have tshark complain about a damaged frame").config(enabledOrReasonIf = Tshark::presentOrSkipped) {
+            Tshark.require()
+            val bytes = captured(traffic().take(1).onEach { it.opcode = Opcode.RC_SEND_ONLY })
+            // The source address of the first frame: neither checksum is right any more.
+            bytes[24 + 16 + 12]++
+            val file = tempfile(suffix = ".pcap")
+            file.writeBytes(bytes)
+            Tshark.complaints(file.path).map { it.substringBefore(' ') } shouldContainAll listOf("1")
+        }
+    })
+
+private object Tshark {
+    private val missing: String? by lazy {
+        if (runCatching { run("--version") }.isSuccess) null else "tshark is missing: run 'apt-get install tshark'"
+    }
+
+    /** Under KVERBS_REQUIRE_TOOLS=1 the test runs, and [require] fails it; to throw here would not do, as Kotest takes that for a skip. */
+    fun presentOrSkipped(
+        @Suppress("UNUSED_PARAMETER") case: TestCase,
+    ): Enabled {
+        val reason = missing
+        return if (reason == null || System.getenv("KVERBS_REQUIRE_TOOLS") == "1") Enabled.enabled else Enabled.disabled(reason)
+    }
+
+    fun require() {
+        missing?.let { error(it) }
+    }
+
+    /** The number of each packet that is malformed or has a warning or an error, checksums included, and what it is. */
+    fun complaints(file: String): List<String> =
+        lines(
+            run(
+                "-r",
+                file,
+                "-Y",
+                "_ws.malformed or _ws.expert.severity >= \"Warning\"",
+                *columns("frame.number", "_ws.expert.message"),
+            ),
+        )
+
+    fun fields(
+        file: String,
+        name: String,
+    ): List<String> = lines(run("-r", file, *columns(name)))
+
+    private val checksums = listOf("-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE")
+
+    /** What tshark takes payloads for by a guess, the empty ones too, and then finds malformed. */
+    private val guesses =
+        listOf("smc", "smb_direct", "rpcordma", "nvme-rdma", "lnet", "iser", "infiniband.eoib", "infiniband_sdp", "fcoib")
+            .flatMap { listOf("--disable-protocol", it) }
+
+    private fun columns(vararg names: String) =
+        arrayOf(
+            "-T",
+            "fields",
+            "-E",
+            "separator=/s",
+            *names
+                .flatMap {
+                    listOf("-e", it)
+                }.toTypedArray(),
+        )
+
+    private fun lines(output: String) = output.lines().filter { it.isNotEmpty() }
+
+    private fun run(vararg arguments: String): String {
+        val process =
+            ProcessBuilder(
+                listOf("tshark") + checksums + guesses + arguments,
+            ).redirectError(ProcessBuilder.Redirect.DISCARD).start()
+        val output = process.inputStream.readBytes().decodeToString()
+        check(process.waitFor() == 0) { "tshark ${arguments.joinToString(" ")} ended with ${process.exitValue()}" }
+        return output
+    }
+}

@@ -1,0 +1,109 @@
+package org.kverbs.embedded.wire
+
+import io.kotest.property.Arb
+import io.kotest.property.arbitrary.arbitrary
+import io.kotest.property.arbitrary.element
+import org.kverbs.embedded.internal.wire.Opcode
+import org.kverbs.embedded.internal.wire.Packet
+import org.kverbs.embedded.internal.wire.PacketCodec
+import org.kverbs.internal.ffm.Memory
+import java.lang.foreign.Arena
+import java.lang.foreign.MemorySegment
+import java.lang.foreign.ValueLayout.JAVA_BYTE
+
+internal val knownOpcodes = (0..255).filter(Opcode::known)
+
+/** Native memory for one packet and what must not be touched behind it. */
+internal class Buffer {
+    val segment: MemorySegment = Arena.ofAuto().allocate(2L * Packet.BUFFER_SIZE, 64)
+    val address = segment.address()
+
+    fun put(
+        bytes: ByteArray,
+        filler: Byte = 0,
+    ): Buffer {
+        segment.fill(filler)
+        MemorySegment.copy(bytes, 0, segment, JAVA_BYTE, 0, bytes.size)
+        return this
+    }
+
+    fun bytes(length: Int): ByteArray = segment.asSlice(0, length.toLong()).toArray(JAVA_BYTE)
+
+    companion object {
+        /** Where encoded packets are made, and for loops that need one at a time. */
+        val shared = Buffer()
+    }
+}
+
+/** A copy of the packet's payload. */
+internal fun Packet.payloadBytes() = ByteArray(payloadLength) { Memory.getByte(payload + it) }
+
+/** What the codec makes of it. */
+internal fun Packet.encoded(): ByteArray {
+    val buffer = Buffer.shared
+    return buffer.bytes(PacketCodec.encode(this, buffer.address))
+}
+
+/** All that the packet's opcode puts on the wire, by name. */
+internal fun Packet.wireFields(): Map<String, Any> =
+    buildMap {
+        put("opcode", opcode)
+        put("solicited", solicited)
+        put("ackRequest", ackRequest)
+        put("pkey", pkey)
+        put("destinationQp", destinationQp)
+        put("psn", psn)
+        put("psnCount", psnCount)
+        put("payload", payloadBytes().toList())
+        if (Opcode.hasDeth(opcode)) putAll(mapOf("qkey" to qkey, "sourceQp" to sourceQp))
+        if (Opcode.hasReth(opcode)) putAll(mapOf("remoteAddress" to remoteAddress, "rkey" to rkey, "dmaLength" to dmaLength))
+        if (Opcode.hasAtomicEth(opcode)) {
+            putAll(mapOf("remoteAddress" to remoteAddress, "rkey" to rkey, "swapOrAdd" to swapOrAdd, "compare" to compare))
+        }
+        if (Opcode.hasAeth(opcode)) putAll(mapOf("syndrome" to syndrome, "msn" to msn))
+        if (Opcode.hasAtomicAck(opcode)) put("originalValue", originalValue)
+        if (Opcode.hasImmediate(opcode) || Opcode.hasInvalidate(opcode)) put("immediate", immediate)
+    }
+
+/** A packet of random numbers; one without an opcode given gets any. */
+internal fun packets(opcodes: List<Int> = knownOpcodes): Arb<Packet> =
+    arbitrary { source ->
+        val random = source.random
+        val packet = Packet(0)
+        packet.opcode = Arb.element(opcodes).sample(source).value
+        packet.solicited = random.nextBoolean()
+        packet.ackRequest = random.nextBoolean()
+        packet.pkey = random.nextInt(0x10000)
+        packet.destinationQp = random.nextInt(0x1000000)
+        packet.psn = random.nextInt(0x1000000)
+        packet.remoteAddress = random.nextLong()
+        packet.rkey = random.nextInt()
+        packet.dmaLength = random.nextInt()
+        packet.swapOrAdd = random.nextLong()
+        packet.compare = random.nextLong()
+        packet.syndrome = random.nextInt(0x100)
+        packet.msn = random.nextInt(0x1000000)
+        packet.originalValue = random.nextLong()
+        packet.qkey = random.nextInt()
+        packet.sourceQp = random.nextInt(0x1000000)
+        packet.immediate = random.nextInt()
+        if (Opcode.hasPayload(packet.opcode)) {
+            packet.payloadLength = listOf(0, random.nextInt(9), random.nextInt(300), 4096 - random.nextInt(4)).random(random)
+            packet.payload = bytesAt(random.nextBytes(packet.payloadLength))
+        }
+        packet
+    }
+
+/** Memory that lives as long as the specs do: a packet knows no more than its address. */
+private fun bytesAt(bytes: ByteArray): Long {
+    val size = maxOf(1, bytes.size).toLong()
+    if (used + size > payloads.byteSize()) used = 0
+    val slice = payloads.asSlice(used, size)
+    MemorySegment.copy(bytes, 0, slice, JAVA_BYTE, 0, bytes.size)
+    used += size
+    return slice.address()
+}
+
+/** Used from the start again when it is full; no spec keeps so many packets. */
+private val payloads = Arena.ofAuto().allocate(4L shl 20)
+private var used = 0L
