@@ -83,6 +83,15 @@ public final class Device {
         return find("device with GUID " + Guids.format(guid), d -> d.guid() == guid);
     }
 
+    /**
+     * A device that a provider has beside those that it lists, such as one made for a test.
+     *
+     * @param provider whose {@link VerbsProvider#name} the device names
+     */
+    public static Device of(VerbsProvider provider, VerbsDevice device) {
+        return new Device(Objects.requireNonNull(provider, "provider"), Objects.requireNonNull(device, "device"));
+    }
+
     private static Device find(String asked, Predicate<Device> matches) {
         List<Device> devices = list();
         return devices.stream()

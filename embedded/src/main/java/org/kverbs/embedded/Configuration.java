@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.kverbs.embedded.internal.device.Gids;
 import org.kverbs.embedded.internal.device.Hca;
-import org.kverbs.embedded.internal.device.Switch;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.udp.UdpLink;
 import org.kverbs.embedded.internal.wire.Icrc;
@@ -23,16 +22,13 @@ final class Configuration {
     private static final String PROPERTY = "kverbs.embedded";
     private static final String VARIABLE = "KVERBS_EMBEDDED";
     private static final String DEFAULT = "memory,memory";
-    /** 198.18.0.0, of the network for tests of network devices (RFC 2544). */
-    private static final int NETWORK = 198 << 24 | 18 << 16;
     /** Headers and their like beside the payload; what Soft-RoCE reckons with, so that both have the same MTU on the same link. */
     private static final int HEADERS = 80;
 
     private final String words;
     private final List<VerbsDevice> devices = new ArrayList<>();
     private final SecureRandom random = new SecureRandom();
-    private final Engine engine = new Engine(false);
-    private final Switch network = new Switch(engine);
+    private final EmbeddedFabric fabric = EmbeddedFabric.unpredictable(random);
 
     private Configuration(String words) {
         this.words = words;
@@ -57,7 +53,7 @@ final class Configuration {
 
     private void add(String word) {
         if (word.equals("memory")) {
-            addMemory();
+            devices.add(fabric.add(name()));
         } else if (word.equals("udp")) {
             addUdp(freeLoopback());
         } else if (word.startsWith("udp:")) {
@@ -77,16 +73,6 @@ final class Configuration {
         } catch (IllegalArgumentException e) {
             throw wrong("'" + text + "' is no IPv4 or IPv6 address");
         }
-    }
-
-    private void addMemory() {
-        int number = devices.size();
-        long guid = 0x0200_00ff_fe00_0000L | number + 1;
-        long v4 = 0xffffL << 32 | Integer.toUnsignedLong(NETWORK + number + 1);
-        var gids = new Gids(0xfe80L << 48, guid, 0, v4);
-        var hca = new Hca(name(), guid, engine, gids, 4096, random);
-        network.add(hca);
-        devices.add(new EmbeddedDevice(hca));
     }
 
     private String name() {

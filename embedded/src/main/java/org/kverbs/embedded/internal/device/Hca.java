@@ -49,7 +49,7 @@ public final class Hca {
         this.link = NoLink.INSTANCE;
     }
 
-    /** Sets what carries its packets; before it is opened. */
+    /** Sets what carries its packets from now on; with the lock, or before it is opened. */
     public void connect(Link carrier) {
         this.link = carrier;
     }

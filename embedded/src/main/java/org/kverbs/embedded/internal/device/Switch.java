@@ -2,35 +2,82 @@ package org.kverbs.embedded.internal.device;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.Faults;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.embedded.internal.wire.PacketPool;
 
-/** Joins the devices of one JVM: a packet has arrived when it was sent, and its payload goes from memory to memory at once. */
+/**
+ * Joins the devices of one JVM. As long as nothing goes wrong anywhere a packet has arrived when it was sent, and its payload goes from memory to
+ * memory at once; with faults set, packets go as bytes, each on the {@link Way} from one device to another.
+ */
 public final class Switch {
 
-    private final Engine engine;
-    private final List<Hca> devices = new ArrayList<>();
+    /** Packets that may be on their way: some for each of a thousand busy queue pairs. */
+    private static final int ON_THE_WAY = 1 << 14;
+    /** Packets of one queue pair that may be on their way. */
+    private static final int WINDOW = 128;
 
-    public Switch(Engine engine) {
+    private final Engine engine;
+    final Random random;
+    final PacketPool pool = new PacketPool(ON_THE_WAY);
+    private final List<Port> ports = new ArrayList<>();
+    private Faults usual = Faults.NONE;
+    private boolean perfect = true;
+    long injected;
+
+    public Switch(Engine engine, Random random) {
         this.engine = engine;
+        this.random = random;
     }
 
     /** Plugs a device in. */
     public void add(Hca device) {
         engine.enter();
         try {
-            devices.add(device);
-            device.connect(new Port(device));
+            var port = new Port(device);
+            ports.add(port);
+            device.connect(port);
         } finally {
             engine.leave();
         }
     }
 
+    /** Cuts a device off for ever. */
+    public void remove(Hca device) {
+        ports.removeIf(each -> each.device == device);
+        device.connect(NoLink.INSTANCE);
+    }
+
+    /** Sets the faults of all ways. */
+    public void setFaults(Faults faults) {
+        usual = faults;
+        perfect = faults.equals(Faults.NONE);
+        ports.forEach(port -> port.ways.forEach(way -> way.setFaults(faults)));
+    }
+
+    /** Sets the faults of one way. */
+    public void setFaults(Hca from, Hca to, Faults faults) {
+        for (Port port : ports) {
+            if (port.device == from) {
+                port.way(to).setFaults(faults);
+            }
+        }
+        perfect = usual.equals(Faults.NONE)
+                && ports.stream().flatMap(port -> port.ways.stream()).allMatch(Way::isPerfect);
+    }
+
+    public long faultsInjected() {
+        return injected;
+    }
+
     private @Nullable Hca find(long gidHigh, long gidLow) {
-        for (int i = 0; i < devices.size(); i++) {
-            if (devices.get(i).gids.indexOf(gidHigh, gidLow) >= 0) {
-                return devices.get(i);
+        for (int i = 0; i < ports.size(); i++) {
+            Hca device = ports.get(i).device;
+            if (device.gids.indexOf(gidHigh, gidLow) >= 0) {
+                return device;
             }
         }
         return null;
@@ -39,9 +86,21 @@ public final class Switch {
     /** Where a device is plugged in. */
     private final class Port implements Link {
         private final Hca device;
+        private final List<Way> ways = new ArrayList<>();
 
         Port(Hca device) {
             this.device = device;
+        }
+
+        Way way(Hca to) {
+            for (int i = 0; i < ways.size(); i++) {
+                if (ways.get(i).target == to) {
+                    return ways.get(i);
+                }
+            }
+            var way = new Way(Switch.this, to, usual);
+            ways.add(way);
+            return way;
         }
 
         @Override
@@ -55,8 +114,8 @@ public final class Switch {
                 return;
             }
             if (Gids.isMulticast(packet.destinationGidHigh, packet.destinationGidLow)) {
-                for (int i = 0; i < devices.size(); i++) {
-                    deliver(packet, devices.get(i));
+                for (int i = 0; i < ports.size(); i++) {
+                    deliver(packet, ports.get(i).device);
                 }
                 return;
             }
@@ -67,24 +126,26 @@ public final class Switch {
         }
 
         private void deliver(Packet packet, Hca target) {
-            if (target.isUp()) {
+            if (!perfect) {
+                way(target).send(packet);
+            } else if (target.isUp()) {
                 target.take(packet);
             }
         }
 
         @Override
         public boolean carriesWholeMessages() {
-            return true;
+            return perfect;
         }
 
         @Override
         public int window() {
-            return 1 << 20;
+            return perfect ? 1 << 20 : WINDOW;
         }
 
         @Override
         public void look() {
-            // Whatever was sent has arrived.
+            // Whatever was sent has arrived, or comes by its timer.
         }
 
         @Override

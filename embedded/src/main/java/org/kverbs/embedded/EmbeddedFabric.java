@@ -1,0 +1,184 @@
+package org.kverbs.embedded;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.Device;
+import org.kverbs.embedded.internal.device.Gids;
+import org.kverbs.embedded.internal.device.Hca;
+import org.kverbs.embedded.internal.device.Switch;
+import org.kverbs.embedded.internal.engine.Engine;
+
+/**
+ * Embedded devices of one's own, joined in this JVM, with all that can go wrong between them.
+ *
+ * <pre>{@code
+ * try (EmbeddedFabric fabric = EmbeddedFabric.virtual(42)) {
+ *     Device client = fabric.addDevice();
+ *     Device server = fabric.addDevice();
+ *     fabric.setFaults(Faults.NONE.loss(0.1));
+ *     ...
+ * }
+ * }</pre>
+ *
+ * <p>Without faults a message goes from memory to memory at once. With faults it goes as RoCEv2 packets, whose fate follows from the seed; with
+ * the {@linkplain #virtual virtual clock} and one thread everything happens in the same order each time, queue pair numbers and keys too.
+ * Any thread may use it.
+ */
+public final class EmbeddedFabric implements AutoCloseable {
+
+    /** 198.18.0.0, of the network for tests of network devices (RFC 2544). */
+    private static final int NETWORK = 198 << 24 | 18 << 16;
+    private static final int LARGEST_MTU = 4096;
+
+    private final Engine engine;
+    private final Switch network;
+    private final Random random;
+    private final @Nullable VirtualClock clock;
+    private final List<EmbeddedDevice> embedded = new ArrayList<>();
+    private final List<Device> devices = new ArrayList<>();
+
+    private EmbeddedFabric(boolean virtual, Random random) {
+        this.engine = new Engine(virtual);
+        this.random = random;
+        this.network = new Switch(engine, random);
+        this.clock = virtual ? new VirtualClock(engine) : null;
+    }
+
+    /** A fabric with a virtual clock. */
+    public static EmbeddedFabric virtual(long seed) {
+        return new EmbeddedFabric(true, new Random(seed));
+    }
+
+    /** A fabric that lives in real time. */
+    public static EmbeddedFabric realTime(long seed) {
+        return new EmbeddedFabric(false, new Random(seed));
+    }
+
+    /** In real time, and what is random nobody can guess. */
+    static EmbeddedFabric unpredictable(Random random) {
+        return new EmbeddedFabric(false, random);
+    }
+
+    /** Adds a device, called {@code embedded0}, {@code embedded1} and so on; its IPv4 addresses are 198.18.0.1 and following. */
+    public synchronized Device addDevice() {
+        add("embedded" + devices.size());
+        return devices.getLast();
+    }
+
+    synchronized EmbeddedDevice add(String name) {
+        int number = devices.size() + 1;
+        long guid = 0x0200_00ff_fe00_0000L | number;
+        long v4 = 0xffffL << 32 | Integer.toUnsignedLong(NETWORK + number);
+        var gids = new Gids(0xfe80L << 48, guid, 0, v4);
+        var hca = new Hca(name, guid, engine, gids, LARGEST_MTU, new Random(random.nextLong()));
+        network.add(hca);
+        var device = new EmbeddedDevice(hca);
+        embedded.add(device);
+        devices.add(Device.of(new EmbeddedProvider(), device));
+        return device;
+    }
+
+    /** The devices that were added, in that order. */
+    public synchronized List<Device> devices() {
+        return List.copyOf(devices);
+    }
+
+    /**
+     * The clock.
+     *
+     * @throws IllegalStateException if this fabric lives in real time
+     */
+    public VirtualClock clock() {
+        if (clock == null) {
+            throw new IllegalStateException("this fabric lives in real time: only EmbeddedFabric.virtual(seed) has a clock to be moved");
+        }
+        return clock;
+    }
+
+    /** Sets what goes wrong on every way, from now on. */
+    public void setFaults(Faults faults) {
+        Objects.requireNonNull(faults, "faults");
+        locked(() -> network.setFaults(faults));
+    }
+
+    /**
+     * Sets what goes wrong on the way from one device to another, from now on; the way back is another.
+     *
+     * @throws IllegalArgumentException if one of them is not of this fabric
+     */
+    public void setFaults(Device from, Device to, Faults faults) {
+        Objects.requireNonNull(faults, "faults");
+        Hca source = hca(from);
+        Hca target = hca(to);
+        locked(() -> network.setFaults(source, target, faults));
+    }
+
+    /** Lets nothing through between two devices, in both directions, until {@link #heal}. */
+    public void partition(Device one, Device other) {
+        setFaults(one, other, Faults.NONE.loss(1));
+        setFaults(other, one, Faults.NONE.loss(1));
+    }
+
+    /** Lets everything through again between two devices: both ways are without faults then. */
+    public void heal(Device one, Device other) {
+        setFaults(one, other, Faults.NONE);
+        setFaults(other, one, Faults.NONE);
+    }
+
+    /** Pulls a device's cable: it raises PORT_ERR, and its packets are lost. */
+    public void linkDown(Device device) {
+        setUp(device, false);
+    }
+
+    /** Plugs a device's cable in again: it raises PORT_ACTIVE. */
+    public void linkUp(Device device) {
+        setUp(device, true);
+    }
+
+    /** Lets a device die for its peers: it says nothing any more, for ever, and notices nothing itself. */
+    public void kill(Device device) {
+        Hca dead = hca(device);
+        locked(() -> network.remove(dead));
+    }
+
+    /** How many packets were lost, duplicated, overtaken or damaged so far. */
+    public long faultsInjected() {
+        engine.enter();
+        try {
+            return network.faultsInjected();
+        } finally {
+            engine.leave();
+        }
+    }
+
+    private void setUp(Device device, boolean up) {
+        Hca changed = hca(device);
+        locked(() -> changed.setUp(up));
+    }
+
+    private synchronized Hca hca(Device device) {
+        int index = devices.indexOf(device);
+        if (index < 0) {
+            throw new IllegalArgumentException(device.name() + " is not a device of this fabric");
+        }
+        return embedded.get(index).hca();
+    }
+
+    private void locked(Runnable action) {
+        engine.enter();
+        try {
+            action.run();
+        } finally {
+            engine.leave();
+        }
+    }
+
+    /** Ends the fabric's own thread, if it has one. Contexts that are open are their owners' to close. */
+    @Override
+    public void close() {
+        engine.close();
+    }
+}
