@@ -107,11 +107,10 @@ private object Tshark {
     fun complaints(file: String): List<String> =
         lines(
             run(
-                *checksums,
                 "-r",
                 file,
                 "-Y",
-                "_ws.malformed or _ws.expert.severity >= warn",
+                "_ws.malformed or _ws.expert.severity >= \"Warning\"",
                 *columns("frame.number", "_ws.expert.message"),
             ),
         )
@@ -121,14 +120,32 @@ private object Tshark {
         name: String,
     ): List<String> = lines(run("-r", file, *columns(name)))
 
-    private val checksums = arrayOf("-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE")
+    private val checksums = listOf("-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE")
 
-    private fun columns(vararg names: String) = arrayOf("-T", "fields", "-E", "separator=/s", *names.flatMap { listOf("-e", it) }.toTypedArray())
+    /** What tshark takes payloads for by a guess, the empty ones too, and then finds malformed. */
+    private val guesses =
+        listOf("smc", "smb_direct", "rpcordma", "nvme-rdma", "lnet", "iser", "infiniband.eoib", "infiniband_sdp", "fcoib")
+            .flatMap { listOf("--disable-protocol", it) }
+
+    private fun columns(vararg names: String) =
+        arrayOf(
+            "-T",
+            "fields",
+            "-E",
+            "separator=/s",
+            *names
+                .flatMap {
+                    listOf("-e", it)
+                }.toTypedArray(),
+        )
 
     private fun lines(output: String) = output.lines().filter { it.isNotEmpty() }
 
     private fun run(vararg arguments: String): String {
-        val process = ProcessBuilder("tshark", *arguments).redirectError(ProcessBuilder.Redirect.DISCARD).start()
+        val process =
+            ProcessBuilder(
+                listOf("tshark") + checksums + guesses + arguments,
+            ).redirectError(ProcessBuilder.Redirect.DISCARD).start()
         val output = process.inputStream.readBytes().decodeToString()
         check(process.waitFor() == 0) { "tshark ${arguments.joinToString(" ")} ended with ${process.exitValue()}" }
         return output

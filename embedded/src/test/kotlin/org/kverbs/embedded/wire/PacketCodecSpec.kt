@@ -87,7 +87,10 @@ class PacketCodecSpec :
         test("should survive 100,000 random changes to packets that Soft-RoCE sent and to some of each opcode") {
             val random = Random(42)
             val captured = PcapFile.names.flatMap(PcapFile::frames).map { it.udpPayload.copyOf(it.length) }
-            val made = knownOpcodes.flatMap { opcode -> List(4) { packets(listOf(opcode)).sample(RandomSource.seeded(random.nextLong())).value.encoded() } }
+            val made =
+                knownOpcodes.flatMap { opcode ->
+                    List(4) { packets(listOf(opcode)).sample(RandomSource.seeded(random.nextLong())).value.encoded() }
+                }
             val seeds = captured + made
             val packet = Packet(0)
             val buffer = Buffer()
