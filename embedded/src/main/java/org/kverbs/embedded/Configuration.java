@@ -21,6 +21,7 @@ final class Configuration {
 
     private static final String PROPERTY = "kverbs.embedded";
     private static final String VARIABLE = "KVERBS_EMBEDDED";
+    private static final String NONE = "none";
     private static final String DEFAULT = "memory,memory";
     /** Headers and their like beside the payload; what Soft-RoCE reckons with, so that both have the same MTU on the same link. */
     private static final int HEADERS = 80;
@@ -41,8 +42,10 @@ final class Configuration {
 
     static Configuration of(String words) {
         var configuration = new Configuration(words);
-        for (String word : words.split(",")) {
-            configuration.add(word.strip());
+        if (!words.strip().equals(NONE)) {
+            for (String word : words.split(",")) {
+                configuration.add(word.strip());
+            }
         }
         return configuration;
     }
@@ -59,7 +62,7 @@ final class Configuration {
         } else if (word.startsWith("udp:")) {
             addUdp(address(word.substring("udp:".length())));
         } else {
-            throw wrong("'" + word + "' is none of memory, udp and udp:ADDRESS");
+            throw wrong("'" + word + "' is not memory, udp or udp:ADDRESS; or else all of it is none");
         }
     }
 

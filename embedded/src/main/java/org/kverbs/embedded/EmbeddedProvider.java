@@ -9,7 +9,7 @@ import org.kverbs.spi.VerbsProvider;
  * hardware's where no device is asked for by name.
  *
  * <p>The system property {@code kverbs.embedded}, or else the environment's {@code KVERBS_EMBEDDED}, says which, one word for each, separated
- * by commas. Without it there are two of the first kind.
+ * by commas, or {@code none} for none at all. Without it there are two of the first kind.
  * <ul>
  *   <li>{@code memory}: joined to the others of this kind in this JVM;
  *   <li>{@code udp:ADDRESS}: RoCEv2 on UDP port 4791 of an IPv4 or IPv6 address of this machine, for other processes and hosts;

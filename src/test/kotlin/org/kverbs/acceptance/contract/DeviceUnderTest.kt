@@ -88,20 +88,24 @@ internal class DeviceUnderTest(
  * that is not there fails each of its cases.
  */
 internal val devicesUnderTest: List<DeviceUnderTest> =
-    when (val where = System.getProperty("kverbs.contract", "embedded")) {
-        "embedded" ->
-            listOf(
-                // In this JVM, and by UDP sockets: see the build's kverbs.embedded.
-                DeviceUnderTest("embedded0", "embedded", "", Capability.entries.toSet() - Capability.ADDRESS_EVENTS),
-                DeviceUnderTest("embedded1", "embedded", "", Capability.entries.toSet() - Capability.ADDRESS_EVENTS),
-            )
-        "lab" ->
-            listOf(
-                DeviceUnderTest("rxe0", "native", "dummy0", Capability.entries.toSet() - softRoceLacks),
-                DeviceUnderTest("siw0", "native", "dummy1", emptySet()),
-            )
-        else -> error("kverbs.contract is '$where', and must be 'embedded' or 'lab'")
+    System.getProperty("kverbs.contract", "embedded").let { where ->
+        checkNotNull(devices[where]) { "kverbs.contract is '$where', and must be one of ${devices.keys}" }
     }
+
+private val devices: Map<String, List<DeviceUnderTest>>
+    get() =
+        mapOf(
+            // In this JVM, and by UDP sockets: see the build's kverbs.embedded.
+            "embedded" to
+                listOf("embedded0", "embedded1").map {
+                    DeviceUnderTest(it, "embedded", "", Capability.entries.toSet() - Capability.ADDRESS_EVENTS)
+                },
+            "lab" to
+                listOf(
+                    DeviceUnderTest("rxe0", "native", "dummy0", Capability.entries.toSet() - softRoceLacks),
+                    DeviceUnderTest("siw0", "native", "dummy1", emptySet()),
+                ),
+        )
 
 /** What Soft-RoCE of Linux 6.1 can't do. */
 private val softRoceLacks: Set<Capability>

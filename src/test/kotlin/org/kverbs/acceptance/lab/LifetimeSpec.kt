@@ -62,6 +62,7 @@ private fun runLifetimeProgram(): Map<Opened, Lifetime> {
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             "--enable-native-access=ALL-UNNAMED",
+            "-Dkverbs.contract=lab",
         )
     val command = listOf(java) + options + listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.acceptance.lab.LifetimeProgram")
     val builder = ProcessBuilder(command).redirectErrorStream(true)

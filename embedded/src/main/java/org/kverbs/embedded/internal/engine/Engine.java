@@ -133,7 +133,12 @@ public final class Engine implements AutoCloseable {
         settle();
         Event event = virtual ? events.first() : null;
         if (event != null && event.time <= deadline) {
-            return step();
+            step();
+            // Timers may follow each other for ever: others must get the lock between them.
+            lock.unlock();
+            Thread.yield();
+            lock.lock();
+            return true;
         }
         if (deadline == Long.MAX_VALUE) {
             condition.await();

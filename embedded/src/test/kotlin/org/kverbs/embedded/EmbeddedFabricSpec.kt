@@ -1,0 +1,196 @@
+package org.kverbs.embedded
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.comparables.shouldBeGreaterThan
+import io.kotest.matchers.longs.shouldBeGreaterThan
+import io.kotest.matchers.nulls.shouldNotBeNull
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.shouldNotBe
+import org.kverbs.AsyncEventType
+import org.kverbs.ConnectOptions
+import org.kverbs.PortState
+import org.kverbs.QueuePairState
+import org.kverbs.QueuePairType
+import org.kverbs.WorkCompletionStatus
+import java.lang.foreign.ValueLayout
+import java.time.Duration
+import kotlin.random.Random
+
+private const val BYTES = 1L shl 16
+
+class EmbeddedFabricSpec :
+    FunSpec({
+        val faulty =
+            mapOf(
+                "5 % loss" to Faults.NONE.loss(0.05),
+                "30 % duplication" to Faults.NONE.duplication(0.3),
+                "30 % reordering" to Faults.NONE.reordering(0.3),
+                "5 % corruption" to Faults.NONE.corruption(0.05),
+                "a delay that varies" to Faults.NONE.delay(Duration.ofNanos(1_000), Duration.ofMillis(1)),
+                "a slow receiver" to Faults.NONE.slowReceiver(10_000),
+                "a bad line" to Faults.BAD_LINE,
+            )
+        for ((name, faults) in faulty) {
+            test("should bring every operation to its end with the right bytes over $name") {
+                for (seed in 1L..5L) {
+                    Pair(EmbeddedFabric.virtual(seed), options = patient).use { pair ->
+                        pair.fabric.setFaults(faults)
+                        exchange(pair, Random(seed))
+                    }
+                }
+            }
+        }
+
+        test("should do the same at each run with the same seed, and something else with another") {
+            fun trace(seed: Long): List<Any> =
+                Pair(EmbeddedFabric.virtual(seed), options = patient).use { pair ->
+                    pair.fabric.setFaults(Faults.BAD_LINE)
+                    exchange(pair, Random(7))
+                    listOf(pair.fabric.clock().elapsed(), pair.fabric.faultsInjected(), pair.a.qp.number(), pair.a.mr.rkey())
+                }
+            trace(1) shouldBe trace(1)
+            trace(1) shouldNotBe trace(2)
+        }
+
+        test("should exceed its retries over a partition, in virtual seconds and no real time, and go on after it is healed") {
+            val slow = ConnectOptions.builder().timeout(18).retryCount(7).build()
+            Pair(EmbeddedFabric.virtual(1), options = slow).use { pair ->
+                val (a, b) = pair
+                pair.fabric.partition(pair.client, pair.server)
+                a.post { write(1, b.mr.remote()).from(a.mr.slice(0, 8)).signaled() }
+                a.take(1).single().status() shouldBe WorkCompletionStatus.RETRY_EXC_ERR
+                pair.fabric.clock().elapsed() shouldBeGreaterThan Duration.ofSeconds(7)
+                a.qp.state() shouldBe QueuePairState.ERR
+
+                pair.fabric.heal(pair.client, pair.server)
+                val c = End(pair.client, QueuePairType.RC, 64)
+                val d = End(pair.server, QueuePairType.RC, 64)
+                c.qp.connect(d.qp.endpoint())
+                d.qp.connect(c.qp.endpoint())
+                c.post { write(1, d.mr.remote()).from(c.mr.slice(0, 8)).signaled() }
+                c.take(1).single().isSuccess shouldBe true
+                c.close()
+                d.close()
+            }
+        }
+
+        test("should bring a message over a partition that is healed before its retries are over") {
+            Pair(EmbeddedFabric.virtual(1), options = patient).use { pair ->
+                val (a, b) = pair
+                a.fill(3)
+                pair.fabric.partition(pair.client, pair.server)
+                a.post { write(1, b.mr.remote()).from(a.mr.slice()).signaled() }
+                pair.fabric.clock().advance(Duration.ofMillis(1))
+                pair.fabric.heal(pair.client, pair.server)
+                a.take(1).single().isSuccess shouldBe true
+                b.bytes() shouldBe a.bytes()
+            }
+        }
+
+        test("should raise PORT_ERR and PORT_ACTIVE when its cable is pulled and plugged in, and lose what is sent meanwhile") {
+            Pair(EmbeddedFabric.virtual(1), options = patient).use { pair ->
+                val (a, b) = pair
+                pair.fabric.linkDown(pair.server)
+                b.context.awaitAsyncEvent(Duration.ZERO).shouldNotBeNull().type() shouldBe AsyncEventType.PORT_ERR
+                b.context.queryPort(1).state() shouldBe PortState.DOWN
+                a.context.queryPort(1).state() shouldBe PortState.ACTIVE
+                a.post { write(1, b.mr.remote()).from(a.mr.slice(0, 8)).signaled() }
+                a.cq.poll({ }, 1) shouldBe 0
+                pair.fabric.linkUp(pair.server)
+                b.context.awaitAsyncEvent(Duration.ZERO).shouldNotBeNull().type() shouldBe AsyncEventType.PORT_ACTIVE
+                a.take(1).single().isSuccess shouldBe true
+            }
+        }
+
+        test("should exceed its retries when the peer is dead, while the dead one notices nothing") {
+            Pair(EmbeddedFabric.virtual(1), options = patient).use { pair ->
+                val (a, b) = pair
+                b.qp.postReceive(7, b.mr.slice())
+                pair.fabric.kill(pair.server)
+                a.post { send(1).from(a.mr.slice(0, 8)) }
+                a.take(1).single().status() shouldBe WorkCompletionStatus.RETRY_EXC_ERR
+                b.cq.poll({ }, 1) shouldBe 0
+                b.qp.state() shouldBe QueuePairState.RTS
+            }
+        }
+
+        test("should wait for a receive as long as the peer's timer says, and end when its retries are over") {
+            val options = ConnectOptions.builder().rnrRetry(3).minRnrTimer(31).build() // 491.52 ms each
+            Pair(EmbeddedFabric.virtual(1), options = options).use { pair ->
+                val (a, b) = pair
+                a.post { send(1).from(a.mr.slice(0, 8)) }
+                a.take(1).single().status() shouldBe WorkCompletionStatus.RNR_RETRY_EXC_ERR
+                pair.fabric.clock().elapsed() shouldBeGreaterThan Duration.ofMillis(1400)
+                b.qp.state() shouldBe QueuePairState.RTS
+            }
+        }
+
+        test("should hit some packets, and none without faults") {
+            Pair(EmbeddedFabric.realTime(1), options = patient).use { pair ->
+                exchange(pair, Random(1))
+                pair.fabric.faultsInjected() shouldBe 0
+            }
+            Pair(EmbeddedFabric.virtual(1), options = patient).use { pair ->
+                pair.fabric.setFaults(Faults.NONE.loss(0.1))
+                exchange(pair, Random(1))
+                pair.fabric.faultsInjected() shouldBeGreaterThan 10
+            }
+        }
+
+        test("should refuse faults that make no sense, devices of others, and a clock that is not there") {
+            shouldThrow<IllegalArgumentException> { Faults.NONE.loss(1.5) }.message shouldBe "loss 1.5: a part of all packets is 0 to 1"
+            shouldThrow<IllegalArgumentException> { Faults.NONE.delay(Duration.ofMillis(2), Duration.ofMillis(1)) }
+            EmbeddedFabric.realTime(1).use { one ->
+                EmbeddedFabric.virtual(1).use { other ->
+                    val stranger = other.addDevice()
+                    shouldThrow<IllegalArgumentException> { one.linkDown(stranger) }
+                    shouldThrow<IllegalStateException> { one.clock() }
+                    shouldThrow<IllegalArgumentException> { other.clock().advance(Duration.ofMillis(-1)) }
+                }
+            }
+        }
+    })
+
+/** Retries that a line of the worst kind here does not exhaust. */
+private val patient =
+    ConnectOptions
+        .builder()
+        .timeout(10)
+        .retryCount(7)
+        .rnrRetry(7)
+        .minRnrTimer(5)
+        .build()
+
+/** Writes, sends, reads and atomics between both ends, many at once, with all bytes checked. */
+private fun exchange(
+    pair: Pair,
+    random: Random,
+) {
+    val (a, b) = pair
+    a.fill(random.nextInt())
+    val half = BYTES / 2
+    repeat(4) {
+        repeat(8) { b.qp.postReceive(it.toLong(), b.mr.slice(half + it * 4096, 4096)) }
+        val sizes = List(8) { random.nextLong(0, 4097) }
+        a.post { sizes.forEachIndexed { i, size -> send(i.toLong()).from(a.mr.slice(i * 4096L, size)).signaled() } }
+        a.take(8).forEachIndexed { i, done -> done.isSuccess to done.workRequestId() shouldBe (true to i.toLong()) }
+        b.take(8).forEachIndexed { i, done -> done.byteLength() shouldBe sizes[i] }
+        sizes.forEachIndexed { i, size -> b.bytes(half + i * 4096, size) shouldBe a.bytes(i * 4096L, size) }
+
+        a.post {
+            write(1, b.mr.remote()).from(a.mr.slice(0, half)).signaled()
+            read(2, b.mr.remote()).into(a.mr.slice(half, half)).signaled()
+        }
+        a.take(2).forEach { it.status() shouldBe WorkCompletionStatus.SUCCESS }
+        b.bytes(0, half) shouldBe a.bytes(0, half)
+        a.bytes(half, half) shouldBe a.bytes(0, half)
+
+        val counter = b.mr.remote().at(BYTES - 8)
+        b.mr.memory().set(ValueLayout.JAVA_LONG, BYTES - 8, 100)
+        a.post { repeat(10) { fetchAndAdd(it.toLong(), counter, 1).into(a.mr.slice(8L * it, 8)).signaled() } }
+        a.take(10).forEach { it.isSuccess shouldBe true }
+        List(10) { a.mr.memory().get(ValueLayout.JAVA_LONG, 8L * it) } shouldBe List(10) { 100L + it }
+        b.mr.memory().get(ValueLayout.JAVA_LONG, BYTES - 8) shouldBe 110
+    }
+}

@@ -1,0 +1,91 @@
+package org.kverbs.embedded
+
+import io.kotest.assertions.withClue
+import io.kotest.matchers.shouldBe
+import org.kverbs.AccessFlag
+import org.kverbs.CompletionQueue
+import org.kverbs.ConnectOptions
+import org.kverbs.Context
+import org.kverbs.Device
+import org.kverbs.MemoryRegion
+import org.kverbs.QueuePair
+import org.kverbs.QueuePairCapabilities
+import org.kverbs.QueuePairInitAttributes
+import org.kverbs.QueuePairType
+import org.kverbs.SendRequests
+import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletions
+import java.lang.foreign.MemorySegment
+import java.lang.foreign.ValueLayout
+import java.util.function.Consumer
+import kotlin.random.Random
+
+/** One end of a connection: a device, a queue pair, and memory that the peer may do anything with. */
+internal class End(
+    device: Device,
+    type: QueuePairType,
+    bytes: Long,
+) : AutoCloseable {
+    val context: Context = device.open()
+    private val pd = context.protectionDomain()
+    val cq: CompletionQueue = context.completionQueue(1024)
+    val mr: MemoryRegion =
+        pd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+    val qp: QueuePair = pd.queuePair(QueuePairInitAttributes.of(type, cq).with(QueuePairCapabilities(256, 256, 4, 4, 64)))
+
+    fun post(requests: SendRequests.() -> Unit) = qp.postWith(Consumer { it.requests() })
+
+    /** Polls until there are [count] completions; on a virtual clock each empty poll lets the next event happen. */
+    fun take(count: Int): List<WorkCompletion> {
+        val batch = WorkCompletions(64)
+        val found = mutableListOf<WorkCompletion>()
+        var empty = 0
+        while (found.size < count && empty < 100_000) {
+            val polled = cq.poll(batch)
+            repeat(polled) { found += batch.get(it).copy() }
+            empty = if (polled == 0) empty + 1 else 0
+        }
+        withClue("completions of queue pair ${qp.number()}: $found") { found.size shouldBe count }
+        return found
+    }
+
+    fun fill(seed: Int) {
+        val bytes = Random(seed).nextBytes(mr.length().toInt())
+        MemorySegment.copy(bytes, 0, mr.memory(), ValueLayout.JAVA_BYTE, 0, bytes.size)
+    }
+
+    fun bytes(
+        offset: Long = 0,
+        size: Long = mr.length(),
+    ): ByteArray = mr.memory().asSlice(offset, size).toArray(ValueLayout.JAVA_BYTE)
+
+    override fun close() = context.close()
+}
+
+/** Two ends on two devices of a fabric, connected. */
+internal class Pair(
+    val fabric: EmbeddedFabric,
+    type: QueuePairType = QueuePairType.RC,
+    options: ConnectOptions = ConnectOptions.DEFAULTS,
+    bytes: Long = 1 shl 16,
+) : AutoCloseable {
+    val client: Device = fabric.addDevice()
+    val server: Device = fabric.addDevice()
+    val a = End(client, type, bytes)
+    val b = End(server, type, bytes)
+
+    init {
+        a.qp.connect(b.qp.endpoint(options), options)
+        b.qp.connect(a.qp.endpoint(options), options)
+    }
+
+    operator fun component1(): End = a
+
+    operator fun component2(): End = b
+
+    override fun close() {
+        a.close()
+        b.close()
+        fabric.close()
+    }
+}
