@@ -138,6 +138,7 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 	srq->base.context = pd->context;
 	srq->base.pd = pd;
 	srq->attr = init->attr;
+	srq->attr.srq_limit = 0; /* as real ones: ibv_modify_srq sets it (ibv_create_srq(3)) */
 	return &srq->base;
 }
 

@@ -1,0 +1,120 @@
+package org.kverbs.dsl
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeSameInstanceAs
+import org.kverbs.AccessFlag
+import org.kverbs.Gid
+import org.kverbs.GlobalRoute
+import org.kverbs.RdmaSystemException
+import org.kverbs.SharedReceiveQueueAttributes
+import java.lang.foreign.MemorySegment
+import java.nio.ByteBuffer
+
+private fun refusal(make: () -> Unit): String? = shouldThrow<IllegalArgumentException> { make() }.message
+
+internal class BuildersSpec :
+    FunSpec({
+        test("should make a completion queue of 256 entries without a channel, unless told otherwise") {
+            onNullDevice { context ->
+                val usual = context.completionQueue { }
+                usual.entries() shouldBe 256
+                usual.channel() shouldBe null
+                val channel = context.completionChannel()
+                val other =
+                    context.completionQueue {
+                        entries(31)
+                        channel(channel)
+                    }
+                other.entries() shouldBe 31
+                other.channel() shouldBeSameInstanceAs channel
+            }
+        }
+
+        test("should refuse a completion queue of no entries, a vector below zero, and what the device hasn't") {
+            onNullDevice { context ->
+                refusal { context.completionQueue { entries(0) } } shouldBe
+                    "entries(0): a completion queue needs room for one completion at least"
+                refusal { context.completionQueue { vector(-1) } } shouldBe "vector(-1) is below zero"
+                shouldThrow<RdmaSystemException> { context.completionQueue { vector(5) } }.message shouldContain "comp_vector=5"
+            }
+        }
+
+        test("should refuse a channel of another open device") {
+            onNullDevice { context ->
+                onNullDevice { other ->
+                    val channel = other.completionChannel()
+                    refusal { context.completionQueue { channel(channel) } } shouldContain "make the channel from the same context"
+                }
+            }
+        }
+
+        test("should let the device write a region and peers do nothing, unless told otherwise") {
+            onNullDevice { context ->
+                val pd = context.protectionDomain()
+                val direct = ByteBuffer.allocateDirect(64)
+                pd.memoryRegion(64) { }.access() shouldBe setOf(AccessFlag.LOCAL_WRITE)
+                pd.register(direct) { }.access() shouldBe setOf(AccessFlag.LOCAL_WRITE)
+                pd.register(MemorySegment.ofBuffer(direct)) { access(REMOTE_READ) }.access() shouldBe setOf(AccessFlag.REMOTE_READ)
+                pd.memoryRegion(64) { access() }.access() shouldBe emptySet()
+            }
+        }
+
+        test("should refuse a region that peers write and this side may not, one of no bytes, and one on the heap") {
+            onNullDevice { context ->
+                val pd = context.protectionDomain()
+                refusal { pd.memoryRegion(64) { access(REMOTE_WRITE) } } shouldContain "REMOTE_WRITE needs LOCAL_WRITE too"
+                refusal { pd.memoryRegion(64) { access(REMOTE_READ, REMOTE_ATOMIC) } } shouldContain "REMOTE_ATOMIC needs LOCAL_WRITE too"
+                refusal { pd.memoryRegion(0) { } } shouldContain "length 0 is out of range"
+                refusal { pd.register(MemorySegment.ofArray(ByteArray(8))) { } } shouldContain "memory on the Java heap can't be registered"
+            }
+        }
+
+        test("should make a shared queue of 128 requests of one entry without a limit, unless told otherwise") {
+            onNullDevice { context ->
+                val pd = context.protectionDomain()
+                pd.srq { }.query() shouldBe SharedReceiveQueueAttributes(128, 1, 0)
+                val full =
+                    pd.srq {
+                        maxWr(40)
+                        maxSge(3)
+                        limit(40)
+                    }
+                full.query() shouldBe SharedReceiveQueueAttributes(40, 3, 40)
+            }
+        }
+
+        test("should refuse a limit above the shared queue's size, in any order, and name both") {
+            onNullDevice { context ->
+                val pd = context.protectionDomain()
+                refusal { pd.srq { limit(129) } } shouldBe "limit(129) is above maxWr(128), so it would always be reached"
+                refusal {
+                    pd.srq {
+                        limit(9)
+                        maxWr(8)
+                    }
+                } shouldBe "limit(9) is above maxWr(8), so it would always be reached"
+                refusal { pd.srq { limit(-1) } } shouldContain "limit -1 is out of range"
+            }
+        }
+
+        test("should make an address from what the block says, and refuse one without a port") {
+            onNullDevice { context ->
+                val pd = context.protectionDomain()
+                val gid = Gid.parse("::ffff:10.0.0.2")
+                val address =
+                    pd.addressHandle {
+                        port(1)
+                        serviceLevel(3)
+                        globalRoute(gid, 2)
+                    }
+                address.attributes().port() shouldBe 1
+                address.attributes().serviceLevel() shouldBe 3
+                address.attributes().globalRoute() shouldBe GlobalRoute(gid, 0, 2, GlobalRoute.DEFAULT_HOP_LIMIT, 0)
+                refusal { pd.addressHandle { globalRoute(gid, 2) } } shouldBe "port 0 is out of range: 1 to 255"
+                refusal { pd.addressHandle { port(1).serviceLevel(16) } } shouldBe "service level 16 is out of range: 0 to 15"
+            }
+        }
+    })

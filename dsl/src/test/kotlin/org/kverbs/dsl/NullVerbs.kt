@@ -1,0 +1,54 @@
+package org.kverbs.dsl
+
+import org.kverbs.Context
+import java.io.IOException
+import java.lang.foreign.Arena
+import java.lang.foreign.FunctionDescriptor
+import java.lang.foreign.Linker
+import java.lang.foreign.SymbolLookup
+import java.lang.foreign.ValueLayout.JAVA_INT
+import java.nio.file.Path
+import kotlin.io.path.listDirectoryEntries
+
+/**
+ * The core's libibverbs that needs no RDMA (`core-java/src/test/c`): compiled when first used, and from then on this JVM's. Where it
+ * can't be compiled, the test that asks for it fails and says what to install.
+ */
+internal object NullVerbs {
+    /** NULL_COMPLETE of `enum null_option`: each signaled send completes at once. */
+    private const val COMPLETE = 1
+
+    private val library: Path by lazy {
+        val classes = Path.of(NullVerbs::class.java.protectionDomain.codeSource.location.toURI())
+        val file = classes.resolveSibling("libnullverbs.so")
+        val sources = Path.of(System.getProperty("kverbs.root"), "core-java/src/test/c").listDirectoryEntries("*.c")
+        val command = listOf("gcc", "-O2", "-shared", "-fPIC", "-o") + (listOf(file) + sources).map { it.toString() }
+        val compiler =
+            try {
+                ProcessBuilder(command).redirectErrorStream(true).start()
+            } catch (e: IOException) {
+                throw IllegalStateException(
+                    "gcc is missing: run 'apt-get install gcc libc6-dev libibverbs-dev', or ./verify, which does.",
+                    e,
+                )
+            }
+        val output = compiler.inputStream.readAllBytes().decodeToString()
+        check(compiler.waitFor() == 0) { "libnullverbs doesn't compile; it needs libc6-dev and libibverbs-dev:\n$output" }
+        System.setProperty("kverbs.libibverbs", file.toString())
+        file
+    }
+
+    private val setOption by lazy {
+        val function = SymbolLookup.libraryLookup(library, Arena.global()).findOrThrow("null_set")
+        Linker.nativeLinker().downcallHandle(function, FunctionDescriptor.ofVoid(JAVA_INT, JAVA_INT))
+    }
+
+    /** Opens null0; its signaled sends complete at once. */
+    fun open(): Context {
+        setOption.invokeWithArguments(COMPLETE, 1)
+        return openDevice("null0")
+    }
+}
+
+/** Runs the block with a fresh null0, and closes it. */
+internal fun onNullDevice(block: (Context) -> Unit) = NullVerbs.open().use(block)

@@ -1,0 +1,171 @@
+package org.kverbs.dsl
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.types.shouldBeSameInstanceAs
+import org.kverbs.CompletionQueue
+import org.kverbs.ProtectionDomain
+import org.kverbs.QueuePair
+import org.kverbs.QueuePairCapabilities
+import org.kverbs.QueuePairType
+
+private fun onDomain(block: (ProtectionDomain, CompletionQueue) -> Unit) =
+    onNullDevice { block(it.protectionDomain(), it.completionQueue { }) }
+
+/** What the device was asked for: it gives just that. */
+private fun QueuePair.asked(): QueuePairCapabilities = query().cap()
+
+private fun refusal(make: () -> Unit): String? = shouldThrow<IllegalArgumentException> { make() }.message
+
+private const val NO_SEND_CQ = "sendCq is missing: say sendCq(cq), or cq(cq) for both directions"
+private const val NO_RECV_CQ = "recvCq is missing: say recvCq(cq), or cq(cq) for both directions"
+
+internal class QueuePairBuilderSpec :
+    FunSpec({
+        test("should ask for 128 requests of one entry each way, no inline bytes and no shared queue, unless told otherwise") {
+            onDomain { pd, cq ->
+                val qp =
+                    pd.qp {
+                        type(RC)
+                        cq(cq)
+                    }
+                qp.type() shouldBe QueuePairType.RC
+                qp.asked() shouldBe QueuePairCapabilities(128, 128, 1, 1, 0)
+                qp.srq() shouldBe null
+                pd.qp(UD) { cq(cq) }.queuePair.asked() shouldBe qp.asked()
+            }
+        }
+
+        test("should ask for what it was told, each number in its place") {
+            onDomain { pd, sends ->
+                val receives = pd.context().completionQueue { }
+                val qp =
+                    pd.qp {
+                        type(UC)
+                        sendCq(sends)
+                        recvCq(receives)
+                        maxSendWr(11)
+                        maxRecvWr(12)
+                        maxSendSge(3)
+                        maxRecvSge(4)
+                        maxInlineData(55)
+                    }
+                qp.type() shouldBe QueuePairType.UC
+                qp.asked() shouldBe QueuePairCapabilities(11, 12, 3, 4, 55)
+                qp.sendCq() shouldBeSameInstanceAs sends
+                qp.recvCq() shouldBeSameInstanceAs receives
+            }
+        }
+
+        test("should complete signaled sends only, and all of them after signalAll") {
+            onDomain { pd, cq ->
+                val qp = pd.qp(RC) { cq(cq) }
+                qp.post { sendEmpty(id = 1) }
+                qp.post {
+                    sendEmpty(id = 2)
+                    signaled()
+                }
+                pd
+                    .qp(RC) {
+                        cq(cq)
+                        signalAll()
+                    }.post { sendEmpty(id = 3) }
+                val ids = mutableListOf<Long>()
+                cq.poll { ids += it.workRequestId() }
+                ids shouldBe listOf(2L, 3L)
+            }
+        }
+
+        test("should name the part that is missing") {
+            onDomain { pd, cq ->
+                refusal { pd.qp { cq(cq) } } shouldBe "type is missing: say type(RC), type(UC) or type(UD)"
+                refusal {
+                    pd.qp {
+                        type(RC)
+                        recvCq(cq)
+                    }
+                } shouldBe NO_SEND_CQ
+                refusal {
+                    pd.qp {
+                        type(RC)
+                        sendCq(cq)
+                    }
+                } shouldBe NO_RECV_CQ
+                refusal { pd.qp(UD) { recvCq(cq) } } shouldBe NO_SEND_CQ
+                refusal { pd.qp(UD) { sendCq(cq) } } shouldBe NO_RECV_CQ
+            }
+        }
+
+        test("should refuse a shared receive queue together with sizes of its own, in any order, and name both") {
+            onDomain { pd, cq ->
+                val srq = pd.srq { }
+                refusal {
+                    pd.qp(RC) {
+                        cq(cq)
+                        srq(srq)
+                        maxRecvWr(7)
+                    }
+                } shouldBe
+                    "srq(...) and maxRecvWr(7) exclude each other: the shared queue has its own size"
+                refusal {
+                    pd.qp(RC) {
+                        cq(cq)
+                        maxRecvSge(2)
+                        srq(srq)
+                    }
+                } shouldBe
+                    "srq(...) and maxRecvSge(2) exclude each other: the shared queue has its own size"
+                // The default said aloud is a size too.
+                refusal {
+                    pd.qp(RC) {
+                        cq(cq)
+                        srq(srq)
+                        maxRecvWr(128)
+                    }
+                } shouldBe
+                    "srq(...) and maxRecvWr(128) exclude each other: the shared queue has its own size"
+            }
+        }
+
+        test("should ask for no receive queue beside a shared one") {
+            onDomain { pd, cq ->
+                val srq = pd.srq { }
+                val qp =
+                    pd
+                        .qp(RC) {
+                            cq(cq)
+                            srq(srq)
+                        }.queuePair
+                qp.asked() shouldBe QueuePairCapabilities(128, 0, 1, 0, 0)
+                qp.srq() shouldBeSameInstanceAs srq
+            }
+        }
+
+        test("should keep nothing of a builder: what is said to it after its block changes neither its queue pair nor the next") {
+            onDomain { pd, cq ->
+                lateinit var leaked: QueuePairBuilder
+                val qp =
+                    pd.qp {
+                        type(RC)
+                        cq(cq)
+                        maxSendWr(7)
+                        leaked = this
+                    }
+                leaked.type(UD)
+                leaked.maxSendWr(9)
+                qp.type() shouldBe QueuePairType.RC
+                qp.asked().maxSendWr() shouldBe 7
+                withClue("the next block") {
+                    pd
+                        .qp {
+                            type(RC)
+                            cq(cq)
+                        }.asked()
+                        .maxSendWr() shouldBe 128
+                    refusal { pd.qp { cq(cq) } } shouldBe "type is missing: say type(RC), type(UC) or type(UD)"
+                }
+            }
+        }
+    })

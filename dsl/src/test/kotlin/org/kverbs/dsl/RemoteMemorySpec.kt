@@ -1,0 +1,64 @@
+package org.kverbs.dsl
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import org.kverbs.MemorySlice
+import org.kverbs.RemoteMemory
+
+/** An operation that takes an offset into the peer's memory. */
+private class Operation(
+    val name: String,
+    val write: SendScope<RcVerbs>.(local: MemorySlice, remote: RemoteMemory, at: Long) -> Unit,
+)
+
+private val operations =
+    listOf(
+        Operation("write") { local, remote, at -> write(local, to = remote, at = at) },
+        Operation("writeInline") { local, remote, at -> writeInline(local.memory(), to = remote, at = at) },
+        Operation("writeWithImmediate") { local, remote, at -> writeWithImmediate(local, to = remote, immediate = 1, at = at) },
+        Operation("read") { local, remote, at -> read(remote, into = local, at = at) },
+        Operation("compareAndSwap") { local, remote, at -> compareAndSwap(remote, 1, 2, into = local, at = at) },
+        Operation("fetchAndAdd") { local, remote, at -> fetchAndAdd(remote, 1, into = local, at = at) },
+    )
+
+internal class RemoteMemorySpec :
+    FunSpec({
+        val remote = RemoteMemory(0x1000, 64, 7)
+
+        test("should cut remote memory off at an offset, up to its end, and no further") {
+            remote.at(0) shouldBe remote
+            remote.at(16) shouldBe RemoteMemory(0x1010, 48, 7)
+            remote.at(64) shouldBe RemoteMemory(0x1040, 0, 7)
+            listOf(65, -1, Long.MAX_VALUE, Long.MIN_VALUE).forEach {
+                withClue(it) { shouldThrow<IndexOutOfBoundsException> { remote.at(it) } }
+            }
+        }
+
+        operations.forEach { operation ->
+            test("should refuse a ${operation.name} outside the remote memory, name the offset, and post nothing of the block") {
+                onNullDevice { context ->
+                    val pd = context.protectionDomain()
+                    val cq = context.completionQueue { }
+                    val local = pd.memoryRegion(8) { }.slice()
+                    val qp = pd.qp(RC) { cq(cq) }
+
+                    fun postAt(offset: Long) =
+                        qp.post {
+                            sendEmpty(id = offset)
+                            signaled()
+                            operation.write(this, local, remote, offset)
+                        }
+                    listOf(65, -1, Long.MAX_VALUE, Long.MIN_VALUE).forEach {
+                        shouldThrow<IndexOutOfBoundsException> { postAt(it) }.message shouldBe
+                            "at = $it is outside the remote memory of 64 bytes"
+                    }
+                    listOf(0L, 64L).forEach { postAt(it) }
+                    val posted = mutableListOf<Long>()
+                    cq.poll { posted += it.workRequestId() }
+                    posted shouldBe listOf(0L, 64L)
+                }
+            }
+        }
+    })
