@@ -5,7 +5,6 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -13,7 +12,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.internal.Guard;
 import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvGid;
@@ -43,10 +41,7 @@ public final class QueuePair extends Resource {
     private final long handle;
     private final int number;
     private final int psn = ThreadLocalRandom.current().nextInt(1 << 24);
-    private final QueuePairOps ops;
-    private final Guard sendGuard = new Guard();
-    private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
-    private final SendRequests own = new SendRequests();
+    private final SendPoster sends;
     private final ReceivePoster receives;
     /** The multicast groups it is in: the device refuses to destroy a queue pair that hasn't left them. */
     private final Set<Membership> memberships = ConcurrentHashMap.newKeySet();
@@ -59,7 +54,8 @@ public final class QueuePair extends Resource {
         this.capabilities = capabilities;
         this.handle = handle;
         this.number = Memory.at(handle, IbvQp.SIZE).get(JAVA_INT, IbvQp.QP_NUM);
-        this.ops = pd.context().verbs.queuePairOps(handle);
+        QueuePairOps ops = pd.context().verbs.queuePairOps(handle);
+        this.sends = new SendPoster(this, ops);
         this.receives = new ReceivePoster(this, "ibv_post_recv", ops);
         pd.context().eventSources.put(handle, this);
     }
@@ -261,10 +257,7 @@ public final class QueuePair extends Resource {
      * @throws WorkRequestException with the index of the refused one; those before it are posted. ENOMEM is a full queue
      */
     public void post(SendRequests requests) {
-        int accepted = tryPost(requests);
-        if (accepted < requests.size()) {
-            throw SystemErrors.workRequest(call(), Errno.ENOMEM, accepted, requests.size());
-        }
+        sends.post(requests);
     }
 
     /**
@@ -274,59 +267,7 @@ public final class QueuePair extends Resource {
      * @throws WorkRequestException if one is refused for another reason
      */
     public int tryPost(SendRequests requests) {
-        if (requests.size() == 0) {
-            return 0;
-        }
-        if (!sendGuard.enter()) {
-            throw closed();
-        }
-        try {
-            return postEntered(requests);
-        } finally {
-            sendGuard.exit();
-        }
-    }
-
-    private int postEntered(SendRequests requests) {
-        if (type == QueuePairType.UD && requests.firstUnaddressed() >= 0) {
-            throw new WorkRequestException(
-                    call(),
-                    Errno.EINVAL,
-                    "A request of a UD queue pair needs an address: add to(addressHandle, queuePairNumber, qkey).",
-                    requests.firstUnaddressed(),
-                    requests.size());
-        }
-        int entered = 0;
-        int result;
-        try {
-            for (; entered < requests.usedCount; entered++) {
-                if (!requests.used[entered].guard.enterShared()) {
-                    throw requests.used[entered].closed();
-                }
-            }
-            result = ops.postSend(requests.requests.first(), refused.address());
-            if (requests.binds) {
-                requests.keepKeys(result == 0 ? requests.size() : requests.requests.indexOf(refused.get(JAVA_LONG, 0)));
-            }
-        } finally {
-            while (entered > 0) {
-                requests.used[--entered].guard.exitShared();
-            }
-        }
-        Reference.reachabilityFence(requests);
-        return result == 0 ? requests.size() : refused(requests, -result);
-    }
-
-    private int refused(SendRequests requests, int errno) {
-        int index = requests.requests.indexOf(refused.get(JAVA_LONG, 0));
-        if (errno == Errno.ENOMEM || errno == Errno.EAGAIN) {
-            return index;
-        }
-        throw SystemErrors.workRequest(call(), errno, index, requests.size());
-    }
-
-    private String call() {
-        return "ibv_post_send(" + describe() + ")";
+        return sends.tryPost(requests);
     }
 
     /**
@@ -354,40 +295,17 @@ public final class QueuePair extends Resource {
      * #postWith}.
      */
     public SendRequests beginPost() {
-        if (!sendGuard.enter()) {
-            throw closed();
-        }
-        own.clear();
-        return own;
+        return sends.begin();
     }
 
     /** Posts what the thread wrote since {@link #beginPost}; errors as {@link #post(SendRequests)}. */
     public void finishPost() {
-        requireBegun();
-        int accepted;
-        int count;
-        try {
-            count = own.size();
-            accepted = count == 0 ? 0 : postEntered(own);
-        } finally {
-            sendGuard.exit();
-        }
-        if (accepted < count) {
-            throw SystemErrors.workRequest(call(), Errno.ENOMEM, accepted, count);
-        }
+        sends.finish();
     }
 
     /** Drops what the thread wrote since {@link #beginPost}. */
     public void abandonPost() {
-        requireBegun();
-        sendGuard.exit();
-    }
-
-    /** A thread that begins none must not end another thread's. */
-    private void requireBegun() {
-        if (!sendGuard.isMine()) {
-            throw new IllegalStateException("this thread has begun no post on " + describe() + "; call beginPost first");
-        }
+        sends.abandon();
     }
 
     /**
@@ -419,8 +337,7 @@ public final class QueuePair extends Resource {
 
     @Override
     void quiesce() {
-        sendGuard.beginClose();
-        sendGuard.awaitDrained();
+        sends.close();
         receives.close();
     }
 

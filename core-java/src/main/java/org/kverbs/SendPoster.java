@@ -1,0 +1,139 @@
+package org.kverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
+import org.kverbs.internal.Guard;
+import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.spi.QueuePairOps;
+
+/** The send side of a queue pair: one thread at a time, none after the close. Its methods are those of {@link QueuePair}. */
+final class SendPoster {
+
+    private final QueuePair owner;
+    private final QueuePairOps ops;
+    private final Guard guard = new Guard();
+    private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
+    private final SendRequests own = new SendRequests();
+
+    SendPoster(QueuePair owner, QueuePairOps ops) {
+        this.owner = owner;
+        this.ops = ops;
+    }
+
+    void post(SendRequests requests) {
+        requireAll(tryPost(requests), requests.size());
+    }
+
+    int tryPost(SendRequests requests) {
+        if (requests.size() == 0) {
+            return 0;
+        }
+        enter();
+        try {
+            return postEntered(requests);
+        } finally {
+            guard.exit();
+        }
+    }
+
+    /** Enters the guard; {@link #finish} or {@link #abandon} leaves it. */
+    SendRequests begin() {
+        enter();
+        own.clear();
+        return own;
+    }
+
+    void finish() {
+        requireBegun();
+        int accepted;
+        int count;
+        try {
+            count = own.size();
+            accepted = count == 0 ? 0 : postEntered(own);
+        } finally {
+            guard.exit();
+        }
+        requireAll(accepted, count);
+    }
+
+    void abandon() {
+        requireBegun();
+        guard.exit();
+    }
+
+    /** A thread that begins none must not end another thread's. */
+    private void requireBegun() {
+        if (!guard.isMine()) {
+            throw new IllegalStateException(
+                    "this thread has begun no post on " + owner.describe() + "; call beginPost first");
+        }
+    }
+
+    private int postEntered(SendRequests requests) {
+        if (owner.type() == QueuePairType.UD && requests.firstUnaddressed() >= 0) {
+            throw new WorkRequestException(
+                    call(),
+                    Errno.EINVAL,
+                    "A request of a UD queue pair needs an address: add to(addressHandle, queuePairNumber, qkey).",
+                    requests.firstUnaddressed(),
+                    requests.size());
+        }
+        int entered = 0;
+        int result;
+        try {
+            for (; entered < requests.usedCount; entered++) {
+                if (!requests.used[entered].guard.enterShared()) {
+                    throw requests.used[entered].closed();
+                }
+            }
+            result = ops.postSend(requests.requests.first(), refused.address());
+            if (requests.binds) {
+                requests.keepKeys(result == 0 ? requests.size() : refusedIndex(requests));
+            }
+        } finally {
+            while (entered > 0) {
+                requests.used[--entered].guard.exitShared();
+            }
+        }
+        Reference.reachabilityFence(requests);
+        return result == 0 ? requests.size() : accepted(requests, -result);
+    }
+
+    /** How many the device took of a list that it took in part: an error unless its queue is full. */
+    private int accepted(SendRequests requests, int errno) {
+        int index = refusedIndex(requests);
+        if (errno == Errno.ENOMEM || errno == Errno.EAGAIN) {
+            return index;
+        }
+        throw SystemErrors.workRequest(call(), errno, index, requests.size());
+    }
+
+    private int refusedIndex(SendRequests requests) {
+        return requests.requests.indexOf(refused.get(JAVA_LONG, 0));
+    }
+
+    private void requireAll(int accepted, int count) {
+        if (accepted < count) {
+            throw SystemErrors.workRequest(call(), Errno.ENOMEM, accepted, count);
+        }
+    }
+
+    private void enter() {
+        if (!guard.enter()) {
+            throw owner.closed();
+        }
+    }
+
+    private String call() {
+        return "ibv_post_send(" + owner.describe() + ")";
+    }
+
+    void close() {
+        guard.beginClose();
+        guard.awaitDrained();
+    }
+}
