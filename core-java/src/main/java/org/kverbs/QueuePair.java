@@ -233,20 +233,26 @@ public final class QueuePair extends Resource {
 
     private void multicast(String call, Gid group, int lid, boolean attach) {
         var membership = new Membership(group, lid);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
-            group.writeTo(gid, 0);
-            command(
-                    call + "(" + describe() + ", gid=" + group + ", lid=" + lid + ")",
-                    () -> attach
-                            ? pd.context().verbs.attachMulticast(handle, gid, lid)
-                            : pd.context().verbs.detachMulticast(handle, gid, lid));
-        }
+        command(nameOf(call, membership), () -> multicast(membership, attach));
         if (attach) {
             memberships.add(membership);
         } else {
             memberships.remove(membership);
         }
+    }
+
+    private int multicast(Membership membership, boolean attach) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
+            membership.group().writeTo(gid, 0);
+            return attach
+                    ? pd.context().verbs.attachMulticast(handle, gid, membership.lid())
+                    : pd.context().verbs.detachMulticast(handle, gid, membership.lid());
+        }
+    }
+
+    private String nameOf(String call, Membership membership) {
+        return call + "(" + describe() + ", gid=" + membership.group() + ", lid=" + membership.lid() + ")";
     }
 
     private record Membership(Gid group, int lid) {}
@@ -349,14 +355,8 @@ public final class QueuePair extends Resource {
     }
 
     private void leave(Membership membership) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
-            membership.group().writeTo(gid, 0);
-            SystemErrors.check(
-                    "ibv_detach_mcast(" + describe() + ", gid=" + membership.group() + ")",
-                    pd.context().verbs.detachMulticast(handle, gid, membership.lid()));
-            memberships.remove(membership);
-        }
+        SystemErrors.check(nameOf("ibv_detach_mcast", membership), multicast(membership, false));
+        memberships.remove(membership);
     }
 
     @Override
