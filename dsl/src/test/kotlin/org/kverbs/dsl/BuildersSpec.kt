@@ -13,8 +13,6 @@ import org.kverbs.SharedReceiveQueueAttributes
 import java.lang.foreign.MemorySegment
 import java.nio.ByteBuffer
 
-private fun refusal(make: () -> Unit): String? = shouldThrow<IllegalArgumentException> { make() }.message
-
 internal class BuildersSpec :
     FunSpec({
         test("should make a completion queue of 256 entries without a channel, unless told otherwise") {

@@ -1,5 +1,6 @@
 package org.kverbs.dsl
 
+import io.kotest.assertions.throwables.shouldThrow
 import org.kverbs.Context
 import java.io.IOException
 import java.lang.foreign.Arena
@@ -52,3 +53,6 @@ internal object NullVerbs {
 
 /** Runs the block with a fresh null0, and closes it. */
 internal fun onNullDevice(block: (Context) -> Unit) = NullVerbs.open().use(block)
+
+/** What the refusal of an argument says. */
+internal fun refusal(make: () -> Unit): String? = shouldThrow<IllegalArgumentException> { make() }.message

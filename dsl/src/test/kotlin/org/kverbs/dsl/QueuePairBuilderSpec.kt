@@ -1,6 +1,5 @@
 package org.kverbs.dsl
 
-import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
@@ -16,8 +15,6 @@ private fun onDomain(block: (ProtectionDomain, CompletionQueue) -> Unit) =
 
 /** What the device was asked for: it gives just that. */
 private fun QueuePair.asked(): QueuePairCapabilities = query().cap()
-
-private fun refusal(make: () -> Unit): String? = shouldThrow<IllegalArgumentException> { make() }.message
 
 private const val NO_SEND_CQ = "sendCq is missing: say sendCq(cq), or cq(cq) for both directions"
 private const val NO_RECV_CQ = "recvCq is missing: say recvCq(cq), or cq(cq) for both directions"
