@@ -1,32 +1,15 @@
 package org.kverbs.benchmarks;
 
-import java.util.concurrent.TimeUnit;
 import org.kverbs.CompletionHandler;
 import org.kverbs.CompletionQueue;
-import org.kverbs.Context;
 import org.kverbs.WorkCompletion;
 import org.kverbs.WorkCompletions;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Param;
-import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
-import org.openjdk.jmh.annotations.State;
-import org.openjdk.jmh.annotations.TearDown;
-import org.openjdk.jmh.annotations.Warmup;
 
 /** What a poll costs. Each method has its twin in {@code loops.c}; both ways to poll have the same one. */
-@State(Scope.Thread)
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 4, time = 500, timeUnit = TimeUnit.MILLISECONDS)
-@Measurement(iterations = 6, time = 500, timeUnit = TimeUnit.MILLISECONDS)
-@Fork(1)
-public class Polling {
+public class Polling extends OnNullDevice {
 
     private static final int BATCH = 16;
 
@@ -34,7 +17,6 @@ public class Polling {
     @Param({"false", "true"})
     public boolean completions;
 
-    private Context context;
     private CompletionQueue cq;
     private final WorkCompletions batch = new WorkCompletions(BATCH);
     private final CompletionHandler handler = completion -> this.sum += fields(completion);
@@ -45,12 +27,6 @@ public class Polling {
     public void open() {
         context = NullDevice.open(true, completions);
         cq = context.completionQueue(256);
-    }
-
-    /** Closes all. */
-    @TearDown
-    public void close() {
-        context.close();
     }
 
     /** Polls into a batch, and reads five fields of each completion. */

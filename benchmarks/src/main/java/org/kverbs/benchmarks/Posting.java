@@ -1,9 +1,7 @@
 package org.kverbs.benchmarks;
 
-import java.util.concurrent.TimeUnit;
 import org.kverbs.AccessFlag;
 import org.kverbs.CompletionQueue;
-import org.kverbs.Context;
 import org.kverbs.MemorySlice;
 import org.kverbs.ProtectionDomain;
 import org.kverbs.QueuePair;
@@ -11,26 +9,11 @@ import org.kverbs.QueuePairInitAttributes;
 import org.kverbs.QueuePairType;
 import org.kverbs.SendRequests;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Param;
-import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
-import org.openjdk.jmh.annotations.State;
-import org.openjdk.jmh.annotations.TearDown;
-import org.openjdk.jmh.annotations.Warmup;
 
 /** What a post costs. Each method has its twin of the same name in {@code loops.c}. */
-@State(Scope.Thread)
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 4, time = 500, timeUnit = TimeUnit.MILLISECONDS)
-@Measurement(iterations = 6, time = 500, timeUnit = TimeUnit.MILLISECONDS)
-@Fork(1)
-public class Posting {
+public class Posting extends OnNullDevice {
 
     private static final int LIST = 16;
 
@@ -38,7 +21,6 @@ public class Posting {
     @Param({"true", "false"})
     public boolean shortPost;
 
-    private Context context;
     private QueuePair qp;
     private MemorySlice slice;
     private final SendRequests prebuilt = new SendRequests();
@@ -53,12 +35,6 @@ public class Posting {
         qp = pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq));
         slice = pd.memoryRegion(4096, AccessFlag.LOCAL_WRITE).slice(0, 64);
         prebuilt.write(1, 0x1000, 7).from(slice).signaled();
-    }
-
-    /** Closes all. */
-    @TearDown
-    public void close() {
-        context.close();
     }
 
     /** One write that was encoded before. */
