@@ -19,6 +19,7 @@ private fun project(
     unitStatus: Int = 0,
     lab: List<String> = listOf(report(1)),
     labStatus: Int = 0,
+    figuresStatus: Int = 0,
 ) = ScratchProject().apply {
     file("src/test/target/classpath", "library.jar")
     file("src/test/target/test-classes/org/kverbs/acceptance/lab/ASpec.class")
@@ -28,6 +29,7 @@ private fun project(
     lab.forEachIndexed { i, text -> file("new/lab/TEST-$i.xml", text) }
     val copy = { from: String, to: String -> $$"mkdir -p $$to; for f in new/$$from/*; do [ ! -f $f ] || cat $f > $$to/${f##*/}; done" }
     program("mvn", "${copy("unit", "dsl/target/surefire-reports")}; exit $unitStatus")
+    script("benchmarks/run", "echo costs of calls; exit $figuresStatus")
     script("lab/lab.sh", $$"echo \"lab runs: $1\"; $${copy("lab", "target/lab")}; exit $$labStatus")
 }
 
@@ -69,6 +71,22 @@ class VerifySpec :
 
         test("should fail when a lane's command failed though its tests passed") {
             project(unitStatus = 1).use {
+                val outcome = it.run("./verify", "unit")
+                outcome.lastLine() shouldBe "1 passed, 1 failed, 0 skipped"
+                outcome.status shouldBe 1
+            }
+        }
+
+        test("should show figures after the tests of each lane") {
+            project().use {
+                val outcome = it.run("./verify")
+                outcome.output shouldContain "== figures\ncosts of calls\n"
+                outcome.output shouldContain "benchmarks/latency"
+            }
+        }
+
+        test("should fail a lane whose figures can't be had") {
+            project(figuresStatus = 3).use {
                 val outcome = it.run("./verify", "unit")
                 outcome.lastLine() shouldBe "1 passed, 1 failed, 0 skipped"
                 outcome.status shouldBe 1

@@ -3,7 +3,6 @@ package org.kverbs.samples.pingpong
 import org.kverbs.Context
 import org.kverbs.QueuePairEndpoint
 import org.kverbs.dsl.openDevice
-import kotlin.time.measureTime
 
 /**
  * Sends a message there and back again and again, the way of ibv_rc_pingpong(1) and its kin for UC and UD, which it can have as
@@ -44,8 +43,10 @@ class PingPong(
                 is Peer.Server -> listOf(client().also { call(peer, it, device) })
                 is Peer.Client -> listOf(server().also { answer(peer, it, device) })
             }
-        val elapsed = measureTime { Rally(ends, channel, options.timeout).run() }
-        return PingPongResult(options.size, options.iterations, elapsed, ends.first().roundTrips.takeIf { it.count > 0 })
+        Rally(ends, channel, options.timeout).run()
+        val first = ends.first()
+        val measured = options.iterations - options.warmUp
+        return PingPongResult(options.size, measured, first.measuredFrom.elapsedNow(), first.roundTrips.takeIf { it.count > 0 })
     }
 
     private fun contents(checked: (Int) -> Contents): Contents = if (options.check) checked(options.size) else EchoedContents

@@ -43,6 +43,10 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         .int()
         .restrictTo(min = 1)
         .default(1000)
+    private val warmUp by option("--warm-up", metavar = "COUNT", help = "How many of these to leave out of the figures (default 0)")
+        .int()
+        .restrictTo(min = 0)
+        .default(0)
     private val serviceLevel by option("-l", "--sl", metavar = "LEVEL", help = "Service level (default 0)")
         .int()
         .restrictTo(0..15)
@@ -67,6 +71,7 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
 
     override fun run() {
         if (type == QueuePairType.UD && mtu != null) wrong("--mtu", "it is for rc and uc; a message of ud is one packet")
+        if (warmUp >= iterations) wrong("--warm-up", "$warmUp of $iterations messages (--iters) leave none to measure")
         val options =
             PingPongOptions(
                 type = type,
@@ -76,6 +81,7 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
                 mtu = mtu ?: Mtu.MTU_1024,
                 receiveDepth = receiveDepth,
                 iterations = iterations,
+                warmUp = warmUp,
                 serviceLevel = serviceLevel,
                 events = events,
                 gidIndex = gidIndex,

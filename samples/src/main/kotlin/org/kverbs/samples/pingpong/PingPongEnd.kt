@@ -20,6 +20,7 @@ import org.kverbs.dsl.qp
 import org.kverbs.dsl.qpn
 import org.kverbs.dsl.send
 import org.kverbs.dsl.signaled
+import kotlin.time.TimeSource
 
 /**
  * One end of a ping-pong: a queue pair, its completion queue and its memory. It is made ready to receive; [connect] it, [begin],
@@ -65,8 +66,12 @@ internal class PingPongEnd(
     private var sentAt = 0L
     private val completed = CompletionHandler(::completed)
 
-    /** How long each message took there and back. */
-    val roundTrips = RoundTrips(options.iterations)
+    /** How long each measured message took there and back. */
+    val roundTrips = RoundTrips(options.iterations - options.warmUp)
+
+    /** When the measured messages began. */
+    var measuredFrom = TimeSource.Monotonic.markNow()
+        private set
 
     /** What the peer must know. */
     val address: QueuePairEndpoint = qp.endpoint(path)
@@ -80,6 +85,9 @@ internal class PingPongEnd(
     /** Whether all messages went there and back. */
     val isDone: Boolean get() = sent >= options.iterations && received >= options.iterations
 
+    /** How far it came, for a message. */
+    val progress: String get() = "after $posted messages posted, $sent sent and $received received of ${options.iterations}"
+
     /** Makes it ready to send to the peer. */
     fun connect(remote: QueuePairEndpoint) {
         if (options.type == QueuePairType.UD) {
@@ -91,7 +99,10 @@ internal class PingPongEnd(
     }
 
     /** Sends the first message, if it is this end's. */
-    fun begin() = sendIfItsTurn()
+    fun begin() {
+        measuredFrom = TimeSource.Monotonic.markNow()
+        sendIfItsTurn()
+    }
 
     /** Handles what has completed, and answers; gives how much there was. */
     fun poll(): Int = cq.poll(limit = 2, completed)
@@ -104,8 +115,9 @@ internal class PingPongEnd(
 
     private fun received(completion: WorkCompletion) {
         requireMessage(completion)
-        if (lead == 0) roundTrips.add(System.nanoTime() - sentAt)
+        if (lead == 0 && received >= options.warmUp) roundTrips.add(System.nanoTime() - sentAt)
         contents.received(received++, arrived)
+        if (received == options.warmUp) measuredFrom = TimeSource.Monotonic.markNow()
         if (--receivesPosted <= 1) postReceives()
     }
 

@@ -17,6 +17,7 @@ import kotlin.time.Duration.Companion.seconds
  * @property mtu the path MTU; UD has none, as a message is a packet
  * @property receiveDepth how many receives are posted at a time
  * @property iterations how often a message goes there and back
+ * @property warmUp how many of the iterations come before those that are measured; the JVM compiles meanwhile
  * @property serviceLevel of the packets, 0 to 15
  * @property events sleep until there are completions, and don't poll all the time
  * @property gidIndex the entry of the port's GID table to send from, or null for the one that suits best
@@ -32,6 +33,7 @@ data class PingPongOptions(
     val mtu: Mtu = Mtu.MTU_1024,
     val receiveDepth: Int = 500,
     val iterations: Int = 1000,
+    val warmUp: Int = 0,
     val serviceLevel: Int = 0,
     val events: Boolean = false,
     val gidIndex: Int? = null,

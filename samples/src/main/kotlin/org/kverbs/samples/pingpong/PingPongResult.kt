@@ -9,8 +9,8 @@ import kotlin.time.DurationUnit.SECONDS
  * How a ping-pong went.
  *
  * @property size bytes of a message
- * @property iterations how often one went there and back
- * @property elapsed from before the first message until all was done
+ * @property iterations how often one went there and back, the warm-up not counted
+ * @property elapsed from before the first of these until all was done
  * @property roundTrips each message's time, if this process had the client's end
  */
 class PingPongResult internal constructor(

@@ -40,9 +40,12 @@ internal class Rally(
         }
     }
 
-    /** Looks at the clock only now and then. */
+    /**
+     * Looks at the clock only now and then. Who has waited long lets others run: the peer may be waiting for this very CPU, and then
+     * each message would take as long as the time that the scheduler gives to a thread.
+     */
     private fun spin() {
-        Thread.onSpinWait()
+        if (idlePolls < SPINS) Thread.onSpinWait() else Thread.yield()
         when {
             idlePolls++ == 0 -> idleSince = TimeSource.Monotonic.markNow()
             idlePolls % CLOCK_INTERVAL == 0 && idleSince.elapsedNow() > timeout -> throw silence()
@@ -51,7 +54,8 @@ internal class Rally(
 
     private fun silence() =
         PingPongException(
-            "nothing came from the peer for $timeout (--timeout): it died, has other options than this end, or a message was lost",
+            "nothing came from the peer for $timeout (--timeout), ${ends.joinToString(" and ") { it.progress }}: it died, has other " +
+                "options than this end, or a message was lost",
         )
 
     private companion object {
@@ -59,5 +63,8 @@ internal class Rally(
         const val ACK_BATCH = 100
 
         const val CLOCK_INTERVAL = 1024
+
+        /** Some microseconds: more than a card takes for a message there and back. */
+        const val SPINS = 256
     }
 }
