@@ -18,7 +18,7 @@ class ApiDumpSpec :
         val root = File(System.getProperty("kverbs.root"))
         val update = System.getProperty("api.update") != "false"
 
-        listOf("kverbs-core" to "core-java", "kverbs-embedded" to "embedded", "kverbs-dsl" to "dsl").forEach { (artifact, module) ->
+        listOf("kverbs-core" to "core-java", "kverbs-embedded" to "embedded", "kverbs-dsl" to "dsl", "kverbs-testkit" to "testkit").forEach { (artifact, module) ->
             test("should find the public API of $artifact as it was committed") {
                 val classes = root.resolve("$module/target/classes")
                 // Single files: a directory would give an empty dump, which equals an empty file.

@@ -1,0 +1,78 @@
+package org.kverbs.testkit
+
+import org.kverbs.ConnectOptions
+import org.kverbs.Device
+import org.kverbs.Diagnostics
+import org.kverbs.embedded.EmbeddedFabric
+import org.kverbs.embedded.Faults
+import org.kverbs.embedded.VirtualClock
+
+/** The environment variable that names the real device that [connectedPair] takes instead of the embedded one. */
+public const val TEST_DEVICE: String = "KVERBS_TEST_DEVICE"
+
+/** What the block of a [connectedPair] can do to what lies between its ends. */
+public class ConnectedPair internal constructor(
+    private val embedded: EmbeddedFabric?,
+) {
+    /**
+     * The fabric of the two embedded devices, `fabric.devices()`, client first.
+     *
+     * @throws IllegalStateException if the pair is on a real device
+     */
+    public val fabric: EmbeddedFabric
+        get() =
+            checkNotNull(embedded) {
+                "this pair is on the device that $TEST_DEVICE names, and faults and the clock are the embedded fabric's: unset it for this test"
+            }
+
+    /** The clock that the timeouts of the pair go by; it moves when a test waits. Fails as [fabric] does. */
+    public val clock: VirtualClock get() = fabric.clock()
+
+    /** Sets what goes wrong between the ends from now on. Fails as [fabric] does. */
+    public fun faults(faults: Faults): Unit = fabric.setFaults(faults)
+}
+
+/**
+ * Runs a test on two connected ends: on two embedded devices with a virtual clock, or both on the device that the environment variable
+ * [TEST_DEVICE] names. Afterwards the ends are closed, and if the block left open what it opened, by whatever means, the test fails and
+ * shows where that was opened.
+ *
+ * ```
+ * test("should echo what was sent") {
+ *     connectedPair { client, server ->
+ *         server.postReceive(64)
+ *         client.send("ping".encodeToByteArray())
+ *         server.awaitReceive() shouldHaveText "ping"
+ *     }
+ * }
+ * ```
+ *
+ * @param faults what goes wrong from the start, after the ends are connected
+ * @param seed what the faults, keys and numbers follow from
+ * @throws AssertionError if something leaked
+ */
+public fun <R> connectedPair(
+    faults: Faults = Faults.NONE,
+    seed: Long = 1,
+    options: ConnectOptions = ConnectOptions.DEFAULTS,
+    block: ConnectedPair.(client: TestPeer, server: TestPeer) -> R,
+): R {
+    Diagnostics.enable()
+    val name = System.getenv(TEST_DEVICE)
+    val fabric = if (name == null) EmbeddedFabric.virtual(seed) else null
+    val pair = ConnectedPair(fabric)
+
+    fun device(): Device = fabric?.addDevice() ?: Device.byName(name)
+
+    return (fabric ?: AutoCloseable { }).use {
+        TestPeer(device()).use { client ->
+            TestPeer(device()).use { server ->
+                client.qp.connect(server.qp.endpoint(options), options)
+                server.qp.connect(client.qp.endpoint(options), options)
+                if (faults != Faults.NONE) pair.faults(faults)
+                val before = open()
+                pair.block(client, server).also { failOnLeaks(before + client.buffers + server.buffers) }
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+package org.kverbs.testkit
+
+import org.kverbs.WorkCompletion
+
+/**
+ * A message that [TestPeer.awaitReceive] got, or the failure of its receive.
+ *
+ * @property completion the receive's completion; failed ones have no bytes
+ * @property bytes a copy of what arrived
+ */
+public class Received(
+    public val completion: WorkCompletion,
+    public val bytes: ByteArray,
+) {
+    /** The bytes as UTF-8. */
+    public val text: String get() = bytes.decodeToString()
+
+    /** The completion, and how many bytes came. */
+    override fun toString(): String = "$completion with ${bytes.size} bytes"
+}

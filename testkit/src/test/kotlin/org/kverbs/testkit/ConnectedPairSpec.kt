@@ -1,0 +1,99 @@
+package org.kverbs.testkit
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.comparables.shouldBeGreaterThan
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import org.kverbs.ConnectOptions
+import org.kverbs.Context
+import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
+import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
+import org.kverbs.WorkCompletionStatus.RNR_RETRY_EXC_ERR
+import org.kverbs.dsl.get
+import org.kverbs.dsl.post
+import org.kverbs.dsl.signaled
+import org.kverbs.dsl.write
+import org.kverbs.embedded.Faults
+import java.time.Duration
+import kotlin.time.Duration.Companion.ZERO
+
+class ConnectedPairSpec :
+    FunSpec({
+        test("should bring a message to the other end") {
+            connectedPair { client, server ->
+                server.postReceive(64)
+                client.send("ping".encodeToByteArray())
+                server.awaitReceive() shouldHaveText "ping"
+                client.awaitSend().shouldBeSuccessful()
+            }
+        }
+
+        test("should bring messages both ways over a bad line, in order") {
+            connectedPair(Faults.BAD_LINE, seed = 3, options = ConnectOptions.builder().timeout(10).build()) { client, server ->
+                val messages = List(50) { ByteArray(it * 100) { i -> (i + it).toByte() } }
+                for ((from, to) in listOf(client to server, server to client)) {
+                    messages.forEach { _ -> to.postReceive(8192) }
+                    messages.forEach { from.send(it) }
+                    messages.forEach { to.awaitReceive() shouldHaveBytes it }
+                    messages.forEach { _ -> from.awaitSend().shouldBeSuccessful() }
+                }
+                (fabric.faultsInjected() > 0) shouldBe true
+            }
+        }
+
+        test("should let a test wait for a retry that takes long without waiting") {
+            connectedPair(options = ConnectOptions.builder().timeout(20).retryCount(7).build()) { client, server ->
+                val (here, there) = fabric.devices()
+                fabric.partition(here, there)
+                client.send(ByteArray(8))
+                client.awaitSend() shouldHaveFailedWith RETRY_EXC_ERR
+                clock.elapsed() shouldBeGreaterThan Duration.ofSeconds(30)
+                server.qp.isOpen shouldBe true
+            }
+        }
+
+        test("should show a failed receive, and what the peer did wrong") {
+            val impatient = ConnectOptions.builder().rnrRetry(1).build()
+            connectedPair(options = impatient) { client, _ ->
+                client.send(ByteArray(8))
+                client.awaitSend() shouldHaveFailedWith RNR_RETRY_EXC_ERR
+            }
+            connectedPair { client, server ->
+                client.qp.post {
+                    write(client.memory[0, 8], server.memory.remote().at(server.memory.length() - 4))
+                    signaled()
+                }
+                client.awaitSend() shouldHaveFailedWith REM_ACCESS_ERR
+            }
+        }
+
+        test("should name what a test left open and where it was opened") {
+            var leaked: AutoCloseable? = null
+            val failure =
+                shouldThrow<AssertionError> {
+                    connectedPair { client, _ -> leaked = forgetful(client.context) }
+                }
+            failure.message shouldContain "1 resources are open still"
+            failure.message shouldContain "completion queue"
+            failure.message shouldContain "forgetful"
+            failure.message shouldContain "ConnectedPairSpec.kt"
+            leaked?.close()
+        }
+
+        test("should find nothing in a block that closes what it opens, and return what that returns") {
+            connectedPair { client, _ -> leakCheck { client.context.completionQueue(1).use { it.entries() } } } shouldBe 1
+        }
+
+        test("should fail with what was expected and what came") {
+            connectedPair { client, server ->
+                server.postReceive(64)
+                client.send("ping".encodeToByteArray())
+                shouldThrow<AssertionError> { server.awaitReceive() shouldHaveText "pong" }.message shouldContain "ping"
+                shouldThrow<AssertionError> { client.awaitSend() shouldHaveFailedWith RETRY_EXC_ERR }.message shouldContain "SUCCESS"
+                shouldThrow<AssertionError> { server.awaitReceive(ZERO) }.message shouldContain "no completion of a receive"
+            }
+        }
+    })
+
+private fun forgetful(context: Context): AutoCloseable = context.completionQueue(1)
