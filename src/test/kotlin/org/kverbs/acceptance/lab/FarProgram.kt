@@ -26,7 +26,7 @@ internal fun main() {
         val method = Side::class.java.methods.single { it.name == name }
         val result =
             try {
-                method.invoke(station, *arguments) ?: Unit
+                method.invoke(station, *arguments)
             } catch (e: InvocationTargetException) {
                 e.targetException
             }

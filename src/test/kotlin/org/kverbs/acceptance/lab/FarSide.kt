@@ -26,7 +26,7 @@ internal class FarSide private constructor(
                     .orElseThrow()
             val options = listOf("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
             val program = listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.acceptance.lab.FarProgram")
-            val process = SoftRoceWire.start(java, *(options + program).toTypedArray())
+            val process = SoftRoceWire.start(SoftRoceWire.THERE, java, *(options + program).toTypedArray())
             return FarSide(process, proxy(process))
         }
 
@@ -42,7 +42,7 @@ internal class FarSide private constructor(
                 calls.reset()
                 val result = results.readObject()
                 if (result is Throwable) throw IllegalStateException("the far side: $result", result)
-                result.takeIf { it !is Unit }
+                result
             } as Side
         }
     }

@@ -37,6 +37,9 @@ internal interface Side {
         seed: Int,
     ): Long
 
+    /** The bytes that are there. */
+    fun read(piece: Piece): ByteArray
+
     /** 8 bytes, in host order. */
     fun long(offset: Long): Long
 

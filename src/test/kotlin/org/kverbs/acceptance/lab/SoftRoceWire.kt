@@ -10,12 +10,17 @@ import java.io.File
  * 4791, which Soft-RoCE holds here. Made when it is first used; the machine is thrown away with all of it.
  */
 internal object SoftRoceWire {
-    const val DEVICE = "rxe3"
+    /** Not a constant: asking for it makes the device. */
+    val device = "rxe3"
     const val HERE = "10.96.0.1"
     const val THERE = "10.96.0.2"
+
+    /** For a second program in the other namespace. */
+    const val ALSO_THERE = "10.96.0.3"
     const val NETDEV = "w1"
     private const val FAR_NETDEV = "w2"
     private const val NAMESPACE = "peer"
+    private const val SOCKET_BUFFER = 4 shl 20
     private val ends = listOf(listOf("-n", NAMESPACE) to FAR_NETDEV, emptyList<String>() to NETDEV)
 
     init {
@@ -24,19 +29,24 @@ internal object SoftRoceWire {
         val far = listOf("type", "veth", "peer", "name", FAR_NETDEV, "mtu", "4500", "netns", NAMESPACE)
         said("ip", "link", "add", NETDEV, "mtu", "4500", *far.toTypedArray())
         said("ip", "addr", "add", "$HERE/24", "dev", NETDEV)
-        said("ip", "-n", NAMESPACE, "addr", "add", "$THERE/24", "dev", FAR_NETDEV)
+        listOf(THERE, ALSO_THERE).forEach { said("ip", "-n", NAMESPACE, "addr", "add", "$it/24", "dev", FAR_NETDEV) }
         said("ip", "-n", NAMESPACE, "link", "set", "lo", "up")
         ends.forEach { (where, netdev) -> said("ip", *where.toTypedArray(), "link", "set", netdev, "up") }
-        said("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", NETDEV)
+        // Nothing holds Soft-RoCE back on UC: a message of 1 MiB at once has to fit into the socket, and by default a tenth of it does.
+        said("sysctl", "-q", "-w", "net.core.rmem_max=$SOCKET_BUFFER")
+        said("rdma", "link", "add", device, "type", "rxe", "netdev", NETDEV)
         await("the GID of $HERE") {
-            Device.byName(DEVICE).open().use { device -> device.queryGidTable().any { it.gid().toCompactString() == "::ffff:$HERE" } }
+            Device.byName(device).open().use { context -> context.queryGidTable().any { it.gid().toCompactString() == "::ffff:$HERE" } }
         }
     }
 
-    /** Starts a program in the other namespace, where the embedded device `embedded0` has the address [THERE]. */
-    fun start(vararg command: String): Process {
+    /** Starts a program in the other namespace, with the embedded device `embedded0` at an [address] there. */
+    fun start(
+        address: String,
+        vararg command: String,
+    ): Process {
         val builder = ProcessBuilder("ip", "netns", "exec", NAMESPACE, *command)
-        builder.environment()["KVERBS_EMBEDDED"] = "udp:$THERE"
+        builder.environment()["KVERBS_EMBEDDED"] = "udp:$address"
         return builder.redirectError(ProcessBuilder.Redirect.INHERIT).start()
     }
 
@@ -57,13 +67,14 @@ internal object SoftRoceWire {
         }
     }
 
-    /** What Soft-RoCE has counted that tells of lost packets and of packets sent again. */
-    fun troubles(): Map<String, Long> = TROUBLES.associateWith { File("$COUNTERS/$it").readText().trim().toLong() }
+    /**
+     * What Soft-RoCE has counted of packets that were lost: those the peer sent twice, those it sent too early, and those of ours that it
+     * missed. Its own timer counts for nothing: a message does not restart it, so that it runs out now and then while the next is on its way.
+     */
+    fun losses(): Map<String, Long> =
+        listOf("duplicate_request", "out_of_seq_request", "rcvd_seq_err").associateWith { File("$counters/$it").readText().trim().toLong() }
 
-    private const val COUNTERS = "/sys/class/infiniband/$DEVICE/ports/$PORT/hw_counters"
-
-    /** In words: the peer sent it twice, the peer sent it too early, the peer missed one of ours, we sent all again. */
-    private val TROUBLES = listOf("duplicate_request", "out_of_seq_request", "rcvd_seq_err", "completer_retry_err")
+    private val counters = "/sys/class/infiniband/$device/ports/$PORT/hw_counters"
 }
 
 /** What a program prints; it must succeed. */

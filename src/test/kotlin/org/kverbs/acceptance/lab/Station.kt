@@ -30,6 +30,7 @@ import org.kverbs.acceptance.contract.pattern
 import org.kverbs.acceptance.contract.putLong
 import org.kverbs.acceptance.contract.take
 import java.lang.foreign.MemorySegment
+import java.lang.foreign.ValueLayout.JAVA_BYTE
 import org.kverbs.samples.kverbs as runKverbs
 
 private const val MEMORY = 12L shl 20
@@ -112,6 +113,8 @@ internal class Station(
     private fun segment(piece: Piece) = region.memory().asSlice(piece.offset, piece.length.toLong())
 
     private fun slice(piece: Piece) = region.slice(piece.offset, piece.length.toLong())
+
+    override fun read(piece: Piece): ByteArray = segment(piece).toArray(JAVA_BYTE)
 
     override fun long(offset: Long): Long = region.long(offset)
 
