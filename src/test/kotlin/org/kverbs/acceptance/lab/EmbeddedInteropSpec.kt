@@ -23,7 +23,9 @@ import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
 
 private const val GRH = 40
-private const val GROUP = "239.96.1.2"
+
+/** All hosts (RFC 1112): the one group that Linux has joined, which Soft-RoCE leaves to others. */
+private const val GROUP = "224.0.0.1"
 
 /** Every operation between the embedded device over UDP and Soft-RoCE, in both directions, with what arrived checked where it arrived. */
 internal class EmbeddedInteropSpec :
@@ -125,7 +127,6 @@ internal class EmbeddedInteropSpec :
                 both.linked(direction, UD) {
                     for (size in listOf(0, 1, 1023, 4096)) {
                         from.fill(Piece(0, size), seed = size)
-                        // A receive's id is where its buffer begins.
                         to.receive(TARGET, listOf(Piece(TARGET, GRH + size)))
                         from.post(listOf(Request(1, SEND_WITH_IMMEDIATE, listOf(Piece(0, size)).filter { size > 0 }, word = -size)))
                         from.take(1).single().shouldBe(1, SEND)

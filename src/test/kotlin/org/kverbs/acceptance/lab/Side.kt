@@ -48,6 +48,7 @@ internal interface Side {
         value: Long,
     )
 
+    /** Posts a receive; of one for datagrams the [id] is where its memory begins. */
     fun receive(
         id: Long,
         into: List<Piece>,
@@ -122,7 +123,7 @@ internal data class Request(
 /**
  * A completion.
  *
- * @property sender of a datagram: its GID by the routing header that came before it
+ * @property sender of a datagram to this side alone: its GID by the routing header that came before it
  */
 internal data class Done(
     val id: Long,

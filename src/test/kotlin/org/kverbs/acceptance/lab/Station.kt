@@ -25,12 +25,11 @@ import org.kverbs.acceptance.contract.CAPABILITIES
 import org.kverbs.acceptance.contract.End
 import org.kverbs.acceptance.contract.PORT
 import org.kverbs.acceptance.contract.REMOTE
-import org.kverbs.acceptance.contract.long
 import org.kverbs.acceptance.contract.pattern
-import org.kverbs.acceptance.contract.putLong
 import org.kverbs.acceptance.contract.take
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
+import java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED
 import org.kverbs.samples.kverbs as runKverbs
 
 private const val MEMORY = 12L shl 20
@@ -116,12 +115,12 @@ internal class Station(
 
     override fun read(piece: Piece): ByteArray = segment(piece).toArray(JAVA_BYTE)
 
-    override fun long(offset: Long): Long = region.long(offset)
+    override fun long(offset: Long): Long = region.memory().get(JAVA_LONG_UNALIGNED, offset)
 
     override fun putLong(
         offset: Long,
         value: Long,
-    ) = region.putLong(value, offset)
+    ) = region.memory().set(JAVA_LONG_UNALIGNED, offset, value)
 
     override fun receive(
         id: Long,
@@ -170,10 +169,12 @@ internal class Station(
             if (completion.isSuccess) completion.byteLength() else 0,
             if (completion.isSuccess && completion.opcode().isReceive && completion.hasImmediate()) completion.immediate() else null,
             completion.sourceQueuePair(),
-            // A receive's id is where its buffer begins.
-            if (completion.isSuccess && completion.opcode().isReceive && completion.hasGrh()) sender(completion) else null,
+            if (completion.isSuccess && completion.opcode().isReceive && isUnicast()) sender(completion) else null,
         )
 
+    private fun isUnicast() = destination?.let { (_, number) -> number != MULTICAST_QPN } ?: false
+
+    /** Of a datagram, where a receive's id is where its buffer begins. */
     private fun sender(completion: WorkCompletion): String? =
         pd
             .addressOf(PORT, completion, region.memory().asSlice(completion.workRequestId()))
