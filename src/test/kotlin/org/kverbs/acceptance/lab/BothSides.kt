@@ -31,10 +31,9 @@ internal enum class Direction(
     override fun toString() = text
 }
 
-/** The embedded device in another process, and Soft-RoCE in this one. */
-internal class BothSides : AutoCloseable {
-    private val near = Station(SoftRoceWire.device)
-    private val far = FarSide.start()
+/** The embedded device in another process, and Soft-RoCE in this one; for all specs, as each start takes an emulated machine seconds. */
+internal object BothSides {
+    private val near by lazy { Station(SoftRoceWire.device) }
 
     /** Runs [block] on two new queue pairs that are connected. */
     fun linked(
@@ -43,13 +42,9 @@ internal class BothSides : AutoCloseable {
         patience: Patience = Patience(),
         block: Linked.() -> Unit,
     ) {
+        val far = FarSide.running()
         val ends = if (direction == Direction.TO_SOFT_ROCE) far to near else near to far
         Linked(ends.first, ends.second, type, patience).block()
-    }
-
-    override fun close() {
-        far.close()
-        near.close()
     }
 }
 

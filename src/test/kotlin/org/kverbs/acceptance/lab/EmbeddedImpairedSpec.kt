@@ -11,14 +11,10 @@ private const val BYTES = 2 shl 20
 /** Reliable transfers between the embedded device and Soft-RoCE on a network that loses, delays and reorders packets of both. */
 internal class EmbeddedImpairedSpec :
     FunSpec({
-        lateinit var both: BothSides
-        beforeSpec { both = BothSides() }
-        afterSpec { both.close() }
-
         for (netem in listOf("loss 1%", "delay 5ms", "delay 5ms reorder 25% 50%")) {
             for (direction in Direction.entries) {
                 test("should carry $BYTES bytes by write, send and read, with $netem, $direction") {
-                    both.linked(direction, RC) {
+                    BothSides.linked(direction, RC) {
                         SoftRoceWire.impaired(netem) {
                             println("netem $netem $direction: write ${measureTime { carry(WRITE, BYTES) }}")
                             println("netem $netem $direction: send ${measureTime { carry(SEND, BYTES) }}")

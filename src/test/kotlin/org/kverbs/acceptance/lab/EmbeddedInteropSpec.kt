@@ -30,14 +30,10 @@ private const val GROUP = "224.0.0.1"
 /** Every operation between the embedded device over UDP and Soft-RoCE, in both directions, with what arrived checked where it arrived. */
 internal class EmbeddedInteropSpec :
     FunSpec({
-        lateinit var both: BothSides
-        beforeSpec { both = BothSides() }
-        afterSpec { both.close() }
-
         for (direction in Direction.entries) {
             for (type in listOf(RC, UC)) {
                 test("should carry sends and writes on $type $direction, with and without immediate data") {
-                    both.linked(direction, type) {
+                    BothSides.linked(direction, type) {
                         val operations = listOf(SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE)
                         for (size in sizes(type)) {
                             operations.forEach { carry(it, size) }
@@ -46,7 +42,7 @@ internal class EmbeddedInteropSpec :
                 }
 
                 test("should gather from three places and scatter to three others on $type $direction") {
-                    both.linked(direction, type) {
+                    BothSides.linked(direction, type) {
                         val pieces = listOf(Piece(1, 3000), Piece(5000, 4097), Piece(100_001, 7))
                         val targets = listOf(Piece(TARGET + 3, 5), Piece(TARGET + 10_000, 7000), Piece(TARGET + 50_000, 99))
                         pieces.forEachIndexed { i, piece -> from.fill(piece, seed = 10 + i) }
@@ -68,11 +64,11 @@ internal class EmbeddedInteropSpec :
             }
 
             test("should read on RC $direction") {
-                both.linked(direction, RC) { sizes(RC).forEach { read(it) } }
+                BothSides.linked(direction, RC) { sizes(RC).forEach { read(it) } }
             }
 
             test("should read into three places, and fence a send behind it, on RC $direction") {
-                both.linked(direction, RC) {
+                BothSides.linked(direction, RC) {
                     to.fill(Piece(TARGET, 9000), seed = 4)
                     val pieces = listOf(Piece(0, 4000), Piece(10_000, 4999), Piece(20_000, 1))
                     to.receive(7, listOf(Piece(TARGET + 20_000, 4000)))
@@ -87,7 +83,7 @@ internal class EmbeddedInteropSpec :
             }
 
             test("should compare and swap, and fetch and add, on RC $direction") {
-                both.linked(direction, RC) {
+                BothSides.linked(direction, RC) {
                     to.putLong(TARGET + 8, 42)
                     val into = listOf(Piece(0, 8))
                     listOf(
@@ -107,7 +103,7 @@ internal class EmbeddedInteropSpec :
             }
 
             test("should end a window's key by a send with invalidate on RC $direction") {
-                both.linked(direction, RC) {
+                BothSides.linked(direction, RC) {
                     val window = to.bindWindow(Piece(TARGET, 10_000))
                     from.fill(Piece(0, 10_000), seed = 5)
                     from.post(listOf(Request(1, WRITE, listOf(Piece(0, 10_000)), window)))
@@ -124,7 +120,7 @@ internal class EmbeddedInteropSpec :
             }
 
             test("should carry datagrams on UD $direction, and name the sender in the routing header") {
-                both.linked(direction, UD) {
+                BothSides.linked(direction, UD) {
                     for (size in listOf(0, 1, 1023, 4096)) {
                         from.fill(Piece(0, size), seed = size)
                         to.receive(TARGET, listOf(Piece(TARGET, GRH + size)))
@@ -138,7 +134,7 @@ internal class EmbeddedInteropSpec :
             }
 
             test("should carry a datagram to a multicast group $direction") {
-                both.linked(direction, UD) {
+                BothSides.linked(direction, UD) {
                     to.join(GROUP)
                     from.join(GROUP)
                     from.fill(Piece(0, 700), seed = 6)
@@ -152,7 +148,7 @@ internal class EmbeddedInteropSpec :
 
             for (operation in listOf(WRITE, READ, COMPARE_AND_SWAP)) {
                 test("should fail $operation with a wrong key by REM_ACCESS_ERR on RC $direction") {
-                    both.linked(direction, RC) {
+                    BothSides.linked(direction, RC) {
                         val whole = RemoteMemory.parse(at(0))
                         val wrong = RemoteMemory(whole.address(), whole.length(), whole.rkey() xor 0x5500).toText()
                         from.post(listOf(Request(1, operation, listOf(Piece(0, 8)), wrong)))
@@ -162,7 +158,7 @@ internal class EmbeddedInteropSpec :
             }
 
             test("should wait for a peer that has no receive yet on RC $direction") {
-                both.linked(direction, RC) {
+                BothSides.linked(direction, RC) {
                     from.fill(Piece(0, 9000), seed = 8)
                     from.post(listOf(Request(1, SEND, listOf(Piece(0, 9000)))))
                     from.isIdle() shouldBe true
@@ -174,7 +170,7 @@ internal class EmbeddedInteropSpec :
             }
 
             test("should give up on a peer that never has a receive with RNR_RETRY_EXC_ERR on RC $direction") {
-                both.linked(direction, RC, Patience(rnrRetries = 2)) {
+                BothSides.linked(direction, RC, Patience(rnrRetries = 2)) {
                     from.post(listOf(Request(1, SEND, listOf(Piece(0, 8)))))
                     from.take(1).single().status shouldBe RNR_RETRY_EXC_ERR
                 }
@@ -184,7 +180,7 @@ internal class EmbeddedInteropSpec :
         // The last, as it ends the other process.
         for (direction in Direction.entries) {
             test("should fail by RETRY_EXC_ERR when the peer dies on RC $direction") {
-                both.linked(direction, RC, Patience(timeout = 12, retries = 2)) {
+                BothSides.linked(direction, RC, Patience(timeout = 12, retries = 2)) {
                     carry(WRITE, 100)
                     die()
                     from.post(listOf(Request(1, WRITE, listOf(Piece(0, 8)), at(0))))

@@ -15,9 +15,7 @@ private const val MIB = 1 shl 20
 /** `kverbs pingpong` on the embedded device over UDP, with the ping-pongs of rdma-core on Soft-RoCE as its peers. */
 internal class EmbeddedPingPongSpec :
     FunSpec({
-        lateinit var far: FarSide
-        beforeSpec { far = FarSide.start() }
-        afterSpec { far.close() }
+        val far by lazy { FarSide.running() }
 
         val sizes = mapOf(RC to listOf(1, 4096, MIB), UC to listOf(1, 4096, MIB), UD to listOf(1, 1024, 4096))
         val games = sizes.flatMap { (type, all) -> all.map { Game(type, it, iterations = if (it == MIB) 10 else 50, SoftRoceWire.device) } }

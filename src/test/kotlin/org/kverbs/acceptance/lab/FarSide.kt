@@ -4,7 +4,10 @@ import java.io.ObjectInputStream
 import java.io.ObjectOutputStream
 import java.lang.reflect.Proxy
 
-/** A [Station] on the embedded device in the other namespace of [SoftRoceWire], in a process of its own; closing it kills that. */
+/**
+ * A [Station] on the embedded device in the other namespace of [SoftRoceWire], in a process of its own. Closing it kills that, and it ends
+ * with this process, too.
+ */
 internal class FarSide private constructor(
     private val process: Process,
     side: Side,
@@ -17,7 +20,12 @@ internal class FarSide private constructor(
     }
 
     companion object {
-        fun start(): FarSide {
+        private var last: FarSide? = null
+
+        /** The one that runs, or else a new one. */
+        fun running(): FarSide = last?.takeIf { it.process.isAlive } ?: start().also { last = it }
+
+        private fun start(): FarSide {
             val java =
                 ProcessHandle
                     .current()
