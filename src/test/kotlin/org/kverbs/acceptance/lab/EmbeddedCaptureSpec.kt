@@ -73,12 +73,16 @@ private fun captured(
     block: () -> Unit,
 ) {
     val capture =
-        ProcessBuilder("dumpcap", "-q", "-i", SoftRoceWire.NETDEV, "-f", "udp port 4791", "-w", file.path)
+        ProcessBuilder("dumpcap", "-q", "-i", SoftRoceWire.netdev, "-f", "udp port 4791", "-w", file.path)
             .redirectErrorStream(true)
             .redirectOutput(File(file.path + ".log"))
             .start()
     try {
-        await("the capture's start: ${File(file.path + ".log").readText()}") { File(file.path + ".log").readText().contains("File:") }
+        await("the capture's start") {
+            val said = File(file.path + ".log").readText()
+            check(capture.isAlive) { "dumpcap: $said" }
+            "File:" in said
+        }
         block()
         Thread.sleep(500) // dumpcap takes what came in the last moment when its buffer's time is over
     } finally {
@@ -98,7 +102,8 @@ private data class Decoded(
 private fun decoded(file: File): List<Decoded> {
     val fields = listOf("ip.src", "infiniband.bth.opcode", "_ws.malformed", "_ws.expert.severity", "_ws.expert.message", "_ws.col.Info")
     val options = fields.flatMap { listOf("-e", it) }.toTypedArray()
-    val process = ProcessBuilder("tshark", "-n", "-r", file.path, "-T", "fields", *options).redirectError(ProcessBuilder.Redirect.DISCARD).start()
+    val command = arrayOf("tshark", "-n", "-r", file.path, "-T", "fields", *options)
+    val process = ProcessBuilder(*command).redirectError(ProcessBuilder.Redirect.DISCARD).start() // it warns of being root
     val lines = process.inputReader().readLines()
     process.waitFor() shouldBe 0
     return lines.map { line ->

@@ -9,7 +9,6 @@ import org.kverbs.QueuePairType.UD
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
-import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.WorkCompletionStatus.RNR_RETRY_EXC_ERR
 import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.acceptance.contract.await
@@ -173,18 +172,6 @@ internal class EmbeddedInteropSpec :
                 BothSides.linked(direction, RC, Patience(rnrRetries = 2)) {
                     from.post(listOf(Request(1, SEND, listOf(Piece(0, 8)))))
                     from.take(1).single().status shouldBe RNR_RETRY_EXC_ERR
-                }
-            }
-        }
-
-        // The last, as it ends the other process.
-        for (direction in Direction.entries) {
-            test("should fail by RETRY_EXC_ERR when the peer dies on RC $direction") {
-                BothSides.linked(direction, RC, Patience(timeout = 12, retries = 2)) {
-                    carry(WRITE, 100)
-                    die()
-                    from.post(listOf(Request(1, WRITE, listOf(Piece(0, 8)), at(0))))
-                    from.take(1).single().status shouldBe RETRY_EXC_ERR
                 }
             }
         }

@@ -18,7 +18,7 @@ internal class EmbeddedPingPongSpec :
         val far by lazy { FarSide.running() }
 
         val sizes = mapOf(RC to listOf(1, 4096, MIB), UC to listOf(1, 4096, MIB), UD to listOf(1, 1024, 4096))
-        val games = sizes.flatMap { (type, all) -> all.map { Game(type, it, iterations = if (it == MIB) 10 else 50, SoftRoceWire.device) } }
+        val games = sizes.flatMap { (type, all) -> all.map { Game(type, it, iterations = if (it == MIB) 5 else 50, SoftRoceWire.device) } }
 
         for (game in games) {
             test("should play $game as the client of a C server, and send nothing twice") {

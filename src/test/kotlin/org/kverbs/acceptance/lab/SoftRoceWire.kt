@@ -10,31 +10,31 @@ import java.io.File
  * 4791, which Soft-RoCE holds here. Made when it is first used; the machine is thrown away with all of it.
  */
 internal object SoftRoceWire {
-    /** Not a constant: asking for it makes the device. */
+    // No constants: asking for these makes what they name.
     val device = "rxe3"
+    val netdev = "w1"
     const val HERE = "10.96.0.1"
     const val THERE = "10.96.0.2"
 
     /** For a second program in the other namespace. */
     const val ALSO_THERE = "10.96.0.3"
-    const val NETDEV = "w1"
     private const val FAR_NETDEV = "w2"
     private const val NAMESPACE = "peer"
     private const val SOCKET_BUFFER = 4 shl 20
-    private val ends = listOf(listOf("-n", NAMESPACE) to FAR_NETDEV, emptyList<String>() to NETDEV)
+    private val ends = listOf(listOf("-n", NAMESPACE) to FAR_NETDEV, emptyList<String>() to netdev)
 
     init {
         said("ip", "netns", "add", NAMESPACE)
         // An active MTU of 4096 needs more than that.
         val far = listOf("type", "veth", "peer", "name", FAR_NETDEV, "mtu", "4500", "netns", NAMESPACE)
-        said("ip", "link", "add", NETDEV, "mtu", "4500", *far.toTypedArray())
-        said("ip", "addr", "add", "$HERE/24", "dev", NETDEV)
+        said("ip", "link", "add", netdev, "mtu", "4500", *far.toTypedArray())
+        said("ip", "addr", "add", "$HERE/24", "dev", netdev)
         listOf(THERE, ALSO_THERE).forEach { said("ip", "-n", NAMESPACE, "addr", "add", "$it/24", "dev", FAR_NETDEV) }
         said("ip", "-n", NAMESPACE, "link", "set", "lo", "up")
         ends.forEach { (where, netdev) -> said("ip", *where.toTypedArray(), "link", "set", netdev, "up") }
         // Nothing holds Soft-RoCE back on UC: a message of 1 MiB at once has to fit into the socket, and by default a tenth of it does.
         said("sysctl", "-q", "-w", "net.core.rmem_max=$SOCKET_BUFFER")
-        said("rdma", "link", "add", device, "type", "rxe", "netdev", NETDEV)
+        said("rdma", "link", "add", device, "type", "rxe", "netdev", netdev)
         await("the GID of $HERE") {
             Device.byName(device).open().use { context -> context.queryGidTable().any { it.gid().toCompactString() == "::ffff:$HERE" } }
         }
