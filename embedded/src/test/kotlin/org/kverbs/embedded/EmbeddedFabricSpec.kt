@@ -42,6 +42,18 @@ class EmbeddedFabricSpec :
             }
         }
 
+        test("should read more than a window though responses are lost, which the peer answers again but not beyond what it had answered") {
+            val bytes = 4L shl 20
+            Pair(EmbeddedFabric.virtual(3), options = patient, bytes = bytes).use { pair ->
+                val (a, b) = pair
+                pair.fabric.setFaults(Faults.NONE.loss(0.01))
+                b.fill(seed = 1)
+                a.post { read(1, b.mr.remote()).into(a.mr.slice()).signaled() }
+                a.take(1).single().status() shouldBe WorkCompletionStatus.SUCCESS
+                a.bytes().contentEquals(b.bytes()) shouldBe true
+            }
+        }
+
         test("should do the same at each run with the same seed, and something else with another") {
             fun trace(seed: Long): List<Any> =
                 Pair(EmbeddedFabric.virtual(seed), options = patient).use { pair ->

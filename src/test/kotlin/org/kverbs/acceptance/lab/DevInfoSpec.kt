@@ -67,11 +67,6 @@ internal class DevInfoSpec :
         }
     })
 
-private fun said(vararg command: String): String {
-    val process = ProcessBuilder(*command).redirectErrorStream(true).start()
-    return process.inputReader().readText().also { check(process.waitFor() == 0) { "${command.joinToString(" ")}: $it" } }
-}
-
 private fun ours(vararg arguments: String): String {
     val out = StringBuilder()
     kverbs(arguments.asList(), out, out) shouldBe 0

@@ -9,9 +9,16 @@ private val lastPort = AtomicInteger(20_000)
 /** A TCP port for one case, below those that Linux gives to outgoing connections. */
 internal fun freePort(): Int = lastPort.incrementAndGet()
 
-/** Waits until a program listens at the port, without connecting to it: a C server serves the first that comes. */
-internal fun awaitListener(port: Int) {
-    await("a listener at TCP port $port") { listOf("/proc/net/tcp", "/proc/net/tcp6").any { isListening(it, port) } }
+/**
+ * Waits until a program listens at the port, without connecting to it: a C server serves the first that comes.
+ *
+ * @param of a process in whose network namespace that is
+ */
+internal fun awaitListener(
+    port: Int,
+    of: String = "self",
+) {
+    await("a listener at TCP port $port") { listOf("/proc/$of/net/tcp", "/proc/$of/net/tcp6").any { isListening(it, port) } }
 }
 
 /** Lines of proc_net_tcp(5): number, local address and port in hexadecimal, remote ones, state, ... */

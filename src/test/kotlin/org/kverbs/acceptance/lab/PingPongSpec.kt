@@ -7,20 +7,16 @@ import io.kotest.matchers.comparables.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldMatch
-import io.kotest.matchers.string.shouldNotContain
-import org.kverbs.QueuePairType
 import org.kverbs.QueuePairType.RC
 import org.kverbs.QueuePairType.UC
 import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaException
 import org.kverbs.acceptance.contract.PORT
-import org.kverbs.acceptance.contract.await
 import org.kverbs.dsl.openDevice
 import org.kverbs.samples.kverbs
 import org.kverbs.samples.pingpong.Peer
 import org.kverbs.samples.pingpong.PingPong
 import org.kverbs.samples.pingpong.PingPongException
-import org.kverbs.samples.pingpong.PingPongOptions
 import org.kverbs.samples.pingpong.PingPongResult
 import java.io.ByteArrayOutputStream
 import java.io.PrintStream
@@ -173,75 +169,9 @@ internal class PingPongSpec :
 
 private fun waiting(events: Boolean) = if (events) "by events" else "polling"
 
-/** What both ends have to agree on; contents are checked. */
-private data class Game(
-    val type: QueuePairType,
-    val size: Int,
-    val iterations: Int,
-) {
-    val bytes = 2L * size * iterations
-
-    fun options(events: Boolean) =
-        PingPongOptions(
-            type = type,
-            device = DEVICE,
-            size = size,
-            iterations = iterations,
-            events = events,
-            check = true,
-            timeout = 10.seconds,
-        )
-
-    /** The C program, a server without [server]. */
-    fun c(
-        port: Int,
-        events: Boolean,
-        vararg server: String,
-    ): CProgram {
-        val name = "ibv_${type.name.lowercase()}_pingpong"
-        val options = arrayOf("-d", DEVICE, "-g", "1", "-p", "$port", "-s", "$size", "-n", "$iterations", "-c")
-        return CProgram(name, *options, *(if (events) arrayOf("-e") else emptyArray()), *server)
-    }
-
-    override fun toString() = "$type of $size bytes"
-}
-
 private fun PingPongResult.shouldBeWhole(game: Game) {
     bytes shouldBe game.bytes
     roundTrips?.count shouldBe game.iterations
-}
-
-/** A program that runs beside the test; closing it kills it. */
-private class CProgram(
-    vararg command: String,
-) : AutoCloseable {
-    private val process = ProcessBuilder(*command).redirectErrorStream(true).start()
-    private val output = CompletableFuture.supplyAsync { process.inputReader().readText() }
-
-    /** Waits for its end, and gives its exit status and all that it printed. */
-    fun end(): Pair<Int, String> {
-        await("the end of ${process.info().commandLine().orElse("a program")}") { !process.isAlive }
-        return process.exitValue() to output.join()
-    }
-
-    fun shouldHavePlayed(game: Game) {
-        val (status, text) = end()
-        withClue(text) {
-            status shouldBe 0
-            text shouldNotContain "invalid data"
-            text shouldContain "${game.bytes} bytes in "
-            text shouldContain "${game.iterations} iters in "
-        }
-    }
-
-    fun kill() {
-        process.destroyForcibly()
-    }
-
-    override fun close() {
-        kill()
-        process.waitFor()
-    }
 }
 
 /** What one command line printed, run in this process. */

@@ -164,6 +164,11 @@ final class Requester {
         }
         // The rest is asked for when this has come.
         int covered = Math.min(wqe.psns - wqe.sent, qp.hca.link.carriesWholeMessages() ? WHOLE : window);
+        int again = Psn.distance(sentEnd, packet.psn);
+        if (again > 0) {
+            // The peer has answered a part of it before, and drops what reaches beyond that (IBA volume 1, 9.7.5.1.4).
+            covered = Math.min(covered, again);
+        }
         long offset = (long) wqe.sent * qp.pathMtu;
         packet.opcode = Opcode.RC_READ_REQUEST;
         packet.remoteAddress = wqe.remoteAddress + offset;

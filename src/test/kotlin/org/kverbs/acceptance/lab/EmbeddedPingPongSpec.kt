@@ -1,0 +1,77 @@
+package org.kverbs.acceptance.lab
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import org.kverbs.QueuePairType.RC
+import org.kverbs.QueuePairType.UC
+import org.kverbs.QueuePairType.UD
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.TimeUnit
+
+private const val MIB = 1 shl 20
+
+/** `kverbs pingpong` on the embedded device over UDP, with the ping-pongs of rdma-core on Soft-RoCE as its peers. */
+internal class EmbeddedPingPongSpec :
+    FunSpec({
+        val far by lazy { FarSide.running() }
+
+        val sizes = mapOf(RC to listOf(1, 4096, MIB), UC to listOf(1, 4096, MIB), UD to listOf(1, 1024, 4096))
+        val games = sizes.flatMap { (type, all) -> all.map { Game(type, it, iterations = if (it == MIB) 5 else 50, SoftRoceWire.device) } }
+
+        for (game in games) {
+            test("should play $game as the client of a C server, and send nothing twice") {
+                val port = freePort()
+                game.undisturbed {
+                    game.c(port, events = false).use { c ->
+                        awaitListener(port)
+                        far.kverbs(game.ours() + "${SoftRoceWire.HERE}:$port").shouldHavePlayed(game)
+                        c.shouldHavePlayed(game)
+                    }
+                }
+            }
+
+            test("should play $game as the server of a C client, and send nothing twice") {
+                val port = freePort()
+                game.undisturbed {
+                    val server = CompletableFuture.supplyAsync { far.kverbs(game.ours() + listOf("--listen", "-p", "$port")) }
+                    awaitListener(port, of = "${far.pid}")
+                    game.c(port, events = false, SoftRoceWire.THERE).use { it.shouldHavePlayed(game) }
+                    server.join().shouldHavePlayed(game)
+                }
+            }
+        }
+
+        test("should play as a program of its own, sleeping until there are completions") {
+            val game = Game(RC, 4096, 50, SoftRoceWire.device)
+            val port = freePort()
+            val launcher = System.getProperty("kverbs.root") + "/kverbs"
+            game.c(port, events = true).use { c ->
+                awaitListener(port)
+                val ours = SoftRoceWire.start(SoftRoceWire.ALSO_THERE, launcher, *game.ours().toTypedArray(), "-e", "${SoftRoceWire.HERE}:$port")
+                val text = ours.inputReader().readText()
+                ours.waitFor(20, TimeUnit.SECONDS) shouldBe true
+                (ours.exitValue() to text).shouldHavePlayed(game)
+                c.shouldHavePlayed(game)
+            }
+        }
+    })
+
+private fun Game.ours() =
+    listOf("pingpong", "-d", "embedded0", "--type", type.name.lowercase(), "-s", "$size", "-n", "$iterations", "-c", "--timeout", "20")
+
+/** Plays, and checks that Soft-RoCE saw no packet lost and none twice. */
+private fun Game.undisturbed(play: () -> Unit) {
+    val before = SoftRoceWire.losses()
+    play()
+    withClue("packets of $this that Soft-RoCE counted") { SoftRoceWire.losses() shouldBe before }
+}
+
+private fun Pair<Int, String>.shouldHavePlayed(game: Game) =
+    withClue(second) {
+        first shouldBe 0
+        second shouldContain "embedded0"
+        second shouldContain "${game.bytes} bytes in "
+        second shouldContain "${game.iterations} iters in "
+    }

@@ -1,0 +1,57 @@
+package org.kverbs.acceptance.lab
+
+import java.io.ObjectInputStream
+import java.io.ObjectOutputStream
+import java.lang.reflect.Proxy
+
+/**
+ * A [Station] on the embedded device in the other namespace of [SoftRoceWire], in a process of its own. Closing it kills that, and it ends
+ * with this process, too.
+ */
+internal class FarSide private constructor(
+    private val process: Process,
+    side: Side,
+) : Side by side,
+    AutoCloseable {
+    val pid: Long get() = process.pid()
+
+    override fun close() {
+        process.destroyForcibly().waitFor()
+    }
+
+    companion object {
+        private var last: FarSide? = null
+
+        /** The one that runs, or else a new one. */
+        fun running(): FarSide = last?.takeIf { it.process.isAlive } ?: start().also { last = it }
+
+        private fun start(): FarSide {
+            val java =
+                ProcessHandle
+                    .current()
+                    .info()
+                    .command()
+                    .orElseThrow()
+            val options = listOf("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
+            val program = listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.acceptance.lab.FarProgram")
+            val process = SoftRoceWire.start(SoftRoceWire.THERE, java, *(options + program).toTypedArray())
+            return FarSide(process, proxy(process))
+        }
+
+        /** Writes each call to the process and reads what it gives or throws. */
+        private fun proxy(process: Process): Side {
+            val calls = ObjectOutputStream(process.outputStream)
+            calls.flush()
+            val results by lazy { ObjectInputStream(process.inputStream) }
+            return Proxy.newProxyInstance(Side::class.java.classLoader, arrayOf(Side::class.java)) { _, method, arguments ->
+                calls.writeObject(method.name)
+                calls.writeObject(arguments ?: emptyArray<Any?>())
+                calls.flush()
+                calls.reset()
+                val result = results.readObject()
+                if (result is Throwable) throw IllegalStateException("the far side: $result", result)
+                result
+            } as Side
+        }
+    }
+}

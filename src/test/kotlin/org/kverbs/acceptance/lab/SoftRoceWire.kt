@@ -1,0 +1,84 @@
+package org.kverbs.acceptance.lab
+
+import org.kverbs.Device
+import org.kverbs.acceptance.contract.PORT
+import org.kverbs.acceptance.contract.await
+import java.io.File
+
+/**
+ * Soft-RoCE at one end of a wire and nothing at the other, which is in a network namespace of its own: there a program can have UDP port
+ * 4791, which Soft-RoCE holds here. Made when it is first used; the machine is thrown away with all of it.
+ */
+internal object SoftRoceWire {
+    // No constants: asking for these makes what they name.
+    val device = "rxe3"
+    val netdev = "w1"
+    const val HERE = "10.96.0.1"
+    const val THERE = "10.96.0.2"
+
+    /** For a second program in the other namespace. */
+    const val ALSO_THERE = "10.96.0.3"
+    private const val FAR_NETDEV = "w2"
+    private const val NAMESPACE = "peer"
+    private const val SOCKET_BUFFER = 4 shl 20
+    private val ends = listOf(listOf("-n", NAMESPACE) to FAR_NETDEV, emptyList<String>() to netdev)
+
+    init {
+        said("ip", "netns", "add", NAMESPACE)
+        // An active MTU of 4096 needs more than that.
+        val far = listOf("type", "veth", "peer", "name", FAR_NETDEV, "mtu", "4500", "netns", NAMESPACE)
+        said("ip", "link", "add", netdev, "mtu", "4500", *far.toTypedArray())
+        said("ip", "addr", "add", "$HERE/24", "dev", netdev)
+        listOf(THERE, ALSO_THERE).forEach { said("ip", "-n", NAMESPACE, "addr", "add", "$it/24", "dev", FAR_NETDEV) }
+        said("ip", "-n", NAMESPACE, "link", "set", "lo", "up")
+        ends.forEach { (where, netdev) -> said("ip", *where.toTypedArray(), "link", "set", netdev, "up") }
+        // Nothing holds Soft-RoCE back on UC: a message of 1 MiB at once has to fit into the socket, and by default a tenth of it does.
+        said("sysctl", "-q", "-w", "net.core.rmem_max=$SOCKET_BUFFER")
+        said("rdma", "link", "add", device, "type", "rxe", "netdev", netdev)
+        await("the GID of $HERE") {
+            Device.byName(device).open().use { context -> context.queryGidTable().any { it.gid().toCompactString() == "::ffff:$HERE" } }
+        }
+    }
+
+    /** Starts a program in the other namespace, with the embedded device `embedded0` at an [address] there. */
+    fun start(
+        address: String,
+        vararg command: String,
+    ): Process {
+        val builder = ProcessBuilder("ip", "netns", "exec", NAMESPACE, *command)
+        builder.environment()["KVERBS_EMBEDDED"] = "udp:$address"
+        return builder.redirectError(ProcessBuilder.Redirect.INHERIT).start()
+    }
+
+    /** Runs [block] while packets in both directions meet what tc-netem(8) does by these words. */
+    fun <T> impaired(
+        netem: String,
+        block: () -> T,
+    ): T {
+        try {
+            for ((where, netdev) in ends) {
+                said("tc", *where.toTypedArray(), "qdisc", "add", "dev", netdev, "root", "netem", *netem.split(' ').toTypedArray())
+            }
+            return block()
+        } finally {
+            for ((where, netdev) in ends) {
+                said("tc", *where.toTypedArray(), "qdisc", "del", "dev", netdev, "root")
+            }
+        }
+    }
+
+    /**
+     * What Soft-RoCE has counted of packets that were lost: those the peer sent twice, those it sent too early, and those of ours that it
+     * missed. Its own timer counts for nothing: a message does not restart it, so that it runs out now and then while the next is on its way.
+     */
+    fun losses(): Map<String, Long> =
+        listOf("duplicate_request", "out_of_seq_request", "rcvd_seq_err").associateWith { File("$counters/$it").readText().trim().toLong() }
+
+    private val counters = "/sys/class/infiniband/$device/ports/$PORT/hw_counters"
+}
+
+/** What a program prints; it must succeed. */
+internal fun said(vararg command: String): String {
+    val process = ProcessBuilder(*command).redirectErrorStream(true).start()
+    return process.inputReader().readText().also { check(process.waitFor() == 0) { "${command.joinToString(" ")}: $it" } }
+}

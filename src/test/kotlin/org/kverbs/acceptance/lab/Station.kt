@@ -1,0 +1,217 @@
+package org.kverbs.acceptance.lab
+
+import org.kverbs.AccessFlag
+import org.kverbs.AccessFlag.LOCAL_WRITE
+import org.kverbs.AccessFlag.MW_BIND
+import org.kverbs.AccessFlag.REMOTE_READ
+import org.kverbs.AccessFlag.REMOTE_WRITE
+import org.kverbs.AddressAttributes
+import org.kverbs.AddressHandle
+import org.kverbs.CompletionQueueAttributes
+import org.kverbs.ConnectOptions
+import org.kverbs.Device
+import org.kverbs.Gid
+import org.kverbs.MemoryWindow
+import org.kverbs.MemoryWindowType
+import org.kverbs.QueuePairEndpoint
+import org.kverbs.QueuePairInitAttributes
+import org.kverbs.QueuePairType
+import org.kverbs.ReceiveRequests
+import org.kverbs.RemoteMemory
+import org.kverbs.SendRequests
+import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletions
+import org.kverbs.acceptance.contract.CAPABILITIES
+import org.kverbs.acceptance.contract.End
+import org.kverbs.acceptance.contract.PORT
+import org.kverbs.acceptance.contract.REMOTE
+import org.kverbs.acceptance.contract.pattern
+import org.kverbs.acceptance.contract.take
+import java.lang.foreign.MemorySegment
+import java.lang.foreign.ValueLayout.JAVA_BYTE
+import java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED
+import org.kverbs.samples.kverbs as runKverbs
+
+private const val MEMORY = 12L shl 20
+private const val MULTICAST_QPN = 0xffffff
+private const val WINDOW_BOUND = -7L
+private const val QUIET_POLLS = 100
+
+/** A side in this process, on a device by its name. Closing it closes the device. */
+internal class Station(
+    device: String,
+) : Side,
+    AutoCloseable {
+    private val context = Device.byName(device).open()
+    private val pd = context.protectionDomain()
+    private val region = pd.memoryRegion(MEMORY, LOCAL_WRITE, MW_BIND, *REMOTE)
+    private val patterns = mutableMapOf<Pair<Int, Int>, MemorySegment>()
+    private lateinit var end: End
+    private lateinit var options: ConnectOptions
+    private var opened = false
+    private var destination: Pair<AddressHandle, Int>? = null
+
+    override fun open(
+        type: QueuePairType,
+        patience: Patience,
+    ): String {
+        closeQueuePair()
+        val cq = context.completionQueue(CompletionQueueAttributes(128, null, 0))
+        end = End(pd.queuePair(QueuePairInitAttributes.of(type, cq).with(CAPABILITIES)), cq, region)
+        options =
+            ConnectOptions
+                .builder()
+                .timeout(patience.timeout)
+                .retryCount(patience.retries)
+                .rnrRetry(patience.rnrRetries)
+                .minRnrTimer(patience.minRnrTimer)
+                .build()
+        opened = true
+        return end.qp.endpoint(options).toText()
+    }
+
+    override fun closeQueuePair() {
+        if (opened) {
+            end.qp.close()
+            end.cq.close()
+        }
+        opened = false
+        destination = null
+    }
+
+    override fun connect(endpoint: String) {
+        val remote = QueuePairEndpoint.parse(endpoint)
+        if (end.qp.type() == QueuePairType.UD) {
+            end.qp.activate(options)
+            destination = end.qp.addressHandle(remote, options) to remote.queuePairNumber()
+        } else {
+            end.qp.connect(remote, options)
+        }
+    }
+
+    override fun memory(): String = region.remote().toText()
+
+    override fun fill(
+        piece: Piece,
+        seed: Int,
+    ) {
+        segment(piece).copyFrom(patternOf(piece, seed))
+    }
+
+    override fun mismatch(
+        piece: Piece,
+        seed: Int,
+    ): Long = segment(piece).mismatch(patternOf(piece, seed))
+
+    /** Kept, as they take an emulated machine long to make. */
+    private fun patternOf(
+        piece: Piece,
+        seed: Int,
+    ) = patterns.getOrPut(piece.length to seed) { MemorySegment.ofArray(pattern(piece.length, seed)) }
+
+    private fun segment(piece: Piece) = region.memory().asSlice(piece.offset, piece.length.toLong())
+
+    private fun slice(piece: Piece) = region.slice(piece.offset, piece.length.toLong())
+
+    override fun read(piece: Piece): ByteArray = segment(piece).toArray(JAVA_BYTE)
+
+    override fun long(offset: Long): Long = region.memory().get(JAVA_LONG_UNALIGNED, offset)
+
+    override fun putLong(
+        offset: Long,
+        value: Long,
+    ) = region.memory().set(JAVA_LONG_UNALIGNED, offset, value)
+
+    override fun receive(
+        id: Long,
+        into: List<Piece>,
+    ) {
+        val requests = ReceiveRequests()
+        requests.receive(id)
+        into.forEach { requests.into(slice(it)) }
+        end.qp.postReceive(requests)
+    }
+
+    override fun post(requests: List<Request>) =
+        end.post {
+            requests.forEach { request ->
+                begin(request)
+                request.pieces.forEach { from(slice(it)) }
+                destination?.let { (address, number) -> to(address, number, ConnectOptions.DEFAULT_QKEY) }
+                if (request.fenced) fence()
+                signaled()
+            }
+        }
+
+    private fun SendRequests.begin(request: Request): SendRequests {
+        val remote = request.remote?.let(RemoteMemory::parse)
+        val address = remote?.address() ?: 0
+        val key = remote?.rkey() ?: 0
+        return when (request.operation) {
+            Operation.SEND -> send(request.id)
+            Operation.SEND_WITH_IMMEDIATE -> sendWithImmediate(request.id, request.word)
+            Operation.SEND_WITH_INVALIDATE -> sendWithInvalidate(request.id, request.word)
+            Operation.WRITE -> write(request.id, address, key)
+            Operation.WRITE_WITH_IMMEDIATE -> writeWithImmediate(request.id, address, key, request.word)
+            Operation.READ -> read(request.id, address, key)
+            Operation.COMPARE_AND_SWAP -> compareAndSwap(request.id, address, key, request.number, request.swap)
+            Operation.FETCH_AND_ADD -> fetchAndAdd(request.id, address, key, request.number)
+        }
+    }
+
+    override fun take(count: Int): List<Done> = end.cq.take(count).map(::done)
+
+    private fun done(completion: WorkCompletion) =
+        Done(
+            completion.workRequestId(),
+            completion.status(),
+            completion.opcode(),
+            if (completion.isSuccess) completion.byteLength() else 0,
+            if (completion.isSuccess && completion.opcode().isReceive && completion.hasImmediate()) completion.immediate() else null,
+            completion.sourceQueuePair(),
+            if (completion.isSuccess && completion.opcode().isReceive && isUnicast()) sender(completion) else null,
+        )
+
+    private fun isUnicast() = destination?.let { (_, number) -> number != MULTICAST_QPN } ?: false
+
+    /** Of a datagram, where a receive's id is where its buffer begins. */
+    private fun sender(completion: WorkCompletion): String? =
+        pd
+            .addressOf(PORT, completion, region.memory().asSlice(completion.workRequestId()))
+            .globalRoute()
+            ?.dgid()
+            ?.toCompactString()
+
+    override fun isIdle(): Boolean {
+        val batch = WorkCompletions(1)
+        repeat(QUIET_POLLS) {
+            if (end.cq.poll(batch) > 0) return false
+            Thread.sleep(1)
+        }
+        return true
+    }
+
+    override fun bindWindow(piece: Piece): String {
+        val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
+        val key = MemoryWindow.nextRkey(window.rkey())
+        end.post { bind(WINDOW_BOUND, window, key, slice(piece), AccessFlag.mask(REMOTE_READ, REMOTE_WRITE)).signaled() }
+        end.cq
+            .take(1)
+            .single()
+            .orThrow()
+        return window.remote(slice(piece), key).toText()
+    }
+
+    override fun join(group: String) {
+        val gid = Gid.parse(group)
+        end.qp.attachMulticast(gid, 0)
+        destination = pd.addressHandle(AddressAttributes.toGid(gid, context.defaultGidIndex(PORT), PORT)) to MULTICAST_QPN
+    }
+
+    override fun kverbs(arguments: List<String>): Pair<Int, String> {
+        val said = StringBuilder()
+        return runKverbs(arguments, said, said) to said.toString()
+    }
+
+    override fun close() = context.close()
+}
