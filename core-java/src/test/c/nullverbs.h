@@ -56,7 +56,8 @@ struct null_events {
 	pthread_mutex_t lock;
 	int fd;
 	unsigned count;
-	struct ibv_async_event waiting[64]; /* on a channel element.cq only */
+	int of_cqs; /* on a channel: then element.cq is all that an event has */
+	struct ibv_async_event waiting[64];
 };
 
 struct null_channel {

@@ -36,6 +36,9 @@ int null_events_take(struct null_events *events, struct ibv_async_event *event)
 		*event = events->waiting[0];
 		memmove(&events->waiting[0], &events->waiting[1], --events->count * sizeof(*event));
 		result = eventfd_read(events->fd, &one);
+		/* Under the lock, so that who destroys the queue sees either the event or that it was given away. */
+		if (events->of_cqs)
+			((struct null_cq *)event->element.cq)->events_given++;
 	} else {
 		errno = EAGAIN;
 	}
@@ -67,6 +70,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 		null_unmake(NULL_CHANNEL, channel);
 		return NULL;
 	}
+	channel->events.of_cqs = 1;
 	channel->base.context = context;
 	channel->base.fd = channel->events.fd;
 	null_context_of(context)->users++;
@@ -95,9 +99,6 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 		return -1;
 	*cq = event.element.cq;
 	*cq_context = (*cq)->cq_context;
-	pthread_mutex_lock(&(*cq)->mutex);
-	((struct null_cq *)*cq)->events_given++;
-	pthread_mutex_unlock(&(*cq)->mutex);
 	return 0;
 }
 
