@@ -8,6 +8,15 @@ import org.jetbrains.kotlin.abi.tools.AbiFilters
 import org.jetbrains.kotlin.abi.tools.AbiTools
 import java.io.File
 
+/** The modules that are published, by artifact. */
+private val published =
+    mapOf(
+        "kverbs-core" to "core-java",
+        "kverbs-embedded" to "embedded",
+        "kverbs-dsl" to "dsl",
+        "kverbs-testkit" to "testkit",
+    )
+
 /**
  * Compares what each published module shows its users with the dump in `api/` that was committed with it, so that no change of the
  * public API goes unseen. A change that is meant: run `mvn verify -Dapi.update` and commit the new dump. Packages named `internal` are
@@ -18,7 +27,7 @@ class ApiDumpSpec :
         val root = File(System.getProperty("kverbs.root"))
         val update = System.getProperty("api.update") != "false"
 
-        listOf("kverbs-core" to "core-java", "kverbs-embedded" to "embedded", "kverbs-dsl" to "dsl", "kverbs-testkit" to "testkit").forEach { (artifact, module) ->
+        for ((artifact, module) in published) {
             test("should find the public API of $artifact as it was committed") {
                 val classes = root.resolve("$module/target/classes")
                 // Single files: a directory would give an empty dump, which equals an empty file.

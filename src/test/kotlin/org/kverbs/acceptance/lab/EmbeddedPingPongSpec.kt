@@ -49,7 +49,8 @@ internal class EmbeddedPingPongSpec :
             val launcher = System.getProperty("kverbs.root") + "/kverbs"
             game.c(port, events = true).use { c ->
                 awaitListener(port)
-                val ours = SoftRoceWire.start(SoftRoceWire.ALSO_THERE, launcher, *game.ours().toTypedArray(), "-e", "${SoftRoceWire.HERE}:$port")
+                val command = listOf(launcher) + game.ours() + listOf("-e", "${SoftRoceWire.HERE}:$port")
+                val ours = SoftRoceWire.start(SoftRoceWire.ALSO_THERE, *command.toTypedArray())
                 val text = ours.inputReader().readText()
                 ours.waitFor(20, TimeUnit.SECONDS) shouldBe true
                 (ours.exitValue() to text).shouldHavePlayed(game)
