@@ -284,6 +284,7 @@ final class Responder {
         hasReceive = qp.takeReceive(receive);
         if (!hasReceive) {
             if (isReliable()) {
+                toldSequence = true; // what follows is dropped in silence: the peer knows where to go on
                 answers.acknowledge(packet.psn, Nak.notReady(qp.minRnrTimer));
             } else {
                 expectedPsn = Psn.plus(packet.psn, packet.psnCount);
