@@ -16,6 +16,7 @@ import org.kverbs.embedded.internal.wire.Opcode.RC_SEND_ONLY
 import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_ONLY
 import org.kverbs.embedded.internal.wire.Opcode.UC_SEND_FIRST
 import org.kverbs.embedded.internal.wire.Opcode.UC_SEND_ONLY
+import org.kverbs.embedded.internal.wire.Opcode.UD_SEND_ONLY
 import org.kverbs.embedded.internal.wire.Packet
 import java.lang.foreign.ValueLayout
 import java.time.Duration
@@ -195,6 +196,35 @@ class HostilePeerSpec :
                 done.workRequestId() shouldBe 7
                 done.byteLength() shouldBe 10
                 done.status() shouldBe WorkCompletionStatus.SUCCESS
+            }
+        }
+
+        test("should drop a datagram that is too long, keep the receive for the next, and flush it in the end") {
+            PeerBench(QueuePairType.UD).use { bench ->
+                bench.qp.postReceive(7, bench.mr.slice(0, 50))
+                bench.qp.postReceive(8, bench.mr.slice(0, 50))
+                val long: Packet.() -> Unit = { payloadLength = 11 }
+                bench.arrive(UD_SEND_ONLY, 0, long)
+                bench.poll().shouldBeEmpty()
+                bench.arrive(UD_SEND_ONLY, 1) { payloadLength = 10 }
+                bench.poll().map { it.workRequestId() to it.byteLength() } shouldBe listOf(7L to 50)
+                bench.arrive(UD_SEND_ONLY, 2, long)
+                bench.qp.state() shouldBe QueuePairState.RTS
+                bench.qp.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build())
+                bench.poll().map { it.workRequestId() to it.status() } shouldBe listOf(8L to WorkCompletionStatus.WR_FLUSH_ERR)
+            }
+        }
+
+        test("should complete a shared receive that a datagram was too long for, and go on") {
+            PeerBench(QueuePairType.UD, srqEntries = 4).use { bench ->
+                val srq = checkNotNull(bench.srq)
+                srq.postReceive(7, bench.mr.slice(0, 50))
+                srq.postReceive(8, bench.mr.slice(0, 50))
+                bench.arrive(UD_SEND_ONLY, 0) { payloadLength = 11 }
+                bench.arrive(UD_SEND_ONLY, 1) { payloadLength = 10 }
+                bench.poll().map { it.workRequestId() to it.status() } shouldBe
+                    listOf(7L to WorkCompletionStatus.LOC_LEN_ERR, 8L to WorkCompletionStatus.SUCCESS)
+                bench.qp.state() shouldBe QueuePairState.RTS
             }
         }
     })

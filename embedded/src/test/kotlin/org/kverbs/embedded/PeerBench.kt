@@ -14,6 +14,8 @@ import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.QueuePairState
 import org.kverbs.QueuePairType
+import org.kverbs.SharedReceiveQueue
+import org.kverbs.SharedReceiveQueueAttributes
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
 import org.kverbs.embedded.internal.device.Gids
@@ -33,13 +35,13 @@ internal data class Sent(
     val bytes: Int,
 )
 
-/** An RC or UC queue pair whose peer is the spec, packet by packet: both directions begin with PSN 0, the window is 16 packets. */
+/** A queue pair whose peer is the spec, packet by packet: both directions begin with PSN 0, the window is 16 packets. */
 internal class PeerBench(
     type: QueuePairType = QueuePairType.RC,
     timeout: Int = 10,
     reads: Int = 2,
     bytes: Long = 1 shl 16,
-    completions: Int = 64,
+    srqEntries: Int = 0,
 ) : AutoCloseable {
     private val self = 0xffff_c612_0001
     private val peer = 0xffff_c612_0002
@@ -49,17 +51,24 @@ internal class PeerBench(
     val sent = mutableListOf<Sent>()
     val context: Context = Device.of(EmbeddedProvider(), EmbeddedDevice(hca.also { it.connect(Ear()) })).open()
     private val pd = context.protectionDomain()
-    val cq: CompletionQueue = context.completionQueue(completions)
+    val cq: CompletionQueue = context.completionQueue(64)
     val mr: MemoryRegion =
         pd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
-    val qp: QueuePair = pd.queuePair(QueuePairInitAttributes.of(type, cq).with(QueuePairCapabilities(16, 16, 2, 2, 0)))
+    val srq: SharedReceiveQueue? = if (srqEntries > 0) pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(srqEntries, 1)) else null
+    val qp: QueuePair = pd.queuePair(QueuePairInitAttributes(type, cq, cq, srq, QueuePairCapabilities(16, 16, 2, 2, 0), false))
 
     init {
         val access = setOf(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
         val path = AddressAttributes.builder().port(1).globalRoute(GlobalRoute(FuzzSpec.PEER, 0, 0, 64, 0)).build()
         val reliable = type == QueuePairType.RC
-        val init = QueuePairAttributes.builder().state(QueuePairState.INIT).pkeyIndex(0).port(1).accessFlags(access)
-        val receive = QueuePairAttributes.builder().state(QueuePairState.RTR).address(path).pathMtu(Mtu.MTU_256).destQpn(2).rqPsn(0)
+        val init = QueuePairAttributes.builder().state(QueuePairState.INIT).pkeyIndex(0).port(1)
+        val receive = QueuePairAttributes.builder().state(QueuePairState.RTR)
+        if (type == QueuePairType.UD) {
+            init.qkey(QKEY)
+        } else {
+            init.accessFlags(access)
+            receive.address(path).pathMtu(Mtu.MTU_256).destQpn(2).rqPsn(0)
+        }
         val send = QueuePairAttributes.builder().state(QueuePairState.RTS).sqPsn(0)
         if (reliable) {
             receive.maxDestReadAtomic(reads).minRnrTimer(1)
@@ -81,6 +90,7 @@ internal class PeerBench(
         arriving.destinationQp = qp.number()
         arriving.sourceGidLow = peer
         arriving.destinationGidLow = self
+        arriving.qkey = QKEY
         arriving.payload = payload.address()
         arriving.rkey = mr.rkey()
         arriving.remoteAddress = mr.address()
@@ -114,6 +124,10 @@ internal class PeerBench(
     }
 
     override fun close() = context.close()
+
+    private companion object {
+        const val QKEY = 5
+    }
 
     private inner class Ear : Link {
         override fun open() = 0
