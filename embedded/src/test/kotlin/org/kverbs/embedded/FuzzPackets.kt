@@ -139,11 +139,14 @@ internal class FuzzPackets(
     ) {
         val area = memory.areas.random(random)
         val inWindow = target.window != null && oneIn(5)
-        val offset = 8L * random.nextInt((FuzzArea.BYTES / 8).toInt())
+        val edge = if (inWindow) FuzzArea.MIDDLE.last + 1 else FuzzArea.BYTES
+        val offset = if (oneIn(4)) edge - 8L * random.nextInt(1, 200) else 8L * random.nextInt((FuzzArea.BYTES / 8).toInt())
+        // What ends shortly before or after the edge tells whether it is where it should be.
         packet.rkey = if (inWindow) target.windowKey else area.region.rkey()
         packet.remoteAddress = (if (inWindow) memory.windowed else area).region.address() + offset
         packet.dmaLength =
             when {
+                packet.opcode == Opcode.RC_READ_REQUEST && oneIn(4) -> (edge - offset).toInt() + random.nextInt(-64, 64)
                 packet.opcode == Opcode.RC_READ_REQUEST -> random.nextInt(1, 1 + (FuzzArea.BYTES - offset).toInt())
                 Opcode.isFirst(packet.opcode) -> mtu * (1 + random.nextInt(3)) + random.nextInt(mtu)
                 else -> packet.payloadLength
