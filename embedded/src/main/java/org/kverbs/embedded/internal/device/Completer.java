@@ -92,14 +92,15 @@ final class Completer {
     }
 
     private void receiverNotReady(int psn, int code) {
-        if (isHeldBack) {
+        if (isHeldBack || hasFailed) {
             return;
         }
         if (qp.rnrRetry != FOREVER && rnrRetriesLeft-- == 0) {
             failAt(psn, IbvWcStatus.IBV_WC_RNR_RETRY_EXC_ERR);
             return;
         }
-        qp.requester.goBack(psn);
+        // Not from its PSN on: the answer to a read before it may be lost.
+        qp.requester.goBack(qp.requester.unacknowledged);
         isHeldBack = true;
         qp.hca.engine.schedule(timer, RNR_NANOS[code]);
     }
@@ -114,9 +115,12 @@ final class Completer {
         }
     }
 
-    /** Sends again from a PSN on, if that was not done since the last progress. */
+    /**
+     * Sends again from a PSN on, if that was not done since the last progress. While the peer's receive queue is empty all is to be sent
+     * again anyway, and its timer must not be set to another time.
+     */
     private void retry(int psn) {
-        if (!wentBack) {
+        if (!wentBack && !isHeldBack && !hasFailed) {
             wentBack = true;
             if (qp.retryCount == 0) {
                 failAt(psn, IbvWcStatus.IBV_WC_RETRY_EXC_ERR);
@@ -159,7 +163,7 @@ final class Completer {
             if (wqe.done || wqe.psns == 0) {
                 continue;
             }
-            int covered = Math.min(Psn.distance(end, wqe.firstPsn), wqe.psns);
+            int covered = Math.min(Psn.countTo(end, wqe.firstPsn), wqe.psns);
             if (covered <= 0) {
                 break;
             }

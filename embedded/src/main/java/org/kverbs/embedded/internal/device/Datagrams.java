@@ -20,6 +20,7 @@ final class Datagrams {
     private final ReceiveQueue.Receive receive;
     /** A global routing header, or a payload that is gathered. */
     private final MemorySegment staging = Arena.ofAuto().allocate(4096, 8);
+    private boolean hasReceive;
     private int psn;
 
     Datagrams(Qp qp, int maxEntries) {
@@ -29,6 +30,23 @@ final class Datagrams {
 
     void start(int firstPsn) {
         psn = firstPsn;
+    }
+
+    /** Forgets everything, as when it is made. */
+    void reset() {
+        hasReceive = false;
+    }
+
+    /** Completes a receive that a datagram was too long for when the queue pair goes to the error state. */
+    void flush() {
+        if (hasReceive) {
+            complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, 0, 0, 0, 0, false);
+        }
+    }
+
+    private void complete(int status, int bytes, int word, int sourceQp, int flags, boolean solicited) {
+        hasReceive = false;
+        qp.recvCq.add(receive.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, qp.number, sourceQp, flags, solicited);
     }
 
     /** Sends all that is posted; a datagram is done when it was sent. */
@@ -79,30 +97,36 @@ final class Datagrams {
         return IbvWcStatus.IBV_WC_SUCCESS;
     }
 
-    /** Takes a datagram, if its Q_Key is right and a receive is there. */
+    /**
+     * Takes a datagram, if its Q_Key is right and a receive is there. One that is too long is dropped, and its receive waits for the next;
+     * if that came from a shared queue it completes with the error. Strangers can't stop the queue pair by it (IBA volume 1, 9.9.3.1,
+     * classes D and E).
+     */
     void take(Packet from) {
-        if (from.qkey != qp.qkey || !qp.takeReceive(receive)) {
+        if (from.qkey != qp.qkey || !hasReceive && !qp.takeReceive(receive)) {
             return;
         }
+        hasReceive = true;
         int bytes = IbvGrh.SIZE + from.payloadLength;
-        int status = IbvWcStatus.IBV_WC_SUCCESS;
-        if (bytes > receive.length) {
-            status = IbvWcStatus.IBV_WC_LOC_LEN_ERR;
-        } else {
-            Grh.write(from, staging.address());
-            boolean written = receive.isWritable(qp)
-                    && receive.write(0, staging.address(), IbvGrh.SIZE, qp)
-                    && receive.write(IbvGrh.SIZE, from.payload, from.payloadLength, qp);
-            if (!written) {
-                status = IbvWcStatus.IBV_WC_LOC_PROT_ERR;
-            }
+        boolean fits = bytes <= receive.length;
+        if (!fits && qp.srq == null) {
+            return;
         }
+        boolean written = fits && write(from);
         boolean immediate = Opcode.hasImmediate(from.opcode);
         int flags = IbvWcFlags.IBV_WC_GRH | (immediate ? IbvWcFlags.IBV_WC_WITH_IMM : 0);
         int word = immediate ? Qp.bigEndian(from.immediate) : 0;
-        qp.recvCq.add(receive.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, qp.number, from.sourceQp, flags, from.solicited);
-        if (status != IbvWcStatus.IBV_WC_SUCCESS) {
+        int failure = fits ? IbvWcStatus.IBV_WC_LOC_PROT_ERR : IbvWcStatus.IBV_WC_LOC_LEN_ERR;
+        complete(written ? IbvWcStatus.IBV_WC_SUCCESS : failure, bytes, word, from.sourceQp, flags, from.solicited);
+        if (fits && !written) {
             qp.toError();
         }
+    }
+
+    private boolean write(Packet from) {
+        Grh.write(from, staging.address());
+        return receive.isWritable(qp)
+                && receive.write(0, staging.address(), IbvGrh.SIZE, qp)
+                && receive.write(IbvGrh.SIZE, from.payload, from.payloadLength, qp);
     }
 }

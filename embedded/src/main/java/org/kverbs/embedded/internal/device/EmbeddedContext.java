@@ -117,6 +117,13 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public int close() {
         return locked(() -> {
+            // As the kernel does: what its user left must not be there for packets any more.
+            queuePairs.forEach(qp -> {
+                hca.multicast.forget(qp);
+                qp.destroy();
+            });
+            regions.forEach(hca.keys::remove);
+            windows.forEach(hca.keys::remove);
             hca.forget(this);
             structures.close();
             return 0;

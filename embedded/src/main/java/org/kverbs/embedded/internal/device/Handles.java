@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.device;
 
+import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +28,10 @@ final class Handles<T> {
     /** Whether one of the objects is so. */
     boolean any(Predicate<T> condition) {
         return objects.any(condition);
+    }
+
+    void forEach(Consumer<T> action) {
+        objects.forEach(action);
     }
 
     /**

@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.device;
 
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +28,16 @@ final class IntMap<T> {
             }
         }
         return false;
+    }
+
+    /** Does it with each; the map must not be changed meanwhile. */
+    @SuppressWarnings("unchecked") // only put writes, and it takes T
+    void forEach(Consumer<T> action) {
+        for (Object value : values) {
+            if (value != null) {
+                action.accept((T) value);
+            }
+        }
     }
 
     void put(int key, T value) {

@@ -48,6 +48,16 @@ final class Multicast {
         return 0;
     }
 
+    /** Takes a queue pair out of all groups. */
+    void forget(Qp qp) {
+        for (int i = members.size() - 1; i >= 0; i--) {
+            Member member = members.get(i);
+            if (member.qp == qp) {
+                detach(qp, member.gidHigh, member.gidLow);
+            }
+        }
+    }
+
     boolean contains(Qp qp) {
         return members.stream().anyMatch(each -> each.qp == qp);
     }

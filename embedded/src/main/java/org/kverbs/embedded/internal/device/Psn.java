@@ -16,6 +16,11 @@ final class Psn {
         return (a - b) << 8 >> 8;
     }
 
+    /** How many PSNs there are from {@code first} to before {@code end}: as many as the longest message takes at most, which is 2^23. */
+    static int countTo(int end, int first) {
+        return distance(plus(end, -1), first) + 1;
+    }
+
     /** How many packets a message takes. */
     static int count(long length, int mtu) {
         return length == 0 ? 1 : (int) ((length + mtu - 1) / mtu);

@@ -198,6 +198,7 @@ final class Qp extends Task implements QueuePairOps {
         setState(IbvQpState.IBV_QPS_ERR);
         completer.stop();
         responder.flush();
+        datagrams.flush();
         flush();
         if (srq != null) {
             context.raise(IbvEventType.IBV_EVENT_QP_LAST_WQE_REACHED, address);
@@ -229,6 +230,7 @@ final class Qp extends Task implements QueuePairOps {
         sends.clear();
         receives.clear();
         responder.start(0);
+        datagrams.reset();
         sendCq.forget(number);
         recvCq.forget(number);
     }

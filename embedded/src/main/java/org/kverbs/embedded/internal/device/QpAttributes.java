@@ -201,6 +201,9 @@ final class QpAttributes {
         Memory.copy(kept, attributes, IbvQpAttr.SIZE);
         Memory.putInt(attributes + IbvQpAttr.QP_STATE, qp.state);
         Memory.putInt(attributes + IbvQpAttr.CUR_QP_STATE, qp.state);
+        // Where the connection is now, as Soft-RoCE says it.
+        Memory.putInt(attributes + IbvQpAttr.RQ_PSN, qp.responder.expectedPsn());
+        Memory.putInt(attributes + IbvQpAttr.SQ_PSN, qp.requester.nextPsn);
         boolean draining = qp.state == IbvQpState.IBV_QPS_SQD && qp.isSending();
         Memory.putByte(attributes + IbvQpAttr.SQ_DRAINING, (byte) (draining ? 1 : 0));
         writeCapabilities(attributes + IbvQpAttr.CAP);

@@ -15,7 +15,7 @@ import org.kverbs.internal.abi.IbvWrOpcode;
 final class Requester {
 
     /** The most PSNs a packet that carries a whole message takes: far from half of the PSN space. */
-    private static final int WHOLE = 1 << 16;
+    static final int WHOLE = 1 << 16;
 
     private final Qp qp;
     private final Packet packet = new Packet(0);

@@ -50,6 +50,7 @@ final class Responder {
 
     /** Completes the receive of an unfinished message when the queue pair goes to the error state. */
     void flush() {
+        answers.stop();
         message = Message.NONE;
         if (hasReceive) {
             complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
@@ -58,6 +59,11 @@ final class Responder {
 
     private boolean isReliable() {
         return qp.type == IbvQpType.IBV_QPT_RC;
+    }
+
+    /** The PSN that the next request must have. */
+    int expectedPsn() {
+        return expectedPsn;
     }
 
     /** Takes a request. */
@@ -143,13 +149,11 @@ final class Responder {
             arrived = 0;
         }
         if (arrived + packet.payloadLength > receive.length) {
-            complete(IbvWcStatus.IBV_WC_LOC_LEN_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
-            refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_LOC_LEN_ERR);
+            refuseReceive(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_LOC_LEN_ERR);
             return;
         }
         if (arrived == 0 && !receive.isWritable(qp) || !receive.write(arrived, packet.payload, packet.payloadLength, qp)) {
-            complete(IbvWcStatus.IBV_WC_LOC_PROT_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
-            refuse(Nak.REMOTE_OPERATION, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
+            refuseReceive(Nak.REMOTE_OPERATION, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
             return;
         }
         boolean invalidates = Opcode.hasInvalidate(packet.opcode);
@@ -181,6 +185,10 @@ final class Responder {
             writeLength = Integer.toUnsignedLong(packet.dmaLength);
             writeKey = packet.rkey;
             arrived = 0;
+            if (writeLength > Hca.MAX_MESSAGE) {
+                refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
+                return;
+            }
             // All of it is checked before the first byte is written.
             if (writeLength > 0 && target(0, writeLength) == MemoryKey.NONE) {
                 refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
@@ -221,6 +229,10 @@ final class Responder {
 
     private void read(Packet packet) {
         int problem = answers.checkRead(packet);
+        if (problem < 0 && answers.isFull()) {
+            takeAsLost();
+            return;
+        }
         if (problem >= 0) {
             refuse(problem, status(problem));
             return;
@@ -233,6 +245,10 @@ final class Responder {
 
     private void atomic(Packet packet) {
         int problem = answers.checkAtomic(packet);
+        if (problem < 0 && answers.isFull()) {
+            takeAsLost();
+            return;
+        }
         if (problem >= 0) {
             refuse(problem, status(problem));
             return;
@@ -268,6 +284,7 @@ final class Responder {
         hasReceive = qp.takeReceive(receive);
         if (!hasReceive) {
             if (isReliable()) {
+                toldSequence = true; // what follows is dropped in silence: the peer knows where to go on
                 answers.acknowledge(packet.psn, Nak.notReady(qp.minRnrTimer));
             } else {
                 expectedPsn = Psn.plus(packet.psn, packet.psnCount);
@@ -284,6 +301,26 @@ final class Responder {
         }
     }
 
+    /** Refuses a message for a receive that is not right for it. UC goes on, and completes the receive with the error. */
+    private void refuseReceive(int nak, int status) {
+        if (!isReliable()) {
+            complete(status, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
+        }
+        refuse(nak, status);
+    }
+
+    /** Has the peer send a request again, when the answers before it are out. */
+    private void takeAsLost() {
+        toldSequence = true;
+        answers.acknowledge(expectedPsn, Nak.syndrome(Nak.SEQUENCE));
+    }
+
+    /** A region went from which a read is being answered: the peer may not have the rest. */
+    void endAccess(int psn) {
+        answers.stop();
+        refuse(psn, Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
+    }
+
     /** Answers a request that is wrong. A reliable queue pair goes to the error state; UC drops the message. */
     private void refuse(int nak, int status) {
         if (!isReliable()) {
@@ -291,7 +328,15 @@ final class Responder {
             abandon();
             return;
         }
-        answers.acknowledge(expectedPsn, Nak.syndrome(nak));
+        if (answers.isBusy()) {
+            takeAsLost(); // a refusal ends all, and what was done before it must be answered first
+            return;
+        }
+        refuse(expectedPsn, nak, status);
+    }
+
+    private void refuse(int psn, int nak, int status) {
+        answers.acknowledge(psn, Nak.syndrome(nak));
         complete(status, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
         boolean access = nak == Nak.REMOTE_ACCESS;
         qp.context.raise(access ? IbvEventType.IBV_EVENT_QP_ACCESS_ERR : IbvEventType.IBV_EVENT_QP_REQ_ERR, qp.address);

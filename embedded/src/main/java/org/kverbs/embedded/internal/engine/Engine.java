@@ -73,6 +73,11 @@ public final class Engine implements AutoCloseable {
         events.cancel(event);
     }
 
+    /** How many events are to happen. */
+    public int scheduled() {
+        return events.size();
+    }
+
     /** Queues a task for when the current call has done its part. */
     public void ready(Task task) {
         if (task.queued) {

@@ -45,6 +45,7 @@ public final class UdpLink implements Link {
     private final Hca device;
     private final InetAddress address;
     private final Peer self;
+    /** Guarded by the engine's lock. */
     private final Peers peers = new Peers();
     private final Icrc sendIcrc = new Icrc();
     private final Icrc receiveIcrc = new Icrc();
@@ -61,7 +62,7 @@ public final class UdpLink implements Link {
     private int window = 16;
     private volatile long lastLook;
 
-    private record Group(long gidHigh, long gidLow, DatagramChannel channel) {}
+    private record Group(Peer peer, DatagramChannel channel) {}
 
     /** @param address the device's, on which its socket is when it is open */
     public UdpLink(Hca device, InetAddress address) {
@@ -180,7 +181,7 @@ public final class UdpLink implements Link {
                 take(channel, self);
                 for (int i = 0; i < groups.size(); i++) {
                     Group group = groups.get(i);
-                    take(group.channel, peers.find(group.gidHigh, group.gidLow));
+                    take(group.channel, group.peer);
                 }
             } finally {
                 receiving.unlock();
@@ -294,7 +295,7 @@ public final class UdpLink implements Link {
                 opened.register(waiting, SelectionKey.OP_READ);
                 waiting.wakeup();
             }
-            groups.add(new Group(gidHigh, gidLow, opened));
+            groups.add(new Group(group, opened));
             return 0;
         } catch (IOException | IllegalArgumentException e) {
             return -Errno.ENODEV;
@@ -304,7 +305,7 @@ public final class UdpLink implements Link {
     @Override
     public void leaveGroup(long gidHigh, long gidLow) {
         groups.removeIf(each -> {
-            boolean left = each.gidLow == gidLow && each.gidHigh == gidHigh;
+            boolean left = each.peer.gidLow == gidLow && each.peer.gidHigh == gidHigh;
             if (left) {
                 quietly(each.channel);
             }

@@ -1,0 +1,158 @@
+package org.kverbs.embedded
+
+import org.kverbs.AccessFlag
+import org.kverbs.AddressAttributes
+import org.kverbs.CompletionQueue
+import org.kverbs.Context
+import org.kverbs.Device
+import org.kverbs.GlobalRoute
+import org.kverbs.MemoryRegion
+import org.kverbs.Mtu
+import org.kverbs.QueuePair
+import org.kverbs.QueuePairAttributes
+import org.kverbs.QueuePairCapabilities
+import org.kverbs.QueuePairInitAttributes
+import org.kverbs.QueuePairState
+import org.kverbs.QueuePairType
+import org.kverbs.SharedReceiveQueue
+import org.kverbs.SharedReceiveQueueAttributes
+import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletions
+import org.kverbs.embedded.internal.device.Gids
+import org.kverbs.embedded.internal.device.Hca
+import org.kverbs.embedded.internal.device.Link
+import org.kverbs.embedded.internal.engine.Engine
+import org.kverbs.embedded.internal.wire.Packet
+import org.kverbs.internal.ffm.Memory
+import java.lang.foreign.Arena
+import java.time.Duration
+
+/** A packet that the device sent. */
+internal data class Sent(
+    val opcode: Int,
+    val psn: Int,
+    val syndrome: Int,
+    val bytes: Int,
+)
+
+/** A queue pair whose peer is the spec, packet by packet: both directions begin with PSN 0, the window is 16 packets. */
+internal class PeerBench(
+    type: QueuePairType = QueuePairType.RC,
+    timeout: Int = 10,
+    reads: Int = 2,
+    bytes: Long = 1 shl 16,
+    srqEntries: Int = 0,
+) : AutoCloseable {
+    private val self = 0xffff_c612_0001
+    private val peer = 0xffff_c612_0002
+    private val engine = Engine(true)
+    private val hca = Hca("device", 1, engine, Gids(0, self), 4096, java.util.Random(1))
+    private val payload = Arena.ofAuto().allocate(4096, 8)
+    val sent = mutableListOf<Sent>()
+    val context: Context = Device.of(EmbeddedProvider(), EmbeddedDevice(hca.also { it.connect(Ear()) })).open()
+    private val pd = context.protectionDomain()
+    val cq: CompletionQueue = context.completionQueue(64)
+    val mr: MemoryRegion =
+        pd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+    val srq: SharedReceiveQueue? = if (srqEntries > 0) pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(srqEntries, 1)) else null
+    val qp: QueuePair = pd.queuePair(QueuePairInitAttributes(type, cq, cq, srq, QueuePairCapabilities(16, 16, 2, 2, 0), false))
+
+    init {
+        val access = setOf(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+        val path = AddressAttributes.builder().port(1).globalRoute(GlobalRoute(FuzzSpec.PEER, 0, 0, 64, 0)).build()
+        val reliable = type == QueuePairType.RC
+        val init = QueuePairAttributes.builder().state(QueuePairState.INIT).pkeyIndex(0).port(1)
+        val receive = QueuePairAttributes.builder().state(QueuePairState.RTR)
+        if (type == QueuePairType.UD) {
+            init.qkey(QKEY)
+        } else {
+            init.accessFlags(access)
+            receive.address(path).pathMtu(Mtu.MTU_256).destQpn(2).rqPsn(0)
+        }
+        val send = QueuePairAttributes.builder().state(QueuePairState.RTS).sqPsn(0)
+        if (reliable) {
+            receive.maxDestReadAtomic(reads).minRnrTimer(1)
+            send.timeout(timeout).retryCount(3).rnrRetry(7).maxReadAtomic(2)
+        }
+        listOf(init, receive, send).forEach { qp.modify(it.build()) }
+    }
+
+    /** Lets a packet arrive, and returns what the device sends at once. */
+    fun arrive(
+        opcode: Int,
+        psn: Int,
+        packet: Packet.() -> Unit = {},
+    ): List<Sent> {
+        val arriving = Packet(0)
+        arriving.opcode = opcode
+        arriving.psn = psn
+        arriving.pkey = Hca.PKEY
+        arriving.destinationQp = qp.number()
+        arriving.sourceGidLow = peer
+        arriving.destinationGidLow = self
+        arriving.qkey = QKEY
+        arriving.payload = payload.address()
+        arriving.rkey = mr.rkey()
+        arriving.remoteAddress = mr.address()
+        arriving.packet()
+        return during { locked { hca.take(arriving) } }
+    }
+
+    /** Lets time pass, and returns what the device sends meanwhile. */
+    fun pass(time: Duration): List<Sent> = during { locked { engine.advance(time.toNanos()) } }
+
+    fun during(action: () -> Unit): List<Sent> {
+        val before = sent.size
+        action()
+        return sent.drop(before)
+    }
+
+    private fun locked(action: () -> Unit) {
+        engine.enter()
+        try {
+            action()
+        } finally {
+            engine.leave()
+        }
+    }
+
+    val scheduled: Int get() = engine.scheduled()
+
+    fun poll(): List<WorkCompletion> {
+        val batch = WorkCompletions(64)
+        return List(cq.poll(batch)) { batch.get(it).copy() }
+    }
+
+    override fun close() = context.close()
+
+    private companion object {
+        const val QKEY = 5
+    }
+
+    private inner class Ear : Link {
+        override fun open() = 0
+
+        override fun send(packet: Packet) {
+            if (packet.payloadLength > 0) Memory.getByte(packet.payload + packet.payloadLength - 1)
+            sent += Sent(packet.opcode, packet.psn, packet.syndrome, packet.payloadLength)
+        }
+
+        override fun carriesWholeMessages() = false
+
+        override fun window() = 16
+
+        override fun look() = Unit
+
+        override fun joinGroup(
+            gidHigh: Long,
+            gidLow: Long,
+        ) = 0
+
+        override fun leaveGroup(
+            gidHigh: Long,
+            gidLow: Long,
+        ) = Unit
+
+        override fun close() = Unit
+    }
+}
