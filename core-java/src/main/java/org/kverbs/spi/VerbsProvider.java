@@ -1,6 +1,7 @@
 package org.kverbs.spi;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A source of RDMA devices. Found by {@link java.util.ServiceLoader}; the one for libibverbs is built in.
@@ -20,4 +21,13 @@ public interface VerbsProvider {
      * @throws org.kverbs.RdmaSystemException if listing failed
      */
     List<VerbsDevice> devices();
+
+    /**
+     * Its connection manager, or null if it has none.
+     *
+     * @throws org.kverbs.LibraryUnavailableException if it can't work on this machine, with the reason
+     */
+    default @Nullable ConnectionManager connectionManager() {
+        return null;
+    }
 }
