@@ -8,12 +8,13 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
-import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
@@ -26,7 +27,6 @@ import org.kverbs.dsl.get
 import org.kverbs.dsl.write
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.time.Duration.Companion.milliseconds
-import kotlin.time.Duration.Companion.seconds
 
 class AsyncQueuePairSpec :
     FunSpec({
@@ -50,7 +50,7 @@ class AsyncQueuePairSpec :
                             }
                         }
                         repeat(200) {
-                            val pong = async(start = kotlinx.coroutines.CoroutineStart.UNDISPATCHED) { ends.client.qp.receive(ends.client.region[0, 64]) }
+                            val pong = async(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.receive(ends.client.region[0, 64]) }
                             ends.client.qp.send(ends.client.text("ping", 64))
                             pong.await().length shouldBe 4
                             ends.client.textAt(0, 4) shouldBe "pong"
@@ -118,14 +118,6 @@ class AsyncQueuePairSpec :
             }
         }
 
-        test("should give the message for a cancelled receive to the next caller, wherever it wants it") {
-            TwoEnds().use { ends ->
-                withTimeoutOrNull(50) { ends.server.qp.receive(ends.server.region[0, 64]) } shouldBe null
-                ends.client.qp.send(ends.client.text("first"))
-                ends.client.qp.send(ends.client.text("second")).let { }
-            }
-        }
-
         test("should keep the order of messages over cancelled receives") {
             TwoEnds().use { ends ->
                 repeat(3) { i -> withTimeoutOrNull(20) { ends.server.qp.receive(ends.server.region[i * 64L, 64]) } shouldBe null }
@@ -160,7 +152,7 @@ class AsyncQueuePairSpec :
                     coroutineScope {
                         ends.server.region.close()
                         List(3) {
-                            async(start = kotlinx.coroutines.CoroutineStart.UNDISPATCHED) {
+                            async(start = CoroutineStart.UNDISPATCHED) {
                                 runCatching { ends.client.qp.write(ends.client.region[0, 8], to = remote) }
                             }
                         }.awaitAll()
@@ -189,7 +181,7 @@ class AsyncQueuePairSpec :
                     coroutineScope {
                         val waiting =
                             List(5) {
-                                async(start = kotlinx.coroutines.CoroutineStart.UNDISPATCHED) {
+                                async(start = CoroutineStart.UNDISPATCHED) {
                                     runCatching { ends.server.qp.receive(ends.server.region[0, 8]) }
                                 }
                             }
@@ -221,10 +213,10 @@ class AsyncQueuePairSpec :
         test("should run coroutines on the polling thread") {
             TwoEnds().use { ends ->
                 val names =
-                    kotlinx.coroutines.withContext(ends.client.dispatcher.coroutines) {
+                    withContext(ends.client.dispatcher.coroutines) {
                         List(3) {
                             ends.client.qp.write(ends.client.region[0, 8], to = ends.server.region.remote())
-                            Thread.currentThread().name
+                            Thread.currentThread().name.substringBefore(' ')
                         }
                     }
                 names.toSet() shouldBe setOf("kverbs-completions-embedded0")
