@@ -1,0 +1,35 @@
+package org.kverbs;
+
+import java.io.Serial;
+import java.net.InetSocketAddress;
+import org.jspecify.annotations.Nullable;
+
+/** A peer, or its connection manager, that said no. */
+public class ConnectionRejectedException extends ConnectionException {
+    @Serial private static final long serialVersionUID = 1L;
+
+    private final int rawReason;
+    private final byte[] privateData;
+
+    ConnectionRejectedException(
+            ConnectionStep step, @Nullable InetSocketAddress address, int status, byte[] privateData, String why) {
+        super(step, address, Math.max(0, -status), why);
+        this.rawReason = Math.max(0, status);
+        this.privateData = privateData.clone();
+    }
+
+    /** Why; UNKNOWN on iWARP, where {@link #errno} is all there is. */
+    public RejectReason reason() {
+        return RejectReason.of(rawReason);
+    }
+
+    /** The number behind {@link #reason}. */
+    public int rawReason() {
+        return rawReason;
+    }
+
+    /** What the peer's program said along with it, with zeros behind it on InfiniBand and RoCE; maybe empty. */
+    public byte[] privateData() {
+        return privateData.clone();
+    }
+}
