@@ -42,7 +42,7 @@ public record AddressInfo(
                     service == null ? null : arena.allocateFrom(service),
                     hints.allocate(arena));
             if (first < 0) {
-                throw SystemErrors.of("rdma_getaddrinfo(" + node + ", " + service + ", " + hints + ")", (int) -first);
+                throw SystemErrors.of("rdma_getaddrinfo(" + node + ", " + service + ")", (int) -first);
             }
             try {
                 var found = new ArrayList<AddressInfo>();

@@ -21,20 +21,53 @@ final class ConnectionErrors {
         ConnectionStep step = stepOf(event);
         InetSocketAddress address = step == ConnectionStep.JOIN_MULTICAST ? event.id().group() : event.id().peer();
         int status = event.status();
-        if (event.type() == ConnectionEventType.REJECTED) {
-            return new ConnectionRejectedException(step, address, status, event.privateData(), rejection(status));
+        boolean isRejected = event.type() == ConnectionEventType.REJECTED;
+        if (isRejected && status < 0) {
+            return refused(step, address, -status, event.privateData());
         }
-        int errno = Math.max(0, -status);
-        if (errno == Errno.ETIMEDOUT) {
-            return new ConnectionTimeoutException(step, address, ErrnoNames.describe(errno) + ". " + adviceOnTimeout(step));
+        if (isRejected || event.type() == ConnectionEventType.UNREACHABLE && status > 0) {
+            RejectReason reason = isRejected ? RejectReason.of(status) : RejectReason.ofDatagramStatus(status);
+            return new ConnectionRejectedException(step, address, reason, status, event.privateData(), rejection(reason, status));
         }
-        String reason = status < 0 ? ErrnoNames.describe(errno) : "status " + status;
-        return new ConnectionException(step, address, errno, event.type() + ", " + reason + ". " + advice(event));
+        return status < 0
+                ? of(step, address, -status)
+                : new ConnectionException(step, address, 0, event.type() + ", status " + status + ". " + advice(step, 0));
+    }
+
+    /** Whether a step that was refused with this errno at once failed by the network or the peer, and not by how it was called. */
+    static boolean isOfNetwork(int errno) {
+        return switch (errno) {
+            case Errno.ECONNREFUSED, Errno.ECONNRESET, Errno.ETIMEDOUT, Errno.EHOSTUNREACH, Errno.EHOSTDOWN, Errno.ENETUNREACH,
+                    Errno.ENETDOWN, Errno.ENODEV -> true;
+            default -> false;
+        };
+    }
+
+    /** The exception for an errno. */
+    static ConnectionException of(ConnectionStep step, @Nullable InetSocketAddress address, int errno) {
+        return switch (errno) {
+            case Errno.ECONNREFUSED, Errno.ECONNRESET -> refused(step, address, errno, new byte[0]);
+            case Errno.ETIMEDOUT ->
+                new ConnectionTimeoutException(step, address, ErrnoNames.describe(errno) + ". " + adviceOnTimeout(step));
+            default -> new ConnectionException(step, address, errno, ErrnoNames.describe(errno) + ". " + advice(step, errno));
+        };
+    }
+
+    /** IWARP knows no more than TCP. */
+    private static ConnectionException refused(
+            ConnectionStep step, @Nullable InetSocketAddress address, int errno, byte[] privateData) {
+        return new ConnectionRejectedException(
+                step,
+                address,
+                RejectReason.UNKNOWN,
+                -errno,
+                privateData,
+                ErrnoNames.describe(errno) + ". Nobody listens on that port of the peer, or its program rejected the request.");
     }
 
     private static ConnectionStep stepOf(ConnectionEvent event) {
         return switch (event.type()) {
-            case ADDRESS_ERROR -> ConnectionStep.RESOLVE_ADDRESS;
+            case ADDR_ERROR -> ConnectionStep.RESOLVE_ADDRESS;
             case ROUTE_ERROR -> ConnectionStep.RESOLVE_ROUTE;
             case MULTICAST_ERROR -> ConnectionStep.JOIN_MULTICAST;
             case DEVICE_REMOVAL -> ConnectionStep.STAY_CONNECTED;
@@ -42,11 +75,7 @@ final class ConnectionErrors {
         };
     }
 
-    private static String rejection(int status) {
-        if (status < 0) {
-            return ErrnoNames.describe(-status) + ". Nobody listens on that port of the peer, or its program rejected the request.";
-        }
-        RejectReason reason = RejectReason.of(status);
+    private static String rejection(RejectReason reason, int status) {
         return "rejected, reason " + status + (reason == RejectReason.UNKNOWN ? "" : " (" + reason + ")") + ". " + switch (reason) {
             case INVALID_SERVICE_ID -> "Nobody listens on that port of the peer: check that its program runs, and listens on this port,"
                     + " on this address or all, and in the same port space; ports of TCP are others.";
@@ -60,17 +89,17 @@ final class ConnectionErrors {
         };
     }
 
-    private static String advice(ConnectionEvent event) {
-        return switch (event.type()) {
-            case ADDRESS_ERROR -> "No RDMA device leads there, or nobody answers for the address: `ip route get ADDRESS` names the network"
-                    + " device, `rdma link` its RDMA device, and `ping` asks the peer.";
-            case ROUTE_ERROR -> "No path was found: on InfiniBand the subnet manager must run (`sminfo`), on RoCE the local address must be"
-                    + " in the GID table (`ibv_devinfo -v`).";
-            case UNREACHABLE -> "The peer has no such service, or can't be reached: check that its program runs and listens on this port.";
-            case MULTICAST_ERROR -> "Check that it is a multicast address, that the device offers multicast, and on InfiniBand that the"
-                    + " subnet manager runs (`sminfo`).";
-            case DEVICE_REMOVAL -> "The device was unplugged or its driver unloaded: close the id, and what was made from the device.";
-            default -> "The device's driver or the kernel's log (`dmesg`) may say more.";
+    private static String advice(ConnectionStep step, int errno) {
+        return switch (step) {
+            case RESOLVE_ADDRESS -> errno == Errno.ENODEV
+                    ? "No RDMA device leads there: `ip route get ADDRESS` names the network device, and `rdma link` its RDMA device."
+                    : "No way leads there: `ip route get ADDRESS` names the network device, and `ping` asks the peer.";
+            case RESOLVE_ROUTE -> "No path was found: on InfiniBand the subnet manager must run (`sminfo`), on RoCE the local address must be in"
+                    + " the GID table (`ibv_devinfo -v`).";
+            case CONNECT -> "Check that the peer's program runs and listens on this port, and that `ping` reaches it.";
+            case ACCEPT -> "The peer gave up, or packets to it are lost.";
+            case JOIN_MULTICAST -> "Check that the device offers multicast, and on InfiniBand that the subnet manager runs (`sminfo`).";
+            case STAY_CONNECTED -> "The device was unplugged or its driver unloaded: close the id, and what was made from the device.";
         };
     }
 

@@ -23,7 +23,8 @@ import org.kverbs.spi.ConnectionManager;
  * try (ConnectionEventChannel channel = ConnectionEventChannel.open()) {
  *     ConnectionId id = channel.id(PortSpace.TCP);
  *     id.resolveAddress(new InetSocketAddress("10.0.0.1", 7471), Duration.ofSeconds(2));
- *     channel.awaitEvent(Duration.ofSeconds(3)).orThrow(); // ADDRESS_RESOLVED; null, which throws here too, if none came
+ *     ConnectionEvent event = channel.awaitEvent(Duration.ofSeconds(3)); // null if none came
+ *     event.orThrow(); // ADDR_RESOLVED
  *     ...
  * }
  * }</pre>

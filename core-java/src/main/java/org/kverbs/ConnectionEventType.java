@@ -5,9 +5,9 @@ import org.kverbs.internal.abi.RdmaCmEventType;
 /** What happened to a connection id: {@code enum rdma_cm_event_type} (rdma_get_cm_event(3)). */
 public enum ConnectionEventType {
     /** {@code RDMA_CM_EVENT_ADDR_RESOLVED}: the id is bound to the device that leads to the address; resolve the route next. */
-    ADDRESS_RESOLVED(RdmaCmEventType.RDMA_CM_EVENT_ADDR_RESOLVED),
+    ADDR_RESOLVED(RdmaCmEventType.RDMA_CM_EVENT_ADDR_RESOLVED),
     /** {@code RDMA_CM_EVENT_ADDR_ERROR}: no device leads there, or nobody answers for the address. */
-    ADDRESS_ERROR(RdmaCmEventType.RDMA_CM_EVENT_ADDR_ERROR),
+    ADDR_ERROR(RdmaCmEventType.RDMA_CM_EVENT_ADDR_ERROR),
     /** {@code RDMA_CM_EVENT_ROUTE_RESOLVED}: the way is known; connect next. */
     ROUTE_RESOLVED(RdmaCmEventType.RDMA_CM_EVENT_ROUTE_RESOLVED),
     /** {@code RDMA_CM_EVENT_ROUTE_ERROR}: no way was found. */
@@ -33,7 +33,7 @@ public enum ConnectionEventType {
     /** {@code RDMA_CM_EVENT_MULTICAST_ERROR}: joining failed, or the group ended. */
     MULTICAST_ERROR(RdmaCmEventType.RDMA_CM_EVENT_MULTICAST_ERROR),
     /** {@code RDMA_CM_EVENT_ADDR_CHANGE}: the network device of the address changed its hardware address, as when a bond fails over. */
-    ADDRESS_CHANGE(RdmaCmEventType.RDMA_CM_EVENT_ADDR_CHANGE),
+    ADDR_CHANGE(RdmaCmEventType.RDMA_CM_EVENT_ADDR_CHANGE),
     /** {@code RDMA_CM_EVENT_TIMEWAIT_EXIT}: the queue pair's last packets are gone from the network; it may be connected anew. */
     TIMEWAIT_EXIT(RdmaCmEventType.RDMA_CM_EVENT_TIMEWAIT_EXIT),
     /** No C constant: a value that this release of kverbs has no name for. */
@@ -55,7 +55,7 @@ public enum ConnectionEventType {
     /** Whether a step failed for good, so that nothing else comes of it. */
     public boolean isError() {
         return switch (this) {
-            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, REJECTED, DEVICE_REMOVAL, MULTICAST_ERROR -> true;
+            case ADDR_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, REJECTED, DEVICE_REMOVAL, MULTICAST_ERROR -> true;
             default -> false;
         };
     }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * A step on the way to a connection that failed, as its event says, or one that did not end in time. Says which step, to which
  * address, why, and what to do.
  *
- * <p>A step that the library refuses at once is an {@link RdmaSystemException} that names the address too.
+ * <p>A call that is wrong, too early or too late is an {@link RdmaSystemException}.
  */
 public class ConnectionException extends RdmaException {
     @Serial private static final long serialVersionUID = 1L;

@@ -1,8 +1,6 @@
 package org.kverbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -14,7 +12,6 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SocketAddresses;
 import org.kverbs.internal.SystemErrors;
-import org.kverbs.internal.abi.IbvQpAttr;
 import org.kverbs.internal.abi.RdmaCmId;
 import org.kverbs.internal.abi.RdmaCmMcJoinFlags;
 import org.kverbs.internal.abi.SockaddrIn6;
@@ -31,7 +28,7 @@ import org.kverbs.spi.ConnectionManager;
  * // who asks                                          // who is asked
  *                                                      id.bind(port); id.listen(backlog)
  * id.resolveAddress(address, timeout)
- *   -> ADDRESS_RESOLVED
+ *   -> ADDR_RESOLVED
  * id.resolveRoute(timeout)
  *   -> ROUTE_RESOLVED
  * id.prepare(qp, INIT); qp.postReceive(...)
@@ -52,14 +49,14 @@ import org.kverbs.spi.ConnectionManager;
  * <p><b>Ownership.</b> It belongs to its channel. Closing it ends what is under way on it, without an event, and a connection that is up:
  * the peer gets DISCONNECTED. It does not close the queue pair, and closing that does not close the id.
  *
- * <p><b>Errors.</b> A step that is refused at once is an {@link RdmaSystemException}; one that fails later is an event whose
- * {@link ConnectionEvent#orThrow} says why. Both name the address.
+ * <p><b>Errors.</b> A step that the network or the peer makes fail is a {@link ConnectionException}, by {@link ConnectionEvent#orThrow} of
+ * its event, or at once where that is known then. A call that is wrong, too early or too late is an {@link RdmaSystemException}. Both name
+ * the address.
  *
  * <p>Safe for any thread. Source: {@code man 7 rdma_cm}, {@code man 3 rdma_create_id} and what it names.
  */
 public final class ConnectionId extends Resource {
 
-    private static final int MASK_OFFSET = (IbvQpAttr.SIZE + Long.BYTES - 1) / Long.BYTES * Long.BYTES;
     private static final int MAX_PRIVATE_DATA = 255;
 
     private final ConnectionManager manager;
@@ -67,6 +64,8 @@ public final class ConnectionId extends Resource {
     private final long handle;
     private final boolean isPassive;
     private final ConnectionIdOptions options = new ConnectionIdOptions(this);
+    private final QueuePairPreparer preparer = new QueuePairPreparer(this);
+    private final Object migration = new Object();
     private volatile ConnectionEventChannel channel;
     private volatile @Nullable InetSocketAddress bound;
     private volatile @Nullable InetSocketAddress peer;
@@ -166,7 +165,7 @@ public final class ConnectionId extends Resource {
     public void bind(InetSocketAddress local) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment address = SocketAddresses.allocate(arena, local);
-            call("rdma_bind_addr", SocketAddresses.format(local), () -> manager.bindAddress(handle, address));
+            command("rdma_bind_addr(" + SocketAddresses.format(local) + ")", () -> manager.bindAddress(handle, address));
             bound = local;
         }
     }
@@ -177,10 +176,10 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Finds the device that leads to an address, and binds to it ({@code rdma_resolve_addr}). ADDRESS_RESOLVED or ADDRESS_ERROR follows.
+     * Finds the device that leads to an address, and binds to it ({@code rdma_resolve_addr}). ADDR_RESOLVED or ADDR_ERROR follows.
      *
      * @param source the local address to come from; its port may be 0
-     * @param timeout in which ADDRESS_ERROR comes if nobody answers for the address
+     * @param timeout in which ADDR_ERROR comes if nobody answers for the address
      */
     public void resolveAddress(InetSocketAddress source, InetSocketAddress destination, Duration timeout) {
         resolve(source, destination, timeout);
@@ -194,7 +193,11 @@ public final class ConnectionId extends Resource {
             peer = destination; // before the event can come
             String way = (source == null ? "" : "from " + SocketAddresses.format(source) + " ") + "to "
                     + SocketAddresses.format(destination);
-            call("rdma_resolve_addr", way, () -> manager.resolveAddress(handle, from, to, millis));
+            step(
+                    ConnectionStep.RESOLVE_ADDRESS,
+                    destination,
+                    "rdma_resolve_addr(" + way + ")",
+                    () -> manager.resolveAddress(handle, from, to, millis));
         }
     }
 
@@ -205,7 +208,7 @@ public final class ConnectionId extends Resource {
      */
     public void resolveRoute(Duration timeout) {
         int millis = millis(timeout);
-        callPeer("rdma_resolve_route", () -> manager.resolveRoute(handle, millis));
+        step(ConnectionStep.RESOLVE_ROUTE, peer, naming("rdma_resolve_route"), () -> manager.resolveRoute(handle, millis));
     }
 
     private static int millis(Duration timeout) {
@@ -222,7 +225,8 @@ public final class ConnectionId extends Resource {
      */
     public void listen(int backlog) {
         InetSocketAddress address = bound;
-        call("rdma_listen", address == null ? "unbound" : SocketAddresses.format(address), () -> manager.listen(handle, backlog));
+        String where = address == null ? "any port" : SocketAddresses.format(address);
+        command("rdma_listen(" + where + ")", () -> manager.listen(handle, backlog));
     }
 
     /**
@@ -233,7 +237,7 @@ public final class ConnectionId extends Resource {
      * @throws IllegalArgumentException if the queue pair is of another device than the id
      */
     public void connect(QueuePair qp, ConnectionParameters parameters) {
-        withQueuePair("rdma_connect", qp, parameters, false);
+        withQueuePair(ConnectionStep.CONNECT, qp, parameters);
     }
 
     /**
@@ -244,16 +248,21 @@ public final class ConnectionId extends Resource {
      * @throws IllegalArgumentException if the queue pair is of another device than the id
      */
     public void accept(QueuePair qp, ConnectionParameters parameters) {
-        withQueuePair("rdma_accept", qp, parameters, true);
+        withQueuePair(ConnectionStep.ACCEPT, qp, parameters);
     }
 
-    private void withQueuePair(String operation, QueuePair qp, ConnectionParameters parameters, boolean accept) {
+    private void withQueuePair(ConnectionStep step, QueuePair qp, ConnectionParameters parameters) {
         requireSameDevice(qp);
+        boolean accept = step == ConnectionStep.ACCEPT;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment given = parameters.allocate(arena, qp.number(), qp.srq() != null);
             enterShared(qp);
             try {
-                callPeer(operation, () -> accept ? manager.accept(handle, given) : manager.connect(handle, given));
+                step(
+                        step,
+                        peer,
+                        naming(accept ? "rdma_accept" : "rdma_connect"),
+                        () -> accept ? manager.accept(handle, given) : manager.connect(handle, given));
             } finally {
                 exitShared(qp);
             }
@@ -278,18 +287,21 @@ public final class ConnectionId extends Resource {
         Ranges.require("length of private data", privateData.length, 0, MAX_PRIVATE_DATA);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment data = arena.allocateFrom(JAVA_BYTE, privateData);
-            callPeer("rdma_reject", () -> manager.reject(handle, data));
+            command(naming("rdma_reject"), () -> manager.reject(handle, data));
         }
     }
 
     /** Tells the peer, after CONNECT_RESPONSE, that the queue pair is in RTS ({@code rdma_establish}); the peer gets ESTABLISHED. */
     public void establish() {
-        callPeer("rdma_establish", () -> manager.establish(handle));
+        command(naming("rdma_establish"), () -> manager.establish(handle));
     }
 
-    /** Ends the connection ({@code rdma_disconnect}). DISCONNECTED comes to both sides; moving the queue pair to ERR is its owner's. */
+    /**
+     * Ends the connection, or answers the peer who did ({@code rdma_disconnect}). DISCONNECTED comes to the peer, and here when the peer has
+     * answered by the same call or by closing its id. Moving the queue pair to ERR is its owner's.
+     */
     public void disconnect() {
-        callPeer("rdma_disconnect", () -> manager.disconnect(handle));
+        command(naming("rdma_disconnect"), () -> manager.disconnect(handle));
     }
 
     /**
@@ -297,7 +309,7 @@ public final class ConnectionId extends Resource {
      * connection is up ({@code rdma_notify}).
      */
     public void notifyOf(AsyncEventType event) {
-        callPeer("rdma_notify", () -> manager.notify(handle, event.code()));
+        command(naming("rdma_notify"), () -> manager.notify(handle, event.code()));
     }
 
     /**
@@ -305,39 +317,19 @@ public final class ConnectionId extends Resource {
      * {@link #prepare} applies it.
      */
     public QueuePairAttributes queuePairAttributes(QueuePairState state) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attributes = arena.allocate(MASK_OFFSET + Integer.BYTES, JAVA_LONG.byteAlignment());
-            MemorySegment mask = attributes.asSlice(MASK_OFFSET);
-            attributes.set(JAVA_INT, IbvQpAttr.QP_STATE, state.code());
-            callPeer("rdma_init_qp_attr", () -> manager.initQueuePairAttributes(handle, attributes, mask));
-            return QueuePairAttributes.from(attributes, mask.get(JAVA_INT, 0));
-        }
+        return preparer.attributes(state);
     }
 
     /**
      * Moves a queue pair to INIT, RTR or RTS for this connection, from the state before; in RTR it gets the peer's rights too. See the class
-     * for when.
+     * for when. The connection manager leaves the receiver-not-ready timer at code 0, 655 ms: post receives before RTR, or set another
+     * timer once in RTS.
      *
      * @throws RdmaSystemException if the id has no attributes for that state yet, or the device refuses
      */
     public void prepare(QueuePair qp, QueuePairState state) {
         requireSameDevice(qp);
-        if (portSpace.isDatagram() && state != QueuePairState.INIT) {
-            QueuePairAttributesBuilder next = QueuePairAttributes.builder().state(state);
-            qp.modify(state == QueuePairState.RTS ? next.sqPsn(0).build() : next.build());
-            return;
-        }
-        if (state == QueuePairState.RTR) { // how far the peer may go is known only now
-            modify(qp, QueuePairState.INIT);
-        }
-        modify(qp, state);
-    }
-
-    private void modify(QueuePair qp, QueuePairState state) {
-        QueuePairAttributes attributes = queuePairAttributes(state);
-        if (attributes.mask() != 0) {
-            qp.modify(attributes);
-        }
+        preparer.prepare(qp, state);
     }
 
     /**
@@ -349,12 +341,12 @@ public final class ConnectionId extends Resource {
         if (to.manager != manager) {
             throw new IllegalArgumentException(describe() + " can't go to " + to.describe() + ": it is of another provider");
         }
-        synchronized (options) {
+        synchronized (migration) {
             ConnectionEventChannel from = channel;
             enterShared(from, to);
             try {
                 to.add(handle, this); // an event may come there before the call returns
-                callPeer("rdma_migrate_id", () -> manager.migrateId(handle, to.handle()));
+                command(naming("rdma_migrate_id"), () -> manager.migrateId(handle, to.handle()));
                 channel = to;
                 moveTo(to);
             } finally {
@@ -373,9 +365,15 @@ public final class ConnectionId extends Resource {
      * Joins a multicast group ({@code rdma_join_multicast_ex}). MULTICAST_JOIN or MULTICAST_ERROR follows. Attaching the queue pair to the
      * group is its owner's: {@code qp.attachMulticast(event.address().globalRoute().dgid(), event.address().destinationLid())}.
      *
+     * @param group its port means nothing
      * @param sendOnly to send to the group without being sent to
+     * @throws IllegalArgumentException if it is no multicast address
      */
     public void joinMulticast(InetSocketAddress group, boolean sendOnly) {
+        if (group.getAddress() != null && !group.getAddress().isMulticastAddress()) {
+            throw new IllegalArgumentException(SocketAddresses.format(group) + " is no multicast address: those of IPv4 are 224.0.0.0 to"
+                    + " 239.255.255.255, those of IPv6 begin with ff");
+        }
         this.group = group;
         int flags = sendOnly
                 ? RdmaCmMcJoinFlags.RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER
@@ -391,18 +389,28 @@ public final class ConnectionId extends Resource {
     private void withGroup(String operation, InetSocketAddress group, ToIntFunction<MemorySegment> call) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment address = SocketAddresses.allocate(arena, group);
-            call(operation, SocketAddresses.format(group), () -> call.applyAsInt(address));
+            command(operation + "(" + SocketAddresses.format(group) + ")", () -> call.applyAsInt(address));
         }
     }
 
-    /** Calls on the id with its peer's address in the error. */
-    private void callPeer(String operation, IntSupplier call) {
+    /** A call's name with the peer's address, for errors. */
+    String naming(String operation) {
         InetSocketAddress to = peer;
-        call(operation, to == null ? portSpace + ", no peer yet" : SocketAddresses.format(to), call);
+        return operation + "(" + (to == null ? portSpace + ", no peer yet" : SocketAddresses.format(to)) + ")";
     }
 
-    void call(String operation, String argument, IntSupplier call) {
-        command(operation + "(" + argument + ")", call);
+    /** Begins a step. What the network or the peer does is a ConnectionException, whether it shows at once or as an event. */
+    private void step(ConnectionStep step, @Nullable InetSocketAddress address, String operation, IntSupplier call) {
+        enterShared(this);
+        try {
+            int result = call.getAsInt();
+            if (result < 0 && ConnectionErrors.isOfNetwork(-result)) {
+                throw ConnectionErrors.of(step, address, -result);
+            }
+            SystemErrors.check(operation, result);
+        } finally {
+            exitShared(this);
+        }
     }
 
     ConnectionManager manager() {

@@ -90,7 +90,7 @@ public final class ConnectionIdOptions {
     }
 
     private void set(int level, int name, String text, MemorySegment value) {
-        id.call("rdma_set_option", text, () -> id.manager().setOption(id.handle(), level, name, value));
+        id.command("rdma_set_option(" + text + ")", () -> id.manager().setOption(id.handle(), level, name, value));
     }
 
     /** What the next connect or accept offers ({@code rdma_set_local_ece}); the vendor must not be 0. */
@@ -98,7 +98,7 @@ public final class ConnectionIdOptions {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = arena.allocate(IbvEce.SIZE, Integer.BYTES);
             ece.writeTo(value);
-            id.call("rdma_set_local_ece", ece.toString(), () -> id.manager().setLocalEce(id.handle(), value));
+            id.command("rdma_set_local_ece(" + ece + ")", () -> id.manager().setLocalEce(id.handle(), value));
         }
     }
 
@@ -106,7 +106,7 @@ public final class ConnectionIdOptions {
     public Ece remoteEce() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = arena.allocate(IbvEce.SIZE, Integer.BYTES);
-            id.call("rdma_get_remote_ece", id.describe(), () -> id.manager().getRemoteEce(id.handle(), value));
+            id.command("rdma_get_remote_ece(" + id.describe() + ")", () -> id.manager().getRemoteEce(id.handle(), value));
             return Ece.from(value);
         }
     }

@@ -74,7 +74,7 @@ public enum RejectReason {
     /** The peer doesn't know the vendor's options; see {@link Ece}. */
     VENDOR_OPTION_NOT_SUPPORTED(35),
     /** A reason that this release of kverbs has no name for, or none. */
-    UNKNOWN(0);
+    UNKNOWN(-1);
 
     private static final RejectReason[] ALL = values();
 
@@ -84,9 +84,24 @@ public enum RejectReason {
         this.code = code;
     }
 
-    /** Returns the number that the message carries; 0 for {@link #UNKNOWN}. */
+    /** Returns the number that the message carries; -1 for {@link #UNKNOWN}. */
     public int code() {
         return code;
+    }
+
+    /**
+     * The reason that the status of an answer to a datagram's request means (SIDR_REP; IBA volume 1, section 12.7.1): it has numbers of
+     * its own.
+     */
+    static RejectReason ofDatagramStatus(int status) {
+        return switch (status) {
+            case 1 -> INVALID_SERVICE_ID;
+            case 2 -> CONSUMER_DEFINED;
+            case 3 -> NO_QP;
+            case 4 -> PORT_AND_CM_REDIRECT;
+            case 5 -> INVALID_CLASS_VERSION;
+            default -> UNKNOWN;
+        };
     }
 
     /** Returns the constant whose number is {@code code}, or {@link #UNKNOWN} if there is none; never throws. */
