@@ -9,7 +9,7 @@ import java.nio.file.Path
 import kotlin.io.path.listDirectoryEntries
 import kotlin.io.path.nameWithoutExtension
 
-/** The generated classes against the C compiler. The values in the repository are those of libibverbs-dev 44 on x86_64. */
+/** The generated classes against the C compiler. The values in the repository are those of libibverbs-dev and librdmacm-dev 44 on x86_64. */
 class AbiSpec :
     FunSpec({
         val listing = AbiListing.committed()
@@ -18,7 +18,7 @@ class AbiSpec :
         test("should equal every size, offset, enum value and constant that the C compiler finds in the headers")
             .config(enabledOrReasonIf = { compiler }) {
                 CCompiler.require(listing.headers)
-                withClue("Other headers than libibverbs-dev 44 may differ; after an intended change run core-java/generator/generate.") {
+                withClue("Other headers than those of rdma-core 44 may differ; after an intended change run core-java/generator/generate.") {
                     mismatches(listing).joinToString("\n") shouldBe ""
                 }
             }
