@@ -5,7 +5,9 @@ import java.util.List;
 import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SystemErrors;
+import org.kverbs.spi.ConnectionManager;
 import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsOpenResult;
@@ -90,6 +92,16 @@ public final class Device {
      */
     public static Device of(VerbsProvider provider, VerbsDevice device) {
         return new Device(Objects.requireNonNull(provider, "provider"), Objects.requireNonNull(device, "device"));
+    }
+
+    /** The first device of those that match whose provider has a connection manager. */
+    static Device withConnections(String asked, Predicate<Device> matches) {
+        return find(asked, device -> matches.test(device) && device.connectionManager() != null);
+    }
+
+    /** The connection manager of its provider, or null if that has none. */
+    @Nullable ConnectionManager connectionManager() {
+        return provider.connectionManager();
     }
 
     private static Device find(String asked, Predicate<Device> matches) {

@@ -52,7 +52,7 @@ public class LibraryUnavailableException extends RdmaException {
         return new LibraryUnavailableException(
                 library,
                 function + " needs rdma-core " + release + " or newer, and the " + library + " of this machine lacks it. Upgrade that"
-                        + " library (`dpkg -l libibverbs1` or `rpm -q libibverbs` shows its version), or do without this call.");
+                        + " library" + versionCommands(library) + ", or do without this call.");
     }
 
     /**
@@ -85,6 +85,17 @@ public class LibraryUnavailableException extends RdmaException {
                         + " --enable-native-access=" + name
                         + ", or put `Enable-Native-Access: ALL-UNNAMED` into the manifest of a runnable jar.",
                 cause);
+    }
+
+    /** How to see a library's version; nothing for a file that is not named like a library. */
+    private static String versionCommands(String library) {
+        String file = library.substring(library.lastIndexOf('/') + 1);
+        int suffix = file.indexOf(".so.");
+        if (suffix < 0) {
+            return "";
+        }
+        String fedora = file.substring(0, suffix);
+        return " (`dpkg -l " + fedora + file.substring(suffix + 4) + "` or `rpm -q " + fedora + "` shows its version)";
     }
 
     /** Debian names the package of libNAME.so.N libNAMEN, Fedora libNAME. */

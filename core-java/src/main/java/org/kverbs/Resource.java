@@ -15,7 +15,7 @@ import org.kverbs.internal.Guard;
 import org.kverbs.internal.SystemErrors;
 
 /**
- * Something that was opened or created and has to be closed: a device context or what was made from it.
+ * Something that was opened or created and has to be closed: a device context, a connection event channel, or what was made from it.
  *
  * <p><b>Ownership.</b> A resource keeps its parents reachable, and closing a parent first closes everything that was
  * made from it, newest first. So closing the {@link Context} closes all. Each failure is kept: the first is thrown, the
@@ -34,6 +34,8 @@ public abstract sealed class Resource implements AutoCloseable
         permits AddressHandle,
                 CompletionChannel,
                 CompletionQueue,
+                ConnectionEventChannel,
+                ConnectionId,
                 Context,
                 MemoryRegion,
                 MemoryWindow,
@@ -47,7 +49,7 @@ public abstract sealed class Resource implements AutoCloseable
 
     final Guard guard = new Guard();
     private final long sequence = SEQUENCE.incrementAndGet();
-    private final List<Resource> parents;
+    private volatile List<Resource> parents;
     private final Set<Resource> children = new LinkedHashSet<>();
     private final Object closeLock = new Object();
     private volatile boolean destroyed;
@@ -70,6 +72,18 @@ public abstract sealed class Resource implements AutoCloseable
             }
         }
         Diagnostics.opened(this);
+    }
+
+    /** Gives it to another parent than its only one; guards of all three are entered. */
+    final void moveTo(Resource parent) {
+        synchronized (parent.children) {
+            parent.children.add(this);
+        }
+        Resource former = parents.getFirst();
+        parents = List.of(parent);
+        synchronized (former.children) {
+            former.children.remove(this);
+        }
     }
 
     /** What it is, for messages: {@code queue pair 17 (RC) on rxe0}. */

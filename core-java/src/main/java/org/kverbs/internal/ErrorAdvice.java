@@ -12,6 +12,10 @@ final class ErrorAdvice {
             return "The completion queue overran or broke, and its completions are lost: make it and its queue pairs anew, with as"
                     + " many entries as requests can be outstanding on all of them.";
         }
+        String ofConnections = function.startsWith("rdma_") ? ConnectionAdvice.call(function, errno) : null;
+        if (ofConnections != null) {
+            return ofConnections;
+        }
         return switch (errno) {
             case ENOMEM -> pinsMemory(function) ? MemlockLimit.current().advice()
                     : "The machine or the device is short of memory or of objects: ask for less, or free what is not needed.";

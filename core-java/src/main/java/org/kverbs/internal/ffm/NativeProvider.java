@@ -14,6 +14,7 @@ import org.kverbs.LibraryUnavailableException;
 import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvDevice;
+import org.kverbs.spi.ConnectionManager;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
 
@@ -26,6 +27,7 @@ public final class NativeProvider implements VerbsProvider {
     private @Nullable Libibverbs library;
     /** Kept for ever: the devices point into it, and libibverbs drops a device that no list holds any more. */
     private final List<NativeDevice> known = new ArrayList<>();
+    private @Nullable NativeConnectionManager connections;
 
     /** For {@link java.util.ServiceLoader}. */
     public NativeProvider() {}
@@ -83,14 +85,30 @@ public final class NativeProvider implements VerbsProvider {
         }
     }
 
+    /** Librdmacm is loaded at the first call, so that programs without connections run without it. */
+    @Override
+    public synchronized ConnectionManager connectionManager() {
+        NativeConnectionManager made = connections;
+        if (made == null) {
+            requireNativeAccess(Librdmacm.file());
+            made = new NativeConnectionManager();
+            connections = made;
+        }
+        return made;
+    }
+
+    private static void requireNativeAccess(String library) {
+        try {
+            Memory.at(0, 0); // a restricted method: the cheapest way to ask whether native access is allowed
+        } catch (IllegalCallerException e) {
+            throw LibraryUnavailableException.nativeAccessDenied(library, e);
+        }
+    }
+
     private Libibverbs library() {
         Libibverbs loaded = library;
         if (loaded == null) {
-            try {
-                Memory.at(0, 0); // a restricted method: the cheapest way to ask whether native access is allowed
-            } catch (IllegalCallerException e) {
-                throw LibraryUnavailableException.nativeAccessDenied(Libibverbs.file(), e);
-            }
+            requireNativeAccess(Libibverbs.file());
             loaded = new Libibverbs();
             library = loaded;
         }

@@ -1,0 +1,117 @@
+package org.kverbs;
+
+import java.net.InetSocketAddress;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.ErrnoNames;
+import org.kverbs.internal.SocketAddresses;
+import org.kverbs.internal.abi.Errno;
+
+/** The wording of what can go wrong on the way to a connection. */
+final class ConnectionErrors {
+
+    private ConnectionErrors() {}
+
+    /** {@code connecting to 10.0.0.1:7471}. */
+    static String phrase(ConnectionStep step, @Nullable InetSocketAddress address) {
+        return step.phrase() + " " + (address == null ? "an unknown address" : SocketAddresses.format(address));
+    }
+
+    /** The exception for an event whose type {@link ConnectionEventType#isError is an error}. */
+    static ConnectionException of(ConnectionEvent event) {
+        ConnectionStep step = stepOf(event);
+        InetSocketAddress address = step == ConnectionStep.JOIN_MULTICAST ? event.id().group() : event.id().peer();
+        int status = event.status();
+        boolean isRejected = event.type() == ConnectionEventType.REJECTED;
+        if (isRejected && status < 0) {
+            return refused(step, address, -status, event.privateData());
+        }
+        if (isRejected || event.type() == ConnectionEventType.UNREACHABLE && status > 0) {
+            RejectReason reason = isRejected ? RejectReason.of(status) : RejectReason.ofDatagramStatus(status);
+            return new ConnectionRejectedException(step, address, reason, status, event.privateData(), rejection(reason, status));
+        }
+        return status < 0
+                ? of(step, address, -status)
+                : new ConnectionException(step, address, 0, event.type() + ", status " + status + ". " + advice(step, 0));
+    }
+
+    /** Whether a step that was refused with this errno at once failed by the network or the peer, and not by how it was called. */
+    static boolean isOfNetwork(int errno) {
+        return switch (errno) {
+            case Errno.ECONNREFUSED, Errno.ECONNRESET, Errno.ETIMEDOUT, Errno.EHOSTUNREACH, Errno.EHOSTDOWN, Errno.ENETUNREACH,
+                    Errno.ENETDOWN, Errno.ENODEV -> true;
+            default -> false;
+        };
+    }
+
+    /** The exception for an errno. */
+    static ConnectionException of(ConnectionStep step, @Nullable InetSocketAddress address, int errno) {
+        return switch (errno) {
+            case Errno.ECONNREFUSED, Errno.ECONNRESET -> refused(step, address, errno, new byte[0]);
+            case Errno.ETIMEDOUT ->
+                new ConnectionTimeoutException(step, address, ErrnoNames.describe(errno) + ". " + adviceOnTimeout(step));
+            default -> new ConnectionException(step, address, errno, ErrnoNames.describe(errno) + ". " + advice(step, errno));
+        };
+    }
+
+    /** IWARP knows no more than TCP. */
+    private static ConnectionException refused(
+            ConnectionStep step, @Nullable InetSocketAddress address, int errno, byte[] privateData) {
+        return new ConnectionRejectedException(
+                step,
+                address,
+                RejectReason.UNKNOWN,
+                -errno,
+                privateData,
+                ErrnoNames.describe(errno) + ". Nobody listens on that port of the peer, or its program rejected the request.");
+    }
+
+    private static ConnectionStep stepOf(ConnectionEvent event) {
+        return switch (event.type()) {
+            case ADDR_ERROR -> ConnectionStep.RESOLVE_ADDRESS;
+            case ROUTE_ERROR -> ConnectionStep.RESOLVE_ROUTE;
+            case MULTICAST_ERROR -> ConnectionStep.JOIN_MULTICAST;
+            case DEVICE_REMOVAL -> ConnectionStep.STAY_CONNECTED;
+            default -> event.id().isPassive() ? ConnectionStep.ACCEPT : ConnectionStep.CONNECT;
+        };
+    }
+
+    private static String rejection(RejectReason reason, int status) {
+        return "rejected, reason " + status + (reason == RejectReason.UNKNOWN ? "" : " (" + reason + ")") + ". " + switch (reason) {
+            case INVALID_SERVICE_ID -> "Nobody listens on that port of the peer: check that its program runs, and listens on this port,"
+                    + " on this address or all, and in the same port space; ports of TCP are others.";
+            case CONSUMER_DEFINED -> "The peer's program said no; its private data may say why.";
+            case STALE_CONNECTION -> "For the peer this queue pair is still in a connection: connect with a new one.";
+            case INSUFFICIENT_RESPONDER_RESOURCES -> "Ask for fewer reads and atomics (initiator depth).";
+            case INVALID_MTU -> "The path's MTU is too large for the peer: compare both sides' in `ibv_devinfo`.";
+            case NO_QP, NO_EEC, NO_RESOURCES -> "The peer is short of resources: try again later.";
+            case TIMEOUT -> "The peer waited for this side's answer in vain: answer earlier, and check that packets come through.";
+            default -> "The peer's log may say more.";
+        };
+    }
+
+    private static String advice(ConnectionStep step, int errno) {
+        return switch (step) {
+            case RESOLVE_ADDRESS -> errno == Errno.ENODEV
+                    ? "No RDMA device leads there: `ip route get ADDRESS` names the network device, and `rdma link` its RDMA device."
+                    : "No way leads there: `ip route get ADDRESS` names the network device, and `ping` asks the peer.";
+            case RESOLVE_ROUTE -> "No path was found: on InfiniBand the subnet manager must run (`sminfo`), on RoCE the local address must be in"
+                    + " the GID table (`ibv_devinfo -v`).";
+            case CONNECT -> "Check that the peer's program runs and listens on this port, and that `ping` reaches it.";
+            case ACCEPT -> "The peer gave up, or packets to it are lost.";
+            case JOIN_MULTICAST -> "Check that the device offers multicast, and on InfiniBand that the subnet manager runs (`sminfo`).";
+            case STAY_CONNECTED -> "The device was unplugged or its driver unloaded: close the id, and what was made from the device.";
+        };
+    }
+
+    static String adviceOnTimeout(ConnectionStep step) {
+        return switch (step) {
+            case RESOLVE_ADDRESS -> "Nobody answers for the address (ARP or neighbour discovery): check the address, and `ping` it.";
+            case RESOLVE_ROUTE -> "The subnet manager does not answer: check that it runs (`sminfo`), or give more time.";
+            case CONNECT -> "The peer's connection manager does not answer: check that the host has an RDMA device at this address, that its"
+                    + " program answers requests, and on RoCE that no firewall stops UDP port 4791.";
+            case ACCEPT -> "The peer did not answer the acceptance: it gave up, or packets to it are lost.";
+            case JOIN_MULTICAST -> "The subnet manager does not answer: check that it runs (`sminfo`), or give more time.";
+            case STAY_CONNECTED -> "The peer does not answer any more.";
+        };
+    }
+}
