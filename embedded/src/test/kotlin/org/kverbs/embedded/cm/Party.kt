@@ -100,6 +100,8 @@ internal class Parties(
 
     operator fun component2() = server
 
+    operator fun component3() = fabric
+
     /** Connects them; gives the ids of both sides. */
     fun connect(): kotlin.Pair<ConnectionId, ConnectionId> {
         server.listen()

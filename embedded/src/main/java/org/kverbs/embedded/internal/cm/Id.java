@@ -37,9 +37,6 @@ final class Id implements Connection.Owner, Resolving.Owner {
     /** How many requests may wait at most, and by default; as in Linux. */
     private static final int MAX_BACKLOG = 1024;
 
-    /** 10 Gbit/s, {@code IBV_RATE_10_GBPS}: there must be some number. */
-    private static final int RATE = 3;
-
     private final Host host;
     private final MemorySegment structure = Arena.ofAuto().allocate(RdmaCmId.SIZE, 8);
     private final int portSpace;
@@ -321,7 +318,7 @@ final class Id implements Connection.Owner, Resolving.Owner {
                     to.gidHigh(),
                     to.gidLow(),
                     0,
-                    RATE,
+                    0, // no rate, as Linux has it on RoCE
                     trafficClass,
                     Route.HOPS,
                     ackTimeout < 0 ? Timers.acknowledgement(Timers.PACKET_LIFE, Timers.ACK_DELAY) : ackTimeout);
