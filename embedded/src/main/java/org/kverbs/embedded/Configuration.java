@@ -11,9 +11,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.kverbs.embedded.internal.device.Gids;
 import org.kverbs.embedded.internal.device.Hca;
-import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.udp.UdpLink;
 import org.kverbs.embedded.internal.wire.Icrc;
+import org.kverbs.spi.ConnectionManager;
 import org.kverbs.spi.VerbsDevice;
 
 /** Which embedded devices a process has, by the words that {@link EmbeddedProvider} explains. */
@@ -54,6 +54,10 @@ final class Configuration {
         return List.copyOf(devices);
     }
 
+    ConnectionManager connectionManager() {
+        return fabric.connectionManager();
+    }
+
     private void add(String word) {
         if (word.equals("memory")) {
             devices.add(fabric.add(name()));
@@ -86,8 +90,10 @@ final class Configuration {
         Gids gids = UdpLink.gids(address);
         // A GUID from the address, so that it is the same at the next start (EUI-64, with the bit for "locally administered").
         long guid = 0x0200_00ff_fe00_0000L ^ gids.high(0) ^ Long.rotateLeft(gids.low(0), 8);
-        var hca = new Hca(name(), guid, new Engine(false), gids, mtu(address), random);
+        // On the same engine as all the others, as connections may be between any of them.
+        var hca = new Hca(name(), guid, fabric.engine(), gids, mtu(address), random);
         hca.connect(new UdpLink(hca, address));
+        fabric.connect(hca);
         devices.add(new EmbeddedDevice(hca));
     }
 

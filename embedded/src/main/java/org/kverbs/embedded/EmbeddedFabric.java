@@ -6,10 +6,14 @@ import java.util.Objects;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.Device;
+import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager;
 import org.kverbs.embedded.internal.device.Gids;
 import org.kverbs.embedded.internal.device.Hca;
 import org.kverbs.embedded.internal.device.Switch;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.spi.ConnectionManager;
+import org.kverbs.spi.VerbsDevice;
+import org.kverbs.spi.VerbsProvider;
 
 /**
  * Embedded devices of one's own, joined in this JVM, with all that can go wrong between them.
@@ -39,6 +43,9 @@ public final class EmbeddedFabric implements AutoCloseable {
     private final @Nullable VirtualClock clock;
     private final List<EmbeddedDevice> embedded = new ArrayList<>();
     private final List<Device> devices = new ArrayList<>();
+    private final EmbeddedProvider provider = EmbeddedProvider.of(this::embedded, this::connectionManager);
+    private @Nullable EmbeddedConnectionManager connectionManager;
+    private List<Hca> connectable = List.of();
 
     private EmbeddedFabric(boolean virtual, Random random) {
         this.engine = new Engine(virtual);
@@ -77,8 +84,36 @@ public final class EmbeddedFabric implements AutoCloseable {
         network.add(hca);
         var device = new EmbeddedDevice(hca);
         embedded.add(device);
-        devices.add(Device.of(new EmbeddedProvider(), device));
+        devices.add(Device.of(provider, device));
+        connect(hca);
         return device;
+    }
+
+    /** Lets the connection manager know a device that is in reach of this fabric's by some other way. */
+    synchronized void connect(Hca device) {
+        var all = new ArrayList<>(connectable);
+        all.add(device);
+        locked(() -> connectable = List.copyOf(all));
+    }
+
+    Engine engine() {
+        return engine;
+    }
+
+    private synchronized List<VerbsDevice> embedded() {
+        return List.copyOf(embedded);
+    }
+
+    /** The provider of the devices that were added, with a connection manager that joins them: it knows no others. */
+    public VerbsProvider provider() {
+        return provider;
+    }
+
+    synchronized ConnectionManager connectionManager() {
+        if (connectionManager == null) {
+            connectionManager = new EmbeddedConnectionManager(engine, new Random(random.nextLong()), () -> connectable);
+        }
+        return connectionManager;
     }
 
     /** The devices that were added, in that order. */

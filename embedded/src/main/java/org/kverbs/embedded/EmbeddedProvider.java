@@ -1,6 +1,8 @@
 package org.kverbs.embedded;
 
 import java.util.List;
+import java.util.function.Supplier;
+import org.kverbs.spi.ConnectionManager;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
 
@@ -18,8 +20,22 @@ import org.kverbs.spi.VerbsProvider;
  */
 public final class EmbeddedProvider implements VerbsProvider {
 
+    private final Supplier<List<VerbsDevice>> devices;
+    private final Supplier<ConnectionManager> connectionManager;
+
     /** For {@link java.util.ServiceLoader}. */
-    public EmbeddedProvider() {}
+    public EmbeddedProvider() {
+        this(() -> Configured.CONFIGURATION.devices(), () -> Configured.CONFIGURATION.connectionManager());
+    }
+
+    private EmbeddedProvider(Supplier<List<VerbsDevice>> devices, Supplier<ConnectionManager> connectionManager) {
+        this.devices = devices;
+        this.connectionManager = connectionManager;
+    }
+
+    static EmbeddedProvider of(Supplier<List<VerbsDevice>> devices, Supplier<ConnectionManager> connectionManager) {
+        return new EmbeddedProvider(devices, connectionManager);
+    }
 
     @Override
     public String name() {
@@ -33,11 +49,17 @@ public final class EmbeddedProvider implements VerbsProvider {
 
     @Override
     public List<VerbsDevice> devices() {
-        return Configured.DEVICES;
+        return devices.get();
+    }
+
+    /** That of all its devices. Its ids find each other in this JVM, and other processes and hosts by the UDP devices. */
+    @Override
+    public ConnectionManager connectionManager() {
+        return connectionManager.get();
     }
 
     /** Made when it is first asked for. */
     private static final class Configured {
-        static final List<VerbsDevice> DEVICES = Configuration.read().devices();
+        static final Configuration CONFIGURATION = Configuration.read();
     }
 }

@@ -27,6 +27,11 @@ internal class FuzzLink(
         check(!isData || mayBeRead(packet.payload, packet.payloadLength)) { "bytes were sent that no peer may read" }
     }
 
+    override fun leadsTo(
+        gidHigh: Long,
+        gidLow: Long,
+    ) = true
+
     override fun carriesWholeMessages() = false
 
     override fun window() = WINDOW

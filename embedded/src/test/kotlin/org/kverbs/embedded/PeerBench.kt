@@ -137,6 +137,11 @@ internal class PeerBench(
             sent += Sent(packet.opcode, packet.psn, packet.syndrome, packet.payloadLength)
         }
 
+        override fun leadsTo(
+            gidHigh: Long,
+            gidLow: Long,
+        ) = true
+
         override fun carriesWholeMessages() = false
 
         override fun window() = 16

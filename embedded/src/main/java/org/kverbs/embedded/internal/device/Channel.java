@@ -4,8 +4,8 @@ import java.util.ArrayDeque;
 import java.util.concurrent.locks.Condition;
 import org.kverbs.embedded.internal.engine.Engine;
 
-/** Where events wait for a thread that takes them: those of a completion channel, or a context's asynchronous ones. */
-final class Channel<E> {
+/** Where events wait for a thread that takes them: those of a completion channel, a context's asynchronous ones, or those of connections. */
+public final class Channel<E> {
 
     private final Engine engine;
     private final Condition arrived;
@@ -13,19 +13,19 @@ final class Channel<E> {
     private boolean woken;
     private boolean interrupted;
 
-    Channel(Engine engine) {
+    public Channel(Engine engine) {
         this.engine = engine;
         this.arrived = engine.condition();
     }
 
     /** Adds an event; with the lock. */
-    void add(E event) {
+    public void add(E event) {
         events.add(event);
         arrived.signal();
     }
 
     /** Forgets all events of something that is destroyed; with the lock. Returns how many there were. */
-    int removeIf(java.util.function.Predicate<E> belongs) {
+    public int removeIf(java.util.function.Predicate<E> belongs) {
         int before = events.size();
         events.removeIf(belongs);
         return before - events.size();
@@ -43,7 +43,7 @@ final class Channel<E> {
     }
 
     /** Ends every wait, from now on. */
-    void wake() {
+    public void wake() {
         engine.enter();
         try {
             woken = true;
@@ -59,7 +59,7 @@ final class Channel<E> {
      * @param timeoutNanos 0 looks once; below zero waits without limit
      * @return what {@code take} made of it; 0 if the time ran out, or the wait was interrupted or woken; -EINTR if the thread was interrupted
      */
-    long await(long timeoutNanos, java.util.function.ToLongFunction<E> take) {
+    public long await(long timeoutNanos, java.util.function.ToLongFunction<E> take) {
         engine.enter();
         try {
             long now = engine.now();

@@ -30,7 +30,10 @@ public final class Hca {
     final Multicast multicast = new Multicast(this);
     private final List<EmbeddedContext> contexts = new ArrayList<>();
     private final int mtu;
+    private final Gsi gsi = new Gsi(this);
     private boolean linkUp = true;
+    /** Open contexts, and what else needs the link. */
+    private int users;
     Link link;
 
     /**
@@ -74,6 +77,15 @@ public final class Hca {
         return mtu;
     }
 
+    public Gsi gsi() {
+        return gsi;
+    }
+
+    /** Whether packets to an address find their way from here. */
+    public boolean leadsTo(long gidHigh, long gidLow) {
+        return link.leadsTo(gidHigh, gidLow);
+    }
+
     public boolean isUp() {
         return linkUp;
     }
@@ -91,7 +103,7 @@ public final class Hca {
     public VerbsOpenResult open() {
         engine.enter();
         try {
-            int result = contexts.isEmpty() ? link.open() : 0;
+            int result = hold();
             if (result < 0) {
                 return VerbsOpenResult.refused(-result);
             }
@@ -105,7 +117,19 @@ public final class Hca {
 
     void forget(EmbeddedContext context) {
         contexts.remove(context);
-        if (contexts.isEmpty()) {
+        release();
+    }
+
+    /** Opens the link if that is not open yet; with the lock. Returns 0 or -errno. */
+    int hold() {
+        int result = users == 0 ? link.open() : 0;
+        users += result == 0 ? 1 : 0;
+        return result;
+    }
+
+    /** Ends one {@link #hold}, and closes the link after the last. */
+    void release() {
+        if (--users == 0) {
             link.close();
         }
     }
@@ -125,9 +149,16 @@ public final class Hca {
             multicast.take(packet);
             return;
         }
-        Qp qp = queuePairs.get(packet.destinationQp);
         // Limited members have the upper bit clear and may talk to full ones (IBA volume 1, 10.9.3).
-        if (qp != null && (packet.pkey & 0x7fff) == (PKEY & 0x7fff)) {
+        if ((packet.pkey & 0x7fff) != (PKEY & 0x7fff)) {
+            return;
+        }
+        if (packet.destinationQp == Gsi.NUMBER) {
+            gsi.take(packet);
+            return;
+        }
+        Qp qp = queuePairs.get(packet.destinationQp);
+        if (qp != null) {
             qp.take(packet);
         }
     }

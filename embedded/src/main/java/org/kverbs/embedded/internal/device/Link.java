@@ -11,6 +11,9 @@ public interface Link extends AutoCloseable {
     /** Sends a packet, or loses it. The packet and its payload are the caller's again when this returns. */
     void send(Packet packet);
 
+    /** Whether packets to an address find their way. */
+    boolean leadsTo(long gidHigh, long gidLow);
+
     /** Whether a packet may carry more than the path MTU: then it has arrived when {@link #send} returns. */
     boolean carriesWholeMessages();
 

@@ -19,6 +19,11 @@ final class NoLink implements Link {
     public void send(Packet packet) {}
 
     @Override
+    public boolean leadsTo(long gidHigh, long gidLow) {
+        return false;
+    }
+
+    @Override
     public boolean carriesWholeMessages() {
         return false;
     }

@@ -8,6 +8,9 @@ import org.kverbs.internal.ffm.Memory;
 /** Where packets go and where they come from: what a {@code struct ibv_ah_attr} says on RoCE. */
 final class Route {
 
+    /** Routers that a packet may pass where nobody said how many. */
+    static final int HOPS = 64;
+
     long gidHigh;
     long gidLow;
     int sourceIndex;
@@ -41,7 +44,7 @@ final class Route {
         packet.destinationGidHigh = gidHigh;
         packet.destinationGidLow = gidLow;
         packet.trafficClass = trafficClass;
-        packet.hopLimit = hopLimit == 0 ? 64 : hopLimit;
+        packet.hopLimit = hopLimit == 0 ? HOPS : hopLimit;
         packet.flowLabel = flowLabel;
     }
 

@@ -134,6 +134,11 @@ public final class Switch {
         }
 
         @Override
+        public boolean leadsTo(long gidHigh, long gidLow) {
+            return Gids.isMulticast(gidHigh, gidLow) || find(gidHigh, gidLow) != null;
+        }
+
+        @Override
         public boolean carriesWholeMessages() {
             return perfect;
         }

@@ -269,6 +269,15 @@ public final class UdpLink implements Link {
                 : receiveIcrc.v6Fits(from.gidHigh, from.gidLow, to.gidHigh, to.gidLow, sourcePort, port, receiveAddress, length);
     }
 
+    /** What the loopback interface has stays there, and gets nothing from elsewhere. */
+    @Override
+    public boolean leadsTo(long gidHigh, long gidLow) {
+        Peer peer = Peer.of(gidHigh, gidLow);
+        boolean sameSide = Gids.isMulticast(gidHigh, gidLow)
+                || peer.address.getAddress().isLoopbackAddress() == address.isLoopbackAddress();
+        return peer.isV4() == self.isV4() && sameSide;
+    }
+
     @Override
     public boolean carriesWholeMessages() {
         return false;

@@ -1,0 +1,275 @@
+package org.kverbs.embedded.internal.cm;
+
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.cm.Message.Apr;
+import org.kverbs.embedded.internal.cm.Message.Drep;
+import org.kverbs.embedded.internal.cm.Message.Dreq;
+import org.kverbs.embedded.internal.cm.Message.Lap;
+import org.kverbs.embedded.internal.cm.Message.Mra;
+import org.kverbs.embedded.internal.cm.Message.Rej;
+import org.kverbs.embedded.internal.cm.Message.Rep;
+import org.kverbs.embedded.internal.cm.Message.Req;
+import org.kverbs.embedded.internal.cm.Message.Rtu;
+import org.kverbs.embedded.internal.cm.Message.SidrRep;
+import org.kverbs.embedded.internal.cm.Message.SidrReq;
+import org.kverbs.embedded.internal.device.Gsi;
+import org.kverbs.embedded.internal.device.Hca;
+import org.kverbs.embedded.internal.engine.Engine;
+
+/** All connections of the devices of an engine: finds the one that a message belongs to, and answers what belongs to none. */
+final class Agent implements Gsi.Handler {
+
+    private static final byte[] NOTHING = {};
+    /** APR status: alternate paths are not supported (IBA volume 1, 12.8.2). */
+    private static final int NO_ALTERNATE_PATHS = 2;
+    private static final int RC = 0;
+    /** Answers for datagrams that are kept in case they are asked for again. */
+    private static final int KEPT = 1 << 13;
+
+    /** Who takes requests. */
+    interface Services {
+        /** Whether a service is there; if so it has the connection from now on. */
+        boolean requested(Connection connection, Req req, IpService addresses);
+
+        boolean requested(Resolved resolved, SidrReq req, IpService addresses);
+    }
+
+    /** A side of a connection by what a stranger says of itself; the address keeps strangers from speaking for others. */
+    private record Side(long guid, int id, long gidHigh, long gidLow) {
+        static Side of(long guid, int id, Remote remote) {
+            return new Side(guid, id, remote.gidHigh(), remote.gidLow());
+        }
+    }
+
+    private final Engine engine;
+    private final Random random;
+    private final Services services;
+    private final Map<Integer, Connection> byId = new HashMap<>();
+    /** The asked sides by the asking side's id. */
+    private final Map<Side, Connection> bySide = new HashMap<>();
+    /** By the peer's queue pair. */
+    private final Map<Side, Connection> byQueuePair = new HashMap<>();
+    private final Map<Integer, Resolving> resolving = new HashMap<>();
+    /** Oldest first. */
+    private final Map<Side, Resolved> resolved = new LinkedHashMap<>();
+
+    Agent(Engine engine, Random random, Services services) {
+        this.engine = engine;
+        this.random = random;
+        this.services = services;
+    }
+
+    Engine engine() {
+        return engine;
+    }
+
+    int freshId() {
+        int id;
+        do {
+            id = random.nextInt();
+        } while (id == 0 || byId.containsKey(id) || resolving.containsKey(id));
+        return id;
+    }
+
+    long freshTransaction() {
+        return random.nextLong();
+    }
+
+    int freshPsn() {
+        return random.nextInt() & 0xffffff;
+    }
+
+    void add(Connection connection) {
+        // It was opened for who made the connection, so that it opens again.
+        connection.remote.port().open(this);
+        byId.put(connection.localId, connection);
+    }
+
+    /** A connection knows its peer's queue pair. */
+    void learned(Connection connection) {
+        byQueuePair.put(queuePair(connection), connection);
+    }
+
+    void remove(Connection connection) {
+        byId.remove(connection.localId);
+        bySide.remove(side(connection), connection);
+        byQueuePair.remove(queuePair(connection), connection);
+        connection.remote.port().close();
+    }
+
+    private static Side side(Connection connection) {
+        return Side.of(connection.remoteGuid(), connection.remoteId(), connection.remote);
+    }
+
+    private static Side queuePair(Connection connection) {
+        return Side.of(connection.remoteGuid(), connection.remoteQpn(), connection.remote);
+    }
+
+    void add(Resolving question) {
+        question.remote.port().open(this);
+        resolving.put(question.id, question);
+    }
+
+    void remove(Resolving question) {
+        if (resolving.remove(question.id, question)) {
+            question.remote.port().close();
+        }
+    }
+
+    void remove(Resolved answer) {
+        if (resolved.remove(Side.of(0, answer.requestId, answer.remote), answer)) {
+            answer.remote.port().close();
+        }
+    }
+
+    @Override
+    public void take(Gsi port, Gsi.Datagram datagram) {
+        Mad mad = Mad.decode(datagram.bytes());
+        int ours = port.device().gids().indexOf(datagram.destinationHigh(), datagram.destinationLow());
+        if (mad == null || ours < 0) {
+            return;
+        }
+        var from = new Remote(port, ours, datagram.sourceHigh(), datagram.sourceLow());
+        switch (mad.message()) {
+            case Req req -> take(from, mad.transaction(), req);
+            case SidrReq req -> take(from, mad.transaction(), req);
+            case SidrRep rep -> {
+                Resolving question = resolving.get(rep.requestId());
+                if (question != null && question.remote.equals(from)) {
+                    question.answered(rep);
+                }
+            }
+            case Rej rej -> {
+                Connection connection = find(from, rej.remoteId(), rej.localId());
+                connection = connection == null ? gaveUp(from, rej) : connection;
+                if (connection != null) {
+                    connection.take(rej);
+                }
+            }
+            case Rep rep -> give(from, mad, rep.remoteId(), rep.localId());
+            case Dreq dreq -> give(from, mad, dreq.remoteId(), dreq.localId());
+            case Lap lap -> give(from, mad, lap.remoteId(), lap.localId());
+            case Mra mra -> give(from, mad, mra.remoteId(), mra.localId());
+            case Rtu rtu -> give(from, mad, rtu.remoteId(), rtu.localId());
+            case Drep drep -> give(from, mad, drep.remoteId(), drep.localId());
+            case Apr apr -> {
+                // We never ask for another path.
+            }
+        }
+    }
+
+    private void give(Remote from, Mad mad, int ours, int theirs) {
+        Connection connection = find(from, ours, theirs);
+        Message answer = switch (mad.message()) {
+            case Rep rep when connection == null ->
+                new Rej(rep.remoteId(), rep.localId(), Message.ABOUT_REP, Reject.INVALID_ID, NOTHING, NOTHING);
+            // Who ended the connection and forgot it meant the same (IBA volume 1, 12.9.8.3.1).
+            case Dreq dreq when connection == null -> new Drep(ours, theirs, NOTHING);
+            case Lap lap when connection != null -> new Apr(ours, theirs, NO_ALTERNATE_PATHS);
+            default -> null;
+        };
+        if (answer != null) {
+            from.send(mad.transaction(), answer);
+        } else if (connection != null) {
+            connection.take(mad.message());
+        }
+    }
+
+    /** The connection with our id, if it is one with this peer; which has no id as long as it did not answer. */
+    private @Nullable Connection find(Remote from, int ours, int theirs) {
+        Connection connection = byId.get(ours);
+        if (connection == null || !connection.remote.equals(from)) {
+            return null;
+        }
+        boolean same = connection.state() == Connection.State.REQ_SENT || connection.remoteId() == theirs;
+        return same ? connection : null;
+    }
+
+    /** The request of a peer that ended it before it had our id. */
+    private @Nullable Connection gaveUp(Remote from, Rej rej) {
+        boolean named = rej.reason() == Reject.TIMEOUT && rej.information().length == Long.BYTES;
+        return named ? bySide.get(Side.of(ByteBuffer.wrap(rej.information()).getLong(), rej.localId(), from)) : null;
+    }
+
+    private void take(Remote from, long transaction, Req req) {
+        Connection same = bySide.get(Side.of(req.caGuid(), req.localId(), from));
+        if (same != null) {
+            same.requestedAgain();
+            return;
+        }
+        IpService addresses = IpService.isId(req.service())
+                ? IpService.decode(req.privateData(), IpService.port(req.service()))
+                : null;
+        int reason = objection(from, req, addresses);
+        Connection other = byQueuePair.get(Side.of(req.caGuid(), req.qpn(), from));
+        if (reason == 0 && other != null && other.state() != Connection.State.TIMEWAIT) {
+            other.disconnect(); // the peer has forgotten it (IBA volume 1, 12.9.8.3)
+            reason = Reject.STALE;
+        }
+        if (reason == 0 && addresses != null) {
+            var connection = Connection.passive(this, from, transaction, req);
+            add(connection);
+            bySide.put(side(connection), connection);
+            learned(connection);
+            if (services.requested(connection, req, addresses)) {
+                return;
+            }
+            connection.ignore();
+            reason = Reject.INVALID_SERVICE;
+        }
+        byte[] information = reason == Reject.INVALID_MTU ? new byte[] {(byte) (mtu(from.port().device()) << 4)} : NOTHING;
+        from.send(transaction, new Rej(0, req.localId(), Message.ABOUT_REQ, reason, information, NOTHING));
+    }
+
+    /** Why a request can't be taken by anybody; 0 if it can. */
+    private static int objection(Remote from, Req req, @Nullable IpService addresses) {
+        Message.Path path = req.path();
+        Hca device = from.port().device();
+        if (addresses == null) {
+            return IpService.isId(req.service()) ? Reject.CONSUMER : Reject.INVALID_SERVICE;
+        } else if (req.transport() != RC) {
+            return Reject.INVALID_TRANSPORT;
+        } else if (device.gids().indexOf(path.remoteGidHigh(), path.remoteGidLow()) != from.sourceIndex()) {
+            return Reject.INVALID_GID;
+        } else if (path.localGidHigh() != from.gidHigh() || path.localGidLow() != from.gidLow()) {
+            return Reject.UNSUPPORTED; // it would have us send to somebody else
+        }
+        return req.mtu() < 1 || req.mtu() > mtu(device) ? Reject.INVALID_MTU : 0;
+    }
+
+    /** {@code enum ibv_mtu}. */
+    static int mtu(Hca device) {
+        return Integer.numberOfTrailingZeros(device.mtu()) - 7;
+    }
+
+    private void take(Remote from, long transaction, SidrReq req) {
+        var side = Side.of(0, req.requestId(), from);
+        Resolved same = resolved.get(side);
+        if (same != null) {
+            same.askedAgain();
+            return;
+        }
+        IpService addresses = IpService.isId(req.service())
+                ? IpService.decode(req.privateData(), IpService.port(req.service()))
+                : null;
+        if (resolved.size() == KEPT) {
+            // Whoever asked first has got the answer, or will ask again.
+            resolved.values().iterator().next().ignore();
+        }
+        if (addresses != null) {
+            var fresh = new Resolved(this, from, transaction, req);
+            from.port().open(this);
+            resolved.put(side, fresh);
+            if (services.requested(fresh, req, addresses)) {
+                return;
+            }
+            remove(fresh);
+        }
+        from.send(transaction, Resolved.refusal(req, Resolved.NO_SUCH_SERVICE));
+    }
+}

@@ -1,0 +1,385 @@
+package org.kverbs.embedded.internal.cm;
+
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.cm.Message.Drep;
+import org.kverbs.embedded.internal.cm.Message.Dreq;
+import org.kverbs.embedded.internal.cm.Message.Mra;
+import org.kverbs.embedded.internal.cm.Message.Rej;
+import org.kverbs.embedded.internal.cm.Message.Rep;
+import org.kverbs.embedded.internal.cm.Message.Req;
+import org.kverbs.embedded.internal.cm.Message.Rtu;
+import org.kverbs.embedded.internal.engine.Event;
+import org.kverbs.internal.abi.Errno;
+
+/**
+ * One side of a connection (IBA volume 1, 12.9): its state, the message that waits for an answer, and the timer for that. Who owns it may go; it
+ * then ends by itself, and its device's link stays open until it has.
+ */
+final class Connection extends Event {
+
+    enum State {
+        REQ_SENT,
+        REQ_RECEIVED,
+        REP_SENT,
+        REP_RECEIVED,
+        ESTABLISHED,
+        DREQ_SENT,
+        DREQ_RECEIVED,
+        TIMEWAIT,
+        GONE
+    }
+
+    /** Whom it tells what happens. */
+    interface Owner {
+        /** The peer accepts; {@link #establish} is to follow. */
+        void replied(Rep rep);
+
+        void established();
+
+        void rejected(int reason, byte[] privateData);
+
+        /** Nobody answered. */
+        void unreachable();
+
+        /** With 0, or -ETIMEDOUT if the peer did not answer that. */
+        void disconnected(int status);
+
+        /** No packet of the connection can be on its way any more. */
+        void timewaitOver();
+    }
+
+    private static final byte[] NOTHING = {};
+
+    final Remote remote;
+    final int localId;
+    final long transaction;
+    private final Agent agent;
+    private @Nullable Owner owner;
+    private State state;
+    private int localQpn;
+    private int remoteId;
+    private long remoteGuid;
+    private int remoteQpn;
+    /** How long packets may be on their way after the end: the queue pair's timeout, 4.096 us * 2^n. */
+    private int timewait = Timers.acknowledgement(Timers.PACKET_LIFE, Timers.ACK_DELAY);
+
+    private int maxRetries = Timers.RETRIES;
+    private long answerTime = Timers.answer(Timers.RESPONSE);
+    private @Nullable Message sent;
+    private int retries;
+
+    private Connection(Agent agent, Remote remote, long transaction, State state) {
+        this.agent = agent;
+        this.remote = remote;
+        this.localId = agent.freshId();
+        this.transaction = transaction;
+        this.state = state;
+    }
+
+    /** The asking side, before {@link #request}. */
+    static Connection active(Agent agent, Remote remote, Owner owner) {
+        var connection = new Connection(agent, remote, agent.freshTransaction(), State.REQ_SENT);
+        connection.owner = owner;
+        return connection;
+    }
+
+    /** The asked side, which waits for {@link #accept} or {@link #reject}. */
+    static Connection passive(Agent agent, Remote remote, long transaction, Req req) {
+        var connection = new Connection(agent, remote, transaction, State.REQ_RECEIVED);
+        connection.peer(req.localId(), req.caGuid(), req.qpn());
+        connection.maxRetries = req.maxCmRetries();
+        connection.answerTime = Timers.answer(Math.min(req.localTimeout(), Timers.RESPONSE + 2));
+        connection.timewait = Math.min(Timers.SERVICE, req.path().ackTimeout());
+        return connection;
+    }
+
+    private void peer(int id, long guid, int qpn) {
+        remoteId = id;
+        remoteGuid = guid;
+        remoteQpn = qpn;
+    }
+
+    void ownedBy(Owner other) {
+        owner = other;
+    }
+
+    State state() {
+        return state;
+    }
+
+    int remoteId() {
+        return remoteId;
+    }
+
+    long remoteGuid() {
+        return remoteGuid;
+    }
+
+    int remoteQpn() {
+        return remoteQpn;
+    }
+
+    // What the owner does.
+
+    void request(Req req) {
+        localQpn = req.qpn();
+        agent.add(this);
+        sendUntilAnswered(req);
+    }
+
+    /** Returns 0 or -errno. */
+    int accept(Rep rep) {
+        if (state != State.REQ_RECEIVED) {
+            return -Errno.EINVAL;
+        }
+        localQpn = rep.qpn();
+        state = State.REP_SENT;
+        sendUntilAnswered(rep);
+        return 0;
+    }
+
+    /** Returns 0 or -errno. */
+    int reject(byte[] privateData) {
+        if (state != State.REQ_RECEIVED && state != State.REP_RECEIVED) {
+            return -Errno.EINVAL;
+        }
+        refuse(Reject.CONSUMER, privateData);
+        finish();
+        return 0;
+    }
+
+    /** Says that the REP came and the queue pair sends. Returns 0 or -errno. */
+    int establish() {
+        if (state != State.REP_RECEIVED) {
+            return -Errno.EINVAL;
+        }
+        state = State.ESTABLISHED;
+        sendRtu();
+        return 0;
+    }
+
+    /** Something came on the queue pair, so that the lost RTU was sent. Returns 0 or -errno. */
+    int communicates() {
+        if (state != State.REP_SENT) {
+            return state == State.ESTABLISHED ? -Errno.EISCONN : -Errno.EINVAL;
+        }
+        settled();
+        return 0;
+    }
+
+    void disconnect() {
+        switch (state) {
+            case REP_SENT, ESTABLISHED -> {
+                state = State.DREQ_SENT;
+                sendUntilAnswered(new Dreq(localId, remoteId, remoteQpn, NOTHING));
+            }
+            case REP_RECEIVED -> reject(NOTHING);
+            case DREQ_RECEIVED -> {
+                sendDrep();
+                waitForTheLast();
+            }
+            default -> {
+                // It is not connected yet, or it ends already.
+            }
+        }
+    }
+
+    /** Goes on without an owner, to its end. */
+    void abandon() {
+        owner = null;
+        switch (state) {
+            case REQ_SENT -> {
+                refuse(Reject.TIMEOUT, NOTHING);
+                finish();
+            }
+            case REQ_RECEIVED, REP_SENT, REP_RECEIVED -> {
+                refuse(Reject.CONSUMER, NOTHING);
+                finish();
+            }
+            default -> disconnect();
+        }
+    }
+
+    /** Forgets a request that there was no room for, so that the peer asks again. */
+    void ignore() {
+        owner = null;
+        finish();
+    }
+
+    // What the peer does.
+
+    void requestedAgain() {
+        if (state == State.REQ_RECEIVED) {
+            remote.send(transaction, new Mra(localId, remoteId, Message.ABOUT_REQ, Timers.SERVICE, NOTHING));
+        } else if (state == State.REP_SENT && sent != null) {
+            remote.send(transaction, sent);
+        }
+    }
+
+    void take(Message message) {
+        switch (message) {
+            case Rep rep -> replied(rep);
+            case Mra mra -> delayed(mra);
+            case Rej rej -> rejected(rej);
+            case Rtu rtu when state == State.REP_SENT -> settled();
+            case Dreq dreq when dreq.remoteQpn() == localQpn -> disconnectAsked();
+            case Drep drep when state == State.DREQ_SENT -> disconnected(0);
+            default -> {
+                // Late, or twice.
+            }
+        }
+    }
+
+    private void replied(Rep rep) {
+        if (state == State.REQ_SENT) {
+            peer(rep.localId(), rep.caGuid(), rep.qpn());
+            answered();
+            state = State.REP_RECEIVED;
+            agent.learned(this);
+            if (owner != null) {
+                owner.replied(rep);
+            }
+        } else if (state == State.REP_RECEIVED) {
+            remote.send(transaction, new Mra(localId, remoteId, Message.ABOUT_REP, Timers.SERVICE, NOTHING));
+        } else if (state == State.ESTABLISHED) {
+            sendRtu();
+        }
+    }
+
+    private void delayed(Mra mra) {
+        boolean awaited = state == State.REQ_SENT && mra.about() == Message.ABOUT_REQ
+                || state == State.REP_SENT && mra.about() == Message.ABOUT_REP;
+        if (awaited) {
+            agent.engine().schedule(this, Timers.answer(mra.serviceTimeout()));
+        }
+    }
+
+    private void rejected(Rej rej) {
+        Owner told = owner;
+        switch (state) {
+            case REQ_SENT, REQ_RECEIVED, REP_SENT, REP_RECEIVED -> {
+                finish();
+                if (told != null) {
+                    told.rejected(rej.reason(), rej.privateData());
+                }
+            }
+            case ESTABLISHED, DREQ_SENT -> disconnected(0);
+            default -> {
+                // It ends already.
+            }
+        }
+    }
+
+    private void settled() {
+        answered();
+        state = State.ESTABLISHED;
+        if (owner != null) {
+            owner.established();
+        }
+    }
+
+    private void disconnectAsked() {
+        switch (state) {
+            case REP_SENT, REP_RECEIVED, ESTABLISHED -> {
+                answered();
+                state = State.DREQ_RECEIVED;
+                if (owner != null) {
+                    owner.disconnected(0);
+                } else {
+                    disconnect();
+                }
+            }
+            case DREQ_SENT -> {
+                sendDrep();
+                disconnected(0);
+            }
+            case TIMEWAIT -> sendDrep();
+            default -> {
+                // The owner has not answered the first one.
+            }
+        }
+    }
+
+    private void disconnected(int status) {
+        Owner told = owner;
+        waitForTheLast();
+        if (told != null) {
+            told.disconnected(status);
+        }
+    }
+
+    // Sending, and time.
+
+    private void sendUntilAnswered(Message message) {
+        sent = message;
+        retries = 0;
+        sendAgain();
+    }
+
+    private void sendAgain() {
+        if (sent != null) {
+            agent.engine().schedule(this, answerTime);
+            remote.send(transaction, sent);
+        }
+    }
+
+    private void answered() {
+        sent = null;
+        agent.engine().cancel(this);
+    }
+
+    private void sendRtu() {
+        remote.send(transaction, new Rtu(localId, remoteId, NOTHING));
+    }
+
+    private void sendDrep() {
+        remote.send(transaction, new Drep(localId, remoteId, NOTHING));
+    }
+
+    private void refuse(int reason, byte[] privateData) {
+        int about = switch (state) {
+            case REQ_RECEIVED -> Message.ABOUT_REQ;
+            case REP_RECEIVED -> Message.ABOUT_REP;
+            default -> Message.ABOUT_OTHER;
+        };
+        // Who was asked may not know our id yet: it finds the connection by our device's GUID (IBA volume 1, 12.6.7.2).
+        byte[] information = reason == Reject.TIMEOUT
+                ? ByteBuffer.allocate(Long.BYTES).putLong(remote.port().device().guid()).array()
+                : NOTHING;
+        remote.send(transaction, new Rej(localId, remoteId, about, reason, information, privateData));
+    }
+
+    private void waitForTheLast() {
+        answered();
+        state = State.TIMEWAIT;
+        agent.engine().schedule(this, Timers.nanos(timewait));
+    }
+
+    private void finish() {
+        answered();
+        state = State.GONE;
+        agent.remove(this);
+    }
+
+    @Override
+    protected void happen() {
+        if (state == State.TIMEWAIT) {
+            finish();
+            if (owner != null) {
+                owner.timewaitOver();
+            }
+        } else if (retries++ < maxRetries) {
+            sendAgain();
+        } else if (state == State.DREQ_SENT) {
+            disconnected(-Errno.ETIMEDOUT);
+        } else {
+            Owner told = owner;
+            refuse(Reject.TIMEOUT, NOTHING);
+            finish();
+            if (told != null) {
+                told.unreachable();
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+package org.kverbs.embedded.internal.cm;
+
+import java.util.List;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.device.Gids;
+import org.kverbs.embedded.internal.device.Gsi;
+import org.kverbs.embedded.internal.device.Hca;
+
+/**
+ * Which device an IP address belongs to or leads to. The loopback addresses are those of the first device, unless a device has them: one with
+ * such an address for its own.
+ */
+final class Devices {
+
+    /** A way: from which device and which of its addresses, and to which GID. */
+    record Way(Remote remote, Address source) {}
+
+    private final Supplier<List<Hca>> devices;
+
+    Devices(Supplier<List<Hca>> devices) {
+        this.devices = devices;
+    }
+
+    List<Hca> all() {
+        return devices.get();
+    }
+
+    /** The device with an address; null if there is none. */
+    @Nullable Gsi at(Address address) {
+        for (Hca device : devices.get()) {
+            if (device.gids().indexOf(address.high(), address.low()) >= 0) {
+                return device.gsi();
+            }
+        }
+        Hca first = address.isLoopback() ? loopback() : null;
+        return first == null ? null : first.gsi();
+    }
+
+    /** The device that the loopback addresses stand for. */
+    private @Nullable Hca loopback() {
+        for (Hca device : devices.get()) {
+            if (!own(device).isLoopback()) {
+                return device;
+            }
+        }
+        return null;
+    }
+
+    /** A device's address, one of IPv4 if it has one. */
+    private static Address own(Hca device) {
+        Gids gids = device.gids();
+        int index = Math.max(0, indexOf(gids, true));
+        return new Address(gids.high(index), gids.low(index), 0);
+    }
+
+    private static int indexOf(Gids gids, boolean v4) {
+        for (int i = 0; i < gids.size(); i++) {
+            if (Gids.isV4(gids.high(i), gids.low(i)) == v4) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /**
+     * The way to an address, null if there is none.
+     *
+     * @param bound the device to start from, null for any
+     * @param source the address to start from, which may be a wildcard
+     */
+    @Nullable Way find(@Nullable Gsi bound, Address source, Address destination) {
+        for (Hca device : devices.get()) {
+            boolean may = bound == null || bound.device() == device;
+            Way way = may && device.leadsTo(destination.high(), destination.low()) ? from(device, source, destination) : null;
+            if (way != null) {
+                return way;
+            }
+        }
+        Hca target = destination.isLoopback() ? loopback() : null;
+        if (target == null) {
+            return null;
+        }
+        Hca start = bound == null ? target : bound.device();
+        Address own = own(target);
+        if (!start.leadsTo(own.high(), own.low())) {
+            return null;
+        }
+        Way way = from(start, Address.ANY, own);
+        return way == null ? null : new Way(way.remote, source.isAny() ? destination.withPort(source.port()) : source);
+    }
+
+    private static @Nullable Way from(Hca device, Address source, Address destination) {
+        Gids gids = device.gids();
+        int given = gids.indexOf(source.high(), source.low());
+        int index = given < 0 ? indexOf(gids, destination.isV4()) : given;
+        if (index < 0) {
+            return null;
+        }
+        var remote = new Remote(device.gsi(), index, destination.high(), destination.low());
+        return new Way(remote, source.isAny() ? new Address(gids.high(index), gids.low(index), source.port()) : source);
+    }
+}

@@ -1,0 +1,312 @@
+package org.kverbs.embedded.internal.cm;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.locks.Condition;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.device.Hca;
+import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvEventType;
+import org.kverbs.internal.abi.IbvQpAttr;
+import org.kverbs.internal.abi.RdmaOption;
+import org.kverbs.internal.abi.RdmaOptionId;
+import org.kverbs.internal.abi.RdmaPortSpace;
+import org.kverbs.spi.ConnectionManager;
+
+/** The connection manager of embedded devices that share an engine: what librdmacm's calls do, on its C structures. */
+public final class EmbeddedConnectionManager implements ConnectionManager {
+
+    private final Engine engine;
+    private final Host host;
+    private final Map<Long, EventChannel> channels = new HashMap<>();
+    /** Events that were taken and not acknowledged. */
+    private final Map<Long, CmEvent> taken = new HashMap<>();
+    private final Condition acknowledged;
+    private final AddressNames names = new AddressNames();
+
+    /**
+     * @param random gives ids of connections, packet sequence numbers and ports
+     * @param devices those there are now, all of this engine
+     */
+    public EmbeddedConnectionManager(Engine engine, Random random, Supplier<List<Hca>> devices) {
+        this.engine = engine;
+        this.host = new Host(engine, random, devices);
+        this.acknowledged = engine.condition();
+    }
+
+    private int locked(IntSupplier action) {
+        engine.enter();
+        try {
+            return action.getAsInt();
+        } finally {
+            engine.leave();
+        }
+    }
+
+    private long lockedLong(LongSupplier action) {
+        engine.enter();
+        try {
+            return action.getAsLong();
+        } finally {
+            engine.leave();
+        }
+    }
+
+    private int with(long id, ToIntFunction<Id> action) {
+        return locked(() -> {
+            Id found = host.ids.get(id);
+            return found == null ? -Errno.EINVAL : action.applyAsInt(found);
+        });
+    }
+
+    private @Nullable EventChannel channel(long handle) {
+        engine.enter();
+        try {
+            return channels.get(handle);
+        } finally {
+            engine.leave();
+        }
+    }
+
+    @Override
+    public long createEventChannel() {
+        return lockedLong(() -> {
+            var channel = new EventChannel(engine);
+            channels.put(channel.handle(), channel);
+            return channel.handle();
+        });
+    }
+
+    @Override
+    public int destroyEventChannel(long channel) {
+        return locked(() -> {
+            EventChannel found = channels.remove(channel);
+            if (found == null) {
+                return -Errno.EINVAL;
+            }
+            taken.values().removeIf(event -> event.id.channel() == found);
+            for (Id id : List.copyOf(host.ids.values())) {
+                if (id.channel() == found) {
+                    id.destroy();
+                }
+            }
+            found.events.wake();
+            acknowledged.signalAll();
+            return 0;
+        });
+    }
+
+    @Override
+    public int eventChannelFd(long channel) {
+        return -1;
+    }
+
+    @Override
+    public long awaitEvent(long channel, long timeoutNanos) {
+        EventChannel found = channel(channel);
+        return found == null ? -Errno.EINVAL : found.events.await(timeoutNanos, event -> {
+            if (event.listener != null) {
+                event.listener.requestTaken();
+            }
+            event.id.unacknowledged++;
+            taken.put(event.handle(), event);
+            return event.handle();
+        });
+    }
+
+    @Override
+    public int ackEvent(long event) {
+        return locked(() -> {
+            CmEvent found = taken.remove(event);
+            if (found == null) {
+                return -Errno.EINVAL;
+            }
+            found.id.unacknowledged--;
+            acknowledged.signalAll();
+            return 0;
+        });
+    }
+
+    @Override
+    public void wakeEventChannel(long channel) {
+        EventChannel found = channel(channel);
+        if (found != null) {
+            found.events.wake();
+        }
+    }
+
+    @Override
+    public long createId(long channel, int portSpace) {
+        return lockedLong(() -> {
+            EventChannel found = channels.get(channel);
+            if (portSpace == RdmaPortSpace.RDMA_PS_IPOIB || portSpace == RdmaPortSpace.RDMA_PS_IB) {
+                return -Errno.EOPNOTSUPP;
+            }
+            boolean known = portSpace == RdmaPortSpace.RDMA_PS_TCP || portSpace == RdmaPortSpace.RDMA_PS_UDP;
+            return found == null || !known ? -Errno.EINVAL : host.add(new Id(host, found, portSpace)).handle();
+        });
+    }
+
+    @Override
+    public int destroyId(long id) {
+        return with(id, found -> {
+            try {
+                while (found.unacknowledged > 0 && host.ids.containsKey(id)) {
+                    engine.await(acknowledged, Long.MAX_VALUE);
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return -Errno.EINTR;
+            }
+            if (host.ids.containsKey(id)) {
+                found.destroy();
+            }
+            return 0;
+        });
+    }
+
+    @Override
+    public int migrateId(long id, long channel) {
+        return with(id, found -> {
+            EventChannel to = channels.get(channel);
+            if (to == null) {
+                return -Errno.EINVAL;
+            }
+            found.migrate(to);
+            return 0;
+        });
+    }
+
+    @Override
+    public @Nullable String deviceName(long id) {
+        engine.enter();
+        try {
+            Id found = host.ids.get(id);
+            return found == null ? null : found.deviceName();
+        } finally {
+            engine.leave();
+        }
+    }
+
+    @Override
+    public int bindAddress(long id, MemorySegment address) {
+        Address to = Address.read(address);
+        return to == null ? -Errno.EAFNOSUPPORT : with(id, found -> found.bind(to));
+    }
+
+    @Override
+    public int resolveAddress(long id, @Nullable MemorySegment source, MemorySegment destination, int timeoutMillis) {
+        Address from = source == null ? null : Address.read(source);
+        Address to = Address.read(destination);
+        boolean unknown = to == null || source != null && from == null;
+        return unknown ? -Errno.EAFNOSUPPORT : with(id, found -> found.resolveAddress(from, to));
+    }
+
+    @Override
+    public int resolveRoute(long id, int timeoutMillis) {
+        return with(id, Id::resolveRoute);
+    }
+
+    @Override
+    public int listen(long id, int backlog) {
+        return with(id, found -> found.listen(backlog));
+    }
+
+    @Override
+    public int connect(long id, MemorySegment parameters) {
+        Parameters given = Parameters.read(parameters);
+        return with(id, found -> found.connect(given));
+    }
+
+    @Override
+    public int accept(long id, MemorySegment parameters) {
+        Parameters given = Parameters.read(parameters);
+        return with(id, found -> found.accept(given));
+    }
+
+    @Override
+    public int reject(long id, MemorySegment privateData) {
+        byte[] data = privateData.toArray(ValueLayout.JAVA_BYTE);
+        return with(id, found -> found.reject(data));
+    }
+
+    @Override
+    public int establish(long id) {
+        return with(id, Id::establish);
+    }
+
+    @Override
+    public int disconnect(long id) {
+        return with(id, Id::disconnect);
+    }
+
+    @Override
+    public int notify(long id, int event) {
+        return with(id, found -> event == IbvEventType.IBV_EVENT_COMM_EST ? found.communicates() : -Errno.EINVAL);
+    }
+
+    @Override
+    public int initQueuePairAttributes(long id, MemorySegment attributes, MemorySegment mask) {
+        int to = attributes.get(ValueLayout.JAVA_INT_UNALIGNED, IbvQpAttr.QP_STATE);
+        int result = with(id, found -> found.writeAttributes(attributes.address(), to));
+        if (result >= 0) {
+            mask.set(ValueLayout.JAVA_INT_UNALIGNED, 0, result);
+        }
+        return Math.min(0, result);
+    }
+
+    @Override
+    public int joinMulticast(long id, MemorySegment address, int joinFlags) {
+        Address group = Address.read(address);
+        return group == null ? -Errno.EINVAL : with(id, found -> found.join(group));
+    }
+
+    @Override
+    public int leaveMulticast(long id, MemorySegment address) {
+        Address group = Address.read(address);
+        return group == null ? -Errno.EINVAL : with(id, found -> found.leave(group));
+    }
+
+    @Override
+    public int setOption(long id, int level, int name, MemorySegment value) {
+        return with(id, found -> level != RdmaOption.RDMA_OPTION_ID ? -Errno.EOPNOTSUPP : setOption(found, name, value));
+    }
+
+    private static int setOption(Id id, int name, MemorySegment value) {
+        boolean isByte = name == RdmaOptionId.RDMA_OPTION_ID_TOS || name == RdmaOptionId.RDMA_OPTION_ID_ACK_TIMEOUT;
+        if (value.byteSize() != (isByte ? 1 : Integer.BYTES)) {
+            return -Errno.EINVAL;
+        }
+        int number = isByte ? Byte.toUnsignedInt(value.get(ValueLayout.JAVA_BYTE, 0)) : value.get(ValueLayout.JAVA_INT_UNALIGNED, 0);
+        return id.setOption(name, number);
+    }
+
+    @Override
+    public int setLocalEce(long id, MemorySegment ece) {
+        return -Errno.EOPNOTSUPP;
+    }
+
+    @Override
+    public int getRemoteEce(long id, MemorySegment ece) {
+        return -Errno.EOPNOTSUPP;
+    }
+
+    @Override
+    public long addressInfo(@Nullable MemorySegment node, @Nullable MemorySegment service, @Nullable MemorySegment hints) {
+        return names.find(node, service, hints);
+    }
+
+    @Override
+    public void freeAddressInfo(long info) {
+        names.free(info);
+    }
+}

@@ -1,0 +1,24 @@
+package org.kverbs.embedded.internal.cm;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.kverbs.embedded.internal.device.Channel;
+import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.internal.abi.RdmaEventChannel;
+import org.kverbs.internal.ffm.Memory;
+
+/** A {@code struct rdma_event_channel}, without a file descriptor. */
+final class EventChannel {
+
+    private final MemorySegment structure = Arena.ofAuto().allocate(RdmaEventChannel.SIZE, 8);
+    final Channel<CmEvent> events;
+
+    EventChannel(Engine engine) {
+        this.events = new Channel<>(engine);
+        Memory.putInt(handle() + RdmaEventChannel.FD, -1);
+    }
+
+    long handle() {
+        return structure.address();
+    }
+}

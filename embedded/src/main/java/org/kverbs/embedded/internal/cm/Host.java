@@ -1,0 +1,69 @@
+package org.kverbs.embedded.internal.cm;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.Supplier;
+import org.kverbs.embedded.internal.cm.Message.Req;
+import org.kverbs.embedded.internal.cm.Message.SidrReq;
+import org.kverbs.embedded.internal.device.Hca;
+import org.kverbs.embedded.internal.engine.Engine;
+
+/** What all ids of a connection manager share; it hands requests to those that listen. All of it needs the engine's lock. */
+final class Host implements Agent.Services {
+
+    final Engine engine;
+    final Agent agent;
+    final Ports ports;
+    final Devices devices;
+    final Map<Long, Id> ids = new HashMap<>();
+
+    Host(Engine engine, Random random, Supplier<List<Hca>> devices) {
+        this.engine = engine;
+        this.agent = new Agent(engine, random, this);
+        this.ports = new Ports(random);
+        this.devices = new Devices(devices);
+    }
+
+    Id add(Id id) {
+        ids.put(id.handle(), id);
+        return id;
+    }
+
+    @Override
+    public boolean requested(Connection connection, Req req, IpService addresses) {
+        Id listener = ports.find(IpService.protocol(req.service()), addresses.destination(), connection.remote.port());
+        if (listener == null || !listener.takesConnections()) {
+            return false;
+        }
+        if (listener.isFull()) {
+            connection.ignore();
+            return true;
+        }
+        Id child = add(listener.child(connection.remote, addresses));
+        child.requested(connection, req);
+        byte[] data = new byte[Req.PRIVATE - IpService.HEADER];
+        System.arraycopy(req.privateData(), IpService.HEADER, data, 0, data.length);
+        listener.request(CmEvent.of(child, listener, req, data));
+        return true;
+    }
+
+    @Override
+    public boolean requested(Resolved resolved, SidrReq req, IpService addresses) {
+        Id listener = ports.find(IpService.protocol(req.service()), addresses.destination(), resolved.remote.port());
+        if (listener == null || listener.takesConnections()) {
+            return false;
+        }
+        if (listener.isFull()) {
+            resolved.ignore();
+            return true;
+        }
+        Id child = add(listener.child(resolved.remote, addresses));
+        child.requested(resolved);
+        byte[] data = new byte[SidrReq.PRIVATE - IpService.HEADER];
+        System.arraycopy(req.privateData(), IpService.HEADER, data, 0, data.length);
+        listener.request(CmEvent.datagramRequest(child, listener, data));
+        return true;
+    }
+}

@@ -1,0 +1,543 @@
+package org.kverbs.embedded.internal.cm;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.cm.Message.Rep;
+import org.kverbs.embedded.internal.cm.Message.Req;
+import org.kverbs.embedded.internal.cm.Message.SidrRep;
+import org.kverbs.embedded.internal.device.Gids;
+import org.kverbs.embedded.internal.device.Gsi;
+import org.kverbs.embedded.internal.device.Hca;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvQpState;
+import org.kverbs.internal.abi.IbvQpType;
+import org.kverbs.internal.abi.RdmaCmEventType;
+import org.kverbs.internal.abi.RdmaCmId;
+import org.kverbs.internal.abi.RdmaLimits;
+import org.kverbs.internal.abi.RdmaOptionId;
+import org.kverbs.internal.abi.RdmaPortSpace;
+import org.kverbs.internal.abi.SockaddrIn6;
+import org.kverbs.internal.ffm.Memory;
+
+/** A {@code struct rdma_cm_id}: its addresses, and the connection or the question that goes out from it. */
+final class Id implements Connection.Owner, Resolving.Owner {
+
+    private enum State {
+        IDLE,
+        BOUND,
+        ADDRESS_RESOLVED,
+        ROUTE_RESOLVED,
+        LISTENING,
+        CONNECTING
+    }
+
+    /** How many requests may wait at most, and by default; as in Linux. */
+    private static final int MAX_BACKLOG = 1024;
+
+    private final Host host;
+    private final MemorySegment structure = Arena.ofAuto().allocate(RdmaCmId.SIZE, 8);
+    private final int portSpace;
+    private EventChannel channel;
+    private State state = State.IDLE;
+    private Address source = Address.ANY;
+    private Address destination = Address.ANY;
+    private boolean hasPort;
+    /** The device it is bound to. */
+    private @Nullable Gsi port;
+    /** All devices whose links it holds open. */
+    private final List<Gsi> opened = new ArrayList<>();
+
+    private @Nullable Remote remote;
+    private @Nullable Connection connection;
+    private @Nullable Resolving resolving;
+    private @Nullable Resolved resolved;
+    private @Nullable Req req;
+    private @Nullable Negotiated negotiated;
+    private int backlog;
+    private int waiting;
+    private final List<Address> groups = new ArrayList<>();
+    /** Events that were taken and not acknowledged. */
+    int unacknowledged;
+
+    // Options.
+    boolean reuses;
+    boolean ownFamilyOnly;
+    private int trafficClass;
+    /** 4.096 us * 2^n; below zero for what the addresses suggest. */
+    private int ackTimeout = -1;
+
+    Id(Host host, EventChannel channel, int portSpace) {
+        this.host = host;
+        this.channel = channel;
+        this.portSpace = portSpace;
+        Memory.putLong(handle() + RdmaCmId.CHANNEL, channel.handle());
+        Memory.putInt(handle() + RdmaCmId.PS, portSpace);
+        Memory.putInt(handle() + RdmaCmId.QP_TYPE, takesConnections() ? IbvQpType.IBV_QPT_RC : IbvQpType.IBV_QPT_UD);
+    }
+
+    long handle() {
+        return structure.address();
+    }
+
+    EventChannel channel() {
+        return channel;
+    }
+
+    boolean takesConnections() {
+        return portSpace == RdmaPortSpace.RDMA_PS_TCP;
+    }
+
+    int protocol() {
+        return portSpace & 0xff;
+    }
+
+    Address source() {
+        return source;
+    }
+
+    boolean isListening() {
+        return state == State.LISTENING;
+    }
+
+    boolean isAt(Gsi device) {
+        return port == null || port == device;
+    }
+
+    @Nullable String deviceName() {
+        return port == null ? null : port.device().name();
+    }
+
+    private void raise(CmEvent event) {
+        channel.events.add(event);
+    }
+
+    private void raise(int type, int status) {
+        raise(new CmEvent(this, type, status));
+    }
+
+    void migrate(EventChannel to) {
+        EventChannel from = channel;
+        channel = to;
+        Memory.putLong(handle() + RdmaCmId.CHANNEL, to.handle());
+        from.events.removeIf(event -> {
+            boolean moves = event.id == this || event.listener == this;
+            if (moves) {
+                to.events.add(event);
+            }
+            return moves;
+        });
+    }
+
+    // Addresses.
+
+    private void setSource(Address address) {
+        source = address;
+        address.write(structure.asSlice(RdmaCmId.ROUTE_ADDR_SRC_ADDR, SockaddrIn6.SIZE));
+    }
+
+    private void setDestination(Address address) {
+        destination = address;
+        address.write(structure.asSlice(RdmaCmId.ROUTE_ADDR_DST_ADDR, SockaddrIn6.SIZE));
+    }
+
+    private int open(Gsi device) {
+        int result = device.open(host.agent);
+        if (result == 0) {
+            opened.add(device);
+        }
+        return result;
+    }
+
+    private int bindTo(Gsi device) {
+        int result = port == device ? 0 : open(device);
+        if (result == 0) {
+            port = device;
+            Memory.putByte(handle() + RdmaCmId.PORT_NUM, (byte) Route.PORT);
+        }
+        return result;
+    }
+
+    int bind(Address address) {
+        if (state != State.IDLE) {
+            return -Errno.EINVAL;
+        }
+        Gsi device = address.isAny() ? null : host.devices.at(address);
+        if (device == null && !address.isAny()) {
+            return -Errno.EADDRNOTAVAIL;
+        }
+        int taken = host.ports.take(this, address);
+        if (taken < 0) {
+            return taken;
+        }
+        setSource(address.withPort(taken));
+        int result = device == null ? 0 : bindTo(device);
+        if (result < 0) {
+            host.ports.give(this);
+            setSource(Address.ANY);
+            return result;
+        }
+        hasPort = true;
+        state = State.BOUND;
+        return 0;
+    }
+
+    int resolveAddress(@Nullable Address from, Address to) {
+        if (state != State.IDLE && state != State.BOUND || from != null && from.isV4() != to.isV4()) {
+            return -Errno.EINVAL;
+        }
+        if (state == State.IDLE) {
+            int result = bind(from == null ? to.isV4() ? Address.ANY : new Address(0, 0, 0) : from);
+            if (result < 0) {
+                return result;
+            }
+        }
+        Address target = to.isAny() ? to.loopback() : to;
+        Devices.Way way = host.devices.find(port, source, target);
+        int result = way == null ? -Errno.EHOSTUNREACH : bindTo(way.remote().port());
+        if (way == null || result < 0) {
+            raise(RdmaCmEventType.RDMA_CM_EVENT_ADDR_ERROR, result);
+            return 0;
+        }
+        remote = way.remote();
+        setSource(way.source());
+        setDestination(target);
+        state = State.ADDRESS_RESOLVED;
+        raise(RdmaCmEventType.RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+        return 0;
+    }
+
+    int resolveRoute() {
+        if (state != State.ADDRESS_RESOLVED) {
+            return -Errno.EINVAL;
+        }
+        state = State.ROUTE_RESOLVED;
+        raise(RdmaCmEventType.RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+        return 0;
+    }
+
+    // Listening.
+
+    int listen(int most) {
+        if (state == State.IDLE) {
+            int result = bind(Address.ANY);
+            if (result < 0) {
+                return result;
+            }
+        }
+        if (state != State.BOUND) {
+            return -Errno.EINVAL;
+        }
+        if (host.ports.isServed(this)) {
+            return -Errno.EADDRINUSE;
+        }
+        if (port == null && !openAll()) {
+            return -Errno.ENODEV;
+        }
+        backlog = most <= 0 ? MAX_BACKLOG : Math.min(most, MAX_BACKLOG);
+        state = State.LISTENING;
+        return 0;
+    }
+
+    /** A wildcard address is one of every device that can be opened. */
+    private boolean openAll() {
+        for (Hca device : host.devices.all()) {
+            open(device.gsi());
+        }
+        return !opened.isEmpty();
+    }
+
+    boolean isFull() {
+        return waiting >= backlog;
+    }
+
+    void request(CmEvent event) {
+        waiting++;
+        raise(event);
+    }
+
+    /** A request was taken out of the backlog. */
+    void requestTaken() {
+        waiting--;
+    }
+
+    /** The id of a request to this one. */
+    Id child(Remote from, IpService addresses) {
+        var child = new Id(host, channel, portSpace);
+        child.remote = from;
+        child.bindTo(from.port());
+        child.setSource(addresses.destination());
+        child.setDestination(addresses.source());
+        child.state = State.CONNECTING;
+        child.trafficClass = trafficClass;
+        child.ackTimeout = ackTimeout;
+        return child;
+    }
+
+    void requested(Connection by, Req asked) {
+        connection = by;
+        by.ownedBy(this);
+        req = asked;
+        Message.Path path = asked.path();
+        var route = new Route(
+                by.remote.sourceIndex(),
+                by.remote.gidHigh(),
+                by.remote.gidLow(),
+                path.flowLabel(),
+                path.hopLimit(),
+                path.trafficClass());
+        negotiated = Negotiated.of(route, asked, host.agent.freshPsn());
+    }
+
+    void requested(Resolved by) {
+        resolved = by;
+    }
+
+    // Connections.
+
+    int connect(Parameters given) {
+        Remote to = remote;
+        int room = takesConnections() ? Req.PRIVATE : Message.SidrReq.PRIVATE;
+        if (state != State.ROUTE_RESOLVED || to == null || !given.fit(room - IpService.HEADER)) {
+            return -Errno.EINVAL;
+        }
+        long service = IpService.id(portSpace, destination.port());
+        byte[] data = new IpService(source, destination).encode(given.privateData(), room);
+        if (!takesConnections()) {
+            resolving = new Resolving(host.agent, to, this, service, data);
+            resolving.start();
+        } else {
+            Parameters chosen = given.atMost(Parameters.READS, Parameters.READS);
+            Hca device = to.port().device();
+            Gids gids = device.gids();
+            var path = new Message.Path(
+                    gids.high(to.sourceIndex()),
+                    gids.low(to.sourceIndex()),
+                    to.gidHigh(),
+                    to.gidLow(),
+                    0,
+                    0, // no rate, as Linux has it on RoCE
+                    trafficClass,
+                    Route.HOPS,
+                    ackTimeout < 0 ? Timers.acknowledgement(Timers.PACKET_LIFE, Timers.ACK_DELAY) : ackTimeout);
+            connection = Connection.active(host.agent, to, this);
+            req = new Req(
+                    connection.localId,
+                    service,
+                    device.guid(),
+                    0,
+                    chosen.qpn(),
+                    chosen.responderResources(),
+                    chosen.initiatorDepth(),
+                    Timers.RESPONSE,
+                    0,
+                    chosen.flowControl(),
+                    host.agent.freshPsn(),
+                    Timers.RESPONSE,
+                    chosen.retryCount(),
+                    0xffff,
+                    Agent.mtu(device),
+                    chosen.rnrRetry(),
+                    Timers.RETRIES,
+                    chosen.srq(),
+                    path,
+                    data);
+            connection.request(req);
+        }
+        state = State.CONNECTING;
+        return 0;
+    }
+
+    int accept(Parameters given) {
+        if (resolved != null) {
+            boolean fits = given.fit(SidrRep.PRIVATE);
+            return fits ? resolved.accept(given.qpn(), RdmaLimits.RDMA_UDP_QKEY, given.privateData()) : -Errno.EINVAL;
+        }
+        if (connection == null || negotiated == null || req == null || !given.fit(Rep.PRIVATE)) {
+            return -Errno.EINVAL;
+        }
+        Parameters chosen = given.atMost(req.initiatorDepth(), req.responderResources());
+        negotiated = negotiated.with(chosen);
+        return connection.accept(new Rep(
+                connection.localId,
+                connection.remoteId(),
+                0,
+                chosen.qpn(),
+                negotiated.receivePsn(),
+                chosen.responderResources(),
+                chosen.initiatorDepth(),
+                Timers.ACK_DELAY,
+                0,
+                chosen.flowControl(),
+                chosen.rnrRetry(),
+                chosen.srq(),
+                connection.remote.port().device().guid(),
+                chosen.privateData()));
+    }
+
+    int reject(byte[] privateData) {
+        if (resolved != null) {
+            return privateData.length > SidrRep.PRIVATE ? -Errno.EINVAL : resolved.reject(privateData);
+        }
+        boolean can = connection != null && privateData.length <= Message.Rej.PRIVATE;
+        return can ? connection.reject(privateData) : -Errno.EINVAL;
+    }
+
+    int establish() {
+        return connection == null ? -Errno.EINVAL : connection.establish();
+    }
+
+    int communicates() {
+        return connection == null ? -Errno.EINVAL : connection.communicates();
+    }
+
+    int disconnect() {
+        if (connection == null) {
+            return -Errno.EINVAL;
+        }
+        connection.disconnect();
+        return 0;
+    }
+
+    @Override
+    public void replied(Rep rep) {
+        if (req != null && remote != null) {
+            negotiated = Negotiated.of(Route.to(remote, trafficClass), req, rep);
+        }
+        raise(CmEvent.of(this, rep));
+    }
+
+    @Override
+    public void established() {
+        raise(RdmaCmEventType.RDMA_CM_EVENT_ESTABLISHED, 0);
+    }
+
+    @Override
+    public void rejected(int reason, byte[] privateData) {
+        raise(new CmEvent(this, RdmaCmEventType.RDMA_CM_EVENT_REJECTED, reason).data(privateData));
+    }
+
+    @Override
+    public void unreachable() {
+        raise(RdmaCmEventType.RDMA_CM_EVENT_UNREACHABLE, -Errno.ETIMEDOUT);
+    }
+
+    @Override
+    public void disconnected(int status) {
+        raise(RdmaCmEventType.RDMA_CM_EVENT_DISCONNECTED, status);
+    }
+
+    @Override
+    public void timewaitOver() {
+        raise(RdmaCmEventType.RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+    }
+
+    @Override
+    public void resolved(SidrRep rep) {
+        if (rep.status() != Resolved.SUCCESS || remote == null) {
+            raise(new CmEvent(this, RdmaCmEventType.RDMA_CM_EVENT_UNREACHABLE, rep.status()).data(rep.privateData()));
+            return;
+        }
+        Route route = Route.to(remote, trafficClass);
+        raise(CmEvent.datagrams(this, RdmaCmEventType.RDMA_CM_EVENT_ESTABLISHED, route, rep.qpn(), rep.qkey())
+                .data(rep.privateData()));
+    }
+
+    // Queue pairs and groups.
+
+    /** Fills {@code struct ibv_qp_attr}. Returns the mask, or -errno. */
+    int writeAttributes(long attributes, int to) {
+        if (port == null) {
+            return -Errno.EINVAL;
+        }
+        if (!takesConnections()) {
+            return Negotiated.writeDatagrams(attributes, to, RdmaLimits.RDMA_UDP_QKEY);
+        }
+        if (negotiated == null) {
+            return to == IbvQpState.IBV_QPS_INIT ? Negotiated.writeInit(attributes) : -Errno.EINVAL;
+        }
+        return (ackTimeout < 0 ? negotiated : negotiated.withTimeout(ackTimeout)).write(attributes, to);
+    }
+
+    /** The group's GID is its IP address on RoCE v2. */
+    int join(Address group) {
+        if (port == null || takesConnections() || !Gids.isMulticast(group.high(), group.low())) {
+            return -Errno.EINVAL;
+        }
+        Devices.Way way = host.devices.find(port, source, group);
+        if (way == null) {
+            return -Errno.EINVAL; // of the other family than the device's address
+        }
+        groups.add(group);
+        Route route = Route.to(way.remote(), trafficClass);
+        raise(CmEvent.datagrams(this, RdmaCmEventType.RDMA_CM_EVENT_MULTICAST_JOIN, route, 0xffffff, RdmaLimits.RDMA_UDP_QKEY));
+        return 0;
+    }
+
+    int leave(Address group) {
+        return groups.removeIf(group::isSameHost) ? 0 : -Errno.EADDRNOTAVAIL;
+    }
+
+    /** {@code RDMA_OPTION_ID_*}. Returns 0 or -errno. */
+    int setOption(int name, int value) {
+        switch (name) {
+            case RdmaOptionId.RDMA_OPTION_ID_TOS -> trafficClass = value;
+            case RdmaOptionId.RDMA_OPTION_ID_REUSEADDR -> {
+                if (state != State.IDLE) {
+                    return -Errno.EINVAL;
+                }
+                reuses = value != 0;
+            }
+            case RdmaOptionId.RDMA_OPTION_ID_AFONLY -> {
+                if (state != State.IDLE && state != State.BOUND) {
+                    return -Errno.EINVAL;
+                }
+                ownFamilyOnly = value != 0;
+            }
+            case RdmaOptionId.RDMA_OPTION_ID_ACK_TIMEOUT -> {
+                if (!takesConnections() || value > Timers.MOST) {
+                    return -Errno.EINVAL;
+                }
+                ackTimeout = value;
+            }
+            default -> {
+                return -Errno.ENOSYS;
+            }
+        }
+        return 0;
+    }
+
+    /** Ends it; what is connected goes on to its end without it. */
+    void destroy() {
+        if (host.ids.remove(handle()) == null) {
+            return;
+        }
+        if (connection != null) {
+            connection.abandon();
+        }
+        if (resolving != null) {
+            resolving.end();
+        }
+        if (resolved != null) {
+            resolved.abandon();
+        }
+        if (hasPort) {
+            host.ports.give(this);
+        }
+        var children = new ArrayList<Id>();
+        channel.events.removeIf(event -> {
+            boolean belongs = event.id == this || event.listener == this;
+            if (belongs && event.id != this) {
+                children.add(event.id);
+            } else if (belongs && event.listener != null) {
+                event.listener.requestTaken();
+            }
+            return belongs;
+        });
+        children.forEach(Id::destroy);
+        opened.forEach(Gsi::close);
+        opened.clear();
+    }
+}

@@ -1,0 +1,184 @@
+package org.kverbs.embedded.internal.cm;
+
+/**
+ * The messages of the connection manager (IBA volume 1, 12.6 and 12.11), numbers in host order. {@code localId} is always the sender's id
+ * of the connection, {@code remoteId} the receiver's. Private data are as long as the message has room for.
+ */
+public sealed interface Message {
+
+    /** Which message a {@link Mra} or {@link Rej} is about. */
+    int ABOUT_REQ = 0;
+
+    int ABOUT_REP = 1;
+    int ABOUT_OTHER = 2;
+
+    /** {@code enum} of the attribute id in the datagram's header. */
+    int attribute();
+
+    /**
+     * The way that a REQ asks for; LIDs mean nothing on Ethernet and are sent as the permissive one.
+     *
+     * @param ackTimeout how long the sender waits for an acknowledgement, as 4.096 us * 2^n
+     */
+    record Path(
+            long localGidHigh,
+            long localGidLow,
+            long remoteGidHigh,
+            long remoteGidLow,
+            int flowLabel,
+            int rate,
+            int trafficClass,
+            int hopLimit,
+            int ackTimeout) {}
+
+    /**
+     * Asks for a connection.
+     *
+     * @param remoteTimeout within which time the receiver shall answer, and {@code localTimeout} the sender will: 4.096 us * 2^n
+     * @param transport 0 RC, 1 UC
+     * @param mtu {@code enum ibv_mtu}
+     */
+    record Req(
+            int localId,
+            long service,
+            long caGuid,
+            int qkey,
+            int qpn,
+            int responderResources,
+            int initiatorDepth,
+            int remoteTimeout,
+            int transport,
+            boolean flowControl,
+            int psn,
+            int localTimeout,
+            int retryCount,
+            int pkey,
+            int mtu,
+            int rnrRetry,
+            int maxCmRetries,
+            boolean srq,
+            Path path,
+            byte[] privateData)
+            implements Message {
+        static final int PRIVATE = 92;
+
+        @Override
+        public int attribute() {
+            return 0x10;
+        }
+    }
+
+    /** Asks for patience: the answer comes within {@code serviceTimeout}, 4.096 us * 2^n. */
+    record Mra(int localId, int remoteId, int about, int serviceTimeout, byte[] privateData) implements Message {
+        static final int PRIVATE = 222;
+
+        @Override
+        public int attribute() {
+            return 0x11;
+        }
+    }
+
+    /** Refuses; {@code information} goes with the reason, 72 bytes at most. */
+    record Rej(int localId, int remoteId, int about, int reason, byte[] information, byte[] privateData) implements Message {
+        static final int INFORMATION = 72;
+        static final int PRIVATE = 148;
+
+        @Override
+        public int attribute() {
+            return 0x12;
+        }
+    }
+
+    /** Accepts a REQ. */
+    record Rep(
+            int localId,
+            int remoteId,
+            int qkey,
+            int qpn,
+            int psn,
+            int responderResources,
+            int initiatorDepth,
+            int ackDelay,
+            int failover,
+            boolean flowControl,
+            int rnrRetry,
+            boolean srq,
+            long caGuid,
+            byte[] privateData)
+            implements Message {
+        static final int PRIVATE = 196;
+
+        @Override
+        public int attribute() {
+            return 0x13;
+        }
+    }
+
+    /** Says that a REP came and its sender may send. */
+    record Rtu(int localId, int remoteId, byte[] privateData) implements Message {
+        static final int PRIVATE = 224;
+
+        @Override
+        public int attribute() {
+            return 0x14;
+        }
+    }
+
+    /** Ends a connection; {@code remoteQpn} is the receiver's. */
+    record Dreq(int localId, int remoteId, int remoteQpn, byte[] privateData) implements Message {
+        static final int PRIVATE = 220;
+
+        @Override
+        public int attribute() {
+            return 0x15;
+        }
+    }
+
+    /** Says that a DREQ came. */
+    record Drep(int localId, int remoteId, byte[] privateData) implements Message {
+        static final int PRIVATE = 224;
+
+        @Override
+        public int attribute() {
+            return 0x16;
+        }
+    }
+
+    /** Asks for the queue pair behind a service, for datagrams. */
+    record SidrReq(int requestId, int pkey, long service, byte[] privateData) implements Message {
+        static final int PRIVATE = 216;
+
+        @Override
+        public int attribute() {
+            return 0x17;
+        }
+    }
+
+    /** Answers that; status 0 is good. */
+    record SidrRep(int requestId, int status, int qpn, long service, int qkey, byte[] information, byte[] privateData)
+            implements Message {
+        static final int INFORMATION = 72;
+        static final int PRIVATE = 136;
+
+        @Override
+        public int attribute() {
+            return 0x18;
+        }
+    }
+
+    /** Asks for another path, which no RoCE device has; what it asks for is not read. */
+    record Lap(int localId, int remoteId) implements Message {
+        @Override
+        public int attribute() {
+            return 0x19;
+        }
+    }
+
+    /** Answers that. */
+    record Apr(int localId, int remoteId, int status) implements Message {
+        @Override
+        public int attribute() {
+            return 0x1a;
+        }
+    }
+}

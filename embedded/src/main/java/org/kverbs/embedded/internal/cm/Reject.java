@@ -1,0 +1,17 @@
+package org.kverbs.embedded.internal.cm;
+
+/** Why a connection is refused (IBA volume 1, 12.6.7.2): the reasons that we give. */
+final class Reject {
+
+    static final int TIMEOUT = 4;
+    static final int UNSUPPORTED = 5;
+    static final int INVALID_ID = 6;
+    static final int INVALID_SERVICE = 8;
+    static final int INVALID_TRANSPORT = 9;
+    static final int STALE = 10;
+    static final int INVALID_GID = 12;
+    static final int INVALID_MTU = 26;
+    static final int CONSUMER = 28;
+
+    private Reject() {}
+}

@@ -1,0 +1,19 @@
+package org.kverbs.embedded.internal.cm;
+
+import org.kverbs.embedded.internal.device.Gsi;
+
+/**
+ * Another connection manager: its address, and the port and address of ours by which it is reached.
+ *
+ * @param sourceIndex index of our address in the device's GID table
+ */
+record Remote(Gsi port, int sourceIndex, long gidHigh, long gidLow) {
+
+    void send(Mad mad) {
+        port.send(mad.encode(), sourceIndex, gidHigh, gidLow);
+    }
+
+    void send(long transaction, Message message) {
+        send(new Mad(transaction, message));
+    }
+}

@@ -1,0 +1,5 @@
+/** The connection manager: the protocol of InfiniBand's on queue pair 1, and librdmacm's objects above it. */
+@NullMarked
+package org.kverbs.embedded.internal.cm;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,192 @@
+package org.kverbs.embedded.cm
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.ints.shouldBeGreaterThan
+import io.kotest.matchers.longs.shouldBeGreaterThan
+import io.kotest.matchers.shouldBe
+import org.kverbs.ConnectionEventType.CONNECT_REQUEST
+import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
+import org.kverbs.ConnectionEventType.DISCONNECTED
+import org.kverbs.ConnectionEventType.ESTABLISHED
+import org.kverbs.ConnectionEventType.REJECTED
+import org.kverbs.ConnectionEventType.TIMEWAIT_EXIT
+import org.kverbs.ConnectionEventType.UNREACHABLE
+import org.kverbs.ConnectionParameters
+import org.kverbs.QueuePairState
+import org.kverbs.embedded.EmbeddedFabric
+import org.kverbs.embedded.Faults
+import java.time.Duration
+
+private const val ETIMEDOUT = 110
+
+/** Loses, doubles and reorders, and takes some time. */
+private val ROUGH =
+    Faults.NONE
+        .loss(0.3)
+        .duplication(0.2)
+        .reordering(0.3)
+        .delay(Duration.ofMillis(1), Duration.ofMillis(20))
+
+class ConnectionFaultsSpec :
+    FunSpec({
+        test("should connect and disconnect on a line that loses 30 %, doubles 20 % and reorders 30 % of the packets, with every seed") {
+            var injected = 0L
+            for (seed in 1L..100L) {
+                withClue("seed $seed") {
+                    Parties(EmbeddedFabric.virtual(seed)).use { parties ->
+                        parties.fabric.setFaults(ROUGH)
+                        val (asking, asked) = parties.connect()
+                        // Who disconnects, and whether both do at once, differs from seed to seed.
+                        if (seed % 3 != 0L) asking.disconnect()
+                        if (seed % 3 != 1L) asked.disconnect()
+                        if (seed % 3 == 1L) {
+                            parties.server.expect(DISCONNECTED).status() shouldBe 0
+                            asked.disconnect()
+                        } else if (seed % 3 == 0L) {
+                            parties.client.expect(DISCONNECTED).status() shouldBe 0
+                            asking.disconnect()
+                        }
+                        if (seed % 3 != 0L) parties.client.expect(DISCONNECTED).status() shouldBe 0
+                        if (seed % 3 != 1L) parties.server.expect(DISCONNECTED).status() shouldBe 0
+                        parties.client.expect(TIMEWAIT_EXIT)
+                        parties.server.expect(TIMEWAIT_EXIT)
+                        injected += parties.fabric.faultsInjected()
+                    }
+                }
+            }
+            injected shouldBeGreaterThan 300
+        }
+
+        test("should do the same things at the same times with the same seed") {
+            fun run(): List<Any> =
+                Parties(EmbeddedFabric.virtual(7)).use { parties ->
+                    parties.fabric.setFaults(ROUGH)
+                    val (asking, asked) = parties.connect()
+                    val connected = parties.fabric.clock().elapsed()
+                    asking.disconnect()
+                    parties.server.expect(DISCONNECTED)
+                    asked.disconnect()
+                    parties.client.expect(DISCONNECTED)
+                    listOf(connected, parties.fabric.clock().elapsed(), parties.fabric.faultsInjected(), asking.localAddress()!!)
+                }
+            run() shouldBe run()
+        }
+
+        test("should be refused as unreachable by a peer that is dead, after all tries") {
+            Parties().use { (client, server, fabric) ->
+                server.listen()
+                val asking = client.resolve(Parties.address())
+                fabric.kill(server.device)
+                val before = fabric.clock().elapsed()
+                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                client.expect(UNREACHABLE).status() shouldBe -ETIMEDOUT
+                // 15 more tries, each waited for by 1.07 s and twice 0.27 s.
+                (fabric.clock().elapsed() - before).toMillis().toInt() shouldBeGreaterThan 25_000
+                client.hasEvent() shouldBe false
+            }
+        }
+
+        test("should tell who accepted that the peer died before it could answer") {
+            Parties().use { (client, server, fabric) ->
+                server.listen()
+                client.resolve(Parties.address()).connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                val asked = server.expect(CONNECT_REQUEST).id()
+                fabric.kill(client.device)
+                server.accept(asked)
+                server.expect(UNREACHABLE).status() shouldBe -ETIMEDOUT
+                server.hasEvent() shouldBe false
+            }
+        }
+
+        test("should disconnect from a peer that died, with ETIMEDOUT, and leave the time of waiting") {
+            Parties().use { parties ->
+                val (asking, _) = parties.connect()
+                parties.fabric.kill(parties.server.device)
+                asking.disconnect()
+                parties.client.expect(DISCONNECTED).status() shouldBe -ETIMEDOUT
+                parties.client.expect(TIMEWAIT_EXIT)
+            }
+        }
+
+        test("should connect when only the first RTU is lost, as the REP is answered again") {
+            Parties().use { (client, server, fabric) ->
+                server.listen()
+                val asking = client.resolve(Parties.address())
+                asking.prepare(client.end.qp, QueuePairState.INIT)
+                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                server.accept(server.expect(CONNECT_REQUEST).id())
+                client.expect(CONNECT_RESPONSE)
+                fabric.partition(client.device, server.device)
+                client.establish(asking)
+                fabric.heal(client.device, server.device)
+                server.expect(ESTABLISHED)
+                fabric.clock().elapsed().toMillis() shouldBeGreaterThan 1000
+                exchange(client.end, server.end)
+            }
+        }
+
+        test("should wait for a server that takes its time, as the peer asks for patience, and longer than all tries take") {
+            Parties().use { (client, server, fabric) ->
+                server.listen()
+                val asking = client.resolve(Parties.address())
+                asking.prepare(client.end.qp, QueuePairState.INIT)
+                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                val asked = server.expect(CONNECT_REQUEST).id()
+                fabric.clock().advance(Duration.ofMinutes(5))
+                client.hasEvent() shouldBe false
+                server.accept(asked)
+                client.expect(CONNECT_RESPONSE)
+                fabric.clock().advance(Duration.ofMinutes(5))
+                server.hasEvent() shouldBe false
+                client.establish(asking)
+                server.expect(ESTABLISHED)
+            }
+        }
+
+        test("should end the other side when an id is closed at any step") {
+            Parties().use { (client, server, fabric) ->
+                server.listen()
+                // Before the server knows of it.
+                val early = client.resolve(Parties.address())
+                early.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                val first = server.expect(CONNECT_REQUEST).id()
+                early.close()
+                server.expect(REJECTED).status() shouldBe REJECT_TIMEOUT
+                first.close()
+                // While the server thinks.
+                val asking = client.resolve(Parties.address())
+                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                server.expect(CONNECT_REQUEST).id().close()
+                client.expect(REJECTED).status() shouldBe REJECT_CONSUMER
+                asking.close()
+                // After the answer.
+                val answered = client.resolve(Parties.address())
+                answered.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                val second = server.expect(CONNECT_REQUEST).id()
+                second.accept(server.end.qp, ConnectionParameters.DEFAULTS)
+                client.expect(CONNECT_RESPONSE)
+                answered.close()
+                server.expect(REJECTED).status() shouldBe REJECT_CONSUMER
+                second.close()
+                fabric.clock().advance(Duration.ofMinutes(5))
+                (client.hasEvent() to server.hasEvent()) shouldBe (false to false)
+            }
+        }
+
+        test("should end a connection whose id is closed, although what says so is lost most of the time") {
+            for (seed in 1L..20L) {
+                Parties(EmbeddedFabric.virtual(seed)).use { parties ->
+                    val (asking, asked) = parties.connect()
+                    parties.fabric.setFaults(Faults.NONE.loss(0.7))
+                    asking.close()
+                    parties.server.expect(DISCONNECTED)
+                    asked.disconnect()
+                    parties.server.expect(TIMEWAIT_EXIT)
+                }
+            }
+        }
+    })
+
+private const val REJECT_TIMEOUT = 4
+private const val REJECT_CONSUMER = 28

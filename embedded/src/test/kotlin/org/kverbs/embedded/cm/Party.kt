@@ -1,0 +1,144 @@
+package org.kverbs.embedded.cm
+
+import io.kotest.assertions.withClue
+import io.kotest.matchers.nulls.shouldNotBeNull
+import io.kotest.matchers.shouldBe
+import org.kverbs.ConnectionEvent
+import org.kverbs.ConnectionEventChannel
+import org.kverbs.ConnectionEventType
+import org.kverbs.ConnectionId
+import org.kverbs.ConnectionParameters
+import org.kverbs.Device
+import org.kverbs.PortSpace
+import org.kverbs.QueuePairState
+import org.kverbs.QueuePairType
+import org.kverbs.WorkCompletionStatus
+import org.kverbs.embedded.EmbeddedFabric
+import org.kverbs.embedded.End
+import java.net.InetAddress
+import java.net.InetSocketAddress
+import java.time.Duration
+
+internal const val PORT = 7471
+
+/** Far longer than anything takes by the virtual clock, and reached by nothing that happens. */
+private val LONG: Duration = Duration.ofMinutes(10)
+
+/** One who connects: a device with a queue pair and memory, and a channel for the events. */
+internal class Party(
+    val device: Device,
+    type: QueuePairType = QueuePairType.RC,
+) : AutoCloseable {
+    val end = End(device, type, 1 shl 12)
+    val channel: ConnectionEventChannel = ConnectionEventChannel.open(device)
+
+    fun id(portSpace: PortSpace = PortSpace.TCP): ConnectionId = channel.id(portSpace)
+
+    /** The next event, which must be of this type. */
+    fun expect(type: ConnectionEventType): ConnectionEvent {
+        val event = channel.awaitEvent(LONG).shouldNotBeNull()
+        withClue(event) { event.type() shouldBe type }
+        return event
+    }
+
+    /** Whether an event waits. */
+    fun hasEvent(): Boolean = channel.awaitEvent(Duration.ZERO) != null
+
+    fun listen(
+        port: Int = PORT,
+        portSpace: PortSpace = PortSpace.TCP,
+        backlog: Int = 16,
+    ): ConnectionId =
+        id(portSpace).also {
+            it.bind(InetSocketAddress(port))
+            it.listen(backlog)
+        }
+
+    /** An id with the way to another party's device resolved. */
+    fun resolve(
+        address: InetSocketAddress,
+        portSpace: PortSpace = PortSpace.TCP,
+    ): ConnectionId {
+        val id = id(portSpace)
+        id.resolveAddress(address, LONG)
+        expect(ConnectionEventType.ADDR_RESOLVED)
+        id.resolveRoute(LONG)
+        expect(ConnectionEventType.ROUTE_RESOLVED)
+        return id
+    }
+
+    /** Prepares the queue pair as who is asked does, and accepts. */
+    fun accept(
+        id: ConnectionId,
+        parameters: ConnectionParameters = ConnectionParameters.DEFAULTS,
+    ) {
+        for (state in listOf(QueuePairState.INIT, QueuePairState.RTR, QueuePairState.RTS)) id.prepare(end.qp, state)
+        id.accept(end.qp, parameters)
+    }
+
+    /** Goes on as who asked and was answered. */
+    fun establish(id: ConnectionId) {
+        for (state in listOf(QueuePairState.RTR, QueuePairState.RTS)) id.prepare(end.qp, state)
+        id.establish()
+    }
+
+    override fun close() {
+        channel.close()
+        end.close()
+    }
+}
+
+/** A fabric with a client and a server. */
+internal class Parties(
+    val fabric: EmbeddedFabric = EmbeddedFabric.virtual(1),
+    type: QueuePairType = QueuePairType.RC,
+) : AutoCloseable {
+    val client = Party(fabric.addDevice(), type)
+    val server = Party(fabric.addDevice(), type)
+
+    operator fun component1() = client
+
+    operator fun component2() = server
+
+    operator fun component3() = fabric
+
+    /** Connects them; gives the ids of both sides. */
+    fun connect(): kotlin.Pair<ConnectionId, ConnectionId> {
+        server.listen()
+        val asking = client.resolve(address())
+        asking.prepare(client.end.qp, QueuePairState.INIT)
+        asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+        val asked = server.expect(ConnectionEventType.CONNECT_REQUEST).id()
+        server.accept(asked)
+        client.expect(ConnectionEventType.CONNECT_RESPONSE)
+        client.establish(asking)
+        server.expect(ConnectionEventType.ESTABLISHED)
+        return asking to asked
+    }
+
+    override fun close() {
+        client.close()
+        server.close()
+        fabric.close()
+    }
+
+    companion object {
+        /** Of a fabric's device: 1 is the first. */
+        fun address(
+            number: Int = 2,
+            port: Int = PORT,
+        ) = InetSocketAddress(InetAddress.ofLiteral("198.18.0.$number"), port)
+    }
+}
+
+/** Writes 64 bytes from one end's memory into the other's, and sees them there. */
+internal fun exchange(
+    from: End,
+    to: End,
+) {
+    from.fill(1)
+    to.fill(2)
+    from.post { write(1, to.mr.memory().address(), to.mr.rkey()).from(from.mr.slice(0, 64)).signaled() }
+    from.take(1).single().status() shouldBe WorkCompletionStatus.SUCCESS
+    to.bytes(0, 64) shouldBe from.bytes(0, 64)
+}
