@@ -11,7 +11,9 @@ import kotlin.time.Duration.Companion.seconds
  * must be the same at both ends.
  *
  * @property type RC, UC or UD
- * @property device the name of the RDMA device, or null for the first one
+ * @property device the name of the RDMA device, or null for the first one; both ends in one process are then on two embedded devices if
+ *   there is no hardware
+ * @property transport what joins the ends, which are then on embedded devices made for them; null for that of the device
  * @property devicePort its port, from 1
  * @property size bytes of a message
  * @property mtu the path MTU; UD has none, as a message is a packet
@@ -28,6 +30,7 @@ import kotlin.time.Duration.Companion.seconds
 data class PingPongOptions(
     val type: QueuePairType = QueuePairType.RC,
     val device: String? = null,
+    val transport: Transport? = null,
     val devicePort: Int = 1,
     val size: Int = defaultSize(type),
     val mtu: Mtu = Mtu.MTU_1024,
