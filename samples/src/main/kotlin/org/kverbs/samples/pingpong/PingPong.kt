@@ -33,13 +33,20 @@ class PingPong(
             venue.near.open().use { near ->
                 reportDevice("device:       ", near)
                 when (venue.far) {
-                    null -> play(venue, near, null)
-                    venue.near -> play(venue, near, near)
-                    else ->
+                    null -> {
+                        play(venue, near, null)
+                    }
+
+                    venue.near -> {
+                        play(venue, near, near)
+                    }
+
+                    else -> {
                         venue.far.open().use { far ->
                             reportDevice("remote device:", far)
                             play(venue, near, far)
                         }
+                    }
                 }
             }
         }

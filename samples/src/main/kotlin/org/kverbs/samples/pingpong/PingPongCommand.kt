@@ -34,7 +34,7 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
     private val transport by option(
         "--transport",
         metavar = "NAME",
-        help = "On embedded devices: memory (in one process), udp (RoCEv2 between two processes), udp:ADDRESS (this end's, with HOST or --listen)",
+        help = "On embedded devices: memory (in process), udp (RoCEv2, two processes), udp:ADDRESS (this end's, with HOST or --listen)",
     ).convert { transport(it) }
     private val untilInputEnds by option(ServerProcess.UNTIL_INPUT_ENDS, hidden = true).flag()
     private val devicePort by option("-i", "--ib-port", metavar = "PORT", help = "Port of the device, from 1 (default 1)")
@@ -132,14 +132,33 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         val server = host?.let(::server)
         val address = (transport as? Transport.Udp)?.address
         return when {
-            server != null && listen -> wrong(HOST, "a server waits for its client: give HOST or --listen, not both")
-            transport == Transport.Memory && (server != null || listen) ->
+            server != null && listen -> {
+                wrong(HOST, "a server waits for its client: give HOST or --listen, not both")
+            }
+
+            transport == Transport.Memory && (server != null || listen) -> {
                 wrong("--transport", "memory joins two ends in one process: leave out HOST and --listen")
-            server != null -> server
-            listen -> Peer.Client(port ?: Peer.DEFAULT_PORT, address)
-            address != null -> wrong("--transport", "an address is for one end: give HOST or --listen, or leave out the address")
-            port != null -> wrong("--port", "it needs HOST or --listen; with neither there is no TCP")
-            else -> Peer.Own
+            }
+
+            server != null -> {
+                server
+            }
+
+            listen -> {
+                Peer.Client(port ?: Peer.DEFAULT_PORT, address)
+            }
+
+            address != null -> {
+                wrong("--transport", "an address is for one end: give HOST or --listen, or leave out the address")
+            }
+
+            port != null -> {
+                wrong("--port", "it needs HOST or --listen; with neither there is no TCP")
+            }
+
+            else -> {
+                Peer.Own
+            }
         }
     }
 

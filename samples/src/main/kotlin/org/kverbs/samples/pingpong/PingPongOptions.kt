@@ -53,6 +53,8 @@ data class PingPongOptions(
         val port = context.queryPort(devicePort)
         gidIndex?.let {
             fit("--gid-idx", it < port.gidTableLength()) { "port $devicePort of $name has GIDs 0 to ${port.gidTableLength() - 1}, not $it" }
+            val inUse = context.queryGidTable().filter { entry -> entry.port() == devicePort }.map { entry -> entry.index() }
+            fit("--gid-idx", it in inUse) { "entry $it of the GID table of port $devicePort of $name is empty; in use are $inUse" }
         }
         val active = port.activeMtu().bytes()
         if (type == QueuePairType.UD) {

@@ -47,7 +47,10 @@ internal class Rally(
     private fun spin() {
         if (idlePolls < SPINS) Thread.onSpinWait() else Thread.yield()
         when {
-            idlePolls++ == 0 -> idleSince = TimeSource.Monotonic.markNow()
+            idlePolls++ == 0 -> {
+                idleSince = TimeSource.Monotonic.markNow()
+            }
+
             idlePolls % CLOCK_INTERVAL == 0 -> {
                 if (idleSince.elapsedNow() > timeout) throw silence()
                 if (Thread.interrupted()) throw InterruptedException()

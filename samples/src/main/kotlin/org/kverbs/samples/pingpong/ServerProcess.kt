@@ -1,5 +1,6 @@
 package org.kverbs.samples.pingpong
 
+import org.kverbs.DeviceNotFoundException
 import org.kverbs.QueuePairType
 import org.kverbs.RdmaException
 import java.io.File
@@ -10,7 +11,7 @@ import java.util.concurrent.FutureTask
 import java.util.concurrent.TimeUnit.MILLISECONDS
 import kotlin.random.Random
 import kotlin.time.Duration
-import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
 
 /**
  * This program once more, as the server of a ping-pong over UDP, and on a loopback address of its own. It ends with this process, however
@@ -24,7 +25,7 @@ internal class ServerProcess(
     private val address = clientAddress.substringBeforeLast('.') + "." + (clientAddress.substringAfterLast('.').toInt() + 1)
     private val process = ProcessBuilder(program() + arguments()).start()
     private val listening = CountDownLatch(1)
-    private val errors = beside { process.errorReader().readText().trim() }
+    private val errors = beside { process.errorReader().readText() }
 
     init {
         beside {
@@ -39,11 +40,13 @@ internal class ServerProcess(
     /** Runs the client when the server is there, and waits for the server's end. */
     fun <T> play(client: () -> T): T {
         listening.await(options.timeout.inWholeMilliseconds, MILLISECONDS)
-        val player = Thread.currentThread()
-        // The client would wait for one that is dead.
-        process.onExit().thenAccept { if (it.exitValue() != 0) player.interrupt() }
+        // A client would wait long for one that is dead.
+        val alarm = Alarm(Thread.currentThread())
+        beside { if (process.waitFor() != 0) alarm.ring() }
         return try {
-            client().also { awaitEnd() }
+            alarm.use { client().also { awaitEnd() } }
+        } catch (e: DeviceNotFoundException) {
+            throw e
         } catch (e: RdmaException) {
             throw if (hasFailed(WHO_FAILED_FIRST)) failure(e) else e
         } catch (e: InterruptedException) {
@@ -61,9 +64,13 @@ internal class ServerProcess(
     private fun hasFailed(within: Duration) = process.waitFor(within.inWholeMilliseconds, MILLISECONDS) && process.exitValue() != 0
 
     private fun failure(ours: RdmaException?): ServerProcessException {
-        val theirs = errors.get().removePrefix("kverbs: ").ifEmpty { "it said nothing" }
+        val said = errors.get().lines().filter { it.isNotBlank() }.joinToString(" ") { it.removePrefix("kverbs: ") }
+        val theirs = said.ifEmpty { "it said nothing" }
         val here = if (ours == null) "" else "; and the client's: ${ours.message}"
-        return ServerProcessException(process.exitValue(), "the server's process ended with exit status ${process.exitValue()}: $theirs$here")
+        return ServerProcessException(
+            process.exitValue(),
+            "the server's process ended with exit status ${process.exitValue()}: $theirs$here",
+        )
     }
 
     private fun arguments(): List<String> {
@@ -91,12 +98,33 @@ internal class ServerProcess(
         process.outputStream.close()
     }
 
+    /** Interrupts a thread, but not once it is closed by that thread, which then is as if it never was interrupted. */
+    private class Alarm(
+        private val thread: Thread,
+    ) : AutoCloseable {
+        private var rang = false
+        private var closed = false
+
+        @Synchronized
+        fun ring() {
+            if (closed) return
+            rang = true
+            thread.interrupt()
+        }
+
+        @Synchronized
+        override fun close() {
+            closed = true
+            if (rang) Thread.interrupted()
+        }
+    }
+
     companion object {
         /** The option of a server whose user is a [ServerProcess]. */
         const val UNTIL_INPUT_ENDS = "--until-input-ends"
 
-        /** An end that fails takes the other with it, a little later. */
-        private val WHO_FAILED_FIRST = 300.milliseconds
+        /** An end that fails takes the other with it, a little later: so long the server gets to say why it was the first. */
+        private val WHO_FAILED_FIRST = 2.seconds
 
         private fun <T> beside(task: () -> T) = FutureTask(task).also { Thread.ofPlatform().daemon().start(it) }
 
