@@ -41,6 +41,13 @@ final class ErrorAdvice {
                             + " short of resources for now.";
             case ETIMEDOUT, EHOSTUNREACH, ENETUNREACH -> "The peer's address could not be resolved: check its GID, that the local GID"
                     + " index is of the same kind (RoCE v1, v2, IPv4 or IPv6), and that the peer answers `ping`.";
+            case EADDRINUSE -> function.equals("ibv_open_device")
+                    ? "UDP port 4791 of the embedded device's address is taken: by another process, or by the kernel's Soft-RoCE. Take"
+                            + " another address (`KVERBS_EMBEDDED=udp:ADDRESS`)."
+                    : "";
+            case EADDRNOTAVAIL -> function.equals("ibv_open_device")
+                    ? "The embedded device's address is not this machine's: `ip address` lists those it has."
+                    : "";
             case ENODATA -> "The entry of the GID table is empty: `rdma link` and `ibv_devinfo -v` list the ones in use.";
             default -> "";
         };

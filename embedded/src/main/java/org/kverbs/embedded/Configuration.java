@@ -9,6 +9,7 @@ import java.nio.channels.DatagramChannel;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import org.kverbs.RdmaException;
 import org.kverbs.embedded.internal.device.Gids;
 import org.kverbs.embedded.internal.device.Hca;
 import org.kverbs.embedded.internal.udp.UdpLink;
@@ -35,9 +36,14 @@ final class Configuration {
         this.words = words;
     }
 
+    /** What the property or the environment asks for, or else the usual devices. */
     static Configuration read() {
         String set = System.getProperty(PROPERTY, System.getenv(VARIABLE));
-        return of(set == null || set.isBlank() ? DEFAULT : set);
+        try {
+            return of(set == null || set.isBlank() ? DEFAULT : set);
+        } catch (IllegalArgumentException e) {
+            throw new RdmaException("the property " + PROPERTY + ", or else the environment's " + VARIABLE + ", asks for " + e.getMessage(), e);
+        }
     }
 
     static Configuration of(String words) {
@@ -71,7 +77,7 @@ final class Configuration {
     }
 
     private IllegalArgumentException wrong(String why) {
-        return new IllegalArgumentException(PROPERTY + " (or " + VARIABLE + ") is '" + words + "': " + why);
+        return new IllegalArgumentException("embedded devices '" + words + "': " + why);
     }
 
     private InetAddress address(String text) {
