@@ -18,6 +18,10 @@ import org.kverbs.spi.VerbsProvider;
  *   <li>{@code udp:ADDRESS}: RoCEv2 on UDP port 4791 of an IPv4 or IPv6 address of this machine, for other processes and hosts;
  *   <li>{@code udp}: the same on the first address from 127.0.0.1 on whose port is free, for processes of this machine.
  * </ul>
+ *
+ * <p>With the system property {@code kverbs.embedded.diagnostics}, or else the environment's {@code KVERBS_EMBEDDED_DIAGNOSTICS}, set to
+ * {@code true} they report what a card would do wrong in silence ({@link EmbeddedFabric#diagnose(java.util.function.Consumer)}): each is a
+ * warning of the {@link System.Logger} named {@code org.kverbs.embedded}, and {@link #misuses} has the first of them.
  */
 public final class EmbeddedProvider implements VerbsProvider {
 
@@ -88,5 +92,13 @@ public final class EmbeddedProvider implements VerbsProvider {
             configured = Configuration.read();
         }
         return configured;
+    }
+
+    /**
+     * The first 1000 misuses that the diagnostics of these devices found, in their order; none if they are off. Devices of an
+     * {@link EmbeddedFabric} have their own.
+     */
+    public static List<BufferMisuse> misuses() {
+        return configured().misuses();
     }
 }

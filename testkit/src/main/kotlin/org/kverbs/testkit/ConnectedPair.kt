@@ -49,30 +49,38 @@ public class ConnectedPair internal constructor(
  *
  * @param faults what goes wrong from the start, after the ends are connected
  * @param seed what the faults, keys and numbers follow from
- * @throws AssertionError if something leaked
+ * @param diagnostics whether the use of memory that is posted fails the test, too ([EmbeddedFabric.diagnose]); the message shows where
+ *   it was posted. A real device can't tell, and nothing is watched there
+ * @throws AssertionError if something leaked, or was misused
  */
 public fun <R> connectedPair(
     faults: Faults = Faults.NONE,
     seed: Long = 1,
     options: ConnectOptions = ConnectOptions.DEFAULTS,
+    diagnostics: Boolean = false,
     block: ConnectedPair.(client: TestPeer, server: TestPeer) -> R,
 ): R {
     Diagnostics.enable()
     val name = System.getenv(TEST_DEVICE)
     val fabric = if (name == null) EmbeddedFabric.virtual(seed) else null
     val pair = ConnectedPair(fabric)
+    // They tell at the end, and not in the log.
+    if (diagnostics) fabric?.diagnose { }
 
     fun device(): Device = fabric?.addDevice() ?: Device.byName(name)
 
     return (fabric ?: AutoCloseable { }).use {
-        TestPeer(device()).use { client ->
-            TestPeer(device()).use { server ->
-                client.qp.connect(server.qp.endpoint(options), options)
-                server.qp.connect(client.qp.endpoint(options), options)
-                if (faults != Faults.NONE) pair.faults(faults)
-                val before = open()
-                pair.block(client, server).also { failOnLeaks(before + client.buffers + server.buffers) }
+        val result =
+            TestPeer(device()).use { client ->
+                TestPeer(device()).use { server ->
+                    client.qp.connect(server.qp.endpoint(options), options)
+                    server.qp.connect(client.qp.endpoint(options), options)
+                    if (faults != Faults.NONE) pair.faults(faults)
+                    val before = open()
+                    pair.block(client, server).also { failOnLeaks(before + client.buffers + server.buffers) }
+                }
             }
-        }
+        failOnMisuses(fabric?.misuses().orEmpty())
+        result
     }
 }

@@ -179,6 +179,7 @@ final class AnswerQueue extends Event {
             qp.responder.endAccess(Psn.plus(due.psn, due.sent)); // the region went meanwhile
             return 1;
         }
+        qp.hca.touched(from, rest, false);
         int step = qp.hca.link.carriesWholeMessages() ? Requester.WHOLE : 1;
         int packets = 0;
         while (size > 0 && due.sent < due.psns && packets < most) {

@@ -92,6 +92,7 @@ final class Answers {
     /** Does an atomic that was checked and answers with the value before. */
     void atomic(Packet request) {
         long target = target(request);
+        qp.hca.touched(target, Long.BYTES, true);
         long before = request.opcode == Opcode.RC_FETCH_ADD
                 ? Memory.getAndAddLong(target, request.swapOrAdd)
                 : Memory.compareAndExchangeLong(target, request.compare, request.swapOrAdd);

@@ -122,6 +122,7 @@ public final class EmbeddedContext implements VerbsContext {
                 hca.multicast.forget(qp);
                 qp.destroy();
             });
+            sharedQueues.forEach(Srq::forget);
             regions.forEach(hca.keys::remove);
             windows.forEach(hca.keys::remove);
             hca.forget(this);
@@ -235,6 +236,7 @@ public final class EmbeddedContext implements VerbsContext {
             if (region.windows > 0) {
                 return -Errno.EBUSY;
             }
+            changed(region);
             if (domain != null) {
                 region.pd.users--;
                 domain.users++;
@@ -262,11 +264,18 @@ public final class EmbeddedContext implements VerbsContext {
             if (region == null || region.windows > 0) {
                 return region == null ? -Errno.EINVAL : -Errno.EBUSY;
             }
+            changed(region);
             hca.keys.remove(region);
             region.pd.users--;
             regions.remove(mr);
             return 0;
         });
+    }
+
+    private void changed(Mr region) {
+        if (hca.watch != null) {
+            hca.watch.regionClosed(region);
+        }
     }
 
     @Override
@@ -471,7 +480,7 @@ public final class EmbeddedContext implements VerbsContext {
                 return -Errno.EINVAL;
             }
             long structure = sharedQueues.add(
-                    Limits.SHARED_QUEUES, it -> new Srq(this, it, domain, new ReceiveQueue(most, Math.max(1, entries))));
+                    Limits.SHARED_QUEUES, it -> new Srq(this, it, domain, most, Math.max(1, entries)));
             if (structure > 0) {
                 domain.users++;
                 Memory.putLong(structure + IbvSrq.PD, pd);
@@ -526,6 +535,7 @@ public final class EmbeddedContext implements VerbsContext {
             if (found == null || found.users > 0) {
                 return found == null ? -Errno.EINVAL : -Errno.EBUSY;
             }
+            found.forget();
             found.pd.users--;
             forgetEvents(srq);
             sharedQueues.remove(srq);

@@ -6,6 +6,8 @@ import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.wire.Opcode;
+import org.kverbs.embedded.internal.watch.Poster;
+import org.kverbs.embedded.internal.watch.Quiet;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvEventType;
@@ -32,6 +34,9 @@ final class Qp extends Task implements QueuePairOps {
     final @Nullable Srq srq;
     final boolean signalsAll;
     final SendQueue sends;
+    final Poster poster;
+    /** Unsignaled requests that are done, for the diagnostics. */
+    final Quiet quiet = new Quiet();
     final Windows windows = new Windows(this);
     final Requester requester = new Requester(this);
     final Completer completer = new Completer(this);
@@ -72,7 +77,8 @@ final class Qp extends Task implements QueuePairOps {
         this.srq = init.srq();
         this.signalsAll = init.signalsAll();
         this.sends = new SendQueue(this, init.maxSendWr(), init.maxSendSge(), init.maxInline());
-        this.receives = new ReceiveQueue(init.maxRecvWr(), init.maxRecvSge());
+        this.poster = new Poster(hca.name, number);
+        this.receives = new ReceiveQueue(hca, pd, poster, init.maxRecvWr(), init.maxRecvSge());
         int entries = srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
         this.responder = new Responder(this, entries);
         this.datagrams = new Datagrams(this, entries);
@@ -181,13 +187,19 @@ final class Qp extends Task implements QueuePairOps {
         queue.take(target);
         if (srq != null) {
             srq.checkLimit();
+            if (target.posted != null) {
+                target.posted.takenBy(poster);
+            }
         }
         return true;
     }
 
     void completeSend(SendWqe wqe, int status) {
         int bytes = wqe.isAtomic() ? Long.BYTES : (int) wqe.length;
-        sendCq.add(wqe.id, status, wqe.completionOpcode(), bytes, 0, number, 0, 0, false);
+        if (wqe.posted != null) {
+            quiet.endAt(wqe.posted);
+        }
+        sendCq.add(wqe.id, status, wqe.completionOpcode(), bytes, 0, number, 0, 0, false, wqe.posted);
     }
 
     /** Goes to the error state, and flushes what is posted, in order (IBA volume 1, 10.3.1). */
@@ -220,7 +232,8 @@ final class Qp extends Task implements QueuePairOps {
         var receive = new ReceiveQueue.Receive(receives.maxEntries());
         while (receives.size() > 0) {
             receives.take(receive);
-            recvCq.add(receive.id, IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, number, 0, 0, false);
+            recvCq.add(
+                    receive.id, IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, number, 0, 0, false, receive.posted);
         }
     }
 
@@ -233,6 +246,10 @@ final class Qp extends Task implements QueuePairOps {
         datagrams.reset();
         sendCq.forget(number);
         recvCq.forget(number);
+        quiet.clear();
+        if (hca.watch != null) {
+            hca.watch.forget(poster);
+        }
     }
 
     /** Ends it; what is posted never completes. */

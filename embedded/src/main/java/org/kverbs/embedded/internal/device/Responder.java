@@ -211,6 +211,7 @@ final class Responder {
                 refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
                 return;
             }
+            qp.hca.touched(to, packet.payloadLength, true);
             Memory.copy(packet.payload, to, packet.payloadLength);
         }
         arrived += packet.payloadLength;
@@ -297,7 +298,7 @@ final class Responder {
     private void complete(int status, int opcode, int bytes, int word, int flags, boolean solicited) {
         if (hasReceive) {
             hasReceive = false;
-            qp.recvCq.add(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited);
+            qp.recvCq.add(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited, receive.posted);
         }
     }
 

@@ -110,7 +110,7 @@ final class SendQueue {
             result = readTarget(wqe, request);
         }
         if (result == 0) {
-            size++;
+            added(wqe);
         }
         return result;
     }
@@ -133,8 +133,15 @@ final class SendQueue {
         wqe.bindAddress = address;
         wqe.bindLength = length;
         wqe.bindAccess = access;
-        size++;
+        added(wqe);
         return 0;
+    }
+
+    private void added(SendWqe wqe) {
+        if (qp.hca.watch != null) {
+            wqe.watch(qp.hca.watch, qp);
+        }
+        size++;
     }
 
     private int allowed() {
