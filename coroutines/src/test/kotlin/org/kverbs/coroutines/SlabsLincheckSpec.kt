@@ -78,8 +78,8 @@ class SlabsLincheckSpec :
 
         test("should lend and take back as if one did it at a time, in every order that model checking tries") {
             ModelCheckingOptions()
-                .iterations(20)
-                .invocationsPerIteration(300)
+                .iterations(8)
+                .invocationsPerIteration(200)
                 .threads(3)
                 .actorsPerThread(2)
                 .actorsBefore(1)
