@@ -64,7 +64,7 @@ class SlabsUnderLincheck {
 
 class SlabsLincheckSpec :
     FunSpec({
-        timeout = 120_000
+        timeout = 300_000
 
         beforeSpec {
             SlabsUnderLincheck.region = openDevice("embedded0").protectionDomain().memoryRegion(512) { access() }
@@ -78,7 +78,7 @@ class SlabsLincheckSpec :
 
         test("should lend and take back as if one did it at a time, in every order that model checking tries") {
             ModelCheckingOptions()
-                .iterations(8)
+                .iterations(5)
                 .invocationsPerIteration(200)
                 .threads(3)
                 .actorsPerThread(2)
