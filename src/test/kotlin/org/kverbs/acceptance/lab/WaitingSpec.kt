@@ -106,7 +106,7 @@ private fun ip(vararg arguments: String) {
 }
 
 /** A thread that waits; made when it does. */
-private class Waiter(
+internal class Waiter(
     wait: () -> Unit,
 ) {
     private val result = CompletableFuture<Unit>()
