@@ -23,7 +23,7 @@ final class ConnectionAdvice {
             case EAGAIN -> function.equals("rdma_getaddrinfo") ? "No name server answers: try later, or give the address itself." : null;
             case EADDRINUSE -> "Another id has this port on this address: choose another port, or 0 for any that is free.";
             case EADDRNOTAVAIL -> function.equals("rdma_leave_multicast") ? "The id has not joined that group."
-                    : "It is no address of this machine: `ip addr` lists them.";
+                    : "It is no address of this machine (`ip addr` lists them), or another id has this port and has it on every address.";
             case EAFNOSUPPORT -> "The two addresses are of different families, or of one that the id can't have.";
             case EISCONN, EALREADY -> "The step was taken already.";
             case ENOTCONN -> "The id isn't connected.";

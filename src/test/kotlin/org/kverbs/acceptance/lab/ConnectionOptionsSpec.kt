@@ -77,7 +77,7 @@ internal class ConnectionOptionsSpec :
                     if (alone) {
                         v4.bind(same)
                     } else {
-                        shouldThrow<RdmaSystemException> { v4.bind(same) }.errnoName() shouldBe "EADDRINUSE"
+                        shouldThrow<RdmaSystemException> { v4.bind(same) }.message shouldContain "has it on every address"
                     }
                 }
             }

@@ -95,7 +95,8 @@ internal class ConnectionSpec :
         case("should serve many connections of one channel on one thread, and report each on its own id") {
             channels { clients, servers ->
                 val listener = listener(servers)
-                val ends = List(20) { end() to end() }
+                val cq = cq(512)
+                val ends = List(10) { end(cq = cq) to end(cq = cq) }
                 val ids = ends.map { clients.resolved(checkNotNull(listener.localAddress())) }
                 ids.zip(ends).forEach { (id, pair) -> pair.first.qp.prepare(id, INIT) }
                 ids.zip(ends).forEachIndexed { i, (id, pair) -> id.connect(pair.first.qp, words("$i")) }
@@ -200,8 +201,8 @@ internal class ConnectionSpec :
         case("should refuse an address that this machine does not have, and a port that is taken") {
             channels { channel, _ ->
                 shouldThrow<RdmaSystemException> { channel.id(PortSpace.TCP).bind(InetSocketAddress("192.0.2.1", 7)) }.message shouldBe
-                    "rdma_bind_addr(192.0.2.1:7) failed: EADDRNOTAVAIL (Cannot assign requested address). It is no address of this machine: " +
-                    "`ip addr` lists them."
+                    "rdma_bind_addr(192.0.2.1:7) failed: EADDRNOTAVAIL (Cannot assign requested address). It is no address of this machine " +
+                    "(`ip addr` lists them), or another id has this port and has it on every address."
                 val taken = checkNotNull(listener(channel).localAddress())
                 shouldThrow<RdmaSystemException> { channel.id(PortSpace.TCP).bind(taken) }.message shouldContain
                     "EADDRINUSE (Address already in use). Another id has this port on this address"

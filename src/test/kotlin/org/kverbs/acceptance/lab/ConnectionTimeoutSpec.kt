@@ -54,13 +54,20 @@ internal class ConnectionTimeoutSpec :
         }
 
         test("should say that no device leads to an address") {
-            ConnectionEventChannel.open().use { channel ->
-                val missing =
-                    shouldThrow<ConnectionException> {
-                        channel.id(PortSpace.TCP).resolveAddress(InetSocketAddress("127.0.0.1", 7471), SHORT)
-                        channel.next().orThrow()
-                    }
-                missing.message shouldContain "resolving the address 127.0.0.1:7471 failed: ENODEV (No such device). No RDMA device leads there"
+            ip("link", "add", "plain", "type", "dummy")
+            try {
+                ip("addr", "add", "10.96.0.1/24", "dev", "plain")
+                ip("link", "set", "plain", "up")
+                ConnectionEventChannel.open().use { channel ->
+                    val missing =
+                        shouldThrow<ConnectionException> {
+                            channel.id(PortSpace.TCP).resolveAddress(InetSocketAddress("10.96.0.7", 7471), SHORT)
+                            channel.next().orThrow()
+                        }
+                    missing.message shouldContain "resolving the address 10.96.0.7:7471 failed: ENODEV (No such device). No RDMA device leads"
+                }
+            } finally {
+                ip("link", "del", "plain")
             }
         }
 
