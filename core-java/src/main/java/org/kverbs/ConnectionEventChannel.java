@@ -31,7 +31,10 @@ import org.kverbs.spi.ConnectionManager;
  *
  * <p><b>Ownership.</b> Closing the channel closes its ids. Queue pairs are not made here: see {@link ConnectionId}.
  *
- * <p>Safe for any thread. Source: {@code man 7 rdma_cm}, {@code man 3 rdma_create_event_channel}, {@code rdma_get_cm_event}.
+ * <p>Safe for any thread. Let one thread take a channel's events: with several, the order of what happened is lost, and so is what happened
+ * to a request's id before the thread that got the request has come back with it.
+ *
+ * <p>Source: {@code man 7 rdma_cm}, {@code man 3 rdma_create_event_channel}, {@code rdma_get_cm_event}.
  */
 public final class ConnectionEventChannel extends Resource {
 
@@ -78,8 +81,8 @@ public final class ConnectionEventChannel extends Resource {
         ConnectionManager manager = device.connectionManager();
         if (manager == null) {
             throw new IllegalArgumentException(
-                    "provider " + device.provider() + " of " + device.name() + " has no connection manager: connect by exchanging endpoints,"
-                            + " see QueuePair.connect");
+                    "provider " + device.provider() + " of " + device.name() + " has no connection manager: exchange endpoints, and connect by"
+                            + " QueuePair.connect");
         }
         return create(
                 "rdma_create_event_channel()",

@@ -297,8 +297,8 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Ends the connection, or answers the peer who did ({@code rdma_disconnect}). DISCONNECTED comes to the peer, and here when the peer has
-     * answered by the same call or by closing its id. Moving the queue pair to ERR is its owner's.
+     * Ends the connection, or answers the peer who did ({@code rdma_disconnect}). DISCONNECTED comes to the peer, and here when the peer
+     * has answered by the same call or by closing its id. Moving the queue pair to ERR is its owner's.
      */
     public void disconnect() {
         command(naming("rdma_disconnect"), () -> manager.disconnect(handle));
@@ -321,8 +321,8 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Moves a queue pair to INIT, RTR or RTS for this connection, from the state before; in RTR it gets the peer's rights too. See the class
-     * for when. The connection manager leaves the receiver-not-ready timer at code 0, 655 ms: post receives before RTR, or set another
+     * Moves a queue pair to INIT, RTR or RTS for this connection, from the state before; in RTR it gets the peer's rights too. See the
+     * class for when. The connection manager leaves the receiver-not-ready timer at code 0, 655 ms: post receives before RTR, or set another
      * timer once in RTS.
      *
      * @throws RdmaSystemException if the id has no attributes for that state yet, or the device refuses

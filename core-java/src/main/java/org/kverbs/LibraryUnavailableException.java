@@ -52,7 +52,8 @@ public class LibraryUnavailableException extends RdmaException {
         if (release == 0) {
             return new LibraryUnavailableException(
                     library,
-                    function + " is in every release of that library, and " + library + " lacks it: it is another library, or a broken one.");
+                    function + " is in every release of that library, and " + library
+                            + " lacks it: it is another library, or a broken one.");
         }
         return new LibraryUnavailableException(
                 library,

@@ -274,7 +274,8 @@ class ConnectionEventSpec :
                 shouldThrow<IllegalArgumentException> { id.bind(nameless) }.message shouldContain "has no IP address"
                 shouldThrow<IllegalArgumentException> { id.resolveAddress(PEER, Duration.ZERO) }.message shouldBe
                     "timeout PT0S must be above 0: the step needs time"
-                shouldThrow<IllegalArgumentException> { id.joinMulticast(PEER) }.message shouldStartWith "10.0.0.1:7471 is no multicast address"
+                shouldThrow<IllegalArgumentException> { id.joinMulticast(PEER) }.message shouldStartWith
+                    "10.0.0.1:7471 is no multicast address"
                 shouldThrow<IllegalArgumentException> { id.reject(ByteArray(256)) }.message shouldBe
                     "length of private data 256 is out of range: 0 to 255"
                 shouldThrow<IllegalArgumentException> { channel.id(PortSpace.UNKNOWN) }.message shouldContain "take TCP for connections"

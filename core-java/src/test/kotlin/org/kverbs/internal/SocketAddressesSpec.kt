@@ -24,7 +24,12 @@ class SocketAddressesSpec :
         }
 
         val scoped = InetSocketAddress(Inet6Address.getByAddress(null, InetAddress.getByName("fe80::1").address, 3), 65_535)
-        listOf(InetSocketAddress("10.0.0.255", 0), InetSocketAddress("0.0.0.0", 7471), InetSocketAddress("2001:db8::5", 443), scoped).forEach {
+        listOf(
+            InetSocketAddress("10.0.0.255", 0),
+            InetSocketAddress("0.0.0.0", 7471),
+            InetSocketAddress("2001:db8::5", 443),
+            scoped,
+        ).forEach {
             test("should read back $it") {
                 Arena.ofConfined().use { arena ->
                     val room = arena.allocate(SockaddrIn6.SIZE.toLong(), 4)

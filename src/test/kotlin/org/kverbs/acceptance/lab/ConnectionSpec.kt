@@ -7,6 +7,7 @@ import io.kotest.matchers.nulls.shouldBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldStartWith
+import org.kverbs.AsyncEventType
 import org.kverbs.ConnectionEventType.ADDR_RESOLVED
 import org.kverbs.ConnectionEventType.CONNECT_REQUEST
 import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
@@ -26,11 +27,16 @@ import org.kverbs.WorkCompletionOpcode.SEND
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.acceptance.contract.ContractSpec
 import org.kverbs.acceptance.contract.PORT
+import org.kverbs.acceptance.contract.await
 import org.kverbs.acceptance.contract.bytes
 import org.kverbs.acceptance.contract.pattern
 import org.kverbs.acceptance.contract.shouldBeDone
 import org.kverbs.acceptance.contract.takeOne
+import java.net.Inet6Address
 import java.net.InetSocketAddress
+import java.net.NetworkInterface
+import java.util.concurrent.atomic.AtomicInteger
+import kotlin.concurrent.thread
 
 /** Connections by the connection manager: both ends in this process, on one thread, over the device's IP address. */
 internal class ConnectionSpec :
@@ -63,6 +69,60 @@ internal class ConnectionSpec :
                 met.a.cq.takeOne().shouldBeDone(2, SEND, met.a.qp)
                 met.b.cq.takeOne().shouldBeDone(1, RECV, met.b.qp, bytes = 20)
                 met.b.mr.bytes(20) shouldBe pattern(20)
+            }
+        }
+
+        case("should connect over IPv6, with the scope of a link-local address") {
+            val local = NetworkInterface.getByName(device.netdev).inetAddresses().filter { it is Inet6Address }.findFirst().orElseThrow()
+            channels { clients, servers ->
+                val met = meet(clients, servers, InetSocketAddress(local, 0))
+                met.server.peerAddress() shouldBe met.client.localAddress()
+                met.client.peerAddress()?.address shouldBe local
+                met.a.post { send(2).inline(pattern(20)).signaled() }
+                met.b.cq.takeOne().shouldBeDone(1, RECV, met.b.qp, bytes = 20)
+            }
+        }
+
+        case("should take a connection for made when data has come before the peer's last message", RAW_CONNECT) {
+            channels { clients, servers ->
+                val (a, b) = end() to end()
+                val client = clients.resolved(checkNotNull(listener(servers).localAddress()))
+                a.qp.prepare(client, INIT)
+                client.connect(a.qp, ConnectionParameters.DEFAULTS)
+                val server = servers.expect(CONNECT_REQUEST).id()
+                b.qp.prepare(server, INIT, RTR, RTS)
+                server.accept(b.qp, ConnectionParameters.DEFAULTS)
+                clients.expect(CONNECT_RESPONSE) // and it is not answered
+                server.notifyOf(AsyncEventType.COMM_EST)
+                servers.expect(ESTABLISHED).id() shouldBe server
+            }
+        }
+
+        case("should let ids come and go while another thread takes the events") {
+            channels { channel, _ ->
+                val resolved = AtomicInteger()
+                val taker =
+                    thread {
+                        try {
+                            while (true) {
+                                val event = channel.awaitEvent(STEP_TIMEOUT)?.orThrow()
+                                if (event?.type() == ADDR_RESOLVED) resolved.incrementAndGet()
+                            }
+                        } catch (_: IllegalStateException) {
+                            // the channel is closed
+                        }
+                    }
+                repeat(300) { round ->
+                    channel.id(PortSpace.TCP).use {
+                        it.resolveAddress(at(7471), STEP_TIMEOUT)
+                        if (round % 2 == 0) Thread.sleep(1)
+                    }
+                }
+                val last = resolved.get()
+                channel.id(PortSpace.TCP).resolveAddress(at(7471), STEP_TIMEOUT)
+                await("the event of an id that stays") { resolved.get() > last }
+                channel.close()
+                taker.join()
             }
         }
 
@@ -187,8 +247,8 @@ internal class ConnectionSpec :
                 val qp = end().qp
                 shouldThrow<RdmaSystemException> { id.connect(qp, ConnectionParameters.DEFAULTS) }.message shouldBe
                     "rdma_connect(TCP, no peer yet) failed: EINVAL (Invalid argument). The route must be resolved first (wait for " +
-                    "ROUTE_RESOLVED). Private data of a request has at most 56 bytes on InfiniBand and RoCE, 180 for datagrams; reads and " +
-                    "atomics are at most what the device can."
+                    "ROUTE_RESOLVED). Private data of a request has at most 56 bytes on InfiniBand and RoCE, 180 for datagrams; reads " +
+                    "and atomics are at most what the device can."
                 shouldThrow<RdmaSystemException> { id.resolveRoute(STEP_TIMEOUT) }.message shouldContain "wait for ADDR_RESOLVED"
                 shouldThrow<RdmaSystemException> { id.accept(qp, ConnectionParameters.DEFAULTS) }.message shouldContain "CONNECT_REQUEST"
                 shouldThrow<RdmaSystemException> { id.reject(ByteArray(0)) }.message shouldContain "CONNECT_REQUEST"
@@ -201,8 +261,8 @@ internal class ConnectionSpec :
         case("should refuse an address that this machine does not have, and a port that is taken") {
             channels { channel, _ ->
                 shouldThrow<RdmaSystemException> { channel.id(PortSpace.TCP).bind(InetSocketAddress("192.0.2.1", 7)) }.message shouldBe
-                    "rdma_bind_addr(192.0.2.1:7) failed: EADDRNOTAVAIL (Cannot assign requested address). It is no address of this machine " +
-                    "(`ip addr` lists them), or another id has this port and has it on every address."
+                    "rdma_bind_addr(192.0.2.1:7) failed: EADDRNOTAVAIL (Cannot assign requested address). It is no address of this " +
+                    "machine (`ip addr` lists them), or another id has this port and has it on every address."
                 val taken = checkNotNull(listener(channel).localAddress())
                 shouldThrow<RdmaSystemException> { channel.id(PortSpace.TCP).bind(taken) }.message shouldContain
                     "EADDRINUSE (Address already in use). Another id has this port on this address"

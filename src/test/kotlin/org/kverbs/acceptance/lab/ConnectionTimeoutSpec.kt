@@ -35,8 +35,8 @@ internal class ConnectionTimeoutSpec :
                 channel.id(PortSpace.TCP).resolveAddress(InetSocketAddress("10.98.0.77", 7471), SHORT) // on the wire, where ARP asks
                 val timeout = shouldThrow<ConnectionTimeoutException> { channel.next().orThrow() }
                 timeout.message shouldBe
-                    "resolving the address 10.98.0.77:7471 failed: ETIMEDOUT (Connection timed out). Nobody answers for the address (ARP or " +
-                    "neighbour discovery): check the address, and `ping` it."
+                    "resolving the address 10.98.0.77:7471 failed: ETIMEDOUT (Connection timed out). Nobody answers for the address (ARP " +
+                    "or neighbour discovery): check the address, and `ping` it."
                 timeout.step() shouldBe ConnectionStep.RESOLVE_ADDRESS
             }
         }
@@ -64,7 +64,8 @@ internal class ConnectionTimeoutSpec :
                             channel.id(PortSpace.TCP).resolveAddress(InetSocketAddress("10.96.0.7", 7471), SHORT)
                             channel.next().orThrow()
                         }
-                    missing.message shouldContain "resolving the address 10.96.0.7:7471 failed: ENODEV (No such device). No RDMA device leads"
+                    missing.message shouldContain
+                        "resolving the address 10.96.0.7:7471 failed: ENODEV (No such device). No RDMA device leads"
                 }
             } finally {
                 ip("link", "del", "plain")

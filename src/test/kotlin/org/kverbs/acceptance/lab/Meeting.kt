@@ -55,9 +55,10 @@ internal fun QueuePair.prepare(
 internal fun Bench.listener(
     channel: ConnectionEventChannel,
     space: PortSpace = PortSpace.TCP,
+    local: InetSocketAddress = at(0),
 ): ConnectionId =
     channel.id(space).apply {
-        bind(at(0))
+        bind(local)
         listen(16)
     }
 
@@ -85,13 +86,14 @@ internal class Meeting(
     val b: End,
 )
 
-/** Connects two queue pairs of the device over its IP address. */
+/** Connects two queue pairs of the device over an IP address of its. */
 internal fun Bench.meet(
     clients: ConnectionEventChannel,
     servers: ConnectionEventChannel,
+    local: InetSocketAddress = at(0),
 ): Meeting {
     val (a, b) = end() to end()
-    val client = clients.resolved(checkNotNull(listener(servers).localAddress()))
+    val client = clients.resolved(checkNotNull(listener(servers, local = local).localAddress()))
     a.qp.prepare(client, INIT)
     client.connect(a.qp, words("from the client"))
     val request = servers.expect(CONNECT_REQUEST)
