@@ -81,8 +81,8 @@ public final class ConnectionEventChannel extends Resource {
         ConnectionManager manager = device.connectionManager();
         if (manager == null) {
             throw new IllegalArgumentException(
-                    "provider " + device.provider() + " of " + device.name() + " has no connection manager: exchange endpoints, and connect by"
-                            + " QueuePair.connect");
+                    "provider " + device.provider() + " of " + device.name() + " has no connection manager: exchange endpoints, and connect"
+                            + " by QueuePair.connect");
         }
         return create(
                 "rdma_create_event_channel()",

@@ -322,8 +322,8 @@ public final class ConnectionId extends Resource {
 
     /**
      * Moves a queue pair to INIT, RTR or RTS for this connection, from the state before; in RTR it gets the peer's rights too. See the
-     * class for when. The connection manager leaves the receiver-not-ready timer at code 0, 655 ms: post receives before RTR, or set another
-     * timer once in RTS.
+     * class for when. The connection manager leaves the receiver-not-ready timer at code 0, 655 ms: post receives before RTR, or set
+     * another timer once in RTS.
      *
      * @throws RdmaSystemException if the id has no attributes for that state yet, or the device refuses
      */
