@@ -7,7 +7,6 @@ import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.AddressHints
-import org.kverbs.ConnectionEventChannel
 import org.kverbs.ConnectionEventType.ADDR_RESOLVED
 import org.kverbs.ConnectionEventType.CONNECT_REQUEST
 import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
@@ -21,13 +20,29 @@ import org.kverbs.QueuePairState.RTR
 import org.kverbs.QueuePairState.RTS
 import org.kverbs.QueuePairType
 import org.kverbs.RdmaSystemException
+import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.acceptance.contract.ContractSpec
+import org.kverbs.acceptance.contract.STEP_TIMEOUT
+import org.kverbs.acceptance.contract.addressOf
+import org.kverbs.acceptance.contract.at
+import org.kverbs.acceptance.contract.channel
+import org.kverbs.acceptance.contract.channels
+import org.kverbs.acceptance.contract.expect
+import org.kverbs.acceptance.contract.ip
+import org.kverbs.acceptance.contract.listener
+import org.kverbs.acceptance.contract.meet
+import org.kverbs.acceptance.contract.pattern
+import org.kverbs.acceptance.contract.prepare
+import org.kverbs.acceptance.contract.resolved
+import org.kverbs.acceptance.contract.shouldBeDone
+import org.kverbs.acceptance.contract.takeOne
+import java.net.Inet6Address
 import java.net.InetSocketAddress
 import java.net.StandardProtocolFamily
 import java.time.Duration
 
-/** What can be set on an id, moving it to another channel, and the addresses behind names. */
+/** What librdmacm can do beyond the contract: options, IPv6, moving an id to another channel, the addresses behind names. */
 internal class ConnectionOptionsSpec :
     ContractSpec({
         case("should put the type of service and the acknowledge timeout into the queue pair", RAW_CONNECT) {
@@ -54,6 +69,17 @@ internal class ConnectionOptionsSpec :
                     .globalRoute()
                     .shouldNotBeNull()
                     .trafficClass() shouldBe 0x60
+            }
+        }
+
+        case("should connect over IPv6, with the scope of a link-local address") {
+            val local = addressOf<Inet6Address>(device.netdev)
+            channels { clients, servers ->
+                val met = meet(clients, servers, InetSocketAddress(local, 0))
+                met.server.peerAddress() shouldBe met.client.localAddress()
+                met.client.peerAddress()?.address shouldBe local
+                met.a.post { send(2).inline(pattern(20)).signaled() }
+                met.b.cq.takeOne().shouldBeDone(1, RECV, met.b.qp, bytes = 20)
             }
         }
 
@@ -118,7 +144,7 @@ internal class ConnectionOptionsSpec :
         case("should move an id with its events to another channel, which owns it then") {
             channels { clients, servers ->
                 val met = meet(clients, servers)
-                ConnectionEventChannel.open("native").use { third ->
+                channel().use { third ->
                     met.server.migrate(third)
                     met.server.channel() shouldBe third
                     met.client.disconnect()

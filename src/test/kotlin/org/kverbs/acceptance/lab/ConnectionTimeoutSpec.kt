@@ -15,6 +15,8 @@ import org.kverbs.PortSpace
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.QueuePairState.INIT
 import org.kverbs.QueuePairType
+import org.kverbs.acceptance.contract.next
+import org.kverbs.acceptance.contract.resolved
 import java.net.InetSocketAddress
 import java.time.Duration
 

@@ -14,8 +14,16 @@ import org.kverbs.QueuePairState.RTR
 import org.kverbs.QueuePairState.RTS
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.acceptance.contract.ContractSpec
+import org.kverbs.acceptance.contract.at
 import org.kverbs.acceptance.contract.await
 import org.kverbs.acceptance.contract.bytes
+import org.kverbs.acceptance.contract.channels
+import org.kverbs.acceptance.contract.expect
+import org.kverbs.acceptance.contract.ip
+import org.kverbs.acceptance.contract.listener
+import org.kverbs.acceptance.contract.next
+import org.kverbs.acceptance.contract.prepare
+import org.kverbs.acceptance.contract.resolved
 import org.kverbs.acceptance.contract.shouldBeDone
 import org.kverbs.acceptance.contract.takeOne
 import java.nio.ByteBuffer

@@ -1,4 +1,4 @@
-package org.kverbs.acceptance.lab
+package org.kverbs.acceptance.contract
 
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.matchers.nulls.shouldNotBeNull
@@ -20,17 +20,8 @@ import org.kverbs.RdmaSystemException
 import org.kverbs.RejectReason
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
-import org.kverbs.acceptance.contract.Bench
 import org.kverbs.acceptance.contract.Capability.DATAGRAM
 import org.kverbs.acceptance.contract.Capability.MULTICAST
-import org.kverbs.acceptance.contract.ContractSpec
-import org.kverbs.acceptance.contract.End
-import org.kverbs.acceptance.contract.GRH_BYTES
-import org.kverbs.acceptance.contract.bytes
-import org.kverbs.acceptance.contract.pattern
-import org.kverbs.acceptance.contract.shouldBeDone
-import org.kverbs.acceptance.contract.shouldStayEmpty
-import org.kverbs.acceptance.contract.takeOne
 import java.net.InetSocketAddress
 
 /** Datagrams and multicast by the connection manager. */
@@ -104,7 +95,7 @@ internal class ConnectionDatagramSpec :
                 id.bind(at(0))
                 shouldThrow<IllegalArgumentException> { id.joinMulticast(InetSocketAddress("10.1.2.3", 0)) }.message shouldBe
                     "10.1.2.3:0 is no multicast address: those of IPv4 are 224.0.0.0 to 239.255.255.255, those of IPv6 begin with ff"
-                if (device.name == "siw0") {
+                if (isIwarp) {
                     shouldThrow<RdmaSystemException> { id.joinMulticast(InetSocketAddress("239.1.2.3", 0)) }.message shouldContain
                         "rdma_join_multicast_ex(239.1.2.3:0) failed: ENOSYS"
                 }

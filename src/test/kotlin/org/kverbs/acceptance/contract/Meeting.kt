@@ -1,4 +1,4 @@
-package org.kverbs.acceptance.lab
+package org.kverbs.acceptance.contract
 
 import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
@@ -18,18 +18,37 @@ import org.kverbs.QueuePairState
 import org.kverbs.QueuePairState.INIT
 import org.kverbs.QueuePairState.RTR
 import org.kverbs.QueuePairState.RTS
-import org.kverbs.acceptance.contract.Bench
-import org.kverbs.acceptance.contract.End
+import org.kverbs.TransportType
+import java.net.Inet4Address
+import java.net.InetAddress
 import java.net.InetSocketAddress
+import java.net.NetworkInterface
 import java.time.Duration
 
 internal val STEP_TIMEOUT: Duration = Duration.ofSeconds(5)
 private val EVENT_TIMEOUT = Duration.ofSeconds(20)
 
-/** The IP address of the device, which the connection manager finds it by. */
-internal val Bench.ip: String get() = ADDRESSES.getValue(device.name)
+/** The IPv4 address of the device, which the connection manager finds it by. */
+internal val Bench.ip: String
+    get() =
+        if (device.netdev.isEmpty()) {
+            val gid = context.queryGid(PORT, context.defaultGidIndex(PORT))
+            gid.toInetAddress().hostAddress
+        } else {
+            addressOf<Inet4Address>(device.netdev).hostAddress
+        }
 
-private val ADDRESSES = mapOf("rxe0" to "10.99.0.1", "siw0" to "10.97.0.1")
+/** The first address of a kind that a network device of the system has. */
+internal inline fun <reified A : InetAddress> addressOf(netdev: String): A =
+    NetworkInterface
+        .getByName(netdev)
+        .inetAddresses
+        .asSequence()
+        .filterIsInstance<A>()
+        .first()
+
+/** Whether connections are made by TCP: rejections have no reasons, and nothing is to be established or answered. */
+internal val Bench.isIwarp: Boolean get() = context.device().transportType() == TransportType.IWARP
 
 internal fun Bench.at(port: Int) = InetSocketAddress(ip, port)
 
@@ -113,6 +132,8 @@ internal fun Bench.meet(
     return Meeting(client, server, request, answer, a, b)
 }
 
+internal fun Bench.channel(): ConnectionEventChannel = ConnectionEventChannel.open(context.device())
+
 /** Runs [body] with a channel for each end. */
-internal fun channels(body: (clients: ConnectionEventChannel, servers: ConnectionEventChannel) -> Unit) =
-    ConnectionEventChannel.open("native").use { clients -> ConnectionEventChannel.open("native").use { servers -> body(clients, servers) } }
+internal fun Bench.channels(body: (clients: ConnectionEventChannel, servers: ConnectionEventChannel) -> Unit) =
+    channel().use { clients -> channel().use { servers -> body(clients, servers) } }
