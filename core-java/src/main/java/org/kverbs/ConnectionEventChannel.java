@@ -178,8 +178,14 @@ public final class ConnectionEventChannel extends Resource {
         long listening = fields.get(JAVA_LONG, RdmaCmEvent.LISTEN_ID);
         ConnectionId listener = listening == 0 ? null : ids.get(listening);
         ConnectionId id = listener == null ? ids.get(of) : new ConnectionId(this, listener.portSpace(), of, true);
-        ConnectionEvent copy = id == null ? null : ConnectionEvent.from(fields, id, listener);
-        SystemErrors.check("rdma_ack_cm_event(" + describe() + ")", manager.ackEvent(event));
+        ConnectionEvent copy;
+        int acknowledged;
+        try {
+            copy = id == null ? null : ConnectionEvent.from(fields, id, listener);
+        } finally {
+            acknowledged = manager.ackEvent(event);
+        }
+        SystemErrors.check("rdma_ack_cm_event(" + describe() + ")", acknowledged);
         if (listener != null && id != null) {
             id.register();
             if (!listener.isOpen()) { // nobody is there to accept

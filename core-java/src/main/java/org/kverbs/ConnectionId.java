@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SocketAddresses;
@@ -116,38 +117,29 @@ public final class ConnectionId extends Resource {
 
     /** Name of the device that it is bound to, for {@link Device#byName}; null before that, and on every local address. */
     public @Nullable String deviceName() {
-        enterShared(this);
-        try {
-            return manager.deviceName(handle);
-        } finally {
-            exitShared(this);
-        }
+        return inside(() -> manager.deviceName(handle));
     }
 
     /** The device's port that it is bound to, from 1; 0 before that. */
     public int port() {
-        enterShared(this);
-        try {
-            return Byte.toUnsignedInt(Memory.at(handle, RdmaCmId.SIZE).get(JAVA_BYTE, RdmaCmId.PORT_NUM));
-        } finally {
-            exitShared(this);
-        }
+        return inside(() -> Byte.toUnsignedInt(Memory.at(handle, RdmaCmId.SIZE).get(JAVA_BYTE, RdmaCmId.PORT_NUM)));
     }
 
     /** The local address with its port; null before it is bound or resolved, and if it is none of IP. */
     public @Nullable InetSocketAddress localAddress() {
-        return address(RdmaCmId.ROUTE_ADDR_SRC_ADDR);
+        return inside(() -> addressAt(RdmaCmId.ROUTE_ADDR_SRC_ADDR));
     }
 
     /** The peer's address with its port; null before it is resolved, and if it is none of IP. */
     public @Nullable InetSocketAddress peerAddress() {
-        return address(RdmaCmId.ROUTE_ADDR_DST_ADDR);
+        return inside(() -> addressAt(RdmaCmId.ROUTE_ADDR_DST_ADDR));
     }
 
-    private @Nullable InetSocketAddress address(int offset) {
+    /** Reads something of the C structure while it can't go. */
+    private <T extends @Nullable Object> T inside(Supplier<T> read) {
         enterShared(this);
         try {
-            return addressAt(offset);
+            return read.get();
         } finally {
             exitShared(this);
         }
