@@ -41,6 +41,21 @@ class LibraryAnswersSpec :
             answer.lines()[1] shouldContain "Start java with --enable-native-access=ALL-UNNAMED"
         }
 
+        test("should name the package of librdmacm when that is not there, and go on without connections") {
+            val answer =
+                ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", "-Dkverbs.librdmacm=/nonexistent/librdmacm.so.1", ENABLED)
+            answer.lines()[1] shouldBe "[null0 (0200:0000:0000:0001)]"
+            answer.lines()[2] shouldStartWith "org.kverbs.LibraryUnavailableException: cannot load /nonexistent/librdmacm.so.1 ("
+            answer.lines()[2] shouldContain "Install package librdmacm1 (Debian, Ubuntu) or librdmacm (Fedora, RHEL)"
+        }
+
+        test("should say so when the library for connections is another") {
+            val answer =
+                ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", "-Dkverbs.librdmacm=${NullVerbs.library}", ENABLED)
+            answer.lines()[2] shouldBe "org.kverbs.LibraryUnavailableException: rdma_create_event_channel is in every release of that " +
+                "library, and ${NullVerbs.library} lacks it: it is another library, or a broken one."
+        }
+
         test("should list the devices of the library that the property names") {
             ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", ENABLED).lines()[1] shouldBe "[null0 (0200:0000:0000:0001)]"
         }
@@ -80,6 +95,7 @@ internal object ChildProgram {
         check(arguments.isEmpty())
         println("no library is needed for " + RemoteMemory(1, 2, 3).toText())
         println(runCatching { Device.list() }.getOrElse { it })
+        println(runCatching { ConnectionEventChannel.open() }.getOrElse { it })
     }
 
     /** Runs it in a JVM with these options. */

@@ -99,14 +99,14 @@ private fun Bench.eventOf(type: AsyncEventType): AsyncEvent {
     return events.firstOrNull { it.type() == type }.shouldNotBeNull()
 }
 
-private fun ip(vararg arguments: String) {
+internal fun ip(vararg arguments: String) {
     val process = ProcessBuilder("ip", *arguments).redirectErrorStream(true).start()
     val said = process.inputReader().readText()
     check(process.waitFor() == 0) { "ip ${arguments.joinToString(" ")}: $said" }
 }
 
 /** A thread that waits; made when it does. */
-private class Waiter(
+internal class Waiter(
     wait: () -> Unit,
 ) {
     private val result = CompletableFuture<Unit>()
