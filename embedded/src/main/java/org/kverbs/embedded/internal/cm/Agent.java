@@ -86,7 +86,7 @@ final class Agent implements Gsi.Handler {
 
     void add(Connection connection) {
         // It was opened for who made the connection, so that it opens again.
-        connection.remote.port().open(this);
+        connection.remote.port().open();
         byId.put(connection.localId, connection);
     }
 
@@ -111,7 +111,7 @@ final class Agent implements Gsi.Handler {
     }
 
     void add(Resolving question) {
-        question.remote.port().open(this);
+        question.remote.port().open();
         resolving.put(question.id, question);
     }
 
@@ -263,7 +263,7 @@ final class Agent implements Gsi.Handler {
         }
         if (addresses != null) {
             var fresh = new Resolved(this, from, transaction, req);
-            from.port().open(this);
+            from.port().open();
             resolved.put(side, fresh);
             if (services.requested(fresh, req, addresses)) {
                 return;

@@ -9,7 +9,6 @@ import java.util.Random;
 import java.util.concurrent.locks.Condition;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.device.Hca;
@@ -33,14 +32,20 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     private final Condition acknowledged;
     private final AddressNames names = new AddressNames();
 
-    /**
-     * @param random gives ids of connections, packet sequence numbers and ports
-     * @param devices those there are now, all of this engine
-     */
-    public EmbeddedConnectionManager(Engine engine, Random random, Supplier<List<Hca>> devices) {
+    /** @param random gives ids of connections, packet sequence numbers and ports */
+    public EmbeddedConnectionManager(Engine engine, Random random) {
         this.engine = engine;
-        this.host = new Host(engine, random, devices);
+        this.host = new Host(engine, random);
         this.acknowledged = engine.condition();
+    }
+
+    /** Answers for a device, and takes it for one that ids may find; it is of the same engine. */
+    public void add(Hca device) {
+        locked(() -> {
+            device.gsi().serve(host.agent);
+            host.devices.add(device);
+            return 0;
+        });
     }
 
     private int locked(IntSupplier action) {

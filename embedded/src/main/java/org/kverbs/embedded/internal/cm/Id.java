@@ -144,7 +144,7 @@ final class Id implements Connection.Owner, Resolving.Owner {
     }
 
     private int open(Gsi device) {
-        int result = device.open(host.agent);
+        int result = device.open();
         if (result == 0) {
             opened.add(device);
         }
