@@ -30,7 +30,7 @@ private const val MAD = 256
 private fun Random.bits(count: Int) = nextInt() ushr (Int.SIZE_BITS - count)
 
 /** A message of each kind with anything in its fields. */
-private fun Random.messages(): List<Message> {
+internal fun Random.messages(): List<Message> {
     val path = Message.Path(nextLong(), nextLong(), nextLong(), nextLong(), bits(20), bits(6), bits(8), bits(8), bits(5))
     return listOf(
         Message.Req(

@@ -49,14 +49,14 @@ final class Agent implements Gsi.Handler {
     private final Engine engine;
     private final Random random;
     private final Services services;
-    private final Map<Integer, Connection> byId = new HashMap<>();
+    final Map<Integer, Connection> byId = new HashMap<>();
     /** The asked sides by the asking side's id. */
-    private final Map<Side, Connection> bySide = new HashMap<>();
+    final Map<Side, Connection> bySide = new HashMap<>();
     /** By the peer's queue pair. */
-    private final Map<Side, Connection> byQueuePair = new HashMap<>();
-    private final Map<Integer, Resolving> resolving = new HashMap<>();
+    final Map<Side, Connection> byQueuePair = new HashMap<>();
+    final Map<Integer, Resolving> resolving = new HashMap<>();
     /** Oldest first. */
-    private final Map<Side, Resolved> resolved = new LinkedHashMap<>();
+    final Map<Side, Resolved> resolved = new LinkedHashMap<>();
 
     Agent(Engine engine, Random random, Services services) {
         this.engine = engine;

@@ -25,7 +25,7 @@ import org.kverbs.spi.ConnectionManager;
 public final class EmbeddedConnectionManager implements ConnectionManager {
 
     private final Engine engine;
-    private final Host host;
+    final Host host;
     private final Map<Long, EventChannel> channels = new HashMap<>();
     /** Events that were taken and not acknowledged. */
     private final Map<Long, CmEvent> taken = new HashMap<>();
