@@ -227,8 +227,7 @@ internal class FuzzedPeer(
             is Message.Rtu -> any(to.remoteId(), to.localId(), QPN)
             is Message.Dreq -> any(to.remoteId(), to.localId(), QPN)
             is Message.Mra -> any(to.remoteId(), to.localId(), QPN)
-            is Message.SidrReq ->
-                Message.SidrRep(to.requestId(), random.nextInt(3), QPN, to.service(), 1, data, data)
+            is Message.SidrReq -> Message.SidrRep(to.requestId(), random.nextInt(3), QPN, to.service(), 1, data, data)
             else -> request()
         }
     }

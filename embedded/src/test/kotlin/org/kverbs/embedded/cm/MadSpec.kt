@@ -130,7 +130,7 @@ class MadSpec :
                 if (mad == null) {
                     // An additional rejection information longer than its room, or no message of that number.
                     val length = if (attribute == 0x12) (bytes[33].toInt() and 0xff) shr 1 else bytes[29].toInt() and 0xff
-                    (attribute !in 0x10..0x1a || attribute in listOf(0x12, 0x18) && length > 72) shouldBe true
+                    (attribute !in 0x10..0x1a || (attribute in listOf(0x12, 0x18) && length > 72)) shouldBe true
                 } else {
                     fields(Mad.decode(mad.encode())!!.message()) shouldBe fields(mad.message())
                 }

@@ -8,8 +8,8 @@ import org.kverbs.embedded.internal.device.Gsi;
 import org.kverbs.embedded.internal.device.Hca;
 
 /**
- * Which device an IP address belongs to or leads to. The loopback addresses are those of the first device, unless a device has them: one with
- * such an address for its own.
+ * Which device an IP address belongs to or leads to. The loopback addresses are those of the first device, unless a device has such an
+ * address for its own.
  */
 final class Devices {
 

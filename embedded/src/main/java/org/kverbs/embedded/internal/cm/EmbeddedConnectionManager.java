@@ -235,28 +235,28 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     @Override
     public int accept(long id, MemorySegment parameters) {
         Parameters given = Parameters.read(parameters);
-        return with(id, found -> found.accept(given));
+        return with(id, found -> found.session.accept(given));
     }
 
     @Override
     public int reject(long id, MemorySegment privateData) {
         byte[] data = privateData.toArray(ValueLayout.JAVA_BYTE);
-        return with(id, found -> found.reject(data));
+        return with(id, found -> found.session.reject(data));
     }
 
     @Override
     public int establish(long id) {
-        return with(id, Id::establish);
+        return with(id, found -> found.session.establish());
     }
 
     @Override
     public int disconnect(long id) {
-        return with(id, Id::disconnect);
+        return with(id, found -> found.session.disconnect());
     }
 
     @Override
     public int notify(long id, int event) {
-        return with(id, found -> event == IbvEventType.IBV_EVENT_COMM_EST ? found.communicates() : -Errno.EINVAL);
+        return with(id, found -> event == IbvEventType.IBV_EVENT_COMM_EST ? found.session.communicates() : -Errno.EINVAL);
     }
 
     @Override
@@ -292,7 +292,7 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
             return -Errno.EINVAL;
         }
         int number = isByte ? Byte.toUnsignedInt(value.get(ValueLayout.JAVA_BYTE, 0)) : value.get(ValueLayout.JAVA_INT_UNALIGNED, 0);
-        return id.setOption(name, number);
+        return id.options.set(name, number, id);
     }
 
     @Override

@@ -38,7 +38,7 @@ final class Host implements Agent.Services {
             return true;
         }
         Id child = add(listener.child(connection.remote, addresses));
-        child.requested(connection, req);
+        child.session.requested(connection, req);
         byte[] data = new byte[Req.PRIVATE - IpService.HEADER];
         System.arraycopy(req.privateData(), IpService.HEADER, data, 0, data.length);
         listener.request(CmEvent.of(child, listener, req, data));
@@ -56,7 +56,7 @@ final class Host implements Agent.Services {
             return true;
         }
         Id child = add(listener.child(resolved.remote, addresses));
-        child.requested(resolved);
+        child.session.requested(resolved);
         byte[] data = new byte[SidrReq.PRIVATE - IpService.HEADER];
         System.arraycopy(req.privateData(), IpService.HEADER, data, 0, data.length);
         listener.request(CmEvent.datagramRequest(child, listener, data));
