@@ -75,6 +75,11 @@ internal class FuzzedPeer(
                 gidLow: Long,
             ) = true
 
+            override fun isUsualTo(
+                gidHigh: Long,
+                gidLow: Long,
+            ) = true
+
             override fun carriesWholeMessages() = false
 
             override fun window() = 1

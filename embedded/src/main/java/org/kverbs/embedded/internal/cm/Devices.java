@@ -70,12 +70,17 @@ final class Devices {
      * @param source the address to start from, which may be a wildcard
      */
     @Nullable Way find(@Nullable Gsi bound, Address source, Address destination) {
+        Way way = null;
         for (Hca device : devices) {
             boolean may = bound == null || bound.device() == device;
-            Way way = may && device.leadsTo(destination.high(), destination.low()) ? from(device, source, destination) : null;
-            if (way != null) {
-                return way;
+            Way by = may && device.leadsTo(destination.high(), destination.low()) ? from(device, source, destination) : null;
+            if (by != null && device.isUsualTo(destination.high(), destination.low())) {
+                return by;
             }
+            way = way == null ? by : way;
+        }
+        if (way != null) {
+            return way;
         }
         Hca target = destination.isLoopback() ? loopback() : null;
         if (target == null) {
@@ -86,8 +91,8 @@ final class Devices {
         if (!start.leadsTo(own.high(), own.low())) {
             return null;
         }
-        Way way = from(start, Address.ANY, own);
-        return way == null ? null : new Way(way.remote, source.isAny() ? destination.withPort(source.port()) : source);
+        Way alias = from(start, Address.ANY, own);
+        return alias == null ? null : new Way(alias.remote, source.isAny() ? destination.withPort(source.port()) : source);
     }
 
     private static @Nullable Way from(Hca device, Address source, Address destination) {

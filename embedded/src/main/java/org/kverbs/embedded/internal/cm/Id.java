@@ -111,15 +111,20 @@ final class Id {
 
     void migrate(EventChannel to) {
         EventChannel from = channel;
-        channel = to;
-        Memory.putLong(handle() + RdmaCmId.CHANNEL, to.handle());
+        moveTo(to);
         from.events.removeIf(event -> {
             boolean moves = event.id == this || event.listener == this;
             if (moves) {
+                event.id.moveTo(to); // what comes of a request is its listener's until it is taken
                 to.events.add(event);
             }
             return moves;
         });
+    }
+
+    private void moveTo(EventChannel to) {
+        channel = to;
+        Memory.putLong(handle() + RdmaCmId.CHANNEL, to.handle());
     }
 
     // Addresses.
