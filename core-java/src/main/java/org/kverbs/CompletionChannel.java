@@ -74,7 +74,7 @@ public final class CompletionChannel extends Resource {
      * together with its carrier. Each event goes to one caller.
      *
      * @param timeout zero looks once
-     * @return the queue that has completions, or null if the time ran out
+     * @return the queue that has completions, or null if the time ran out or {@link #wakeup} was called
      * @throws IllegalStateException if the channel is closed, also while waiting
      * @throws InterruptedException if the thread is interrupted, noticed within 100 ms
      */
@@ -105,6 +105,16 @@ public final class CompletionChannel extends Resource {
                 // The queue is being closed and waits for this event to be acknowledged; nobody else wants it.
                 context.verbs.ackCompletionEvents(result, 1);
             }
+        } finally {
+            exitShared(this);
+        }
+    }
+
+    /** Ends the {@link #awaitEvent} that is under way on another thread, or else the next one: it returns null at once. */
+    public void wakeup() {
+        enterShared(this);
+        try {
+            context.verbs.interruptCompletionChannel(handle);
         } finally {
             exitShared(this);
         }

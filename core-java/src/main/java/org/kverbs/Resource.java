@@ -55,6 +55,8 @@ public abstract sealed class Resource implements AutoCloseable
     private volatile boolean destroyed;
     private final @Nullable Throwable openedAt = Diagnostics.stackTrace("opened here");
     private volatile @Nullable Throwable closedAt;
+    /** What {@link #whenClosed} was given; null once it has been run. */
+    private @Nullable List<Runnable> whenClosed = new ArrayList<>(0);
 
     /**
      * @param parents what it is made from; the creating method has entered each one's guard, so none can be closed
@@ -119,6 +121,31 @@ public abstract sealed class Resource implements AutoCloseable
         }
     }
 
+    /**
+     * Runs an action once this is closed and its native object is destroyed, on the thread that closed it; at once if that has
+     * been already. What the action throws, the close throws. A layer above ends its waits by it.
+     */
+    public final void whenClosed(Runnable action) {
+        synchronized (closeLock) {
+            if (whenClosed != null) {
+                whenClosed.add(action);
+                return;
+            }
+        }
+        action.run();
+    }
+
+    private void runWhenClosed() {
+        List<Runnable> actions;
+        synchronized (closeLock) {
+            actions = whenClosed;
+            whenClosed = null;
+        }
+        if (actions != null) {
+            actions.forEach(Runnable::run);
+        }
+    }
+
     private void drain() {
         quiesce();
         guard.beginClose();
@@ -143,6 +170,7 @@ public abstract sealed class Resource implements AutoCloseable
                 }
                 destroyed = true;
             }
+            runWhenClosed();
             for (Resource parent : parents) {
                 synchronized (parent.children) {
                     parent.children.remove(this);

@@ -83,6 +83,19 @@ public final class SendRequests {
         }
     }
 
+    /**
+     * Gives the requests ids in place of those they were begun with: {@code high} in the upper 32 bits, and {@code first}, {@code first
+     * + 1} and so on, which may overflow, in the lower.
+     */
+    public void renumber(int high, int first) {
+        long upper = (long) high << 32;
+        for (int i = 0; i < size(); i++) {
+            Memory.putLong(
+                    requests.first() + (long) i * IbvSendWr.SIZE + IbvSendWr.WR_ID,
+                    upper | Integer.toUnsignedLong(first + i));
+        }
+    }
+
     /** How many requests there are. */
     public int size() {
         return requests.count();

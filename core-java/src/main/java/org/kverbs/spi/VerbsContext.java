@@ -87,9 +87,13 @@ public interface VerbsContext {
      * Waits for a completion event ({@code ibv_get_cq_event}).
      *
      * @param timeoutNanos 0 looks once; below zero waits without limit
-     * @return the {@code struct ibv_cq *}; 0 if the time ran out or {@link #wakeCompletionChannel} was called; or -errno
+     * @return the {@code struct ibv_cq *}; 0 if the time ran out or {@link #interruptCompletionChannel} or
+     *     {@link #wakeCompletionChannel} was called; or -errno
      */
     long awaitCompletionEvent(long channel, long timeoutNanos);
+
+    /** Ends the wait on the channel that is under way, or else the next one, with 0. */
+    void interruptCompletionChannel(long channel);
 
     /** Ends every wait on the channel, now and from now on; it is called before the channel is destroyed. */
     void wakeCompletionChannel(long channel);

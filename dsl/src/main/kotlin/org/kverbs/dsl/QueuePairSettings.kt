@@ -11,6 +11,7 @@ import org.kverbs.SharedReceiveQueue
 public open class QueuePairSettings internal constructor() {
     private var sendCq: CompletionQueue? = null
     private var recvCq: CompletionQueue? = null
+    private var chooseCq: ((Int, Int) -> CompletionQueue)? = null
     private var srq: SharedReceiveQueue? = null
     private var maxSendWr = QueuePairInitAttributes.DEFAULT_CAPABILITIES.maxSendWr()
     private var maxRecvWr: Int? = null
@@ -33,6 +34,14 @@ public open class QueuePairSettings internal constructor() {
     public fun cq(cq: CompletionQueue) {
         sendCq(cq)
         recvCq(cq)
+    }
+
+    /**
+     * One completion queue for both, chosen when the sizes are known: [choose] gets how many send and how many receive requests
+     * can be under way.
+     */
+    public fun cq(choose: (sends: Int, receives: Int) -> CompletionQueue) {
+        chooseCq = choose
     }
 
     /** Takes receives from a shared queue; default is a receive queue of its own. */
@@ -71,14 +80,16 @@ public open class QueuePairSettings internal constructor() {
     }
 
     internal fun build(type: QueuePairType): QueuePairInitAttributes {
-        val sends = requireNotNull(sendCq) { "sendCq is missing: say sendCq(cq), or cq(cq) for both directions" }
-        val receives = requireNotNull(recvCq) { "recvCq is missing: say recvCq(cq), or cq(cq) for both directions" }
         requireNoReceiveQueueBesideShared()
         val defaults = QueuePairInitAttributes.DEFAULT_CAPABILITIES
+        val maxReceives = if (srq == null) maxRecvWr ?: defaults.maxRecvWr() else 0
+        val chosen = if (sendCq == null || recvCq == null) chooseCq?.invoke(maxSendWr, maxReceives) else null
+        val sends = requireNotNull(sendCq ?: chosen) { "sendCq is missing: say sendCq(cq), or cq(cq) for both directions" }
+        val receives = requireNotNull(recvCq ?: chosen) { "recvCq is missing: say recvCq(cq), or cq(cq) for both directions" }
         val capabilities =
             QueuePairCapabilities(
                 maxSendWr,
-                if (srq == null) maxRecvWr ?: defaults.maxRecvWr() else 0,
+                maxReceives,
                 maxSendSge,
                 if (srq == null) maxRecvSge ?: defaults.maxRecvSge() else 0,
                 maxInlineData,

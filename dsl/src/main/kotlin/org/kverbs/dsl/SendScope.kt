@@ -9,8 +9,7 @@ import org.kverbs.SendRequests
 @RdmaDsl
 @JvmInline
 public value class SendScope<out V : Verbs>
-    @PublishedApi
-    internal constructor(
+    constructor(
         /** The list that is being written. */
         public val requests: SendRequests,
     )

@@ -14,6 +14,7 @@ final class Libc {
 
     private static final MemorySegment POLL = find("poll");
     private static final MemorySegment EVENTFD = find("eventfd");
+    private static final MemorySegment READ = find("read");
     private static final MemorySegment WRITE = find("write");
     private static final MemorySegment CLOSE = find("close");
     private static final MemorySegment FCNTL = find("fcntl");
@@ -22,8 +23,11 @@ final class Libc {
     private static final int F_SETFL = 4;
     private static final int O_NONBLOCK = 0x800;
     private static final int EFD_CLOEXEC = 0x80000;
+    private static final int EFD_NONBLOCK = 0x800;
     private static final short POLLIN = 1;
     private static final int POLLFD_SIZE = 8;
+    /** What {@link #awaitReadable} says if it was woken. */
+    static final int WOKEN = 2;
     /** A wait looks this often whether its thread was interrupted: poll(2) can't be woken by Thread.interrupt. */
     private static final int SLICE_MILLIS = 100;
 
@@ -33,9 +37,9 @@ final class Libc {
         return Linker.nativeLinker().defaultLookup().findOrThrow(symbol);
     }
 
-    /** {@code man 2 eventfd}: a descriptor that becomes and stays readable after {@link #signal}; or -errno. */
+    /** {@code man 2 eventfd}: a descriptor that becomes readable by {@link #signal}, until {@link #drain}; or -errno. */
     static int eventFd() {
-        int fd = (int) Downcalls.call(EVENTFD, 0, EFD_CLOEXEC);
+        int fd = (int) Downcalls.call(EVENTFD, 0, EFD_CLOEXEC | EFD_NONBLOCK);
         return fd < 0 ? -Downcalls.errno() : fd;
     }
 
@@ -44,6 +48,14 @@ final class Libc {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment one = arena.allocateFrom(JAVA_LONG, 1L);
             Downcalls.call(WRITE, eventFd, one.address(), Long.BYTES);
+        }
+    }
+
+    /** Makes an event descriptor unreadable; nothing if it is. */
+    static void drain(int eventFd) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(JAVA_LONG);
+            Downcalls.call(READ, eventFd, count.address(), Long.BYTES);
         }
     }
 
@@ -65,8 +77,8 @@ final class Libc {
      * Waits until {@code fd} or {@code wakeFd} is readable ({@code man 2 poll}).
      *
      * @param deadlineNanos on the clock of {@link System#nanoTime}; ignored if {@code forever}
-     * @return 1 if {@code fd} is readable, 0 if the time ran out or {@code wakeFd} is readable, or -errno; -EINTR only
-     *     if this thread was interrupted
+     * @return {@link #WOKEN} if {@code wakeFd} is readable, else 1 if {@code fd} is, 0 if the time ran out, or -errno;
+     *     -EINTR only if this thread was interrupted
      */
     static int awaitReadable(int fd, int wakeFd, boolean forever, long deadlineNanos) {
         try (Arena arena = Arena.ofConfined()) {
@@ -86,7 +98,7 @@ final class Libc {
                     return -Downcalls.errno();
                 }
                 if (ready > 0) {
-                    return fds.get(JAVA_SHORT, POLLFD_SIZE + 6) != 0 ? 0 : 1;
+                    return fds.get(JAVA_SHORT, POLLFD_SIZE + 6) != 0 ? WOKEN : 1;
                 }
                 if (!forever && deadlineNanos - System.nanoTime() <= 0) {
                     return 0;

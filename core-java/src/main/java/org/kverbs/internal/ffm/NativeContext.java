@@ -185,6 +185,11 @@ final class NativeContext implements VerbsContext {
     }
 
     @Override
+    public void interruptCompletionChannel(long channel) {
+        channels.interrupt(channel);
+    }
+
+    @Override
     public void wakeCompletionChannel(long channel) {
         channels.wake(channel);
     }

@@ -8,12 +8,21 @@ import org.kverbs.internal.abi.Errno;
 
 /**
  * Waiting on libibverbs' event descriptors in a way that can always be ended: the descriptor is made non-blocking, and
- * each has an event descriptor beside it that wakes the waiters for good. Descriptors are only waited on, never read:
+ * each has an event descriptor beside it that wakes one waiter, or all for good. Descriptors are only waited on, never read:
  * the library's own calls read them.
  */
 final class WaitableFds {
 
-    private record Waitable(int fd, int wakeFd) {}
+    private static final class Waitable {
+        final int fd;
+        final int wakeFd;
+        volatile boolean wokenForGood;
+
+        Waitable(int fd, int wakeFd) {
+            this.fd = fd;
+            this.wakeFd = wakeFd;
+        }
+    }
 
     private final Map<Long, Waitable> byOwner = new ConcurrentHashMap<>();
 
@@ -50,6 +59,15 @@ final class WaitableFds {
     void wake(long owner) {
         Waitable waitable = byOwner.get(owner);
         if (waitable != null) {
+            waitable.wokenForGood = true;
+            Libc.signal(waitable.wakeFd);
+        }
+    }
+
+    /** Ends the wait that is under way, or else the next one. */
+    void interrupt(long owner) {
+        Waitable waitable = byOwner.get(owner);
+        if (waitable != null) {
             Libc.signal(waitable.wakeFd);
         }
     }
@@ -77,8 +95,22 @@ final class WaitableFds {
                 return taken;
             }
             int ready = Libc.awaitReadable(waitable.fd, waitable.wakeFd, forever, deadline);
+            if (ready == Libc.WOKEN) {
+                forgetInterrupt(waitable);
+                return 0;
+            }
             if (ready <= 0) {
                 return ready;
+            }
+        }
+    }
+
+    /** Makes the next wait wait again, unless waits are over: then what was read may have been what the others are to see. */
+    private static void forgetInterrupt(Waitable waitable) {
+        if (!waitable.wokenForGood) {
+            Libc.drain(waitable.wakeFd);
+            if (waitable.wokenForGood) {
+                Libc.signal(waitable.wakeFd);
             }
         }
     }

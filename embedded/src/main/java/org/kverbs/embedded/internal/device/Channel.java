@@ -11,6 +11,7 @@ public final class Channel<E> {
     private final Condition arrived;
     private final ArrayDeque<E> events = new ArrayDeque<>();
     private boolean woken;
+    private boolean interrupted;
 
     public Channel(Engine engine) {
         this.engine = engine;
@@ -30,6 +31,17 @@ public final class Channel<E> {
         return before - events.size();
     }
 
+    /** Ends the wait that is under way, or else the next one. */
+    void interrupt() {
+        engine.enter();
+        try {
+            interrupted = true;
+            arrived.signal();
+        } finally {
+            engine.leave();
+        }
+    }
+
     /** Ends every wait, from now on. */
     public void wake() {
         engine.enter();
@@ -45,7 +57,7 @@ public final class Channel<E> {
      * Takes the next event and hands it on with the lock held.
      *
      * @param timeoutNanos 0 looks once; below zero waits without limit
-     * @return what {@code take} made of it; 0 if the time ran out or the channel was woken; -EINTR if the thread was interrupted
+     * @return what {@code take} made of it; 0 if the time ran out, or the wait was interrupted or woken; -EINTR if the thread was interrupted
      */
     public long await(long timeoutNanos, java.util.function.ToLongFunction<E> take) {
         engine.enter();
@@ -56,6 +68,10 @@ public final class Channel<E> {
                 E event = events.poll();
                 if (event != null) {
                     return take.applyAsLong(event);
+                }
+                if (interrupted) {
+                    interrupted = false;
+                    return 0;
                 }
                 if (timeoutNanos == 0 || !engine.await(arrived, deadline)) {
                     E last = events.poll();

@@ -375,6 +375,14 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     @Override
+    public void interruptCompletionChannel(long channel) {
+        Channel<Cq> found = channel(channel);
+        if (found != null) {
+            found.interrupt();
+        }
+    }
+
+    @Override
     public void wakeCompletionChannel(long channel) {
         Channel<Cq> found = channel(channel);
         if (found != null) {

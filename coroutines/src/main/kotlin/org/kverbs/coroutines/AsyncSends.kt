@@ -1,0 +1,147 @@
+package org.kverbs.coroutines
+
+import org.kverbs.MemorySlice
+import org.kverbs.RemoteMemory
+import org.kverbs.SendRequests
+import org.kverbs.WorkCompletionOpcode
+import org.kverbs.dsl.ConnectedVerbs
+import org.kverbs.dsl.DatagramVerbs
+import org.kverbs.dsl.Destination
+import org.kverbs.dsl.ReadVerbs
+import org.kverbs.dsl.Rkey
+import org.kverbs.dsl.SendScope
+import org.kverbs.dsl.Verbs
+import org.kverbs.dsl.WriteVerbs
+
+// One suspend function an operation, named as in org.kverbs.dsl. Each returns when its request has completed: for RC when the peer's device has
+// the bytes, for UC and UD when they are sent. `pooled` keeps a buffer of a pool for as long as the device may use it. `at` is
+// an offset in bytes into the remote memory. Waiting, cancellation and errors are those of AsyncQueuePair.
+
+private val SEND = WorkCompletionOpcode.SEND.code()
+private val WRITE = WorkCompletionOpcode.RDMA_WRITE.code()
+private val READ = WorkCompletionOpcode.RDMA_READ.code()
+private val COMPARE_AND_SWAP = WorkCompletionOpcode.COMP_SWAP.code()
+private val FETCH_AND_ADD = WorkCompletionOpcode.FETCH_ADD.code()
+
+/** Sends a message to the peer's next receive. */
+public suspend fun AsyncQueuePair<ConnectedVerbs>.send(
+    local: MemorySlice,
+    pooled: RegisteredBuffer? = null,
+): Unit = sends.await(SEND, pooled) { requests, id -> requests.send(id).from(local) }
+
+/** Sends the first [length] bytes of a pooled buffer. */
+public suspend fun AsyncQueuePair<ConnectedVerbs>.send(
+    buffer: RegisteredBuffer,
+    length: Long = buffer.memory.byteSize(),
+): Unit = send(buffer.slice(0, length), buffer)
+
+/** Sends a message with 32 bits, a number in host order, that arrive with it. */
+public suspend fun AsyncQueuePair<ConnectedVerbs>.sendWithImmediate(
+    local: MemorySlice,
+    immediate: Int,
+    pooled: RegisteredBuffer? = null,
+): Unit = sends.await(SEND, pooled) { requests, id -> requests.sendWithImmediate(id, immediate).from(local) }
+
+/** Sends a message that ends one of the peer's keys when it arrives. */
+public suspend fun AsyncQueuePair<ReadVerbs>.sendWithInvalidate(
+    local: MemorySlice,
+    invalidate: Rkey,
+    pooled: RegisteredBuffer? = null,
+): Unit = sends.await(SEND, pooled) { requests, id -> requests.sendWithInvalidate(id, invalidate.value).from(local) }
+
+/** Sends a datagram; it is at most an MTU long. */
+public suspend fun AsyncQueuePair<DatagramVerbs>.send(
+    local: MemorySlice,
+    to: Destination,
+    pooled: RegisteredBuffer? = null,
+): Unit = sends.await(SEND, pooled) { requests, id -> requests.send(id).from(local).to(to.address, to.queuePair.value, to.qkey) }
+
+/** Sends a datagram with 32 bits that arrive with it. */
+public suspend fun AsyncQueuePair<DatagramVerbs>.sendWithImmediate(
+    local: MemorySlice,
+    to: Destination,
+    immediate: Int,
+    pooled: RegisteredBuffer? = null,
+): Unit =
+    sends.await(SEND, pooled) { requests, id ->
+        requests.sendWithImmediate(id, immediate).from(local).to(to.address, to.queuePair.value, to.qkey)
+    }
+
+/** Writes into the peer's memory, which doesn't notice. */
+public suspend fun AsyncQueuePair<WriteVerbs>.write(
+    local: MemorySlice,
+    to: RemoteMemory,
+    at: Long = 0,
+    pooled: RegisteredBuffer? = null,
+): Unit = sends.await(WRITE, pooled) { requests, id -> requests.write(id, to.at(at, local.length()), to.rkey()).from(local) }
+
+/** Writes into the peer's memory and completes its next receive with 32 bits. */
+public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
+    local: MemorySlice,
+    to: RemoteMemory,
+    immediate: Int,
+    at: Long = 0,
+    pooled: RegisteredBuffer? = null,
+): Unit =
+    sends.await(WRITE, pooled) { requests, id ->
+        requests.writeWithImmediate(id, to.at(at, local.length()), to.rkey(), immediate).from(local)
+    }
+
+/** Reads the peer's memory, which doesn't notice. */
+public suspend fun AsyncQueuePair<ReadVerbs>.read(
+    from: RemoteMemory,
+    into: MemorySlice,
+    at: Long = 0,
+    pooled: RegisteredBuffer? = null,
+): Unit = sends.await(READ, pooled) { requests, id -> requests.read(id, from.at(at, into.length()), from.rkey()).into(into) }
+
+/**
+ * If the peer's 8 bytes, aligned to 8, equal [compare] they become [swap].
+ *
+ * @return what stood there before, in this machine's byte order
+ */
+public suspend fun AsyncQueuePair<ReadVerbs>.compareAndSwap(
+    on: RemoteMemory,
+    compare: Long,
+    swap: Long,
+    at: Long = 0,
+): Long = sends.awaitResult(COMPARE_AND_SWAP) { requests, id -> requests.compareAndSwap(id, on.at(at, 8), on.rkey(), compare, swap) }
+
+/**
+ * Adds to the peer's 8 bytes, aligned to 8.
+ *
+ * @return what stood there before, in this machine's byte order
+ */
+public suspend fun AsyncQueuePair<ReadVerbs>.fetchAndAdd(
+    on: RemoteMemory,
+    add: Long,
+    at: Long = 0,
+): Long = sends.awaitResult(FETCH_AND_ADD) { requests, id -> requests.fetchAndAdd(id, on.at(at, 8), on.rkey(), add) }
+
+/**
+ * Posts what the block says in one call, and returns when all of it has completed: `qp.batch { write(a, to = remote); write(b, to = remote, at = 64) }`.
+ * Only the last request makes a completion, so that a batch costs one wake-up. It fails with the first failure.
+ *
+ * @param pooled buffers of a pool that the requests use
+ * @throws org.kverbs.WorkRequestException if the device refuses a request; those before it are under way
+ */
+public suspend fun <V : Verbs> AsyncQueuePair<V>.batch(
+    vararg pooled: RegisteredBuffer,
+    block: SendScope<V>.() -> Unit,
+): Unit = sends.awaitAll(pooled) { SendScope<V>(it).block() }
+
+/** Posts a receive and suspends until it has been filled by a message. */
+public suspend fun AsyncQueuePair<Verbs>.receive(into: MemorySlice): Received = receives.await(into, null)
+
+/** The same into a pooled buffer, all of it. */
+public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Received = receives.await(into.slice(), into)
+
+private fun RemoteMemory.at(
+    offset: Long,
+    length: Long,
+): Long {
+    if (offset < 0 || length > length() - offset) {
+        throw IndexOutOfBoundsException("$length bytes at $offset reach beyond the remote memory of ${length()} bytes")
+    }
+    return address() + offset
+}

@@ -1,0 +1,170 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.CoroutineDispatcher
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.async
+import org.kverbs.CompletionChannel
+import org.kverbs.CompletionQueue
+import org.kverbs.CompletionQueueAttributes
+import org.kverbs.Context
+import java.util.concurrent.CopyOnWriteArrayList
+import kotlin.coroutines.CoroutineContext
+
+/**
+ * Owns the polling of completion queues and resumes the coroutines that wait for what completes there.
+ *
+ * ```
+ * device.completionDispatcher().use { dispatcher ->
+ *     val qp = dispatcher.qp(pd, RC) { maxSendWr(64) }
+ *     qp.connect(remote)
+ *     qp.write(local, to = remoteMemory)          // suspends until the peer has it
+ * }
+ * ```
+ *
+ * **Threads.** One thread polls: its own, a daemon, or the caller's ([CompletionDispatcherBuilder.callerPolls]). A coroutine that is resumed runs
+ * on its own dispatcher; on [coroutines] it runs on the polling thread, with no hand-over to another, and then must not block. Everything
+ * else is for any thread.
+ *
+ * **Ownership.** It belongs to the device's context, and its queue pairs belong to it: [close] ends all waits with an
+ * IllegalStateException that says why, closes the queue pairs made by it and its queues, and stops the thread. So does closing the context.
+ */
+public class CompletionDispatcher internal constructor(
+    /** The open device whose completions it takes. */
+    public val context: Context,
+    builder: CompletionDispatcherBuilder,
+) : AutoCloseable {
+    /** Where its completion queues announce completions. A queue for [completions] is made with it. */
+    public val channel: CompletionChannel = context.completionChannel()
+    internal val targets = CompletionTargets()
+    internal val loop = PollLoop(channel, builder.strategy)
+    private val queueEntries = builder.queueEntries
+    private val queues = CopyOnWriteArrayList<PolledQueue>()
+
+    @Volatile
+    private var poller: Thread? = null
+    private val thread: Thread? =
+        if (builder.isCallers) {
+            null
+        } else {
+            Thread.ofPlatform().daemon().name("kverbs-completions-${context.device().name()}").unstarted(::pollUntilClosed)
+        }
+
+    /** Runs coroutines on the polling thread; after the close on [Dispatchers.Default]. */
+    public val coroutines: CoroutineDispatcher =
+        object : CoroutineDispatcher() {
+            override fun isDispatchNeeded(context: CoroutineContext): Boolean = Thread.currentThread() !== poller
+
+            override fun dispatch(
+                context: CoroutineContext,
+                block: Runnable,
+            ) {
+                loop.run(block)
+                if (!channel.isOpen) runLeftTasks()
+            }
+
+            override fun toString(): String = "polling thread of ${channel.describe()}"
+        }
+
+    init {
+        channel.whenClosed {
+            failAll(IllegalStateException("${channel.describe()} was closed, and with it the dispatcher of completions"))
+            runLeftTasks()
+        }
+        thread?.start()
+    }
+
+    private fun pollUntilClosed() {
+        poller = Thread.currentThread()
+        try {
+            while (channel.isOpen) loop.turn()
+        } catch (e: IllegalStateException) {
+            if (channel.isOpen) failAll(e)
+        } catch (e: Throwable) {
+            failAll(e)
+            throw e
+        } finally {
+            poller = null
+        }
+    }
+
+    private fun failAll(cause: Throwable) {
+        loop.all().forEach {
+            loop.remove(it)
+            it.fail(cause)
+        }
+    }
+
+    private fun runLeftTasks() {
+        while (true) {
+            val task = loop.leftTask() ?: return
+            Dispatchers.Default.dispatch(coroutines, task)
+        }
+    }
+
+    /**
+     * Looks at every queue once, resumes who is ready, and runs what [coroutines] has to run. Never blocks.
+     *
+     * @return how much there was to do; 0 is nothing
+     * @throws IllegalStateException if the dispatcher has a thread of its own
+     */
+    public fun poll(): Int = asPoller { loop.round() }
+
+    /**
+     * Runs a coroutine on the calling thread, which polls until it has ended. Like `runBlocking`, with RDMA in place of the event loop.
+     *
+     * @throws IllegalStateException if the dispatcher has a thread of its own, or another thread is in here
+     */
+    @OptIn(ExperimentalCoroutinesApi::class)
+    public fun <T> run(block: suspend CoroutineScope.() -> T): T =
+        asPoller {
+            val result = CoroutineScope(coroutines).async(block = block)
+            result.invokeOnCompletion { loop.wake() }
+            while (!result.isCompleted && channel.isOpen) loop.turn()
+            while (!result.isCompleted) Thread.sleep(1) // its dispatcher is closed: it ends on Dispatchers.Default
+            result.getCompletionExceptionOrNull()?.let { throw it }
+            result.getCompleted()
+        }
+
+    private inline fun <T> asPoller(block: () -> T): T {
+        check(thread == null) { "this dispatcher polls on a thread of its own; make it with callerPolls() to poll on yours" }
+        check(poller == null) { "thread ${poller?.name} is polling already" }
+        poller = Thread.currentThread()
+        try {
+            return block()
+        } finally {
+            poller = null
+        }
+    }
+
+    /** A queue with room for so many completions, now reserved. */
+    internal fun reserve(completions: Int): PolledQueue {
+        queues.firstOrNull { it.cq.isOpen && it.reserve(completions) }?.let { return it }
+        val queue = PolledQueue(completionQueue(maxOf(completions, minOf(queueEntries, context.queryDevice().maxCqe()))), targets)
+        check(queue.reserve(completions))
+        queues.add(queue)
+        loop.add(queue)
+        return queue
+    }
+
+    private fun completionQueue(entries: Int): CompletionQueue =
+        context.completionQueue(CompletionQueueAttributes.of(entries, channel))
+
+    /** Closes all that was made by it, ends all waits and stops polling. Any thread, a coroutine's on [coroutines] too. */
+    override fun close() {
+        try {
+            channel.close()
+        } finally {
+            if (thread != null && thread !== Thread.currentThread()) thread.join()
+        }
+    }
+}
+
+/**
+ * Makes a dispatcher of completions: `device.completionDispatcher { strategy(WaitStrategy.busy()) }`.
+ *
+ * @throws org.kverbs.RdmaSystemException if the device refuses a completion channel
+ */
+public fun Context.completionDispatcher(block: CompletionDispatcherBuilder.() -> Unit = {}): CompletionDispatcher =
+    CompletionDispatcher(this, CompletionDispatcherBuilder().apply(block))

@@ -1,0 +1,68 @@
+package org.kverbs.coroutines
+
+import org.kverbs.WorkCompletion
+import java.util.concurrent.atomic.AtomicReferenceArray
+
+/**
+ * The targets of one dispatcher, found by an index that stands in the ids of their requests. An index is used again with another
+ * generation, so that a completion that outlived its queue finds nobody.
+ */
+internal class CompletionTargets {
+    private class Entry(
+        val generation: Int,
+        val target: CompletionTarget?,
+    )
+
+    @Volatile
+    private var entries = AtomicReferenceArray<Entry>(16)
+    private val free = ArrayDeque<Int>()
+    private var used = 0
+
+    /** Takes a target in. The result is the upper half of its requests' ids. */
+    @Synchronized
+    fun add(target: CompletionTarget): Int {
+        val index = free.removeFirstOrNull() ?: next()
+        val generation = (entries[index]?.generation ?: 0) + 1 and GENERATIONS - 1
+        entries[index] = Entry(generation, target)
+        return generation shl INDEX_BITS or index
+    }
+
+    private fun next(): Int {
+        check(used <= INDEX_MASK) { "a dispatcher serves at most ${INDEX_MASK + 1} queues; make another one" }
+        if (used == entries.length()) {
+            val grown = AtomicReferenceArray<Entry>(2 * used)
+            repeat(used) { grown[it] = entries[it] }
+            entries = grown
+        }
+        return used++
+    }
+
+    /** Forgets the target that [add] gave this key. The index goes to the end of the line, so that its generations last long. */
+    @Synchronized
+    fun remove(key: Int) {
+        val index = key and INDEX_MASK
+        entries[index] = Entry(key ushr INDEX_BITS, null)
+        free.addLast(index)
+    }
+
+    /** Hands a completion to its target. Polling thread only. */
+    fun complete(completion: WorkCompletion) {
+        val id = completion.workRequestId()
+        val key = (id ushr 32).toInt()
+        val table = entries
+        val index = key and INDEX_MASK
+        if (index >= table.length()) return
+        val entry = table[index] ?: return
+        if (entry.generation == key ushr INDEX_BITS) entry.target?.complete(id.toInt(), completion)
+    }
+
+    /** Those there are now. */
+    @Synchronized
+    fun all(): List<CompletionTarget> = (0 until used).mapNotNull { entries[it]?.target }
+
+    private companion object {
+        const val INDEX_BITS = 20
+        const val INDEX_MASK = (1 shl INDEX_BITS) - 1
+        const val GENERATIONS = 1 shl 32 - INDEX_BITS
+    }
+}

@@ -1,0 +1,106 @@
+package org.kverbs.coroutines
+
+import org.kverbs.ConnectionEvent
+import org.kverbs.ConnectionEventType.ADDR_RESOLVED
+import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
+import org.kverbs.ConnectionEventType.ESTABLISHED
+import org.kverbs.ConnectionEventType.ROUTE_RESOLVED
+import org.kverbs.ConnectionParameters
+import org.kverbs.ConnectionStep
+import org.kverbs.QueuePair
+import org.kverbs.QueuePairAttributes
+import org.kverbs.QueuePairState
+import org.kverbs.dsl.RC
+import org.kverbs.dsl.RcVerbs
+import java.net.InetSocketAddress
+import kotlin.time.Duration
+import kotlin.time.toJavaDuration
+
+/**
+ * Connects to an address, and suspends until the other side has accepted.
+ *
+ * @throws org.kverbs.ConnectionRejectedException if the other side says no, with what it says; nobody listening is one too
+ * @throws org.kverbs.ConnectionTimeoutException if a step takes longer than [ConnectionSettings.timeout]
+ * @throws org.kverbs.ConnectionException if the network can't; names the step and the address
+ */
+public suspend fun RdmaHost.connect(
+    address: InetSocketAddress,
+    settings: ConnectionSettings.() -> Unit = {},
+): RdmaConnection {
+    val chosen = ConnectionSettings().apply(settings)
+    lateinit var qp: AsyncQueuePair<RcVerbs>
+    val made =
+        establish(address, chosen.parameters(), chosen.timeout) { node ->
+            qp = node.dispatcher.qp(node.pd, RC, block = chosen.queuePair)
+            qp.queuePair
+        }
+    return RdmaConnection(this, made.steps, made.node, qp, made.answer.privateData())
+}
+
+/** A connection that is up: its id, the device it is on, and what the other side answered. */
+internal class Established(
+    val steps: ConnectionSteps,
+    val node: RdmaNode,
+    val answer: ConnectionEvent,
+)
+
+/**
+ * Connects a queue pair that [make] makes. [prepared] is called when it can take receives; the other side may send from then on. Closes all
+ * that was made if it fails.
+ */
+internal suspend fun RdmaHost.establish(
+    address: InetSocketAddress,
+    parameters: ConnectionParameters,
+    timeout: Duration,
+    prepared: () -> Unit = {},
+    make: (RdmaNode) -> QueuePair,
+): Established {
+    val steps = newId()
+    val id = steps.id
+    var qp: QueuePair? = null
+    try {
+        id.resolveAddress(address, timeout.toJavaDuration())
+        steps.await(ConnectionStep.RESOLVE_ADDRESS, address, timeout, ADDR_RESOLVED)
+        id.resolveRoute(timeout.toJavaDuration())
+        steps.await(ConnectionStep.RESOLVE_ROUTE, address, timeout, ROUTE_RESOLVED)
+        val node = node(id)
+        qp = make(node)
+        id.prepare(qp, QueuePairState.INIT)
+        prepared()
+        id.connect(qp, parameters)
+        val answer = steps.await(ConnectionStep.CONNECT, address, timeout, CONNECT_RESPONSE, ESTABLISHED)
+        if (answer.type() == CONNECT_RESPONSE) {
+            id.prepare(qp, QueuePairState.RTR)
+            id.prepare(qp, QueuePairState.RTS)
+            qp.answerSoon()
+            id.establish()
+        }
+        return Established(steps, node, answer)
+    } catch (e: Throwable) {
+        closeAll(qp, id, e)
+        throw e
+    }
+}
+
+/** Lets a sender that found no receive try again after 0.64 ms: the connection manager says 655 ms, the longest there is. */
+internal fun QueuePair.answerSoon() {
+    if (state() == QueuePairState.RTS) modify(QueuePairAttributes.builder().minRnrTimer(MIN_RNR_TIMER).build())
+}
+
+private const val MIN_RNR_TIMER = 12
+
+/** Closes both, and keeps what that throws with [cause]. */
+internal fun closeAll(
+    qp: QueuePair?,
+    id: AutoCloseable,
+    cause: Throwable?,
+) {
+    for (resource in listOfNotNull(id, qp)) {
+        try {
+            resource.close()
+        } catch (e: RuntimeException) {
+            if (cause == null) throw e
+            cause.addSuppressed(e)
+        }
+    }
+}

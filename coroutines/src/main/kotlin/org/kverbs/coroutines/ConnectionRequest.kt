@@ -1,0 +1,90 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.withContext
+import org.kverbs.ConnectionEvent
+import org.kverbs.ConnectionEventType.ESTABLISHED
+import org.kverbs.ConnectionParameters
+import org.kverbs.ConnectionStep
+import org.kverbs.QueuePair
+import org.kverbs.QueuePairState
+import org.kverbs.RdmaException
+import org.kverbs.dsl.RC
+import java.net.InetSocketAddress
+import kotlin.time.Duration
+
+/** Somebody asks for a connection: accept or reject it, once. Whoever asks waits meanwhile, not for ever. */
+public class ConnectionRequest internal constructor(
+    private val host: RdmaHost,
+    private val steps: ConnectionSteps,
+    event: ConnectionEvent,
+) {
+    /** What the other side gave along, with zeros behind it on InfiniBand and RoCE. */
+    public val privateData: ByteArray = event.privateData()
+
+    /** Who asks. */
+    public val peerAddress: InetSocketAddress? = steps.id.peerAddress()
+
+    /** How many reads and atomics the other side wants served at once, and wants to keep in flight. */
+    public val parameters: ConnectionParameters =
+        ConnectionParameters.DEFAULTS.withReads(event.initiatorDepth(), event.responderResources())
+
+    /**
+     * Accepts, and suspends until the other side is ready. The queue pair takes messages from here on; to post receives before the first
+     * can come, use [accept] with a block.
+     *
+     * @throws org.kverbs.ConnectionException if the other side has gone meanwhile, or doesn't answer in time
+     */
+    public suspend fun accept(settings: ConnectionSettings.() -> Unit = {}): RdmaConnection {
+        val chosen = ConnectionSettings().apply(settings)
+        lateinit var qp: AsyncQueuePair<org.kverbs.dsl.RcVerbs>
+        val node =
+            establish(chosen.parameters(), chosen.timeout) { node ->
+                qp = node.dispatcher.qp(node.pd, RC, block = chosen.queuePair)
+                qp.queuePair
+            }
+        return RdmaConnection(host, steps, node, qp, privateData)
+    }
+
+    /**
+     * Accepts with a queue pair that [make] makes, and prepares once it is in INIT; closes all if that fails.
+     *
+     * @return the device it is on
+     */
+    internal suspend fun establish(
+        parameters: ConnectionParameters,
+        timeout: Duration,
+        prepared: () -> Unit = {},
+        make: (RdmaNode) -> QueuePair,
+    ): RdmaNode {
+        var qp: QueuePair? = null
+        try {
+            val node = host.node(steps.id)
+            qp = make(node)
+            steps.id.prepare(qp, QueuePairState.INIT)
+            prepared()
+            steps.id.prepare(qp, QueuePairState.RTR)
+            steps.id.prepare(qp, QueuePairState.RTS)
+            qp.answerSoon()
+            steps.id.accept(qp, parameters)
+            steps.await(ConnectionStep.ACCEPT, peerAddress, timeout, ESTABLISHED)
+            return node
+        } catch (e: Throwable) {
+            withContext(NonCancellable) { closeAll(qp, steps.id, e) }
+            throw e
+        }
+    }
+
+    /** Says no, with a reason for the other side: at most 148 bytes. */
+    public fun reject(privateData: ByteArray = ByteArray(0)): Unit = host.refuse(steps.id, privateData)
+
+    internal fun rejectQuietly() {
+        try {
+            reject()
+        } catch (_: RdmaException) {
+            // who asked has gone
+        } catch (_: IllegalStateException) {
+            // the host is closed, and with it the request
+        }
+    }
+}

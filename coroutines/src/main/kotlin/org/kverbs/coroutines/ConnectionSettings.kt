@@ -1,0 +1,41 @@
+package org.kverbs.coroutines
+
+import org.kverbs.ConnectionParameters
+import org.kverbs.dsl.QueuePairSettings
+import org.kverbs.dsl.RdmaDsl
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.seconds
+
+/** How one side of a connection is made. Mutable within its block. */
+@RdmaDsl
+public class ConnectionSettings internal constructor() {
+    internal var queuePair: QueuePairSettings.() -> Unit = {}
+        private set
+    internal var timeout: Duration = 10.seconds
+        private set
+    private var parameters = ConnectionParameters.DEFAULTS
+    private var privateData = ByteArray(0)
+
+    /** The sizes of the queue pair; default is what [QueuePairSettings] says. It needs no completion queue. */
+    public fun queuePair(block: QueuePairSettings.() -> Unit) {
+        queuePair = block
+    }
+
+    /** How long each step may take: finding the address, the route, and the peer's answer. Default 10 s. */
+    public fun timeout(step: Duration) {
+        require(step.isPositive()) { "timeout is $step; a step needs time" }
+        timeout = step
+    }
+
+    /** Bytes for the other side, which comes to see them before it accepts, or when it is connected: at most 56 to ask, 196 to answer. */
+    public fun privateData(bytes: ByteArray) {
+        privateData = bytes.clone()
+    }
+
+    /** Reads, retries and the like; default [ConnectionParameters.DEFAULTS]. */
+    public fun parameters(parameters: ConnectionParameters) {
+        this.parameters = parameters
+    }
+
+    internal fun parameters(): ConnectionParameters = if (privateData.isEmpty()) parameters else parameters.withPrivateData(privateData)
+}

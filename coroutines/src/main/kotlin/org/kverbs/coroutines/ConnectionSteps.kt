@@ -1,0 +1,49 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.withTimeoutOrNull
+import org.kverbs.ConnectionEvent
+import org.kverbs.ConnectionEventType
+import org.kverbs.ConnectionException
+import org.kverbs.ConnectionId
+import org.kverbs.ConnectionStep
+import org.kverbs.ConnectionTimeoutException
+import java.net.InetSocketAddress
+import kotlin.time.Duration
+import kotlin.time.toJavaDuration
+
+/** A connection id and the events that have come for it. One coroutine at a time awaits. */
+internal class ConnectionSteps(
+    val id: ConnectionId,
+) {
+    val events = Channel<ConnectionEvent>(Channel.UNLIMITED) // the device sends a few for each step, and none without a step
+
+    /**
+     * Waits for the event that ends a step.
+     *
+     * @throws ConnectionException if the step failed; [ConnectionTimeoutException] if nothing came in time
+     * @throws IllegalStateException if the host was closed
+     */
+    suspend fun await(
+        step: ConnectionStep,
+        address: InetSocketAddress?,
+        timeout: Duration,
+        vararg wanted: ConnectionEventType,
+    ): ConnectionEvent =
+        withTimeoutOrNull(timeout) { next(step, address, wanted) }
+            ?: throw ConnectionTimeoutException(step, address, timeout.toJavaDuration())
+
+    private suspend fun next(
+        step: ConnectionStep,
+        address: InetSocketAddress?,
+        wanted: Array<out ConnectionEventType>,
+    ): ConnectionEvent {
+        while (true) {
+            val event = events.receive().orThrow()
+            if (event.type() in wanted) return event
+            if (event.type() == ConnectionEventType.DISCONNECTED) {
+                throw ConnectionException(step, address, 0, "the peer disconnected before the connection was up")
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.CancellableContinuation
+import kotlinx.coroutines.suspendCancellableCoroutine
+import java.util.concurrent.atomic.AtomicInteger
+
+/**
+ * Room in a queue. Who wants more than there is waits its turn: in the order of asking, a big wish before the small ones behind it.
+ * Any thread.
+ */
+internal class Credits(
+    private val capacity: Int,
+) {
+    private class Waiter(
+        val count: Int,
+        val continuation: CancellableContinuation<Unit>,
+    )
+
+    private val free = AtomicInteger(capacity)
+    private val waiters = ArrayDeque<Waiter>()
+
+    /** How many wait, readable without the lock. Written with it, before the free credits are looked at once more. */
+    @Volatile
+    private var waiting = 0
+    private var failure: Throwable? = null
+
+    /** Takes [count] credits if there are so many and nobody waits for any. */
+    fun tryAcquire(count: Int): Boolean = waiting == 0 && take(count)
+
+    private fun take(count: Int): Boolean {
+        while (true) {
+            val now = free.get()
+            if (now < count) return false
+            if (free.compareAndSet(now, now - count)) return true
+        }
+    }
+
+    /**
+     * Takes [count] credits, and suspends until there are so many. Cancelled, it takes none.
+     *
+     * @throws IllegalArgumentException if there never can be so many
+     */
+    suspend fun acquire(count: Int) {
+        require(count <= capacity) { "$count requests at once do not fit into a queue of $capacity; make fewer, or the queue longer" }
+        if (!tryAcquire(count)) await(count)
+    }
+
+    private suspend fun await(count: Int): Unit =
+        suspendCancellableCoroutine { continuation ->
+            val waiter = Waiter(count, continuation)
+            val failed =
+                synchronized(waiters) {
+                    if (failure == null) {
+                        waiters.addLast(waiter)
+                        waiting = waiters.size
+                    }
+                    failure
+                }
+            if (failed != null) {
+                continuation.resumeWith(Result.failure(failed))
+            } else {
+                continuation.invokeOnCancellation { forget(waiter) }
+                grant()
+            }
+        }
+
+    private fun forget(waiter: Waiter) {
+        synchronized(waiters) {
+            waiters.remove(waiter)
+            waiting = waiters.size
+        }
+        grant() // it may have stood before others that fit
+    }
+
+    /** Gives [count] credits back. */
+    fun release(count: Int) {
+        free.addAndGet(count)
+        if (waiting != 0) grant()
+    }
+
+    private fun grant() {
+        while (true) {
+            val waiter =
+                synchronized(waiters) {
+                    val first = waiters.firstOrNull() ?: return
+                    if (!take(first.count)) return
+                    waiters.removeFirst()
+                    waiting = waiters.size
+                    first
+                }
+            // Cancelled meanwhile, or on its way to run again: what it can't use goes back.
+            waiter.continuation.resume(Unit) { _, _, _ -> release(waiter.count) }
+        }
+    }
+
+    /** Ends all waits, now and from now on, with [cause]. */
+    fun fail(cause: Throwable) {
+        val ended =
+            synchronized(waiters) {
+                failure = cause
+                waiters.toList().also {
+                    waiters.clear()
+                    waiting = 0
+                }
+            }
+        ended.forEach { it.continuation.resumeWith(Result.failure(cause)) }
+    }
+}

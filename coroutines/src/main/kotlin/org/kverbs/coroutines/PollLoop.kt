@@ -1,0 +1,170 @@
+package org.kverbs.coroutines
+
+import org.kverbs.CompletionChannel
+import org.kverbs.CompletionQueue
+import org.kverbs.WorkCompletions
+import java.time.Duration
+import java.util.concurrent.ConcurrentLinkedQueue
+import java.util.concurrent.CopyOnWriteArrayList
+import java.util.concurrent.locks.LockSupport
+
+/**
+ * Polls queues, and runs coroutines between the rounds. One thread at a time is in [round] or [idle]; every other method is for any
+ * thread.
+ */
+internal class PollLoop(
+    private val channel: CompletionChannel,
+    private val strategy: WaitStrategy,
+) {
+    private val queues = CopyOnWriteArrayList<Pollable>()
+    private val tasks = ConcurrentLinkedQueue<Runnable>()
+    private val batch = WorkCompletions(BATCH)
+    private var unacked = 0
+    private var empty = 0
+
+    @Volatile
+    private var sleep = AWAKE
+
+    @Volatile
+    private var sleeper: Thread? = null
+
+    fun add(queue: Pollable) {
+        queues.add(queue)
+        wake()
+    }
+
+    fun remove(queue: Pollable) {
+        queues.remove(queue)
+    }
+
+    fun all(): List<Pollable> = queues.toList()
+
+    /** Runs a task on the polling thread. */
+    fun run(task: Runnable) {
+        tasks.add(task)
+        wake()
+    }
+
+    /** Tasks that were left when the loop ended. */
+    fun leftTask(): Runnable? = tasks.poll()
+
+    fun wake() {
+        when (sleep) {
+            PARKED -> LockSupport.unpark(sleeper)
+            WAITING -> if (channel.isOpen) wakeChannel()
+        }
+    }
+
+    private fun wakeChannel() {
+        try {
+            channel.wakeup()
+        } catch (_: IllegalStateException) {
+            // closed meanwhile, which wakes it for good
+        }
+    }
+
+    /** Looks at every queue once and runs what was ready. Returns how much there was to do. */
+    fun round(): Int {
+        var done = runTasks()
+        done += pollAll()
+        return done
+    }
+
+    private fun pollAll(): Int {
+        var done = 0
+        for (queue in queues) {
+            try {
+                done += queue.poll(batch)
+            } catch (e: RuntimeException) {
+                // Closed or broken: the others live on.
+                queues.remove(queue)
+                queue.fail(e)
+                done++
+            }
+        }
+        return done
+    }
+
+    private fun runTasks(): Int {
+        var done = 0
+        while (done < BATCH) {
+            val task = tasks.poll() ?: break
+            task.run()
+            done++
+        }
+        return done
+    }
+
+    /** Makes one round, and waits if it found nothing. */
+    fun turn() {
+        if (round() > 0) {
+            empty = 0
+            return
+        }
+        if (empty < Int.MAX_VALUE) empty++
+        when (val nanos = strategy.idle(empty)) {
+            WaitStrategy.SPIN -> Thread.onSpinWait()
+            WaitStrategy.EVENT -> awaitEvent()
+            else -> park(nanos)
+        }
+    }
+
+    private fun park(nanos: Long) {
+        sleeper = Thread.currentThread()
+        sleep = PARKED
+        if (tasks.isEmpty()) LockSupport.parkNanos(nanos)
+        sleep = AWAKE
+    }
+
+    /** Arm, look once more, then wait: what completes between the last look and the arming makes no event. */
+    private fun awaitEvent() {
+        sleep = WAITING
+        try {
+            if (armAll() && tasks.isEmpty() && pollAll() == 0) {
+                val event = channel.awaitEvent(FOREVER)
+                if (event != null) noteEvent(event)
+            }
+        } finally {
+            sleep = AWAKE
+        }
+    }
+
+    private fun armAll(): Boolean {
+        for (queue in queues) {
+            try {
+                queue.arm()
+            } catch (e: RuntimeException) {
+                queues.remove(queue)
+                queue.fail(e)
+                return false
+            }
+        }
+        return true
+    }
+
+    private fun noteEvent(cq: CompletionQueue) {
+        for (queue in queues) {
+            if (queue.cq === cq) queue.isArmed = false
+        }
+        if (++unacked >= BATCH) {
+            unacked = 0
+            for (queue in queues) ack(queue)
+        }
+    }
+
+    private fun ack(queue: Pollable) {
+        try {
+            queue.cq.ackEvents()
+        } catch (_: IllegalStateException) {
+            // closed meanwhile, which acknowledges all
+        }
+    }
+
+    private companion object {
+        const val BATCH = 64
+        const val AWAKE = 0
+        const val PARKED = 1
+        const val WAITING = 2
+        val FOREVER: Duration = Duration.ofDays(1)
+    }
+}

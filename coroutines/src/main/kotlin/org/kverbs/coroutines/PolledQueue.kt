@@ -1,0 +1,57 @@
+package org.kverbs.coroutines
+
+import org.kverbs.CompletionQueue
+import org.kverbs.WorkCompletions
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicInteger
+
+/** A completion queue that a dispatcher polls, the room in it, and whose completions come there. */
+internal class PolledQueue(
+    cq: CompletionQueue,
+    private val targets: CompletionTargets,
+) : Pollable(cq) {
+    private val capacity = cq.entries()
+    private val reserved = AtomicInteger()
+
+    /** Room of queues that are gone, but whose last completions may still stand here. */
+    private val leaving = AtomicInteger()
+    private val users: MutableSet<CompletionTarget> = ConcurrentHashMap.newKeySet()
+
+    /** Takes room for so many completions, if there is. */
+    fun reserve(completions: Int): Boolean {
+        while (true) {
+            val now = reserved.get()
+            if (now + completions > capacity) return false
+            if (reserved.compareAndSet(now, now + completions)) return true
+        }
+    }
+
+    /** Gives room back; it is free when the queue has been emptied once. */
+    fun giveBack(completions: Int) {
+        leaving.addAndGet(completions)
+    }
+
+    fun add(user: CompletionTarget) {
+        users.add(user)
+    }
+
+    fun remove(user: CompletionTarget) {
+        users.remove(user)
+    }
+
+    override fun poll(batch: WorkCompletions): Int {
+        val left = leaving.get()
+        val count = cq.poll(batch)
+        for (i in 0 until count) targets.complete(batch[i])
+        if (left > 0 && count < batch.capacity()) {
+            leaving.addAndGet(-left)
+            reserved.addAndGet(-left)
+        }
+        return count
+    }
+
+    override fun fail(cause: Throwable) {
+        users.forEach { it.fail(cause) }
+        users.clear()
+    }
+}

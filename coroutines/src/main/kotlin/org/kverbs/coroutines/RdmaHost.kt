@@ -1,0 +1,165 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.cancel
+import org.kverbs.ConnectionEvent
+import org.kverbs.ConnectionEventChannel
+import org.kverbs.ConnectionId
+import org.kverbs.Device
+import org.kverbs.PortSpace
+import java.net.InetSocketAddress
+import java.time.Duration
+import java.util.concurrent.ConcurrentHashMap
+
+/**
+ * This program's side of its connections, by IP addresses and ports (rdma_cm(7)). It opens a device when the first connection comes to it.
+ *
+ * ```
+ * rdmaHost().use { host ->
+ *     val connection = host.connect(InetSocketAddress("10.0.0.1", 7471))
+ *     connection.queuePair.send(buffer)
+ * }
+ * ```
+ *
+ * **Threads.** One thread takes the events of all connections, and one for each device its completions; none waits for a connection.
+ *
+ * **Ownership.** [close] closes its listeners, connections and devices, and ends what waits.
+ */
+public class RdmaHost internal constructor(
+    private val builder: RdmaHostBuilder,
+) : AutoCloseable {
+    private val channel: ConnectionEventChannel = open(builder)
+    private val nodes = HashMap<String, RdmaNode>()
+    private val steps = ConcurrentHashMap<ConnectionId, ConnectionSteps>()
+    private val listeners = ConcurrentHashMap<ConnectionId, RdmaListener>()
+    internal val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
+
+    init {
+        Thread.ofPlatform().daemon().name("kverbs-connections").start(::takeEvents)
+    }
+
+    /** Which connection manager it uses: `native` is librdmacm. */
+    public val provider: String get() = channel.provider()
+
+    private fun takeEvents() {
+        try {
+            while (true) channel.awaitEvent(FOREVER)?.let(::take)
+        } catch (e: IllegalStateException) {
+            if (channel.isOpen) throw e
+        } finally {
+            val closed = IllegalStateException("the host of these connections was closed")
+            listeners.values.forEach { it.end(closed) }
+            steps.values.forEach { it.events.close(closed) }
+        }
+    }
+
+    private fun take(event: ConnectionEvent) {
+        val listening = event.listener()
+        if (listening == null) {
+            steps[event.id()]?.events?.trySend(event)
+            return
+        }
+        // Its further events may come before anybody has looked at the request.
+        val request = track(event.id())
+        val listener = listeners[listening]
+        if (listener == null || !listener.offer(ConnectionRequest(this, request, event))) refuse(event.id(), BUSY)
+    }
+
+    /** Says no to a request, and forgets it. */
+    internal fun refuse(
+        id: ConnectionId,
+        privateData: ByteArray,
+    ) {
+        try {
+            id.reject(privateData)
+        } finally {
+            id.close()
+        }
+    }
+
+    private fun track(id: ConnectionId): ConnectionSteps {
+        val made = ConnectionSteps(id)
+        steps[id] = made
+        id.whenClosed { steps.remove(id) }
+        return made
+    }
+
+    internal fun newId(): ConnectionSteps = track(channel.id(PortSpace.TCP))
+
+    /** The device that an id is bound to, opened once. */
+    internal fun node(id: ConnectionId): RdmaNode {
+        val name = checkNotNull(id.deviceName()) { "${id.describe()} is bound to no device yet" }
+        return synchronized(nodes) {
+            check(channel.isOpen) { "the host is closed" }
+            nodes.getOrPut(name) {
+                val device = builder.device?.takeIf { it.name() == name } ?: Device.byName(name)
+                RdmaNode(device.open(), builder.dispatcher)
+            }
+        }
+    }
+
+    /**
+     * Takes connections at a port of this machine's addresses.
+     *
+     * @param address where; a wildcard takes them at every address, and port 0 is a free one, which [RdmaListener.address] tells
+     * @param backlog how many requests may wait; more are rejected
+     * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken, EADDRNOTAVAIL for an address of no RDMA device
+     */
+    public fun listen(
+        address: InetSocketAddress,
+        backlog: Int = 128,
+    ): RdmaListener {
+        val id = channel.id(PortSpace.TCP)
+        try {
+            id.bind(address)
+            val listener = RdmaListener(id, backlog)
+            listeners[id] = listener
+            id.whenClosed {
+                listeners.remove(id)
+                listener.end(IllegalStateException("the listener at $address was closed"))
+            }
+            id.listen(backlog)
+            return listener
+        } catch (e: Throwable) {
+            id.close()
+            throw e
+        }
+    }
+
+    override fun close() {
+        scope.cancel()
+        try {
+            channel.close()
+        } finally {
+            synchronized(nodes) {
+                nodes.values.forEach { it.close() }
+                nodes.clear()
+            }
+        }
+    }
+
+    private companion object {
+        val FOREVER: Duration = Duration.ofDays(1)
+        val BUSY = "busy".encodeToByteArray()
+
+        fun open(builder: RdmaHostBuilder): ConnectionEventChannel {
+            val device = builder.device
+            val provider = builder.provider
+            return when {
+                device != null -> ConnectionEventChannel.open(device)
+                provider != null -> ConnectionEventChannel.open(provider)
+                else -> ConnectionEventChannel.open()
+            }
+        }
+    }
+}
+
+/**
+ * Opens this program's side of its connections.
+ *
+ * @throws org.kverbs.LibraryUnavailableException if librdmacm is missing; says what to install
+ * @throws org.kverbs.DeviceNotFoundException if no device has a connection manager
+ */
+public fun rdmaHost(block: RdmaHostBuilder.() -> Unit = {}): RdmaHost = RdmaHost(RdmaHostBuilder().apply(block))

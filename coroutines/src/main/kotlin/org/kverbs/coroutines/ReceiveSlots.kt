@@ -1,0 +1,244 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.CancellableContinuation
+import org.kverbs.MemorySlice
+import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletionOpcode
+import kotlin.coroutines.resumeWithException
+
+/**
+ * The receive requests that are under way; a shared receive queue may complete them in any order. A slot is used again only after its
+ * completion.
+ *
+ * A request whose caller was cancelled stays posted, since no device takes one back. The next caller takes it over, oldest first, or
+ * the message that came meanwhile: so none is lost, and their order stays.
+ *
+ * Any thread; nobody is resumed under the lock.
+ *
+ * @param capacity how many can be under way; the caller keeps to it
+ */
+internal class ReceiveSlots(
+    capacity: Int,
+    private val failures: Failures,
+) {
+    /** A message that came when nobody waited, in memory that is still pinned. */
+    private class Unclaimed(
+        val message: Received,
+        val memory: MemorySlice,
+        val pin: RegisteredBuffer?,
+    )
+
+    private val lock = Any()
+    private val slots = Array(capacity, ::ReceiveSlot)
+    private val free = ArrayDeque(slots.asList())
+
+    /** Posted, and nobody waits. */
+    private val deserted = ArrayDeque<ReceiveSlot>()
+    private val unclaimed = ArrayDeque<Unclaimed>()
+
+    /** Whether [takeOver] would find something; a hint. */
+    @Volatile
+    var hasLeft: Boolean = false
+        private set
+
+    /** Takes a slot for a request that is about to be posted on [memory], which [pin] keeps. */
+    fun put(
+        waiter: CancellableContinuation<Received>,
+        memory: MemorySlice,
+        pin: RegisteredBuffer?,
+    ): Int {
+        val slot =
+            synchronized(lock) {
+                free.removeFirst().also {
+                    it.memory = memory
+                    it.pin = pin
+                    it.waiter = waiter
+                }
+            }
+        waiter.invokeOnCancellation { desert(slot, waiter) }
+        return slot.index
+    }
+
+    /** The request was refused: its slot is free, and the pin the caller's. False if [fail] was faster and has ended both. */
+    fun takeBack(index: Int): Boolean =
+        synchronized(lock) {
+            val slot = slots[index]
+            if (slot.memory == null) return false
+            deserted.remove(slot)
+            free(slot)
+            true
+        }
+
+    /**
+     * Lets [waiter] have the oldest message that nobody took, or else the oldest request that nobody waits for.
+     *
+     * @return false if there is neither
+     */
+    fun takeOver(
+        waiter: CancellableContinuation<Received>,
+        memory: MemorySlice,
+        pin: RegisteredBuffer?,
+    ): Boolean {
+        var slot: ReceiveSlot? = null
+        val left =
+            synchronized(lock) {
+                val left = unclaimed.removeFirstOrNull()
+                if (left == null) {
+                    slot = deserted.removeFirstOrNull() ?: return false
+                    slot.target = memory
+                    slot.targetPin = pin
+                    slot.waiter = waiter
+                }
+                noteLeft()
+                left
+            }
+        if (left != null) {
+            deliver(left.message, waiter, left.memory, left.pin, memory, pin)
+        } else {
+            waiter.invokeOnCancellation { desert(slot!!, waiter) }
+        }
+        return true
+    }
+
+    private fun desert(
+        slot: ReceiveSlot,
+        waiter: CancellableContinuation<Received>,
+    ) {
+        val pinned =
+            synchronized(lock) {
+                if (slot.waiter !== waiter) return
+                slot.waiter = null
+                slot.target = null
+                deserted.addLast(slot)
+                noteLeft()
+                slot.targetPin.also { slot.targetPin = null }
+            }
+        pinned?.unpin()
+    }
+
+    private fun noteLeft() {
+        hasLeft = deserted.isNotEmpty() || unclaimed.isNotEmpty()
+    }
+
+    private fun free(slot: ReceiveSlot) {
+        slot.clear()
+        free.addLast(slot)
+        noteLeft()
+    }
+
+    /**
+     * A request has ended.
+     *
+     * @return how many ended: 0 for one that isn't under way
+     */
+    fun complete(
+        index: Int,
+        completion: WorkCompletion,
+    ): Int {
+        val slot = slots.getOrNull(index) ?: return 0
+        val failure = if (completion.isSuccess) null else failures.of(completion, WorkCompletionOpcode.RECV.code())
+        val message = if (failure == null) Received(completion) else null
+        val memory: MemorySlice
+        val pin: RegisteredBuffer?
+        val target: MemorySlice?
+        val targetPin: RegisteredBuffer?
+        val waiter: CancellableContinuation<Received>?
+        synchronized(lock) {
+            memory = slot.memory ?: return 0
+            pin = slot.pin
+            target = slot.target
+            targetPin = slot.targetPin
+            waiter = slot.waiter
+            if (waiter == null) {
+                deserted.remove(slot)
+                if (message != null) unclaimed.addLast(Unclaimed(message, memory, pin))
+            }
+            free(slot)
+        }
+        when {
+            message == null -> {
+                pin?.unpin()
+                targetPin?.unpin()
+                waiter?.resumeWithException(failure!!)
+            }
+            waiter == null -> Unit
+            target == null -> hand(message, waiter, memory, pin)
+            else -> deliver(message, waiter, memory, pin, target, targetPin)
+        }
+        return 1
+    }
+
+    /** Brings a message to the memory that its taker wants it in. */
+    private fun deliver(
+        message: Received,
+        waiter: CancellableContinuation<Received>,
+        from: MemorySlice,
+        fromPin: RegisteredBuffer?,
+        to: MemorySlice,
+        toPin: RegisteredBuffer?,
+    ) {
+        val fits = !message.isInBuffer || message.length <= to.length()
+        if (fits && message.isInBuffer && from.address() != to.address()) {
+            to.memory().copyFrom(from.memory().asSlice(0, message.length))
+        }
+        fromPin?.unpin()
+        if (fits) {
+            hand(message, waiter, to, toPin)
+        } else {
+            toPin?.unpin()
+            waiter.resumeWithException(
+                IllegalArgumentException(
+                    "a message of ${message.length} bytes came to the buffer of an earlier, cancelled receive, and doesn't fit into" +
+                        " the ${to.length()} bytes of this one; give all receives of a queue buffers of one size",
+                ),
+            )
+        }
+    }
+
+    /** Hands a message over. A caller that is cancelled before it sees it leaves it to the next. */
+    private fun hand(
+        message: Received,
+        waiter: CancellableContinuation<Received>,
+        memory: MemorySlice,
+        pin: RegisteredBuffer?,
+    ) {
+        waiter.resume(message) { _, _, _ -> putBack(message, memory, pin) }
+        pin?.unpin()
+    }
+
+    private fun putBack(
+        message: Received,
+        memory: MemorySlice,
+        pin: RegisteredBuffer?,
+    ) {
+        try {
+            pin?.pin()
+        } catch (_: IllegalStateException) {
+            return // its owner has closed it, and with it the message
+        }
+        synchronized(lock) {
+            unclaimed.addFirst(Unclaimed(message, memory, pin))
+            noteLeft()
+        }
+    }
+
+    /** Ends all waits with [cause]; no completion comes any more. */
+    fun fail(cause: Throwable) {
+        val waiters = ArrayList<CancellableContinuation<Received>>()
+        val pinned = ArrayList<RegisteredBuffer>()
+        synchronized(lock) {
+            unclaimed.forEach { it.pin?.let(pinned::add) }
+            unclaimed.clear()
+            deserted.clear()
+            for (slot in slots) {
+                if (slot.memory == null) continue
+                slot.waiter?.let(waiters::add)
+                slot.pin?.let(pinned::add)
+                slot.targetPin?.let(pinned::add)
+                free(slot)
+            }
+        }
+        pinned.forEach(RegisteredBuffer::unpin)
+        waiters.forEach { it.resumeWithException(cause) }
+    }
+}

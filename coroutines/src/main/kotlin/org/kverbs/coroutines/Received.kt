@@ -1,0 +1,35 @@
+package org.kverbs.coroutines
+
+import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletionOpcode
+
+/** What came with a received message. Immutable. */
+public class Received internal constructor(
+    completion: WorkCompletion,
+) {
+    /** Bytes in the buffer; for a datagram with the 40 of the global routing header before it. 0 or more for a write with immediate. */
+    public val length: Long = completion.byteLength()
+
+    /** The 32 bits that the sender gave, host order, or null if it gave none. */
+    public val immediate: Int? = if (completion.hasImmediate()) completion.immediate() else null
+
+    /** Of our queue pairs, the one that it came to: its number. */
+    public val queuePairNumber: Int = completion.queuePairNumber()
+
+    /** The sender's queue pair, for a datagram. */
+    public val sourceQueuePair: Int = completion.sourceQueuePair()
+
+    /** The key of ours that the sender's send with invalidate ended, or null. */
+    public val invalidatedRkey: Int? = if (completion.hasInvalidatedRkey()) completion.invalidatedRkey() else null
+
+    /**
+     * All that the device said about it, from which an address handle to the sender of a datagram is made
+     * ([org.kverbs.ProtectionDomain.addressHandle]). Null for what came over a connection.
+     */
+    public val completion: WorkCompletion? = if (completion.hasGrh()) completion.copy() else null
+
+    /** Whether the bytes stand in the receive's buffer: those of a write with immediate don't. */
+    internal val isInBuffer: Boolean = completion.opcode() != WorkCompletionOpcode.RECV_RDMA_WITH_IMM
+
+    override fun toString(): String = "Received($length bytes" + (immediate?.let { ", immediate=$it" } ?: "") + ")"
+}

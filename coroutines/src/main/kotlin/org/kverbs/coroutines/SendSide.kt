@@ -1,0 +1,198 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.CancellableContinuation
+import kotlinx.coroutines.suspendCancellableCoroutine
+import org.kverbs.AccessFlag
+import org.kverbs.MemoryRegion
+import org.kverbs.MemorySlice
+import org.kverbs.QueuePair
+import org.kverbs.SendRequests
+import org.kverbs.WorkCompletion
+import org.kverbs.WorkRequestException
+
+/** The send queue of an [AsyncQueuePair]: who posts on it, waits for it, or waits for room in it. */
+internal class SendSide(
+    private val queuePair: QueuePair,
+    dispatcher: CompletionDispatcher,
+    private val polled: PolledQueue,
+    private val capacity: Int,
+    failures: Failures,
+) : CompletionTarget {
+    private val targets = dispatcher.targets
+    private val slots = SendSlots(capacity, failures)
+    val credits = Credits(capacity)
+    private val key = targets.add(this)
+
+    /** Held while posting, and while the end is noted: after that nobody posts. Guards what is below. */
+    private val lock = Any()
+    private val single = SendRequests()
+    private val lists = ArrayDeque<SendRequests>()
+    private var ended: Throwable? = null
+
+    /** Where atomics bring what they found, 8 bytes a slot; registered when the first atomic is posted. */
+    private val results: MemoryRegion by lazy {
+        queuePair.protectionDomain().memoryRegion(slots.size * 8L, AccessFlag.LOCAL_WRITE)
+    }
+
+    init {
+        polled.add(this)
+    }
+
+    /**
+     * Posts one request and suspends until it is done.
+     *
+     * @param opcode what it will complete as, an `enum ibv_wc_opcode`
+     * @param write writes the request with the id that it is given
+     */
+    suspend inline fun await(
+        opcode: Int,
+        pin: RegisteredBuffer?,
+        crossinline write: (SendRequests, Long) -> Unit,
+    ): Unit =
+        if (credits.tryAcquire(1)) {
+            suspendCancellableCoroutine<Unit> { post(it, opcode, pin, write) }
+        } else {
+            awaitTurn(opcode, pin) { requests, id -> write(requests, id) }
+        }
+
+    private suspend fun awaitTurn(
+        opcode: Int,
+        pin: RegisteredBuffer?,
+        write: (SendRequests, Long) -> Unit,
+    ) {
+        credits.acquire(1)
+        suspendCancellableCoroutine<Unit> { post(it, opcode, pin, write) }
+    }
+
+    /** Posts an atomic and suspends until it has brought what stood there. */
+    suspend fun awaitResult(
+        opcode: Int,
+        write: (SendRequests, Long) -> Unit,
+    ): Long {
+        credits.acquire(1)
+        val memory = results
+        return suspendCancellableCoroutine { continuation ->
+            post(AtomicWaiter(continuation, memory.memory()), opcode, null) { requests, id ->
+                write(requests, id)
+                requests.into(memory.slice(Integer.remainderUnsigned(id.toInt(), slots.size) * 8L, 8))
+            }
+        }
+    }
+
+    /** Posts one request for which there is a credit; it is given back if the request is refused. */
+    private inline fun post(
+        waiter: Any,
+        opcode: Int,
+        pin: RegisteredBuffer?,
+        write: (SendRequests, Long) -> Unit,
+    ) {
+        var pinned = false
+        var posted = false
+        try {
+            pin?.pin()
+            pinned = true
+            synchronized(lock) {
+                ended?.let { throw it }
+                single.clear()
+                write(single, id())
+                single.signaled()
+                slots.put(0, waiter, opcode, pin)
+                slots.advance(1)
+                try {
+                    queuePair.post(single)
+                    posted = true
+                } finally {
+                    if (!posted) slots.takeBack(1)
+                }
+            }
+        } finally {
+            if (!posted) {
+                if (pinned) pin?.unpin()
+                credits.release(1)
+            }
+        }
+    }
+
+    private fun id(): Long = key.toLong() shl 32 or Integer.toUnsignedLong(slots.next())
+
+    /**
+     * Posts what [write] writes, in one call, and suspends until all of it is done. Only the last request makes a completion.
+     *
+     * @param pins already pinned; unpinned when the last request has ended
+     */
+    suspend fun awaitAll(
+        pins: Array<out RegisteredBuffer>,
+        write: (SendRequests) -> Unit,
+    ) {
+        val list = synchronized(lock) { lists.removeLastOrNull() } ?: SendRequests()
+        try {
+            list.clear()
+            write(list)
+            if (list.size() == 0) return
+            credits.acquire(list.size())
+            suspendCancellableCoroutine<Unit> { postAll(list, it, pins) }
+        } finally {
+            synchronized(lock) { lists.addLast(list) }
+        }
+    }
+
+    private fun postAll(
+        list: SendRequests,
+        waiter: CancellableContinuation<Unit>,
+        pins: Array<out RegisteredBuffer>,
+    ) {
+        val count = list.size()
+        var accepted = 0
+        var pinned = 0
+        try {
+            while (pinned < pins.size) pins[pinned++].also { it.pin() }
+            synchronized(lock) {
+                ended?.let { throw it }
+                list.renumber(key, slots.next())
+                list.signaled()
+                for (ahead in 0 until count - 1) slots.put(ahead, SendSlots.NOBODY, 0, null)
+                slots.put(count - 1, waiter, 0, pins)
+                slots.advance(count)
+                try {
+                    queuePair.post(list)
+                    accepted = count
+                } catch (e: WorkRequestException) {
+                    accepted = e.index()
+                    throw e
+                } finally {
+                    if (accepted < count) {
+                        slots.takeBack(count - accepted)
+                        if (accepted > 0 && slots.keep(pins)) pinned = 0
+                    }
+                }
+            }
+        } finally {
+            if (accepted < count) {
+                while (pinned > 0) pins[--pinned].unpin()
+                credits.release(count - accepted)
+            }
+        }
+    }
+
+    override fun complete(
+        request: Int,
+        completion: WorkCompletion,
+    ) {
+        val ended = slots.complete(request, completion)
+        if (ended > 0) credits.release(ended)
+    }
+
+    override fun fail(cause: Throwable) {
+        synchronized(lock) { if (ended == null) ended = cause }
+        slots.fail(cause)
+        credits.fail(cause)
+    }
+
+    /** The queue pair is gone. */
+    fun end(cause: Throwable) {
+        fail(cause)
+        targets.remove(key)
+        polled.remove(this)
+        polled.giveBack(capacity)
+    }
+}

@@ -1,0 +1,148 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.CancellableContinuation
+import org.kverbs.WorkCompletion
+import java.util.concurrent.atomic.AtomicReferenceArray
+import kotlin.coroutines.resumeWithException
+
+/**
+ * The requests of a send queue that are under way, in the order of posting, which is the order of completing. A request that makes no
+ * completion of its own is over when one behind it is.
+ *
+ * One thread at a time posts, the polling thread completes, and any thread may [fail] all: what stands in a slot belongs to whoever
+ * takes it out.
+ *
+ * @param capacity how many can be under way; the caller keeps to it
+ */
+internal class SendSlots(
+    capacity: Int,
+    private val failures: Failures,
+) {
+    private val mask = Integer.highestOneBit(maxOf(capacity, 2) * 2 - 1) - 1
+
+    /** A continuation, an [AtomicWaiter], or [NOBODY]; null where no request is under way. */
+    private val waiters = AtomicReferenceArray<Any>(mask + 1)
+
+    /** What the request pins, and what it is: written before the waiter, read by who took that out. */
+    private val pins = arrayOfNulls<Any>(mask + 1)
+    private val opcodes = IntArray(mask + 1)
+
+    /** The number of the next request, counted without end. Written by who posts. */
+    private var tail = 0
+
+    /** The oldest request that may be under way. The polling thread's. */
+    private var head = 0
+
+    /** How many slots there are: each request's is its number modulo this. */
+    val size: Int get() = mask + 1
+
+    /** The number of the next request. */
+    fun next(): Int = tail
+
+    /**
+     * Says who waits for a request that is about to be posted.
+     *
+     * @param ahead 0 for the next request, 1 for the one behind it, and so on
+     * @param pin a [RegisteredBuffer] or an array of them, already pinned
+     */
+    fun put(
+        ahead: Int,
+        waiter: Any,
+        opcode: Int,
+        pin: Any?,
+    ) {
+        val slot = tail + ahead and mask
+        opcodes[slot] = opcode
+        pins[slot] = pin
+        waiters.setRelease(slot, waiter)
+    }
+
+    /** The next [count] requests are posted, or about to be. */
+    fun advance(count: Int) {
+        tail += count
+    }
+
+    /** The last [count] requests were refused: they have no waiters any more. The pins stay the caller's. False if [fail] was faster. */
+    fun takeBack(count: Int): Boolean {
+        tail -= count
+        var mine = true
+        for (ahead in 0 until count) mine = waiters.getAndSet(tail + ahead and mask, null) != null && mine
+        return mine
+    }
+
+    /** Leaves [pin] with the request that was posted last, which nobody waits for. False if it has ended already. */
+    fun keep(pin: Any): Boolean {
+        val slot = tail - 1 and mask
+        if (waiters.getAndSet(slot, null) == null) return false
+        pins[slot] = pin
+        waiters.set(slot, NOBODY)
+        return true
+    }
+
+    /**
+     * A request has ended, and with it all before it.
+     *
+     * @return how many ended
+     */
+    fun complete(
+        number: Int,
+        completion: WorkCompletion,
+    ): Int {
+        val count = number - head + 1
+        if (count < 1 || count > size) return 0
+        while (head != number) {
+            val slot = head++ and mask
+            if (waiters.getAndSet(slot, null) != null) unpin(slot)
+        }
+        val slot = head++ and mask
+        val waiter = waiters.getAndSet(slot, null) ?: return count
+        unpin(slot)
+        if (completion.isSuccess) succeed(slot, waiter) else resume(waiter, failures.of(completion, opcodes[slot]))
+        return count
+    }
+
+    private fun succeed(
+        slot: Int,
+        waiter: Any,
+    ) {
+        when (waiter) {
+            is AtomicWaiter -> waiter.succeed(slot)
+            is CancellableContinuation<*> -> waiter.succeed()
+        }
+    }
+
+    private fun unpin(slot: Int) {
+        when (val pin = pins[slot] ?: return) {
+            is RegisteredBuffer -> pin.unpin()
+            is Array<*> -> pin.forEach { (it as RegisteredBuffer).unpin() }
+        }
+        pins[slot] = null
+    }
+
+    /** Ends all waits with [cause]; no completion comes any more. */
+    fun fail(cause: Throwable) {
+        for (slot in 0..mask) {
+            val waiter = waiters.getAndSet(slot, null) ?: continue
+            unpin(slot)
+            resume(waiter, cause)
+        }
+    }
+
+    private fun resume(
+        waiter: Any,
+        failure: Throwable,
+    ) {
+        when (waiter) {
+            is AtomicWaiter -> waiter.continuation.resumeWithException(failure)
+            is CancellableContinuation<*> -> waiter.resumeWithException(failure)
+        }
+    }
+
+    companion object {
+        /** Stands for a request that nobody waits for. */
+        val NOBODY: Any = Any()
+    }
+}
+
+@Suppress("UNCHECKED_CAST")
+private fun CancellableContinuation<*>.succeed() = (this as CancellableContinuation<Unit>).resumeWith(Result.success(Unit))

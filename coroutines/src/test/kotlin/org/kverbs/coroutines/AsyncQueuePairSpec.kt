@@ -1,0 +1,258 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.nulls.shouldNotBeNull
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeout
+import kotlinx.coroutines.withTimeoutOrNull
+import kotlinx.coroutines.yield
+import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionOpcode
+import org.kverbs.WorkCompletionStatus
+import org.kverbs.WorkRequestException
+import org.kverbs.dsl.RC
+import org.kverbs.dsl.get
+import org.kverbs.dsl.write
+import java.lang.foreign.ValueLayout.JAVA_LONG
+import kotlin.time.Duration.Companion.milliseconds
+
+class AsyncQueuePairSpec :
+    FunSpec({
+        timeout = 60_000
+
+        for ((name, strategy) in listOf(
+            "busy" to WaitStrategy.busy(),
+            "back-off" to WaitStrategy.backOff(),
+            "event" to WaitStrategy.event(),
+            "adaptive" to WaitStrategy.adaptive(10),
+        )) {
+            test("should play ping-pong by the $name strategy") {
+                TwoEnds(dispatcher = { strategy(strategy) }).use { ends ->
+                    coroutineScope {
+                        launch {
+                            repeat(200) { round ->
+                                ends.server.qp
+                                    .receive(ends.server.region[0, 64])
+                                    .length shouldBe 4
+                                ends.server.qp.send(ends.server.text("pong", 64))
+                            }
+                        }
+                        repeat(200) {
+                            val pong = async(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.receive(ends.client.region[0, 64]) }
+                            ends.client.qp.send(ends.client.text("ping", 64))
+                            pong.await().length shouldBe 4
+                            ends.client.textAt(0, 4) shouldBe "pong"
+                        }
+                    }
+                }
+            }
+        }
+
+        test("should write, read and do atomics") {
+            TwoEnds().use { ends ->
+                val remote = ends.server.region.remote()
+                ends.client.qp.write(ends.client.text("over there"), to = remote, at = 100)
+                ends.server.textAt(100, 10) shouldBe "over there"
+                ends.client.qp.read(remote, into = ends.client.region[1000, 10], at = 100)
+                ends.client.textAt(1000, 10) shouldBe "over there"
+                ends.server.region.memory().set(JAVA_LONG, 0, 40)
+                ends.client.qp.fetchAndAdd(remote, 2) shouldBe 40
+                ends.client.qp.compareAndSwap(remote, compare = 42, swap = 7) shouldBe 42
+                ends.client.qp.compareAndSwap(remote, compare = 42, swap = 8) shouldBe 7
+                ends.server.region.memory().get(JAVA_LONG, 0) shouldBe 7
+            }
+        }
+
+        test("should bring immediate data with a message and with a write") {
+            TwoEnds().use { ends ->
+                coroutineScope {
+                    val received = async { List(2) { ends.server.qp.receive(ends.server.region[0, 64]) } }
+                    ends.client.qp.sendWithImmediate(ends.client.text("note"), 0x1234)
+                    ends.client.qp.writeWithImmediate(ends.client.text("note"), to = ends.server.region.remote(), immediate = -2, at = 500)
+                    received.await().map { it.immediate } shouldContainExactly listOf(0x1234, -2)
+                    ends.server.textAt(500, 4) shouldBe "note"
+                }
+            }
+        }
+
+        test("should do a batch and make one completion for it") {
+            TwoEnds().use { ends ->
+                val remote = ends.server.region.remote()
+                ends.client.qp.batch {
+                    for (i in 0 until 100) write(ends.client.text("%03d".format(i), i * 8L), to = remote, at = i * 8L)
+                }
+                for (i in 0 until 100) ends.server.textAt(i * 8L, 3) shouldBe "%03d".format(i)
+            }
+        }
+
+        test("should suspend who finds the send queue full, and let all pass in the end") {
+            TwoEnds(settings = { maxSendWr(4) }).use { ends ->
+                val remote = ends.server.region.remote()
+                coroutineScope {
+                    repeat(1000) { i ->
+                        launch { ends.client.qp.write(ends.client.region[0, 8], to = remote, at = i * 8L) }
+                    }
+                    launch { ends.client.qp.batch { repeat(4) { write(ends.client.region[0, 8], to = remote) } } }
+                }
+                ends.client.qp.fetchAndAdd(remote, 1) shouldBe 0
+            }
+        }
+
+        test("should refuse a batch that never fits into the queue") {
+            TwoEnds(settings = { maxSendWr(4) }).use { ends ->
+                shouldThrow<IllegalArgumentException> {
+                    ends.client.qp.batch { repeat(5) { write(ends.client.region[0, 8], to = ends.server.region.remote()) } }
+                }.message shouldContain "5 requests at once do not fit into a queue of 4"
+            }
+        }
+
+        test("should keep the order of messages over cancelled receives") {
+            TwoEnds().use { ends ->
+                repeat(3) { i -> withTimeoutOrNull(20) { ends.server.qp.receive(ends.server.region[i * 64L, 64]) } shouldBe null }
+                coroutineScope {
+                    launch { for (word in listOf("one", "two", "tre", "for")) ends.client.qp.send(ends.client.text(word)) }
+                    val words =
+                        List(4) {
+                            ends.server.qp.receive(ends.server.region[1024, 64]).length shouldBe 3
+                            ends.server.textAt(1024, 3)
+                        }
+                    words shouldContainExactly listOf("one", "two", "tre", "for")
+                }
+            }
+        }
+
+        test("should take over the only receive of a queue when its caller was cancelled") {
+            TwoEnds(settings = { maxRecvWr(1) }).use { ends ->
+                withTimeoutOrNull(20) { ends.server.qp.receive(ends.server.region[0, 64]) } shouldBe null
+                coroutineScope {
+                    val received = async { ends.server.qp.receive(ends.server.region[64, 64]) }
+                    ends.client.qp.send(ends.client.text("word"))
+                    received.await().length shouldBe 4
+                    ends.server.textAt(64, 4) shouldBe "word"
+                }
+            }
+        }
+
+        test("should fail with the status, and tell those behind the first cause") {
+            TwoEnds().use { ends ->
+                val remote = ends.server.region.remote()
+                val outcomes =
+                    coroutineScope {
+                        ends.server.region.close()
+                        List(3) {
+                            async(start = CoroutineStart.UNDISPATCHED) {
+                                runCatching { ends.client.qp.write(ends.client.region[0, 8], to = remote) }
+                            }
+                        }.awaitAll()
+                    }
+                val first = outcomes[0].exceptionOrNull().shouldBeInstanceOf<WorkCompletionException>()
+                first.status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                first.opcode() shouldBe WorkCompletionOpcode.RDMA_WRITE
+                for (later in outcomes.drop(1)) {
+                    val flushed = later.exceptionOrNull().shouldBeInstanceOf<WorkCompletionException>()
+                    flushed.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
+                    flushed.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                }
+            }
+        }
+
+        test("should throw what the device refuses, and lose no room in the queue by it") {
+            openUnconnected { qp, region ->
+                repeat(10) { shouldThrow<WorkRequestException> { qp.send(region[0, 8]) } }
+                qp.sends.credits.tryAcquire(2) shouldBe true
+            }
+        }
+
+        for (what in listOf("queue pair", "dispatcher", "device")) {
+            test("should end every wait when the $what is closed") {
+                TwoEnds(settings = { maxRecvWr(2) }).use { ends ->
+                    coroutineScope {
+                        val waiting =
+                            List(5) {
+                                async(start = CoroutineStart.UNDISPATCHED) {
+                                    runCatching { ends.server.qp.receive(ends.server.region[0, 8]) }
+                                }
+                            }
+                        delay(20)
+                        when (what) {
+                            "queue pair" -> ends.server.qp.close()
+                            "dispatcher" -> ends.server.dispatcher.close()
+                            else -> ends.device.close()
+                        }
+                        waiting.awaitAll().forEach {
+                            it
+                                .exceptionOrNull()
+                                .shouldBeInstanceOf<IllegalStateException>()
+                                .message
+                                .shouldNotBeNull() shouldContain "closed"
+                        }
+                    }
+                    shouldThrow<IllegalStateException> { ends.server.qp.receive(ends.server.region[0, 8]) }
+                }
+            }
+        }
+
+        test("should return at once from a cancelled call") {
+            TwoEnds().use { ends ->
+                shouldThrow<CancellationException> { withTimeout(30.milliseconds) { ends.server.qp.receive(ends.server.region[0, 8]) } }
+            }
+        }
+
+        test("should run coroutines on the polling thread") {
+            TwoEnds().use { ends ->
+                val names =
+                    withContext(ends.client.dispatcher.coroutines) {
+                        List(3) {
+                            ends.client.qp.write(ends.client.region[0, 8], to = ends.server.region.remote())
+                            Thread.currentThread().name.substringBefore(' ')
+                        }
+                    }
+                names.toSet() shouldBe setOf("kverbs-completions-embedded0")
+            }
+        }
+
+        test("should poll on the caller's thread") {
+            TwoEnds(dispatcher = { callerPolls() }).use { ends ->
+                val caller = Thread.currentThread()
+                ends.client.dispatcher.run {
+                    ends.client.qp.write(ends.client.text("mine"), to = ends.server.region.remote())
+                    yield()
+                    Thread.currentThread() shouldBe caller
+                    "result"
+                } shouldBe "result"
+                ends.server.textAt(0, 4) shouldBe "mine"
+                shouldThrow<ArithmeticException> { ends.client.dispatcher.run { throw ArithmeticException("mine") } }
+            }
+        }
+
+        test("should make further completion queues when one is full") {
+            TwoEnds(dispatcher = { queueEntries(256) }).use { ends ->
+                val more = List(5) { ends.client.dispatcher.qp(ends.client.pd, RC) { maxSendWr(100) } }
+                more
+                    .map { it.queuePair.sendCq() }
+                    .toSet()
+                    .size shouldBe 5
+                more.forEach { it.close() }
+            }
+        }
+    })
+
+private suspend fun openUnconnected(block: suspend (AsyncQueuePair<org.kverbs.dsl.RcVerbs>, org.kverbs.MemoryRegion) -> Unit) {
+    org.kverbs.dsl.openDevice("embedded0").use { device ->
+        val pd = device.protectionDomain()
+        val qp = device.completionDispatcher().qp(pd, RC) { maxSendWr(2) }
+        block(qp, pd.memoryRegion(64, org.kverbs.AccessFlag.LOCAL_WRITE))
+    }
+}
