@@ -1,56 +1,32 @@
 package org.kverbs.embedded.cm
 
-import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager
 import org.kverbs.embedded.internal.cm.InsideConnections
 import org.kverbs.embedded.internal.cm.Mad
 import org.kverbs.embedded.internal.cm.Message
-import org.kverbs.embedded.internal.device.Gids
-import org.kverbs.embedded.internal.device.Hca
-import org.kverbs.embedded.internal.device.Link
-import org.kverbs.embedded.internal.engine.Engine
-import org.kverbs.embedded.internal.wire.Opcode
-import org.kverbs.embedded.internal.wire.Packet
-import org.kverbs.internal.abi.AddressFamily
 import org.kverbs.internal.abi.RdmaCmEvent
 import org.kverbs.internal.abi.RdmaCmEventType
 import org.kverbs.internal.abi.RdmaConnParam
 import org.kverbs.internal.abi.RdmaPortSpace
-import org.kverbs.internal.abi.SockaddrIn
 import org.kverbs.internal.ffm.Memory
-import java.lang.foreign.Arena
-import java.lang.foreign.MemorySegment
-import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_INT
-import java.lang.foreign.ValueLayout.JAVA_SHORT
 import kotlin.random.Random
 
-private const val MAD = 256
 private const val MAX_IDS = 40
-private const val US = 0xffff_c612_0001
-private const val PEER = 0xffff_c612_0002
-private const val TCP_SERVICE = 0x0000_0000_0106_0000L + PORT
-private const val UDP_SERVICE = 0x0000_0000_0111_0000L + PORT
 
-/** A device with a connection manager that has users of every kind, and a peer that says anything to it. */
+/** A peer that says anything to a device with a connection manager, which has users of every kind that do anything. */
 internal class FuzzedPeer(
     seed: Long,
 ) : AutoCloseable {
     private val random = Random(seed)
-    private val engine = Engine(true)
-    private val hca = Hca("fuzzed", 1, engine, Gids(0, US), 4096, java.util.Random(seed))
-    private val manager = EmbeddedConnectionManager(engine, java.util.Random(seed))
+    private val raw = RawPeer(seed)
+    private val manager = raw.manager
+    private val channel = raw.channel
     private val inside = InsideConnections(manager)
-    private val arena = Arena.ofConfined()
-    private val payload = arena.allocate(MAD.toLong(), 8)
-    private val parameters = arena.allocate(RdmaConnParam.SIZE.toLong(), 8)
+    private val parameters = raw.arena.allocate(RdmaConnParam.SIZE.toLong(), 8)
+    private val peerAddress = raw.address(PEER.toInt())
     private val said = ArrayDeque<Message>()
     private val ids = mutableListOf<Long>()
-    private val channel: Long
     private val events = mutableMapOf<Int, Int>()
-    private var open = 0
-
-    /** How many more packets may be sent; one too many fails on the spot. */
-    private var allowed = 0
 
     /** Datagrams that were sent to the device, and those that it sent. */
     var sent = 0
@@ -58,111 +34,32 @@ internal class FuzzedPeer(
     var answers = 0
         private set
 
-    private val wire =
-        object : Link {
-            override fun open() = 0.also { open++ }
-
-            override fun send(packet: Packet) {
-                check(allowed-- > 0) { "more datagrams were sent than one may cause" }
-                answers++
-                val bytes = Memory.at(packet.payload, MAD.toLong()).toArray(JAVA_BYTE)
-                said += checkNotNull(Mad.decode(bytes)) { "the device sent what it can't read" }.message()
-                if (said.size > 64) said.removeFirst()
-            }
-
-            override fun leadsTo(
-                gidHigh: Long,
-                gidLow: Long,
-            ) = true
-
-            override fun isUsualTo(
-                gidHigh: Long,
-                gidLow: Long,
-            ) = true
-
-            override fun carriesWholeMessages() = false
-
-            override fun window() = 1
-
-            override fun look() = Unit
-
-            override fun joinGroup(
-                gidHigh: Long,
-                gidLow: Long,
-            ) = 0
-
-            override fun leaveGroup(
-                gidHigh: Long,
-                gidLow: Long,
-            ) = Unit
-
-            override fun close() {
-                open--
-            }
-        }
-
-    init {
-        hca.connect(wire)
-        manager.add(hca)
-        channel = manager.createEventChannel()
-        for (space in listOf(RdmaPortSpace.RDMA_PS_TCP, RdmaPortSpace.RDMA_PS_UDP)) {
-            val listener = manager.createId(channel, space)
-            check(manager.bindAddress(listener, address(0)) == 0 && manager.listen(listener, 8) == 0)
-        }
-    }
-
-    private fun address(ip: Int): MemorySegment {
-        val address = arena.allocate(SockaddrIn.SIZE.toLong(), 8)
-        address.set(JAVA_SHORT, 0, AddressFamily.AF_INET.toShort())
-        address.set(JAVA_SHORT, SockaddrIn.SIN_PORT.toLong(), java.lang.Short.reverseBytes(PORT.toShort()))
-        address.set(JAVA_INT, SockaddrIn.SIN_ADDR.toLong(), Integer.reverseBytes(ip))
-        return address
-    }
-
-    private val peerAddress = address(PEER.toInt())
-
     fun step() {
-        allowed = 4
+        raw.allowed = 4
         when (random.nextInt(10)) {
             in 0..6 -> say()
             in 7..8 -> use()
             else -> pass(random.nextLong(3_000_000_000))
         }
+        answers += raw.answers.size
+        said += raw.answers
+        raw.answers.clear()
+        while (said.size > 64) said.removeFirst()
         check(inside.connections <= MAX_IDS * 3) { "${inside.connections} connections" }
         check(inside.ways <= inside.connections * 2) { "connections are known that are gone" }
     }
 
     /** Lets time pass, in which any number of retries may be due. */
     private fun pass(nanos: Long) {
-        allowed = 10_000
-        locked { engine.advance(nanos) }
-    }
-
-    private fun locked(action: () -> Unit) {
-        engine.enter()
-        try {
-            action()
-        } finally {
-            engine.leave()
-        }
+        raw.allowed = 10_000
+        raw.locked { raw.engine.advance(nanos) }
     }
 
     private fun say() {
         val bytes = Mad(random.nextLong(), message()).encode()
         if (random.nextBoolean()) mutate(bytes)
-        MemorySegment.copy(bytes, 0, payload, JAVA_BYTE, 0, MAD)
-        val packet = Packet(0)
-        packet.opcode = Opcode.UD_SEND_ONLY
-        packet.pkey = 0xffff
-        packet.destinationQp = 1
-        packet.sourceQp = 1
-        packet.qkey = 0x8001_0000.toInt()
-        packet.sourceGidLow = if (random.nextInt(50) == 0) PEER + 1 else PEER
-        packet.destinationGidLow = US
-        packet.payload = payload.address()
-        packet.payloadLength = MAD
         sent++
-        locked { hca.take(packet) }
+        raw.bring(bytes, if (random.nextInt(50) == 0) PEER + 1 else PEER)
     }
 
     private fun mutate(bytes: ByteArray) {
@@ -182,31 +79,7 @@ internal class FuzzedPeer(
             else -> said.randomOrNull(random)?.let(::answer) ?: request()
         }
 
-    private fun header() = ByteArray(36).also { it[1] = 0x40 }
-
-    private fun request() =
-        Message.Req(
-            random.nextInt(30),
-            TCP_SERVICE,
-            random.nextLong(2),
-            0,
-            random.nextInt(30),
-            1,
-            1,
-            18,
-            0,
-            false,
-            random.nextInt(1 shl 24),
-            18,
-            7,
-            0xffff,
-            5,
-            7,
-            15,
-            false,
-            Message.Path(0, PEER, 0, US, 0, 0, 0, 64, 17),
-            header() + ByteArray(56),
-        )
+    private fun request() = request(random.nextInt(30), caGuid = random.nextLong(2), qpn = random.nextInt(30))
 
     private fun answer(to: Message): Message {
         val mine = random.nextInt(30)
@@ -255,7 +128,7 @@ internal class FuzzedPeer(
             in 0..2 -> manager.accept(id, parameters)
             in 3..5 -> manager.establish(id)
             6 -> manager.disconnect(id)
-            7 -> manager.reject(id, payload.asSlice(0, 8))
+            7 -> manager.reject(id, parameters.asSlice(0, 8))
             8 -> manager.notify(id, COMM_EST)
             else -> destroy()
         }
@@ -279,13 +152,13 @@ internal class FuzzedPeer(
 
     /** Closes all users and waits; gives what is left after that: objects, timers, open links. */
     fun leftovers(): List<Int> {
-        allowed = 10_000
+        raw.allowed = 10_000
         check(manager.destroyEventChannel(channel) == 0)
         pass(HALF_A_DAY)
-        return listOf(inside.all, inside.ways, engine.scheduled(), open)
+        return listOf(inside.all, inside.ways, raw.engine.scheduled(), raw.open)
     }
 
-    override fun close() = arena.close()
+    override fun close() = raw.close()
 
     private companion object {
         const val QPN = 77

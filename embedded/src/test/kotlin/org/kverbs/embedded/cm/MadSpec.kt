@@ -25,7 +25,6 @@ internal fun mads(capture: String): List<ByteArray> =
         .map { it.udpPayload.copyOfRange(HEADERS, HEADERS + MAD) }
 
 private const val HEADERS = 20
-private const val MAD = 256
 
 private fun Random.bits(count: Int) = nextInt() ushr (Int.SIZE_BITS - count)
 
