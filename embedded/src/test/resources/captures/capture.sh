@@ -57,6 +57,8 @@ both read "ib_read_bw -d DEV -x 1 -F -m 256 -s 1021 -n 5 -t 2 -Q 1" localhost
 both fetch-add "ib_atomic_bw -d DEV -x 1 -F -n 5 -t 2 -Q 1 -A FETCH_AND_ADD" localhost
 both compare-swap "ib_atomic_bw -d DEV -x 1 -F -n 5 -t 2 -Q 1 -A CMP_AND_SWAP" localhost
 record rping "rping -s -a 10.98.0.1 -S 700 -C 3" "rping -c -I 10.98.0.2 -a 10.98.0.1 -S 700 -C 3"
+record udaddy "udaddy -b 10.98.0.1 -C 3 -S 64" "udaddy -b 10.98.0.2 -s 10.98.0.1 -C 3 -S 64"
+record rejected true "! ucmatose -b 10.98.0.2 -s 10.98.0.1 -p 7000"
 one=$(gid rxe1 0001) two=$(gid rxe2 0002)
 record rc-ipv6 "ibv_rc_pingpong -d rxe1 -g $one -m 1024 -s 2502 -n 3" "ibv_rc_pingpong -d rxe2 -g $two -m 1024 -s 2502 -n 3 localhost"
 record ud-ipv6 "ibv_ud_pingpong -d rxe1 -g $one -s 302 -n 4" "ibv_ud_pingpong -d rxe2 -g $two -s 302 -n 4 localhost"

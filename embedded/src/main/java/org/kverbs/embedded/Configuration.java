@@ -126,7 +126,7 @@ final class Configuration {
         // On the same engine as all the others, as connections may be between any of them.
         var hca = new Hca(name(), guid, fabric.engine(), gids, mtu(address), random);
         hca.connect(new UdpLink(hca, address));
-        fabric.connect(hca);
+        fabric.connectionManager().add(hca);
         add(new EmbeddedDevice(hca));
     }
 

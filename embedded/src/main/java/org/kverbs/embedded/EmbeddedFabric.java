@@ -13,7 +13,6 @@ import org.kverbs.embedded.internal.device.Hca;
 import org.kverbs.embedded.internal.device.Switch;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.watch.Watch;
-import org.kverbs.spi.ConnectionManager;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
 
@@ -46,8 +45,7 @@ public final class EmbeddedFabric implements AutoCloseable {
     private final List<EmbeddedDevice> embedded = new ArrayList<>();
     private final List<Device> devices = new ArrayList<>();
     private final EmbeddedProvider provider = EmbeddedProvider.of(this::embedded, this::connectionManager);
-    private @Nullable EmbeddedConnectionManager connectionManager;
-    private List<Hca> connectable = List.of();
+    private final EmbeddedConnectionManager connectionManager;
     private @Nullable MisuseLog misuses;
     private @Nullable Watch watch;
 
@@ -55,6 +53,7 @@ public final class EmbeddedFabric implements AutoCloseable {
         this.engine = new Engine(virtual);
         this.random = random;
         this.network = new Switch(engine, random);
+        this.connectionManager = new EmbeddedConnectionManager(engine, random);
         this.clock = virtual ? new VirtualClock(engine) : null;
     }
 
@@ -92,15 +91,8 @@ public final class EmbeddedFabric implements AutoCloseable {
         var device = new EmbeddedDevice(hca);
         embedded.add(device);
         devices.add(Device.of(provider, device));
-        connect(hca);
+        connectionManager.add(hca);
         return device;
-    }
-
-    /** Lets the connection manager know a device that is in reach of this fabric's by some other way. */
-    synchronized void connect(Hca device) {
-        var all = new ArrayList<>(connectable);
-        all.add(device);
-        locked(() -> connectable = List.copyOf(all));
     }
 
     Engine engine() {
@@ -116,10 +108,8 @@ public final class EmbeddedFabric implements AutoCloseable {
         return provider;
     }
 
-    synchronized ConnectionManager connectionManager() {
-        if (connectionManager == null) {
-            connectionManager = new EmbeddedConnectionManager(engine, new Random(random.nextLong()), () -> connectable);
-        }
+    /** Knows devices that are in reach of this fabric's by some other way, too, if it is told of them. */
+    EmbeddedConnectionManager connectionManager() {
         return connectionManager;
     }
 

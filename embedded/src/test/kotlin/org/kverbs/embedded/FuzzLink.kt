@@ -32,6 +32,11 @@ internal class FuzzLink(
         gidLow: Long,
     ) = true
 
+    override fun isUsualTo(
+        gidHigh: Long,
+        gidLow: Long,
+    ) = true
+
     override fun carriesWholeMessages() = false
 
     override fun window() = WINDOW

@@ -142,6 +142,11 @@ internal class PeerBench(
             gidLow: Long,
         ) = true
 
+        override fun isUsualTo(
+            gidHigh: Long,
+            gidLow: Long,
+        ) = true
+
         override fun carriesWholeMessages() = false
 
         override fun window() = 16

@@ -3,11 +3,13 @@ package org.kverbs.acceptance.lab
 import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
 import org.kverbs.AddressHandle
+import org.kverbs.ConnectionEventType
 import org.kverbs.ReceiveRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.acceptance.contract.GRH_BYTES
 import org.kverbs.acceptance.contract.PORT
 import org.kverbs.acceptance.contract.take
+import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout
 import java.net.InetSocketAddress
 import java.nio.ByteOrder
@@ -21,12 +23,19 @@ internal val parts: Map<Pair<String, String>, Connecting.(InetSocketAddress) -> 
         ("ucmatose" to "server") to { matoseAsServer(it.port) },
         ("udaddy" to "client") to Connecting::daddyAsClient,
         ("udaddy" to "server") to { daddyAsServer(it.port) },
+        ("nobody" to "client") to {
+            ask(it) {}
+            expect(ConnectionEventType.REJECTED).status() shouldBe INVALID_SERVICE_ID
+        },
     )
+
+/** Why a kernel rejects that has no listener (IBA volume 1, 12.6.7.2). */
+private const val INVALID_SERVICE_ID = 8
 
 internal const val PINGS = 10
 internal const val PING_BYTES = 1000
-internal const val MESSAGES = 10
-internal const val MESSAGE_BYTES = 100
+internal const val TALK_MESSAGES = 10
+internal const val TALK_BYTES = 100
 
 private val BIG_LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN)
 private val BIG_INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN)
@@ -71,7 +80,7 @@ private fun Connecting.pingAsClient(to: InetSocketAddress) {
     connect(to) { receive() }
     repeat(PINGS) { round ->
         val text = ByteArray(PING_BYTES) { if (it == PING_BYTES - 1) 0 else ('A' + (it + round) % 26).code.toByte() }
-        end.mr.memory().asSlice(DATA).copyFrom(java.lang.foreign.MemorySegment.ofArray(text))
+        end.mr.memory().asSlice(DATA).copyFrom(MemorySegment.ofArray(text))
         for (offset in listOf(DATA, BACK)) {
             sendNote(end.mr.memory().address() + offset, PING_BYTES)
             complete(1, 1)
@@ -118,32 +127,32 @@ private fun Connecting.peerNote(own: Int = 0): Note {
 
 // ucmatose: the server sends its messages, then the client; the server ends it.
 
-private fun Connecting.receiveAll(bytes: Int) = repeat(MESSAGES) { receive(it * MESSAGE_ROOM, bytes.toLong()) }
+private fun Connecting.receiveAll(bytes: Int) = repeat(TALK_MESSAGES) { receive(it * MESSAGE_ROOM, bytes.toLong()) }
 
 private const val MESSAGE_ROOM = 1024L
 private const val OUT = 32_768L
 
 private fun Connecting.sendAll() {
-    repeat(MESSAGES) { i -> end.post { send(i.toLong()).from(end.mr.slice(OUT, MESSAGE_BYTES.toLong())).signaled() } }
-    complete(MESSAGES, 0)
+    repeat(TALK_MESSAGES) { i -> end.post { send(i.toLong()).from(end.mr.slice(OUT, TALK_BYTES.toLong())).signaled() } }
+    complete(TALK_MESSAGES, 0)
 }
 
 private fun Connecting.takeAll() {
-    complete(0, MESSAGES).forEach { it.byteLength() shouldBe MESSAGE_BYTES }
+    complete(0, TALK_MESSAGES).forEach { it.byteLength() shouldBe TALK_BYTES }
 }
 
 private fun Connecting.matoseAsClient(to: InetSocketAddress) {
-    connect(to) { receiveAll(MESSAGE_BYTES) }
+    connect(to) { receiveAll(TALK_BYTES) }
     takeAll()
     sendAll()
     awaitDisconnect()
 }
 
 private fun Connecting.matoseAsServer(port: Int) {
-    serve(port) { receiveAll(MESSAGE_BYTES) }
+    serve(port) { receiveAll(TALK_BYTES) }
     // The client may be faster than our sends are done.
-    repeat(MESSAGES) { i -> end.post { send(i.toLong()).from(end.mr.slice(OUT, MESSAGE_BYTES.toLong())).signaled() } }
-    complete(MESSAGES, MESSAGES)
+    repeat(TALK_MESSAGES) { i -> end.post { send(i.toLong()).from(end.mr.slice(OUT, TALK_BYTES.toLong())).signaled() } }
+    complete(TALK_MESSAGES, TALK_MESSAGES)
     disconnect()
 }
 
@@ -154,27 +163,27 @@ private fun Connecting.sendDatagrams(
     queuePair: Int,
     qkey: Int,
 ) {
-    repeat(MESSAGES) { i ->
+    repeat(TALK_MESSAGES) { i ->
         end.post {
             sendWithImmediate(i.toLong(), end.qp.number())
-            from(end.mr.slice(OUT, MESSAGE_BYTES.toLong())).to(to, queuePair, qkey).signaled()
+            from(end.mr.slice(OUT, TALK_BYTES.toLong())).to(to, queuePair, qkey).signaled()
         }
     }
 }
 
 private fun Connecting.daddyAsClient(to: InetSocketAddress) {
-    val peer = connect(to) { receiveAll(MESSAGE_BYTES + GRH_BYTES.toInt()) }
+    val peer = connect(to) { receiveAll(TALK_BYTES + GRH_BYTES.toInt()) }
     val handle = pd.addressHandle(checkNotNull(peer.address()))
     sendDatagrams(handle, peer.queuePairNumber(), peer.qkey())
-    complete(MESSAGES, MESSAGES)
+    complete(TALK_MESSAGES, TALK_MESSAGES)
 }
 
 private fun Connecting.daddyAsServer(port: Int) {
-    serve(port) { receiveAll(MESSAGE_BYTES + GRH_BYTES.toInt()) }
-    val first = complete(0, MESSAGES).first()
+    serve(port) { receiveAll(TALK_BYTES + GRH_BYTES.toInt()) }
+    val first = complete(0, TALK_MESSAGES).first()
     val from = pd.addressOf(PORT, first, end.mr.memory().asSlice(first.workRequestId()))
     sendDatagrams(pd.addressHandle(from), first.immediate(), UDP_QKEY)
-    complete(MESSAGES, 0)
+    complete(TALK_MESSAGES, 0)
     Thread.sleep(1000) // the client asks again what we answered if that was lost, and its datagrams may be
 }
 

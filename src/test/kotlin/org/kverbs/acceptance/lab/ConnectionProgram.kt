@@ -56,14 +56,7 @@ internal class Connecting(
         to: InetSocketAddress,
         ready: Connecting.() -> Unit,
     ): ConnectionEvent {
-        id = channel.id(space)
-        id.resolveAddress(to, WAIT)
-        expect(ADDR_RESOLVED)
-        id.resolveRoute(WAIT)
-        expect(ROUTE_RESOLVED)
-        prepare(QueuePairState.INIT)
-        ready()
-        id.connect(end.qp, ConnectionParameters.DEFAULTS.withReads(1, 1))
+        ask(to, ready)
         if (space.isDatagram) {
             val established = expect(ESTABLISHED)
             prepare(QueuePairState.RTR, QueuePairState.RTS)
@@ -73,6 +66,21 @@ internal class Connecting(
         prepare(QueuePairState.RTR, QueuePairState.RTS)
         id.establish()
         return response
+    }
+
+    /** Asks and does not wait. */
+    fun ask(
+        to: InetSocketAddress,
+        ready: Connecting.() -> Unit,
+    ) {
+        id = channel.id(space)
+        id.resolveAddress(to, WAIT)
+        expect(ADDR_RESOLVED)
+        id.resolveRoute(WAIT)
+        expect(ROUTE_RESOLVED)
+        prepare(QueuePairState.INIT)
+        ready()
+        id.connect(end.qp, ConnectionParameters.DEFAULTS.withReads(1, 1))
     }
 
     /** Connects as who is asked; [ready] as above. */

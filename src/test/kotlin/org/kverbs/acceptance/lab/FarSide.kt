@@ -26,15 +26,7 @@ internal class FarSide private constructor(
         fun running(): FarSide = last?.takeIf { it.process.isAlive } ?: start().also { last = it }
 
         private fun start(): FarSide {
-            val java =
-                ProcessHandle
-                    .current()
-                    .info()
-                    .command()
-                    .orElseThrow()
-            val options = listOf("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
-            val program = listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.acceptance.lab.FarProgram")
-            val process = SoftRoceWire.start(SoftRoceWire.THERE, java, *(options + program).toTypedArray())
+            val process = SoftRoceWire.startJava(SoftRoceWire.THERE, "FarProgram")
             return FarSide(process, proxy(process))
         }
 

@@ -25,12 +25,11 @@ internal fun mads(capture: String): List<ByteArray> =
         .map { it.udpPayload.copyOfRange(HEADERS, HEADERS + MAD) }
 
 private const val HEADERS = 20
-private const val MAD = 256
 
 private fun Random.bits(count: Int) = nextInt() ushr (Int.SIZE_BITS - count)
 
 /** A message of each kind with anything in its fields. */
-private fun Random.messages(): List<Message> {
+internal fun Random.messages(): List<Message> {
     val path = Message.Path(nextLong(), nextLong(), nextLong(), nextLong(), bits(20), bits(6), bits(8), bits(8), bits(5))
     return listOf(
         Message.Req(
@@ -130,7 +129,7 @@ class MadSpec :
                 if (mad == null) {
                     // An additional rejection information longer than its room, or no message of that number.
                     val length = if (attribute == 0x12) (bytes[33].toInt() and 0xff) shr 1 else bytes[29].toInt() and 0xff
-                    (attribute !in 0x10..0x1a || attribute in listOf(0x12, 0x18) && length > 72) shouldBe true
+                    (attribute !in 0x10..0x1a || (attribute in listOf(0x12, 0x18) && length > 72)) shouldBe true
                 } else {
                     fields(Mad.decode(mad.encode())!!.message()) shouldBe fields(mad.message())
                 }

@@ -58,8 +58,10 @@ internal class Party(
     fun resolve(
         address: InetSocketAddress,
         portSpace: PortSpace = PortSpace.TCP,
+        from: InetSocketAddress? = null,
     ): ConnectionId {
         val id = id(portSpace)
+        from?.let(id::bind)
         id.resolveAddress(address, LONG)
         expect(ConnectionEventType.ADDR_RESOLVED)
         id.resolveRoute(LONG)

@@ -17,7 +17,10 @@ import org.kverbs.internal.abi.RdmaAddrinfoFlags;
 import org.kverbs.internal.abi.RdmaPortSpace;
 import org.kverbs.internal.abi.SockaddrIn6;
 
-/** {@code rdma_getaddrinfo}: addresses by the names of hosts, as the machine resolves them. Any thread may use it; asking may wait for a server. */
+/**
+ * {@code rdma_getaddrinfo}: addresses by the names of hosts, as the machine resolves them. Any thread may use it; asking may wait for a
+ * server.
+ */
 final class AddressNames {
 
     private static final int SOCKET_ADDRESS = (RdmaAddrinfo.SIZE + 7) & ~7;

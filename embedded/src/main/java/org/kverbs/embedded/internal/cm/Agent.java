@@ -49,14 +49,14 @@ final class Agent implements Gsi.Handler {
     private final Engine engine;
     private final Random random;
     private final Services services;
-    private final Map<Integer, Connection> byId = new HashMap<>();
+    final Map<Integer, Connection> byId = new HashMap<>();
     /** The asked sides by the asking side's id. */
-    private final Map<Side, Connection> bySide = new HashMap<>();
+    final Map<Side, Connection> bySide = new HashMap<>();
     /** By the peer's queue pair. */
-    private final Map<Side, Connection> byQueuePair = new HashMap<>();
-    private final Map<Integer, Resolving> resolving = new HashMap<>();
+    final Map<Side, Connection> byQueuePair = new HashMap<>();
+    final Map<Integer, Resolving> resolving = new HashMap<>();
     /** Oldest first. */
-    private final Map<Side, Resolved> resolved = new LinkedHashMap<>();
+    final Map<Side, Resolved> resolved = new LinkedHashMap<>();
 
     Agent(Engine engine, Random random, Services services) {
         this.engine = engine;
@@ -86,7 +86,7 @@ final class Agent implements Gsi.Handler {
 
     void add(Connection connection) {
         // It was opened for who made the connection, so that it opens again.
-        connection.remote.port().open(this);
+        connection.remote.port().open();
         byId.put(connection.localId, connection);
     }
 
@@ -111,7 +111,7 @@ final class Agent implements Gsi.Handler {
     }
 
     void add(Resolving question) {
-        question.remote.port().open(this);
+        question.remote.port().open();
         resolving.put(question.id, question);
     }
 
@@ -263,7 +263,7 @@ final class Agent implements Gsi.Handler {
         }
         if (addresses != null) {
             var fresh = new Resolved(this, from, transaction, req);
-            from.port().open(this);
+            from.port().open();
             resolved.put(side, fresh);
             if (services.requested(fresh, req, addresses)) {
                 return;

@@ -1,34 +1,34 @@
 package org.kverbs.embedded.internal.cm;
 
+import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.device.Gids;
 import org.kverbs.embedded.internal.device.Gsi;
 import org.kverbs.embedded.internal.device.Hca;
 
 /**
- * Which device an IP address belongs to or leads to. The loopback addresses are those of the first device, unless a device has them: one with
- * such an address for its own.
+ * Which device an IP address belongs to or leads to. The loopback addresses are those of the first device, unless a device has such an
+ * address for its own.
  */
 final class Devices {
 
     /** A way: from which device and which of its addresses, and to which GID. */
     record Way(Remote remote, Address source) {}
 
-    private final Supplier<List<Hca>> devices;
+    private final List<Hca> devices = new ArrayList<>();
 
-    Devices(Supplier<List<Hca>> devices) {
-        this.devices = devices;
+    void add(Hca device) {
+        devices.add(device);
     }
 
     List<Hca> all() {
-        return devices.get();
+        return devices;
     }
 
     /** The device with an address; null if there is none. */
     @Nullable Gsi at(Address address) {
-        for (Hca device : devices.get()) {
+        for (Hca device : devices) {
             if (device.gids().indexOf(address.high(), address.low()) >= 0) {
                 return device.gsi();
             }
@@ -39,7 +39,7 @@ final class Devices {
 
     /** The device that the loopback addresses stand for. */
     private @Nullable Hca loopback() {
-        for (Hca device : devices.get()) {
+        for (Hca device : devices) {
             if (!own(device).isLoopback()) {
                 return device;
             }
@@ -70,12 +70,17 @@ final class Devices {
      * @param source the address to start from, which may be a wildcard
      */
     @Nullable Way find(@Nullable Gsi bound, Address source, Address destination) {
-        for (Hca device : devices.get()) {
+        Way way = null;
+        for (Hca device : devices) {
             boolean may = bound == null || bound.device() == device;
-            Way way = may && device.leadsTo(destination.high(), destination.low()) ? from(device, source, destination) : null;
-            if (way != null) {
-                return way;
+            Way by = may && device.leadsTo(destination.high(), destination.low()) ? from(device, source, destination) : null;
+            if (by != null && device.isUsualTo(destination.high(), destination.low())) {
+                return by;
             }
+            way = way == null ? by : way;
+        }
+        if (way != null) {
+            return way;
         }
         Hca target = destination.isLoopback() ? loopback() : null;
         if (target == null) {
@@ -86,8 +91,8 @@ final class Devices {
         if (!start.leadsTo(own.high(), own.low())) {
             return null;
         }
-        Way way = from(start, Address.ANY, own);
-        return way == null ? null : new Way(way.remote, source.isAny() ? destination.withPort(source.port()) : source);
+        Way alias = from(start, Address.ANY, own);
+        return alias == null ? null : new Way(alias.remote, source.isAny() ? destination.withPort(source.port()) : source);
     }
 
     private static @Nullable Way from(Hca device, Address source, Address destination) {

@@ -9,7 +9,6 @@ import java.util.Random;
 import java.util.concurrent.locks.Condition;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.device.Hca;
@@ -26,21 +25,27 @@ import org.kverbs.spi.ConnectionManager;
 public final class EmbeddedConnectionManager implements ConnectionManager {
 
     private final Engine engine;
-    private final Host host;
+    final Host host;
     private final Map<Long, EventChannel> channels = new HashMap<>();
     /** Events that were taken and not acknowledged. */
     private final Map<Long, CmEvent> taken = new HashMap<>();
     private final Condition acknowledged;
     private final AddressNames names = new AddressNames();
 
-    /**
-     * @param random gives ids of connections, packet sequence numbers and ports
-     * @param devices those there are now, all of this engine
-     */
-    public EmbeddedConnectionManager(Engine engine, Random random, Supplier<List<Hca>> devices) {
+    /** @param random gives ids of connections, packet sequence numbers and ports */
+    public EmbeddedConnectionManager(Engine engine, Random random) {
         this.engine = engine;
-        this.host = new Host(engine, random, devices);
+        this.host = new Host(engine, random);
         this.acknowledged = engine.condition();
+    }
+
+    /** Answers for a device, and takes it for one that ids may find; it is of the same engine. */
+    public void add(Hca device) {
+        locked(() -> {
+            device.gsi().serve(host.agent);
+            host.devices.add(device);
+            return 0;
+        });
     }
 
     private int locked(IntSupplier action) {
@@ -230,28 +235,28 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     @Override
     public int accept(long id, MemorySegment parameters) {
         Parameters given = Parameters.read(parameters);
-        return with(id, found -> found.accept(given));
+        return with(id, found -> found.session.accept(given));
     }
 
     @Override
     public int reject(long id, MemorySegment privateData) {
         byte[] data = privateData.toArray(ValueLayout.JAVA_BYTE);
-        return with(id, found -> found.reject(data));
+        return with(id, found -> found.session.reject(data));
     }
 
     @Override
     public int establish(long id) {
-        return with(id, Id::establish);
+        return with(id, found -> found.session.establish());
     }
 
     @Override
     public int disconnect(long id) {
-        return with(id, Id::disconnect);
+        return with(id, found -> found.session.disconnect());
     }
 
     @Override
     public int notify(long id, int event) {
-        return with(id, found -> event == IbvEventType.IBV_EVENT_COMM_EST ? found.communicates() : -Errno.EINVAL);
+        return with(id, found -> event == IbvEventType.IBV_EVENT_COMM_EST ? found.session.communicates() : -Errno.EINVAL);
     }
 
     @Override
@@ -287,7 +292,7 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
             return -Errno.EINVAL;
         }
         int number = isByte ? Byte.toUnsignedInt(value.get(ValueLayout.JAVA_BYTE, 0)) : value.get(ValueLayout.JAVA_INT_UNALIGNED, 0);
-        return id.setOption(name, number);
+        return id.options.set(name, number, id);
     }
 
     @Override

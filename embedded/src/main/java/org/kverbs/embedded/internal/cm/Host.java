@@ -1,13 +1,10 @@
 package org.kverbs.embedded.internal.cm;
 
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.function.Supplier;
 import org.kverbs.embedded.internal.cm.Message.Req;
 import org.kverbs.embedded.internal.cm.Message.SidrReq;
-import org.kverbs.embedded.internal.device.Hca;
 import org.kverbs.embedded.internal.engine.Engine;
 
 /** What all ids of a connection manager share; it hands requests to those that listen. All of it needs the engine's lock. */
@@ -16,14 +13,13 @@ final class Host implements Agent.Services {
     final Engine engine;
     final Agent agent;
     final Ports ports;
-    final Devices devices;
+    final Devices devices = new Devices();
     final Map<Long, Id> ids = new HashMap<>();
 
-    Host(Engine engine, Random random, Supplier<List<Hca>> devices) {
+    Host(Engine engine, Random random) {
         this.engine = engine;
         this.agent = new Agent(engine, random, this);
         this.ports = new Ports(random);
-        this.devices = new Devices(devices);
     }
 
     Id add(Id id) {
@@ -42,7 +38,7 @@ final class Host implements Agent.Services {
             return true;
         }
         Id child = add(listener.child(connection.remote, addresses));
-        child.requested(connection, req);
+        child.session.requested(connection, req);
         byte[] data = new byte[Req.PRIVATE - IpService.HEADER];
         System.arraycopy(req.privateData(), IpService.HEADER, data, 0, data.length);
         listener.request(CmEvent.of(child, listener, req, data));
@@ -60,7 +56,7 @@ final class Host implements Agent.Services {
             return true;
         }
         Id child = add(listener.child(resolved.remote, addresses));
-        child.requested(resolved);
+        child.session.requested(resolved);
         byte[] data = new byte[SidrReq.PRIVATE - IpService.HEADER];
         System.arraycopy(req.privateData(), IpService.HEADER, data, 0, data.length);
         listener.request(CmEvent.datagramRequest(child, listener, data));

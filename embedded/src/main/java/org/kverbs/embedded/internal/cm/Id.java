@@ -5,25 +5,20 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.embedded.internal.cm.Message.Rep;
-import org.kverbs.embedded.internal.cm.Message.Req;
-import org.kverbs.embedded.internal.cm.Message.SidrRep;
 import org.kverbs.embedded.internal.device.Gids;
 import org.kverbs.embedded.internal.device.Gsi;
 import org.kverbs.embedded.internal.device.Hca;
 import org.kverbs.internal.abi.Errno;
-import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.RdmaCmEventType;
 import org.kverbs.internal.abi.RdmaCmId;
 import org.kverbs.internal.abi.RdmaLimits;
-import org.kverbs.internal.abi.RdmaOptionId;
 import org.kverbs.internal.abi.RdmaPortSpace;
 import org.kverbs.internal.abi.SockaddrIn6;
 import org.kverbs.internal.ffm.Memory;
 
-/** A {@code struct rdma_cm_id}: its addresses, and the connection or the question that goes out from it. */
-final class Id implements Connection.Owner, Resolving.Owner {
+/** A {@code struct rdma_cm_id}: its addresses, what it listens to, and its events. */
+final class Id {
 
     private enum State {
         IDLE,
@@ -51,28 +46,20 @@ final class Id implements Connection.Owner, Resolving.Owner {
     private final List<Gsi> opened = new ArrayList<>();
 
     private @Nullable Remote remote;
-    private @Nullable Connection connection;
-    private @Nullable Resolving resolving;
-    private @Nullable Resolved resolved;
-    private @Nullable Req req;
-    private @Nullable Negotiated negotiated;
     private int backlog;
     private int waiting;
     private final List<Address> groups = new ArrayList<>();
     /** Events that were taken and not acknowledged. */
     int unacknowledged;
 
-    // Options.
-    boolean reuses;
-    boolean ownFamilyOnly;
-    private int trafficClass;
-    /** 4.096 us * 2^n; below zero for what the addresses suggest. */
-    private int ackTimeout = -1;
+    final IdOptions options = new IdOptions();
+    final Session session;
 
     Id(Host host, EventChannel channel, int portSpace) {
         this.host = host;
         this.channel = channel;
         this.portSpace = portSpace;
+        this.session = new Session(this, host.agent);
         Memory.putLong(handle() + RdmaCmId.CHANNEL, channel.handle());
         Memory.putInt(handle() + RdmaCmId.PS, portSpace);
         Memory.putInt(handle() + RdmaCmId.QP_TYPE, takesConnections() ? IbvQpType.IBV_QPT_RC : IbvQpType.IBV_QPT_UD);
@@ -98,6 +85,10 @@ final class Id implements Connection.Owner, Resolving.Owner {
         return source;
     }
 
+    boolean isBound() {
+        return state != State.IDLE;
+    }
+
     boolean isListening() {
         return state == State.LISTENING;
     }
@@ -110,25 +101,30 @@ final class Id implements Connection.Owner, Resolving.Owner {
         return port == null ? null : port.device().name();
     }
 
-    private void raise(CmEvent event) {
+    void raise(CmEvent event) {
         channel.events.add(event);
     }
 
-    private void raise(int type, int status) {
+    void raise(int type, int status) {
         raise(new CmEvent(this, type, status));
     }
 
     void migrate(EventChannel to) {
         EventChannel from = channel;
-        channel = to;
-        Memory.putLong(handle() + RdmaCmId.CHANNEL, to.handle());
+        moveTo(to);
         from.events.removeIf(event -> {
             boolean moves = event.id == this || event.listener == this;
             if (moves) {
+                event.id.moveTo(to); // what comes of a request is its listener's until it is taken
                 to.events.add(event);
             }
             return moves;
         });
+    }
+
+    private void moveTo(EventChannel to) {
+        channel = to;
+        Memory.putLong(handle() + RdmaCmId.CHANNEL, to.handle());
     }
 
     // Addresses.
@@ -144,7 +140,7 @@ final class Id implements Connection.Owner, Resolving.Owner {
     }
 
     private int open(Gsi device) {
-        int result = device.open(host.agent);
+        int result = device.open();
         if (result == 0) {
             opened.add(device);
         }
@@ -271,194 +267,27 @@ final class Id implements Connection.Owner, Resolving.Owner {
         child.setSource(addresses.destination());
         child.setDestination(addresses.source());
         child.state = State.CONNECTING;
-        child.trafficClass = trafficClass;
-        child.ackTimeout = ackTimeout;
+        child.options.inherit(options);
         return child;
-    }
-
-    void requested(Connection by, Req asked) {
-        connection = by;
-        by.ownedBy(this);
-        req = asked;
-        Message.Path path = asked.path();
-        var route = new Route(
-                by.remote.sourceIndex(),
-                by.remote.gidHigh(),
-                by.remote.gidLow(),
-                path.flowLabel(),
-                path.hopLimit(),
-                path.trafficClass());
-        negotiated = Negotiated.of(route, asked, host.agent.freshPsn());
-    }
-
-    void requested(Resolved by) {
-        resolved = by;
     }
 
     // Connections.
 
     int connect(Parameters given) {
-        Remote to = remote;
-        int room = takesConnections() ? Req.PRIVATE : Message.SidrReq.PRIVATE;
-        if (state != State.ROUTE_RESOLVED || to == null || !given.fit(room - IpService.HEADER)) {
+        if (state != State.ROUTE_RESOLVED || remote == null) {
             return -Errno.EINVAL;
         }
         long service = IpService.id(portSpace, destination.port());
-        byte[] data = new IpService(source, destination).encode(given.privateData(), room);
-        if (!takesConnections()) {
-            resolving = new Resolving(host.agent, to, this, service, data);
-            resolving.start();
-        } else {
-            Parameters chosen = given.atMost(Parameters.READS, Parameters.READS);
-            Hca device = to.port().device();
-            Gids gids = device.gids();
-            var path = new Message.Path(
-                    gids.high(to.sourceIndex()),
-                    gids.low(to.sourceIndex()),
-                    to.gidHigh(),
-                    to.gidLow(),
-                    0,
-                    0, // no rate, as Linux has it on RoCE
-                    trafficClass,
-                    Route.HOPS,
-                    ackTimeout < 0 ? Timers.acknowledgement(Timers.PACKET_LIFE, Timers.ACK_DELAY) : ackTimeout);
-            connection = Connection.active(host.agent, to, this);
-            req = new Req(
-                    connection.localId,
-                    service,
-                    device.guid(),
-                    0,
-                    chosen.qpn(),
-                    chosen.responderResources(),
-                    chosen.initiatorDepth(),
-                    Timers.RESPONSE,
-                    0,
-                    chosen.flowControl(),
-                    host.agent.freshPsn(),
-                    Timers.RESPONSE,
-                    chosen.retryCount(),
-                    0xffff,
-                    Agent.mtu(device),
-                    chosen.rnrRetry(),
-                    Timers.RETRIES,
-                    chosen.srq(),
-                    path,
-                    data);
-            connection.request(req);
-        }
-        state = State.CONNECTING;
-        return 0;
-    }
-
-    int accept(Parameters given) {
-        if (resolved != null) {
-            boolean fits = given.fit(SidrRep.PRIVATE);
-            return fits ? resolved.accept(given.qpn(), RdmaLimits.RDMA_UDP_QKEY, given.privateData()) : -Errno.EINVAL;
-        }
-        if (connection == null || negotiated == null || req == null || !given.fit(Rep.PRIVATE)) {
-            return -Errno.EINVAL;
-        }
-        Parameters chosen = given.atMost(req.initiatorDepth(), req.responderResources());
-        negotiated = negotiated.with(chosen);
-        return connection.accept(new Rep(
-                connection.localId,
-                connection.remoteId(),
-                0,
-                chosen.qpn(),
-                negotiated.receivePsn(),
-                chosen.responderResources(),
-                chosen.initiatorDepth(),
-                Timers.ACK_DELAY,
-                0,
-                chosen.flowControl(),
-                chosen.rnrRetry(),
-                chosen.srq(),
-                connection.remote.port().device().guid(),
-                chosen.privateData()));
-    }
-
-    int reject(byte[] privateData) {
-        if (resolved != null) {
-            return privateData.length > SidrRep.PRIVATE ? -Errno.EINVAL : resolved.reject(privateData);
-        }
-        boolean can = connection != null && privateData.length <= Message.Rej.PRIVATE;
-        return can ? connection.reject(privateData) : -Errno.EINVAL;
-    }
-
-    int establish() {
-        return connection == null ? -Errno.EINVAL : connection.establish();
-    }
-
-    int communicates() {
-        return connection == null ? -Errno.EINVAL : connection.communicates();
-    }
-
-    int disconnect() {
-        if (connection == null) {
-            return -Errno.EINVAL;
-        }
-        connection.disconnect();
-        return 0;
-    }
-
-    @Override
-    public void replied(Rep rep) {
-        if (req != null && remote != null) {
-            negotiated = Negotiated.of(Route.to(remote, trafficClass), req, rep);
-        }
-        raise(CmEvent.of(this, rep));
-    }
-
-    @Override
-    public void established() {
-        raise(RdmaCmEventType.RDMA_CM_EVENT_ESTABLISHED, 0);
-    }
-
-    @Override
-    public void rejected(int reason, byte[] privateData) {
-        raise(new CmEvent(this, RdmaCmEventType.RDMA_CM_EVENT_REJECTED, reason).data(privateData));
-    }
-
-    @Override
-    public void unreachable() {
-        raise(RdmaCmEventType.RDMA_CM_EVENT_UNREACHABLE, -Errno.ETIMEDOUT);
-    }
-
-    @Override
-    public void disconnected(int status) {
-        raise(RdmaCmEventType.RDMA_CM_EVENT_DISCONNECTED, status);
-    }
-
-    @Override
-    public void timewaitOver() {
-        raise(RdmaCmEventType.RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
-    }
-
-    @Override
-    public void resolved(SidrRep rep) {
-        if (rep.status() != Resolved.SUCCESS || remote == null) {
-            raise(new CmEvent(this, RdmaCmEventType.RDMA_CM_EVENT_UNREACHABLE, rep.status()).data(rep.privateData()));
-            return;
-        }
-        Route route = Route.to(remote, trafficClass);
-        raise(CmEvent.datagrams(this, RdmaCmEventType.RDMA_CM_EVENT_ESTABLISHED, route, rep.qpn(), rep.qkey())
-                .data(rep.privateData()));
+        int result = session.connect(remote, new IpService(source, destination), service, given);
+        state = result == 0 ? State.CONNECTING : state;
+        return result;
     }
 
     // Queue pairs and groups.
 
     /** Fills {@code struct ibv_qp_attr}. Returns the mask, or -errno. */
     int writeAttributes(long attributes, int to) {
-        if (port == null) {
-            return -Errno.EINVAL;
-        }
-        if (!takesConnections()) {
-            return Negotiated.writeDatagrams(attributes, to, RdmaLimits.RDMA_UDP_QKEY);
-        }
-        if (negotiated == null) {
-            return to == IbvQpState.IBV_QPS_INIT ? Negotiated.writeInit(attributes) : -Errno.EINVAL;
-        }
-        return (ackTimeout < 0 ? negotiated : negotiated.withTimeout(ackTimeout)).write(attributes, to);
+        return port == null ? -Errno.EINVAL : session.writeAttributes(attributes, to);
     }
 
     /** The group's GID is its IP address on RoCE v2. */
@@ -471,7 +300,7 @@ final class Id implements Connection.Owner, Resolving.Owner {
             return -Errno.EINVAL; // of the other family than the device's address
         }
         groups.add(group);
-        Route route = Route.to(way.remote(), trafficClass);
+        Route route = Route.to(way.remote(), options.trafficClass);
         raise(CmEvent.datagrams(this, RdmaCmEventType.RDMA_CM_EVENT_MULTICAST_JOIN, route, 0xffffff, RdmaLimits.RDMA_UDP_QKEY));
         return 0;
     }
@@ -480,49 +309,12 @@ final class Id implements Connection.Owner, Resolving.Owner {
         return groups.removeIf(group::isSameHost) ? 0 : -Errno.EADDRNOTAVAIL;
     }
 
-    /** {@code RDMA_OPTION_ID_*}. Returns 0 or -errno. */
-    int setOption(int name, int value) {
-        switch (name) {
-            case RdmaOptionId.RDMA_OPTION_ID_TOS -> trafficClass = value;
-            case RdmaOptionId.RDMA_OPTION_ID_REUSEADDR -> {
-                if (state != State.IDLE) {
-                    return -Errno.EINVAL;
-                }
-                reuses = value != 0;
-            }
-            case RdmaOptionId.RDMA_OPTION_ID_AFONLY -> {
-                if (state != State.IDLE && state != State.BOUND) {
-                    return -Errno.EINVAL;
-                }
-                ownFamilyOnly = value != 0;
-            }
-            case RdmaOptionId.RDMA_OPTION_ID_ACK_TIMEOUT -> {
-                if (!takesConnections() || value > Timers.MOST) {
-                    return -Errno.EINVAL;
-                }
-                ackTimeout = value;
-            }
-            default -> {
-                return -Errno.ENOSYS;
-            }
-        }
-        return 0;
-    }
-
     /** Ends it; what is connected goes on to its end without it. */
     void destroy() {
         if (host.ids.remove(handle()) == null) {
             return;
         }
-        if (connection != null) {
-            connection.abandon();
-        }
-        if (resolving != null) {
-            resolving.end();
-        }
-        if (resolved != null) {
-            resolved.abandon();
-        }
+        session.end();
         if (hasPort) {
             host.ports.give(this);
         }

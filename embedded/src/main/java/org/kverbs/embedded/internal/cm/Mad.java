@@ -36,7 +36,10 @@ public record Mad(long transaction, Message message) {
         b.position(HEADER);
         switch (message) {
             case Req m -> encode(b, m);
-            case Mra m -> ids(b, m.localId(), m.remoteId()).put((byte) (m.about() << 6)).put((byte) (m.serviceTimeout() << 3)).put(m.privateData());
+            case Mra m -> {
+                ids(b, m.localId(), m.remoteId()).put((byte) (m.about() << 6)).put((byte) (m.serviceTimeout() << 3));
+                b.put(m.privateData());
+            }
             case Rej m -> {
                 ids(b, m.localId(), m.remoteId()).put((byte) (m.about() << 6)).put((byte) (m.information().length << 1));
                 b.putShort((short) m.reason()).put(padded(m.information(), Rej.INFORMATION)).put(m.privateData());
@@ -91,7 +94,10 @@ public record Mad(long transaction, Message message) {
         b.put((byte) (m.rnrRetry() << 5 | bit(m.srq(), 4))).putLong(m.caGuid()).put(m.privateData());
     }
 
-    /** Reads what a stranger sent; null if it is no message of a connection manager that we know. Bits that are reserved are not looked at. */
+    /**
+     * Reads what a stranger sent; null if it is no message of a connection manager that we know. Bits that are reserved are not looked
+     * at.
+     */
     public static @Nullable Mad decode(byte[] bytes) {
         if (bytes.length != Gsi.MAD) {
             return null;

@@ -40,7 +40,7 @@ final class Ports {
         int port = address.port();
         if (port == 0) {
             port = free(id.protocol());
-        } else if (at(id.protocol(), port).stream().anyMatch(each -> overlap(each, id, address) && !(each.reuses && id.reuses))) {
+        } else if (at(id.protocol(), port).stream().anyMatch(each -> excludes(each, id, address))) {
             return -Errno.EADDRINUSE;
         }
         if (port > 0) {
@@ -61,11 +61,15 @@ final class Ports {
         return -Errno.EADDRNOTAVAIL;
     }
 
+    private static boolean excludes(Id other, Id id, Address address) {
+        return overlap(other, id, address) && !(other.options.reuses && id.options.reuses);
+    }
+
     private static boolean overlap(Id other, Id id, Address address) {
         Address theirs = other.source();
         boolean sameFamily = theirs.isV4() == address.isV4();
-        boolean both = sameFamily || !theirs.isV4() && theirs.isAny() && !other.ownFamilyOnly
-                || !address.isV4() && address.isAny() && !id.ownFamilyOnly;
+        boolean both = sameFamily || !theirs.isV4() && theirs.isAny() && !other.options.ownFamilyOnly
+                || !address.isV4() && address.isAny() && !id.options.ownFamilyOnly;
         return both && (theirs.isAny() || address.isAny() || theirs.isSameHost(address));
     }
 
@@ -88,7 +92,7 @@ final class Ports {
         Id found = null;
         for (Id id : at(protocol, address.port())) {
             Address listens = id.source();
-            boolean family = listens.isV4() == address.isV4() || !listens.isV4() && !id.ownFamilyOnly;
+            boolean family = listens.isV4() == address.isV4() || !listens.isV4() && !id.options.ownFamilyOnly;
             boolean all = listens.isAny() && family;
             if (id.isListening() && id.isAt(port) && (all && found == null || listens.isSameHost(address))) {
                 found = id;

@@ -9,7 +9,7 @@ final class Resolving extends Event {
 
     /** Whom it tells the answer. */
     interface Owner {
-        void resolved(SidrRep rep);
+        void resolved(Remote by, SidrRep rep);
 
         /** Nobody answered. */
         void unreachable();
@@ -47,7 +47,7 @@ final class Resolving extends Event {
 
     void answered(SidrRep rep) {
         end();
-        owner.resolved(rep);
+        owner.resolved(remote, rep);
     }
 
     @Override

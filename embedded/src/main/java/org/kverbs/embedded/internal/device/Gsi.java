@@ -11,8 +11,8 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * Queue pair 1 of a device's port, the general services interface (IBA volume 1, 13.5): management datagrams go out, and those that come are handed
- * on when the call that brought them has done its part. All methods need the engine's lock.
+ * Queue pair 1 of a device's port, the general services interface (IBA volume 1, 13.5): management datagrams go out, and those that come
+ * are handed on when the call that brought them has done its part. All methods need the engine's lock.
  */
 public final class Gsi extends Task {
 
@@ -39,7 +39,6 @@ public final class Gsi extends Task {
     private final MemorySegment staging = Arena.ofAuto().allocate(MAD, 8);
     private final ArrayDeque<Datagram> waiting = new ArrayDeque<>();
     private @Nullable Handler handler;
-    private int users;
     private int psn;
 
     Gsi(Hca hca) {
@@ -50,22 +49,18 @@ public final class Gsi extends Task {
         return hca;
     }
 
-    /** Has the device's link open until {@link #close}, and what comes given to the handler. Returns 0 or -errno. */
-    public int open(Handler to) {
-        int result = hca.hold();
-        if (result == 0) {
-            users++;
-            handler = to;
-        }
-        return result;
+    /** Has what comes from now on given to this handler. */
+    public void serve(Handler by) {
+        handler = by;
+    }
+
+    /** Has the device's link open until {@link #close}. Returns 0 or -errno. */
+    public int open() {
+        return hca.hold();
     }
 
     /** Ends one {@link #open}. */
     public void close() {
-        if (--users == 0) {
-            handler = null;
-            waiting.clear();
-        }
         hca.release();
     }
 

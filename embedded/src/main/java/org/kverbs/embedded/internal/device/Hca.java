@@ -102,6 +102,11 @@ public final class Hca {
         return link.leadsTo(gidHigh, gidLow);
     }
 
+    /** Whether the system would choose this device of those that lead to an address. */
+    public boolean isUsualTo(long gidHigh, long gidLow) {
+        return link.isUsualTo(gidHigh, gidLow);
+    }
+
     public boolean isUp() {
         return linkUp;
     }

@@ -14,6 +14,9 @@ public interface Link extends AutoCloseable {
     /** Whether packets to an address find their way. */
     boolean leadsTo(long gidHigh, long gidLow);
 
+    /** Whether this is the way to an address, of those that lead there, that the system would choose. */
+    boolean isUsualTo(long gidHigh, long gidLow);
+
     /** Whether a packet may carry more than the path MTU: then it has arrived when {@link #send} returns. */
     boolean carriesWholeMessages();
 

@@ -24,6 +24,11 @@ final class NoLink implements Link {
     }
 
     @Override
+    public boolean isUsualTo(long gidHigh, long gidLow) {
+        return false;
+    }
+
+    @Override
     public boolean carriesWholeMessages() {
         return false;
     }

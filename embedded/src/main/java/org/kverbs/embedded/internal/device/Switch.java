@@ -139,6 +139,11 @@ public final class Switch {
         }
 
         @Override
+        public boolean isUsualTo(long gidHigh, long gidLow) {
+            return true;
+        }
+
+        @Override
         public boolean carriesWholeMessages() {
             return perfect;
         }

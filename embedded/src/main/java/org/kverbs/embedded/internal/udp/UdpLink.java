@@ -278,6 +278,18 @@ public final class UdpLink implements Link {
         return peer.isV4() == self.isV4() && sameSide;
     }
 
+    /** Connecting a UDP socket sends nothing: it only asks the routing table. */
+    @Override
+    public boolean isUsualTo(long gidHigh, long gidLow) {
+        ProtocolFamily family = self.isV4() ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
+        try (DatagramChannel probe = DatagramChannel.open(family)) {
+            probe.connect(Peer.of(gidHigh, gidLow).address);
+            return probe.getLocalAddress() instanceof InetSocketAddress local && local.getAddress().equals(address);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     @Override
     public boolean carriesWholeMessages() {
         return false;

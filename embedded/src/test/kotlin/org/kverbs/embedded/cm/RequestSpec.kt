@@ -1,0 +1,143 @@
+package org.kverbs.embedded.cm
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import org.kverbs.AsyncEventType
+import org.kverbs.ConnectionEventType.CONNECT_REQUEST
+import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
+import org.kverbs.ConnectionEventType.DISCONNECTED
+import org.kverbs.ConnectionEventType.ESTABLISHED
+import org.kverbs.ConnectionEventType.REJECTED
+import org.kverbs.ConnectionEventType.TIMEWAIT_EXIT
+import org.kverbs.ConnectionParameters
+import org.kverbs.PortSpace
+import org.kverbs.QueuePairState
+import java.time.Duration
+
+class RequestSpec :
+    FunSpec({
+        test("should reject a request to a port where nobody listens") {
+            Parties().use { (client, server) ->
+                server.listen(portSpace = PortSpace.UDP)
+                client.resolve(Parties.address()).connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                client.expect(REJECTED).status() shouldBe 8
+                server.hasEvent() shouldBe false
+            }
+        }
+
+        test("should carry a rejection's private data both ways") {
+            Parties().use { (client, server) ->
+                server.listen()
+                val asking = client.resolve(Parties.address())
+                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                server.expect(CONNECT_REQUEST).id().reject(byteArrayOf(1, 2))
+                val refused = client.expect(REJECTED)
+                refused.status() shouldBe 28
+                refused.privateData() shouldBe byteArrayOf(1, 2).copyOf(148)
+                val again = client.resolve(Parties.address())
+                again.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                server.expect(CONNECT_REQUEST).id().accept(server.end.qp, ConnectionParameters.DEFAULTS)
+                client.expect(CONNECT_RESPONSE)
+                again.reject(byteArrayOf(3))
+                server.expect(REJECTED).privateData() shouldBe byteArrayOf(3).copyOf(148)
+            }
+        }
+
+        test("should let no more requests wait than the backlog holds; the others ask again") {
+            Parties().use { (client, server, fabric) ->
+                server.listen(backlog = 2)
+                val askers = listOf(client, Party(client.device), Party(client.device))
+                askers.forEach { it.resolve(Parties.address()).connect(it.end.qp, ConnectionParameters.DEFAULTS) }
+                val numbers =
+                    List(3) { turn ->
+                        val event = server.expect(CONNECT_REQUEST)
+                        (fabric.clock().elapsed() > Duration.ofSeconds(1)) shouldBe (turn == 2)
+                        event.queuePairNumber()
+                    }
+                numbers shouldBe askers.map { it.end.qp.number() }
+                askers.drop(1).forEach { it.close() }
+            }
+        }
+
+        test("should take a second request of the same queue pair for a peer that forgot the first") {
+            Parties().use { parties ->
+                val (client, server, fabric) = parties
+                val (_, asked) = parties.connect()
+                val again = client.resolve(Parties.address())
+                again.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                client.expect(DISCONNECTED) // the server's side of it ended with the request
+                client.expect(REJECTED).let { (it.id() to it.status()) shouldBe (again to 10) }
+                asked.deviceName() shouldBe "embedded1"
+                fabric.clock().advance(Duration.ofMinutes(1))
+                server.expect(DISCONNECTED).status() shouldBe -110
+            }
+        }
+
+        test("should take who disconnects before its RTU came as disconnected, and not as established") {
+            Parties().use { (client, server, fabric) ->
+                server.listen()
+                val asking = client.resolve(Parties.address())
+                asking.prepare(client.end.qp, QueuePairState.INIT)
+                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                server.accept(server.expect(CONNECT_REQUEST).id())
+                client.expect(CONNECT_RESPONSE)
+                fabric.partition(client.device, server.device)
+                client.establish(asking)
+                fabric.heal(client.device, server.device)
+                asking.disconnect()
+                server.expect(DISCONNECTED).id().disconnect()
+                client.expect(DISCONNECTED)
+                client.expect(TIMEWAIT_EXIT)
+                server.expect(TIMEWAIT_EXIT)
+            }
+        }
+
+        test("should drop the requests that wait when the listener is closed, and reject them") {
+            Parties().use { (client, server, fabric) ->
+                val listener = server.listen()
+                client.resolve(Parties.address()).connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                listener.close()
+                client.expect(REJECTED).status() shouldBe 28
+                server.hasEvent() shouldBe false
+                fabric.clock().advance(Duration.ofMinutes(2))
+                client.hasEvent() shouldBe false
+            }
+        }
+
+        test("should move an id and its events to another channel") {
+            Parties().use { (client, server) ->
+                server.listen()
+                val asking = client.resolve(Parties.address())
+                asking.prepare(client.end.qp, QueuePairState.INIT)
+                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                val asked = server.expect(CONNECT_REQUEST).id()
+                server.accept(asked)
+                val other = Party(client.device)
+                asking.migrate(other.channel)
+                other.expect(CONNECT_RESPONSE)
+                client.establish(asking)
+                server.expect(ESTABLISHED)
+                asked.disconnect()
+                other.expect(DISCONNECTED)
+                client.hasEvent() shouldBe false
+                other.close()
+            }
+        }
+
+        test("should answer the first data as the lost RTU when it is told of them") {
+            Parties().use { (client, server, fabric) ->
+                server.listen()
+                val asking = client.resolve(Parties.address())
+                asking.prepare(client.end.qp, QueuePairState.INIT)
+                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                val asked = server.expect(CONNECT_REQUEST).id()
+                server.accept(asked)
+                client.expect(CONNECT_RESPONSE)
+                fabric.partition(client.device, server.device)
+                client.establish(asking)
+                fabric.heal(client.device, server.device)
+                asked.notifyOf(AsyncEventType.COMM_EST)
+                server.expect(ESTABLISHED)
+            }
+        }
+    })
