@@ -14,16 +14,15 @@ public const val TEST_DEVICE: String = "KVERBS_TEST_DEVICE"
 public class ConnectedPair internal constructor(
     private val embedded: EmbeddedFabric?,
 ) {
+    /** Whether the ends are on embedded devices, so that there are a [fabric], a [clock] and [faults]; a test may ask before. */
+    public val isEmbedded: Boolean get() = embedded != null
+
     /**
      * The fabric of the two embedded devices, `fabric.devices()`, client first.
      *
      * @throws IllegalStateException if the pair is on a real device
      */
-    public val fabric: EmbeddedFabric
-        get() =
-            checkNotNull(embedded) {
-                "this pair is on the device that $TEST_DEVICE names, and faults and the clock are the embedded fabric's: unset it for this test"
-            }
+    public val fabric: EmbeddedFabric get() = embedded ?: throw impossibleOn(System.getenv(TEST_DEVICE))
 
     /** The clock that the timeouts of the pair go by; it moves when a test waits. Fails as [fabric] does. */
     public val clock: VirtualClock get() = fabric.clock()
@@ -47,9 +46,11 @@ public class ConnectedPair internal constructor(
  * }
  * ```
  *
- * @param faults what goes wrong from the start, after the ends are connected
- * @param seed what the faults, keys and numbers follow from
+ * @param faults what goes wrong from the start, after the ends are connected; on a real device none can
+ * @param seed what the faults, keys and numbers follow from; a real device chooses by itself
  * @throws AssertionError if something leaked
+ * @throws IllegalStateException if faults are asked of a real device
+ * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
  */
 public fun <R> connectedPair(
     faults: Faults = Faults.NONE,
@@ -59,6 +60,7 @@ public fun <R> connectedPair(
 ): R {
     Diagnostics.enable()
     val name = System.getenv(TEST_DEVICE)
+    if (name != null && faults != Faults.NONE) throw impossibleOn(name)
     val fabric = if (name == null) EmbeddedFabric.virtual(seed) else null
     val pair = ConnectedPair(fabric)
 
@@ -76,3 +78,9 @@ public fun <R> connectedPair(
         }
     }
 }
+
+private fun impossibleOn(device: String) =
+    IllegalStateException(
+        "$TEST_DEVICE puts this pair on $device, where the time is real and nothing can be made to go wrong: fabric, clock and faults" +
+            " belong to embedded devices. Unset $TEST_DEVICE for this test, or ask isEmbedded before.",
+    )
