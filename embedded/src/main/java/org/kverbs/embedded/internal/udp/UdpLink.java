@@ -47,8 +47,8 @@ public final class UdpLink implements Link {
     private final Peer self;
     /** Guarded by the engine's lock. */
     private final Peers peers = new Peers();
-    private final Icrc sendIcrc = new Icrc();
-    private final Icrc receiveIcrc = new Icrc();
+    private final Icrc sendIcrc;
+    private final Icrc receiveIcrc;
     private final ByteBuffer sendBuffer;
     private final long sendAddress;
     private final ByteBuffer receiveBuffer;
@@ -69,13 +69,14 @@ public final class UdpLink implements Link {
         this.device = device;
         this.address = address;
         this.self = new Peer(address);
-        MemorySegment memory = Arena.ofAuto().allocate(2L * Packet.BUFFER_SIZE, 64);
-        MemorySegment send = memory.asSlice(0, Packet.BUFFER_SIZE);
-        MemorySegment receive = memory.asSlice(Packet.BUFFER_SIZE);
-        this.sendBuffer = send.asByteBuffer();
-        this.sendAddress = send.address();
-        this.receiveBuffer = receive.asByteBuffer();
-        this.receiveAddress = receive.address();
+        MemorySegment send = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
+        MemorySegment receive = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
+        this.sendIcrc = new Icrc(send.asByteBuffer());
+        this.receiveIcrc = new Icrc(receive.asByteBuffer());
+        this.sendBuffer = send.asSlice(Icrc.HEADROOM).asByteBuffer();
+        this.sendAddress = send.address() + Icrc.HEADROOM;
+        this.receiveBuffer = receive.asSlice(Icrc.HEADROOM).asByteBuffer();
+        this.receiveAddress = receive.address() + Icrc.HEADROOM;
     }
 
     /** The GIDs of a device at an address: the address. */
