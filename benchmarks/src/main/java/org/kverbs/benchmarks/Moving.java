@@ -4,7 +4,6 @@ import org.kverbs.ReceiveRequests;
 import org.kverbs.SendRequests;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
-import org.openjdk.jmh.annotations.Setup;
 
 /** What moving a message between two embedded devices costs one thread that posts and polls for both of them. */
 public class Moving extends OnEmbeddedDevices {
@@ -27,9 +26,8 @@ public class Moving extends OnEmbeddedDevices {
         return LARGE;
     }
 
-    /** Builds the requests. */
-    @Setup
-    public void build() {
+    @Override
+    void prepare() {
         send.send(1).from(near.memory.slice(0, SMALL)).signaled();
         receive.receive(1).into(far.memory.slice(0, SMALL));
         for (int i = 0; i < LIST; i++) {

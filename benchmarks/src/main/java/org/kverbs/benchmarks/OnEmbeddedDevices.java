@@ -64,6 +64,12 @@ public abstract class OnEmbeddedDevices extends Measured {
     /** Bytes of memory that each end needs. */
     abstract int bytes();
 
+    /** Gets ready what the benchmark needs of two ends that are connected. */
+    abstract void prepare();
+
+    /** Ends what {@link #prepare} began. */
+    void stop() throws InterruptedException {}
+
     /** Opens both devices and connects them. */
     @Setup
     public void open() {
@@ -71,11 +77,13 @@ public abstract class OnEmbeddedDevices extends Measured {
         far.open(fabric.addDevice(), bytes());
         near.qp.connect(far.qp.endpoint());
         far.qp.connect(near.qp.endpoint());
+        prepare();
     }
 
     /** Closes all. */
     @TearDown
-    public void close() {
+    public void close() throws InterruptedException {
+        stop();
         near.context.close();
         far.context.close();
         fabric.close();

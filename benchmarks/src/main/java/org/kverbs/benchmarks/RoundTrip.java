@@ -4,8 +4,6 @@ import org.kverbs.ReceiveRequests;
 import org.kverbs.SendRequests;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
-import org.openjdk.jmh.annotations.Setup;
-import org.openjdk.jmh.annotations.TearDown;
 
 /** Sixty-four bytes there and back between two embedded devices, whose completions are polled all the time. */
 public class RoundTrip extends OnEmbeddedDevices {
@@ -29,9 +27,8 @@ public class RoundTrip extends OnEmbeddedDevices {
         return 2 * BYTES;
     }
 
-    /** Builds the requests, and starts the echo if it has a thread of its own. */
-    @Setup
-    public void start() {
+    @Override
+    void prepare() {
         ping.send(1).from(near.memory.slice(0, BYTES)).signaled();
         pong.send(1).from(far.memory.slice(0, BYTES)).signaled();
         nearReceive.receive(1).into(near.memory.slice(BYTES, BYTES));
@@ -65,9 +62,9 @@ public class RoundTrip extends OnEmbeddedDevices {
         near.awaitSends(1);
     }
 
-    /** Ends the echo, by a message after which it looks whether it should. */
-    @TearDown
-    public void stop() throws InterruptedException {
+    @Override
+    void stop() throws InterruptedException {
+        // The echo looks whether it should end after each message.
         closing = true;
         if (twoThreads) {
             roundTrip();

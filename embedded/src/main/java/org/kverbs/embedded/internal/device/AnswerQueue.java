@@ -87,8 +87,8 @@ final class AnswerQueue extends Event {
     }
 
     /**
-     * Sends an AETH with a syndrome after what is due, an ACK when all packets that came together have been taken. Of several that wait, the
-     * one for the last PSN says all (IBA volume 1, 9.7.5.1.2).
+     * Sends an AETH with a syndrome after what is due. An ACK waits until all packets that came together have been taken, where packets come
+     * together: of several that wait, the one for the last PSN says all (IBA volume 1, 9.7.5.1.2).
      */
     void acknowledge(int psn, int syndrome) {
         if (!acknowledges || Psn.distance(psn, acknowledgedPsn) >= 0) {
@@ -96,7 +96,7 @@ final class AnswerQueue extends Event {
             acknowledgedPsn = psn;
             acknowledgedSyndrome = syndrome;
         }
-        if (syndrome == Nak.ACK) {
+        if (syndrome == Nak.ACK && !qp.hca.link.carriesWholeMessages()) {
             qp.hca.engine.ready(qp);
         } else {
             acknowledgeNow();
