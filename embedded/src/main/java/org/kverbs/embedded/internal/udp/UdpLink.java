@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.device.Gids;
@@ -41,6 +42,9 @@ public final class UdpLink implements Link {
     private static final int BATCH = 64;
     /** For how long after a look somebody is taken to poll on, and how long the thread then sleeps, in nanoseconds. */
     private static final long POLLING = 1_000_000;
+
+    /** A set of keys would be an object for each wake-up; the sockets are few, so which of them it was is not needed. */
+    private static final Consumer<SelectionKey> READY = key -> {};
 
     private final Hca device;
     private final InetAddress address;
@@ -195,8 +199,7 @@ public final class UdpLink implements Link {
             while (waiting.isOpen()) {
                 if (System.nanoTime() - lastLook < POLLING) {
                     LockSupport.parkNanos(POLLING);
-                } else if (waiting.select() > 0) {
-                    waiting.selectedKeys().clear();
+                } else if (waiting.select(READY) > 0) {
                     takeAll();
                 }
             }
