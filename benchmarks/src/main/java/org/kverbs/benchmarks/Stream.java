@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.kverbs.AccessFlag;
 import org.kverbs.CompletionQueue;
+import org.kverbs.ConnectOptions;
 import org.kverbs.Context;
 import org.kverbs.Device;
 import org.kverbs.MemoryRegion;
@@ -21,6 +22,9 @@ final class Stream implements AutoCloseable {
 
     /** Receives that are posted: enough for a receiver that sometimes gets no processor for a while. */
     private static final int RECEIVES = 4096;
+
+    /** Code of a second before something is sent again: nothing is lost, but on a busy machine a thread may have to wait for a processor. */
+    private static final ConnectOptions PATIENT = ConnectOptions.builder().timeout(18).build();
 
     private final Traffic traffic;
     private final boolean apart;
@@ -52,8 +56,8 @@ final class Stream implements AutoCloseable {
         sender = here.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, sendCq).with(new QueuePairCapabilities(depth, 1, 1, 1, 0)));
         receiver = there.queuePair(
                 QueuePairInitAttributes.of(QueuePairType.RC, receiveCq).with(new QueuePairCapabilities(1, RECEIVES, 1, 1, 0)));
-        sender.connect(receiver.endpoint());
-        receiver.connect(sender.endpoint());
+        sender.connect(receiver.endpoint(PATIENT), PATIENT);
+        receiver.connect(sender.endpoint(PATIENT), PATIENT);
         this.from = here.memoryRegion(traffic.bytes(), AccessFlag.LOCAL_WRITE);
         this.to = there.memoryRegion(traffic.bytes(), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
         room = this.to.slice(0, traffic.bytes());
