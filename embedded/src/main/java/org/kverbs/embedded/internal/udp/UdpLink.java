@@ -183,11 +183,7 @@ public final class UdpLink implements Link {
         lastLook = System.nanoTime();
         if (receiving.tryLock()) {
             try {
-                take(channel, self);
-                for (int i = 0; i < groups.size(); i++) {
-                    Group group = groups.get(i);
-                    take(group.channel, group.peer);
-                }
+                takeAll();
             } finally {
                 receiving.unlock();
             }
@@ -200,7 +196,7 @@ public final class UdpLink implements Link {
                 if (System.nanoTime() - lastLook < POLLING) {
                     LockSupport.parkNanos(POLLING);
                 } else if (waiting.select(READY) > 0) {
-                    takeAll();
+                    takeUnlessSomebodyPolls();
                 }
             }
         } catch (IOException | ClosedSelectorException e) {
@@ -208,13 +204,24 @@ public final class UdpLink implements Link {
         }
     }
 
-    private void takeAll() {
-        if (System.nanoTime() - lastLook < POLLING) {
-            return;
+    private void takeUnlessSomebodyPolls() {
+        // Not tryLock: while who polls has the lock, and maybe no processor, the selector would wake this thread again and again.
+        receiving.lock();
+        try {
+            if (System.nanoTime() - lastLook >= POLLING) {
+                takeAll();
+            }
+        } finally {
+            receiving.unlock();
         }
-        long before = lastLook;
-        look();
-        lastLook = before; // that was not somebody who polls
+    }
+
+    private void takeAll() {
+        take(channel, self);
+        for (int i = 0; i < groups.size(); i++) {
+            Group group = groups.get(i);
+            take(group.channel, group.peer);
+        }
     }
 
     /** Takes what has come to a socket; with {@link #receiving}. */
