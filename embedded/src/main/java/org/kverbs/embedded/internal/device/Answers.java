@@ -58,6 +58,11 @@ final class Answers {
         queue.acknowledge(psn, syndrome);
     }
 
+    /** Sends the acknowledgement that waits. */
+    void acknowledgeNow() {
+        queue.acknowledgeNow();
+    }
+
     /** The NAK code for a read that may not be done, or below zero. */
     int checkRead(Packet request) {
         long bytes = Integer.toUnsignedLong(request.dmaLength);

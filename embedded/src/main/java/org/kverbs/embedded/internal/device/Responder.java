@@ -50,11 +50,17 @@ final class Responder {
 
     /** Completes the receive of an unfinished message when the queue pair goes to the error state. */
     void flush() {
+        answers.acknowledgeNow();
         answers.stop();
         message = Message.NONE;
         if (hasReceive) {
             complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
         }
+    }
+
+    /** Acknowledges what has come since the last acknowledgement. */
+    void acknowledge() {
+        answers.acknowledgeNow();
     }
 
     private boolean isReliable() {
