@@ -24,6 +24,9 @@ internal class SizeClass(
     /** In the order of asking. */
     val waiters = LinkedHashSet<Waiter>()
 
+    /** When the first of them began to wait; never, if there is none. */
+    val firstTurn: Long get() = if (waiters.isEmpty()) Long.MAX_VALUE else waiters.first.turn
+
     /** Slabs that are cut for it, draining ones excepted. */
     var slabs = 0
 

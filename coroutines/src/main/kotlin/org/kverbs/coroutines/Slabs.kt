@@ -8,9 +8,10 @@ import kotlin.coroutines.resumeWithException
  * Lends chunks of slabs, and lets who finds none wait. Any thread; one short lock, under which no coroutine is resumed.
  *
  * Who waits longest in a class gets its next chunk, and nobody passes. A slab of which nothing is lent may be cut for any class. So that
- * a large request isn't starved by small ones that keep every slab in use, a class with waiters and no slab has one drained: nothing
- * more is lent of it, and when all of it has come back it goes to the starved class that waits longest. A class that has a slab has no
- * claim on those of others, so that who holds a large buffer still gets a small one while another waits for a large one.
+ * a large request isn't starved by small ones that keep every slab in use, a class with waiters and no slab has one drained, unless
+ * those of that slab's class have waited longer: nothing more is lent of it, and when all has come back it goes to the starved class
+ * that waits longest. A class that has a slab has no claim on those of others, so that who holds a large buffer still gets a small one
+ * while another waits for a large one.
  */
 internal class Slabs(
     private val capacity: Int,
@@ -149,46 +150,57 @@ internal class Slabs(
         do {
             for (sizeClass in classes) serve(sizeClass, resumptions)
             while (true) {
-                val next = nextForASlab() ?: break
-                if (!addSlabTo(next)) break
+                val next = classes.filter { it.waiters.isNotEmpty() }.minWithOrNull(STARVED_FIRST) ?: break
+                if (next.idle.first == null && !addSlabTo(next)) break
+                grant(next, resumptions)
                 serve(next, resumptions)
             }
-        } while (adjustDraining())
+        } while (endNeedlessDraining())
+        drainForStarved()
     }
 
+    /** From slabs in use only: who gets an idle one is decided among all classes. */
     private fun serve(
         sizeClass: SizeClass,
         resumptions: Resumptions,
     ) {
-        while (sizeClass.waiters.isNotEmpty()) {
-            val chunk = lend(sizeClass) ?: return
-            waiters--
-            resumptions.add(sizeClass.waiters.removeFirst().continuation, chunk)
-        }
+        while (sizeClass.waiters.isNotEmpty() && sizeClass.partial.first != null) grant(sizeClass, resumptions)
     }
 
-    /** Starved classes before others, and then the one that waits longest. */
-    private fun nextForASlab(): SizeClass? =
-        classes
-            .filter { it.waiters.isNotEmpty() }
-            .minWithOrNull(compareBy({ !it.isStarved }, { it.waiters.first().turn }))
+    private fun grant(
+        sizeClass: SizeClass,
+        resumptions: Resumptions,
+    ) {
+        waiters--
+        resumptions.add(sizeClass.waiters.removeFirst().continuation, checkNotNull(lend(sizeClass)))
+    }
 
-    /** True if it let a slab be used again, so that there may be more to give. */
-    private fun adjustDraining(): Boolean {
-        val used = draining
-        while (draining < classes.count { it.isStarved }) {
-            val slab = slabs.filter { !it.isDraining }.minByOrNull { it.lent.toLong() shl it.owner.bits } ?: break
+    /** Ends what is drained for nobody, or from a class that waits longer than all for whom it could be. False if there was none. */
+    private fun endNeedlessDraining(): Boolean {
+        if (draining == 0) return false
+        val starved = classes.filter { it.isStarved }
+        val slab =
+            slabs.firstOrNull { slab ->
+                slab.isDraining && (draining > starved.size || starved.all { it === slab.owner || it.firstTurn > slab.owner.firstTurn })
+            } ?: return false
+        endDraining(slab)
+        if (!slab.isFull) slab.owner.partial.add(slab)
+        return true
+    }
+
+    /** From those who wait longest on: one slab for each, the one with the least lent, of a class in which nobody waits longer. */
+    private fun drainForStarved() {
+        val starved = classes.filter { it.isStarved }.sortedBy { it.firstTurn }
+        for (sizeClass in starved.drop(draining)) {
+            val slab =
+                slabs
+                    .filter { !it.isDraining && it.owner.firstTurn > sizeClass.firstTurn }
+                    .minByOrNull { it.lent.toLong() shl it.owner.bits } ?: continue
             if (!slab.isFull) slab.owner.partial.remove(slab)
             slab.owner.slabs--
             slab.isDraining = true
             draining++
         }
-        while (draining > classes.count { it.isStarved }) {
-            val slab = slabs.first { it.isDraining }
-            endDraining(slab)
-            if (!slab.isFull) slab.owner.partial.add(slab)
-        }
-        return draining < used
     }
 
     private fun endDraining(slab: Slab) {
@@ -221,4 +233,8 @@ internal class Slabs(
     }
 
     private fun regionsToClose(): List<MemoryRegion> = if (failure == null || lent != 0) emptyList() else slabs.map { it.region }
+
+    private companion object {
+        val STARVED_FIRST = compareBy<SizeClass>({ !it.isStarved }, { it.firstTurn })
+    }
 }
