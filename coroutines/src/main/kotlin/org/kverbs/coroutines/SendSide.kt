@@ -10,16 +10,23 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkRequestException
 
-/** The send queue of an [AsyncQueuePair]: who posts on it, waits for it, or waits for room in it. */
+/**
+ * The send queue of an [AsyncQueuePair], or a share of it: who posts on it, waits for it, or waits for room in it.
+ *
+ * @param onRoom called by the polling thread when requests have ended and their room is free again
+ */
 internal class SendSide(
     private val queuePair: QueuePair,
     dispatcher: CompletionDispatcher,
     private val polled: PolledQueue,
     private val capacity: Int,
     failures: Failures,
+    private val onRoom: () -> Unit = {},
 ) : CompletionTarget {
     private val targets = dispatcher.targets
     private val slots = SendSlots(capacity, failures)
+
+    /** Room for requests. */
     val credits = Credits(capacity)
     private val key = targets.add(this)
 
@@ -78,6 +85,12 @@ internal class SendSide(
             }
         }
     }
+
+    /** Posts one request that nobody waits for. The caller has a credit for it; it is given back if the request is refused. */
+    fun postForNobody(
+        opcode: Int,
+        write: (SendRequests, Long) -> Unit,
+    ): Unit = post(SendSlots.NOBODY, opcode, null, write)
 
     /** Posts one request for which there is a credit; it is given back if the request is refused. */
     private inline fun post(
@@ -179,7 +192,10 @@ internal class SendSide(
         completion: WorkCompletion,
     ) {
         val ended = slots.complete(request, completion)
-        if (ended > 0) credits.release(ended)
+        if (ended > 0) {
+            credits.release(ended)
+            onRoom()
+        }
     }
 
     override fun fail(cause: Throwable) {
