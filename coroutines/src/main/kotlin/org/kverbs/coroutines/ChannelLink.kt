@@ -29,6 +29,7 @@ internal class ChannelLink(
     val inbox = ChannelInbox()
     val debts = ChannelDebts(settings.receiveSlots)
     val large = LargeSends(settings.largeMessages)
+    val remotes = RemoteNames()
     private val failure = AtomicReference<Throwable>()
     private val sayLock = Any()
 
@@ -70,6 +71,20 @@ internal class ChannelLink(
     }
 
     private fun finishedException() = ChannelClosedException("the channel was finished by this side: it sends no more messages")
+
+    /** Sends a short message that costs a credit, and doesn't wait for its end. [body] fills the slot behind the header. */
+    suspend fun send(
+        kind: Int,
+        length: Int,
+        body: (MemorySegment) -> Unit,
+    ): Unit =
+        window().credits.holding { spend ->
+            pair.messages.credits.acquire(1)
+            postMessage(kind, length) { slot ->
+                body(slot)
+                spend()
+            }
+        }
 
     /** Posts a message for which the caller has room in the send queue, and a credit of the peer. [body] fills the slot behind the header. */
     fun postMessage(
@@ -184,12 +199,20 @@ internal class ChannelLink(
                 receives.post(slot)
                 inbox.add(arrival)
             }
-            else -> {
+            ChannelMessage.PUBLISH, ChannelMessage.WITHDRAW -> {
+                debts.arrived()
+                remotes.arrived(kind, message.asSlice(ChannelMessage.HEADER.toLong(), length.toLong()))
+                receives.post(slot)
+                debts.oweCredit()
+                sayWhatIsDue()
+            }
+            ChannelMessage.CREDIT, ChannelMessage.DONE, ChannelMessage.END, ChannelMessage.CLOSE -> {
                 requireLength(length, if (kind == ChannelMessage.DONE) Int.SIZE_BYTES else 0)
                 val id = if (kind == ChannelMessage.DONE) ChannelMessage.int(message, 0) else 0
                 receives.post(slot)
                 control(kind, id)
             }
+            else -> throw ChannelProtocolException("the peer sent a message of the unknown kind $kind")
         }
         if (credits > 0) (window ?: throw ChannelProtocolException("the peer gave back $credits credits before any was used")).returned(credits)
     }
@@ -223,14 +246,15 @@ internal class ChannelLink(
         id: Int,
     ) {
         when (kind) {
-            ChannelMessage.CREDIT -> Unit
             ChannelMessage.DONE -> large.done(id)
-            ChannelMessage.END -> inbox.end(null)
+            ChannelMessage.END -> {
+                inbox.end(null)
+                remotes.end(ChannelClosedException("the peer has sent its last message"))
+            }
             ChannelMessage.CLOSE -> {
                 inbox.end(null)
                 fail(ChannelClosedException("the peer closed the message channel"))
             }
-            else -> throw ChannelProtocolException("the peer sent a message of the unknown kind $kind")
         }
     }
 
@@ -287,6 +311,7 @@ internal class ChannelLink(
         inbox.end(cause)
         window?.credits?.fail(cause)
         large.fail(cause)
+        remotes.end(cause)
     }
 
     private companion object {

@@ -2,8 +2,6 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
-import org.kverbs.AccessFlag
-import org.kverbs.ProtectionDomain
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
 /**
@@ -12,10 +10,9 @@ import java.lang.foreign.ValueLayout.JAVA_BYTE
  */
 internal class ChannelReader(
     private val link: ChannelLink,
-    private val pd: ProtectionDomain,
+    private val transfers: RemoteTransfers,
 ) {
     private val turn = Mutex()
-    private val atOnce = minOf(link.settings.oneSided, MOST_AT_ONCE)
 
     /** A message, or null at the end. */
     suspend fun receive(): ByteArray? =
@@ -36,7 +33,7 @@ internal class ChannelReader(
             when (first) {
                 is ChannelArrival.Small -> link.takeSmall(first) { into.memory.asSlice(0, first.length).copyFrom(it) }
                 is ChannelArrival.Large -> {
-                    read(first, into)
+                    transfers.read(first.memory, into)
                     link.largeTaken(first)
                 }
             }
@@ -46,38 +43,12 @@ internal class ChannelReader(
     private suspend fun takeLarge(message: ChannelArrival.Large): ByteArray {
         require(message.length <= LARGEST_ARRAY) { "a message of ${message.length} bytes fits into no array; take it with receive(buffer)" }
         if (message.length == 0L) return ByteArray(0).also { link.largeTaken(message) }
-        RegionBuffer(pd, message.length, AccessFlag.LOCAL_WRITE).use {
-            read(message, it)
-            val bytes = it.memory.toArray(JAVA_BYTE)
-            link.largeTaken(message)
-            return bytes
-        }
-    }
-
-    /** Reads it out of the peer's memory, a few pieces at a time. */
-    private suspend fun read(
-        message: ChannelArrival.Large,
-        into: RegisteredBuffer,
-    ) {
-        val memory = message.memory
-        var read = 0L
-        while (read < message.length) {
-            val pieces = minOf(atOnce.toLong(), (message.length - read + PIECE - 1) / PIECE).toInt()
-            val from = read
-            link.pair.oneSided.awaitAll(arrayOf(into)) { requests ->
-                repeat(pieces) {
-                    val at = from + it * PIECE
-                    val length = minOf(PIECE, message.length - at)
-                    requests.read(0, memory.address() + at, memory.rkey()).into(into.slice(at, length))
-                }
-            }
-            read = minOf(message.length, from + pieces * PIECE)
-        }
+        val bytes = transfers.read(message.memory)
+        link.largeTaken(message)
+        return bytes
     }
 
     private companion object {
-        const val PIECE = 1L shl 20
-        const val MOST_AT_ONCE = 8
         const val LARGEST_ARRAY = Int.MAX_VALUE - 8L
     }
 }

@@ -19,11 +19,8 @@ internal class ChannelSends(
         if (bytes.size > window.eagerLimit) {
             sendCopy(MemorySegment.ofArray(bytes), window)
         } else {
-            holding(window.credits) { spend ->
-                post(ChannelMessage.DATA, bytes.size) { slot ->
-                    MemorySegment.copy(bytes, 0, slot, JAVA_BYTE, ChannelMessage.HEADER.toLong(), bytes.size)
-                    spend()
-                }
+            link.send(ChannelMessage.DATA, bytes.size) { slot ->
+                MemorySegment.copy(bytes, 0, slot, JAVA_BYTE, ChannelMessage.HEADER.toLong(), bytes.size)
             }
         }
     }
@@ -35,7 +32,7 @@ internal class ChannelSends(
         val window = link.window()
         require(length in 0..buffer.memory.byteSize()) { "$length bytes of a buffer of ${buffer.memory.byteSize()}" }
         when {
-            length <= window.eagerLimit -> holding(window.credits) { spend -> link.sendFrom(buffer, length.toInt(), spend) }
+            length <= window.eagerLimit -> window.credits.holding { spend -> link.sendFrom(buffer, length.toInt(), spend) }
             AccessFlag.REMOTE_READ in buffer.slice().region().access() -> sendLarge(buffer, length, window)
             else -> sendCopy(buffer.memory.asSlice(0, length), window)
         }
@@ -65,8 +62,8 @@ internal class ChannelSends(
         window: ChannelWindow,
     ) {
         requireTaken(length, window)
-        holding(link.large.room) { spendRoom ->
-            holding(window.credits) { spend ->
+        link.large.room.holding { spendRoom ->
+            window.credits.holding { spend ->
                 room.acquire(1)
                 suspendCancellableCoroutine { announce(it, buffer, length) { spendRoom().also { spend() } } }
             }
@@ -101,29 +98,6 @@ internal class ChannelSends(
             posted = true
         } finally {
             if (!posted) link.large.takeBack(id)
-        }
-    }
-
-    private suspend fun post(
-        kind: Int,
-        length: Int,
-        body: (MemorySegment) -> Unit,
-    ) {
-        room.acquire(1)
-        link.postMessage(kind, length, body)
-    }
-
-    /** Takes a credit, and gives it back if [use] ends without having said that it is spent. */
-    private suspend inline fun holding(
-        credits: Credits,
-        use: (spend: () -> Unit) -> Unit,
-    ) {
-        credits.acquire(1)
-        var spent = false
-        try {
-            use { spent = true }
-        } finally {
-            if (!spent) credits.release(1)
         }
     }
 }

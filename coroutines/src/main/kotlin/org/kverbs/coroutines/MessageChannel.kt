@@ -1,9 +1,11 @@
 package org.kverbs.coroutines
 
 import org.kverbs.ConnectOptions
+import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePairEndpoint
 import org.kverbs.QueuePairState
+import org.kverbs.RemoteMemory
 import org.kverbs.dsl.RcVerbs
 
 /**
@@ -39,7 +41,9 @@ public class MessageChannel internal constructor(
 ) : AutoCloseable {
     private val link = ChannelLink(dispatcher, pd, settings)
     private val sends = ChannelSends(link, pd)
-    private val receives = ChannelReader(link, pd)
+    private val transfers = RemoteTransfers(link.pair.oneSided, pd, settings.pool)
+    private val receives = ChannelReader(link, transfers)
+    private val publications = ChannelPublications(link)
 
     /** Its queue pair, for one-sided operations. Messages come to the channel alone. */
     public val queuePair: AsyncQueuePair<RcVerbs> get() = link.pair.async
@@ -113,6 +117,29 @@ public class MessageChannel internal constructor(
     public suspend fun receive(into: RegisteredBuffer): Long = receives.receive(into) ?: throw noMore()
 
     private fun noMore() = ChannelClosedException("the peer has sent its last message; receiveOrNull and incoming tell that without an exception")
+
+    /**
+     * Lets the peer use a region of this side under a name: it gets address and key, and can then do what the region's access flags
+     * allow, without this side noticing. The region stays the caller's; closing it ends the peer's access, and its operations
+     * fail then.
+     *
+     * @param name 1 to 200 bytes in UTF-8, not published now
+     * @throws IllegalArgumentException if the region allows a peer nothing, or the name isn't possible
+     */
+    public suspend fun publish(
+        name: String,
+        region: MemoryRegion,
+    ): PublishedMemory = publications.publish(name, region)
+
+    /**
+     * A region that the peer has published; suspends until it has.
+     *
+     * @throws ChannelClosedException if the peer has sent its last message and not published it
+     */
+    public suspend fun remote(name: String): RemoteRegion = remote(link.remotes.await(name))
+
+    /** Memory of the peer that was made known by other means. */
+    public fun remote(memory: RemoteMemory): RemoteRegion = RemoteRegion(memory, queuePair, transfers)
 
     /**
      * Says that no more messages come from here, and suspends until the peer's device has all that were sent. The other direction stays

@@ -13,6 +13,7 @@ public class MessageChannelSettings internal constructor() {
     internal var oneSided = 32
     internal var largeMessages = 4
     internal var maxMessage = 64.MiB
+    internal var pool: BufferPool? = null
 
     /** Messages that the peer can have sent here and that nobody has received yet, 1 to 4096; default 16. */
     public fun receiveSlots(count: Int) {
@@ -51,6 +52,14 @@ public class MessageChannelSettings internal constructor() {
     public fun maxMessage(bytes: Long) {
         require(bytes >= 1) { "maxMessage($bytes): give 1 or more" }
         maxMessage = bytes
+    }
+
+    /**
+     * Where memory for long messages and one-sided operations comes from, as far as it has a buffer of the size to spare; default is to
+     * register memory each time. Only this side reaches it: what the peer is to read of this side is always copied to memory of its own.
+     */
+    public fun pool(pool: BufferPool) {
+        this.pool = pool
     }
 
     private companion object {
