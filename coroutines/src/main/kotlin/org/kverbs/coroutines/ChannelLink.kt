@@ -1,8 +1,10 @@
 package org.kverbs.coroutines
 
+import kotlinx.coroutines.CancellationException
 import org.kverbs.AccessFlag
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePairState
+import org.kverbs.RdmaException
 import org.kverbs.RemoteMemory
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionOpcode
@@ -43,7 +45,7 @@ internal class ChannelLink(
         pair.queuePair.whenClosed {
             val closed = ChannelClosedException("${pair.queuePair.describe()} of the message channel was closed")
             fail(closed)
-            inbox.discard(closed)
+            inbox.discard(checkNotNull(failure.get()))
             pair.end(closed)
             receives.end()
             receiveMemory.close()
@@ -69,6 +71,18 @@ internal class ChannelLink(
         failure.get()?.let { throw it }
         if (finished) throw finishedException()
     }
+
+    /** Runs a call of the user. What fails because the channel ends under it fails with the cause of that. */
+    inline fun <T> reporting(call: () -> T): T =
+        try {
+            call()
+        } catch (e: CancellationException) {
+            throw e
+        } catch (e: IllegalStateException) {
+            throw failure.get() ?: e
+        } catch (e: RdmaException) {
+            throw failure.get() ?: e
+        }
 
     private fun finishedException() = ChannelClosedException("the channel was finished by this side: it sends no more messages")
 

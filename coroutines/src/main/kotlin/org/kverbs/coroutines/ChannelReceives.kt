@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import org.kverbs.MemoryRegion
 import org.kverbs.QueuePair
 import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.dsl.get
 
@@ -39,7 +40,10 @@ internal class ChannelReceives(
     ) {
         // What is thrown here would end the polling of the whole completion queue.
         try {
-            if (!completion.isSuccess) throw failures.of(completion, WorkCompletionOpcode.RECV.code())
+            if (!completion.isSuccess) {
+                val failure = failures.of(completion, WorkCompletionOpcode.RECV.code())
+                throw failure.cause as? WorkCompletionException ?: failure // what flushed it says more
+            }
             if (completion.opcode() != WorkCompletionOpcode.RECV) {
                 throw ChannelProtocolException("the peer made a ${completion.opcode()} where a message was expected")
             }

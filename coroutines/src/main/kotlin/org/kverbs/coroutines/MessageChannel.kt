@@ -84,7 +84,7 @@ public class MessageChannel internal constructor(
      *
      * @throws IllegalArgumentException if the peer doesn't take so long a message
      */
-    public suspend fun send(bytes: ByteArray): Unit = sends.send(bytes)
+    public suspend fun send(bytes: ByteArray): Unit = link.reporting { sends.send(bytes) }
 
     /**
      * Sends the first [length] bytes of a buffer, which are the channel's until this returns: the peer's device has a short message then, and
@@ -95,7 +95,7 @@ public class MessageChannel internal constructor(
     public suspend fun send(
         buffer: RegisteredBuffer,
         length: Long = buffer.memory.byteSize(),
-    ): Unit = sends.send(buffer, length)
+    ): Unit = link.reporting { sends.send(buffer, length) }
 
     /**
      * Receives a message; suspends until there is one.
@@ -105,7 +105,7 @@ public class MessageChannel internal constructor(
     public suspend fun receive(): ByteArray = receiveOrNull() ?: throw noMore()
 
     /** The same, but null if the peer has sent its last message. */
-    public suspend fun receiveOrNull(): ByteArray? = receives.receive()
+    public suspend fun receiveOrNull(): ByteArray? = link.reporting { receives.receive() }
 
     /**
      * Receives a message into a buffer, a long one straight out of the peer's memory.
@@ -114,7 +114,7 @@ public class MessageChannel internal constructor(
      * @throws IllegalArgumentException if it is longer than the buffer; the message is the next receive's then
      * @throws ChannelClosedException if the peer has sent its last one
      */
-    public suspend fun receive(into: RegisteredBuffer): Long = receives.receive(into) ?: throw noMore()
+    public suspend fun receive(into: RegisteredBuffer): Long = link.reporting { receives.receive(into) } ?: throw noMore()
 
     private fun noMore() = ChannelClosedException("the peer has sent its last message; receiveOrNull and incoming tell that without an exception")
 
@@ -129,7 +129,7 @@ public class MessageChannel internal constructor(
     public suspend fun publish(
         name: String,
         region: MemoryRegion,
-    ): PublishedMemory = publications.publish(name, region)
+    ): PublishedMemory = link.reporting { publications.publish(name, region) }
 
     /**
      * A region that the peer has published; suspends until it has.
@@ -145,7 +145,7 @@ public class MessageChannel internal constructor(
      * Says that no more messages come from here, and suspends until the peer's device has all that were sent. The other direction stays
      * open. Sends that still wait for room fail with [ChannelClosedException]. A second call does nothing.
      */
-    public suspend fun finish(): Unit = link.finish()
+    public suspend fun finish(): Unit = link.reporting { link.finish() }
 
     /**
      * Ends both directions now and closes the queue pair; never suspends. The peer is told, if the message still gets through; messages under

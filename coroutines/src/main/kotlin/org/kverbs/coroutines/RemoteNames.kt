@@ -62,8 +62,8 @@ internal class RemoteNames {
         }
     }
 
-    /** Nothing more is published. */
-    fun end(cause: Throwable): Unit = known.update { Known(it.memories, it.end ?: cause) }
+    /** Nothing more is published. A failure that follows an orderly end says more than that. */
+    fun end(cause: Throwable): Unit = known.update { Known(it.memories, cause) }
 
     companion object {
         const val MOST = 1024
