@@ -65,11 +65,11 @@ internal class ChannelDebts(
     /** What must be said now, or null: credits only if they are half of all, so that few such messages are under way. */
     @Synchronized
     fun take(): Due? {
-        if (done.isNotEmpty()) return Due(ChannelMessage.DONE, takeCredits(), done.removeFirst())
         if (close) {
             close = false
-            return Due(ChannelMessage.CLOSE, takeCredits(), 0)
+            return Due(ChannelMessage.CLOSE, 0, 0)
         }
+        if (done.isNotEmpty()) return Due(ChannelMessage.DONE, takeCredits(), done.removeFirst())
         val many = takeManyCredits()
         return if (many > 0) Due(ChannelMessage.CREDIT, many, 0) else null
     }

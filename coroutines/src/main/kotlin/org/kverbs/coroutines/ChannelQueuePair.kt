@@ -25,6 +25,10 @@ internal class ChannelQueuePair(
     val async: AsyncQueuePair<RcVerbs> =
         AsyncQueuePair(typed, oneSided, ReceiveSide(dispatcher, polled, 0, failures) { _, _ -> error("the channel receives") })
 
+    init {
+        check(controls.credits.tryAcquire(1)) // kept for the close
+    }
+
     private fun make(
         dispatcher: CompletionDispatcher,
         pd: ProtectionDomain,
@@ -53,7 +57,7 @@ internal class ChannelQueuePair(
     }
 
     companion object {
-        /** Messages without credit that can be in the send queue; what is due beyond them waits until one has completed. */
+        /** Messages without credit that can be in the send queue, the close among them; what is due beyond waits until one has completed. */
         const val CONTROLS = 8
     }
 }

@@ -19,7 +19,7 @@ internal class ChannelReader(
         turn.withLock {
             when (val first = link.inbox.awaitFirst()) {
                 null -> null
-                is ChannelArrival.Small -> link.takeSmall(first) { it.toArray(JAVA_BYTE) }
+                is ChannelArrival.Small -> link.arrivals.takeSmall(first) { it.toArray(JAVA_BYTE) }
                 is ChannelArrival.Large -> takeLarge(first)
             }
         }
@@ -31,10 +31,10 @@ internal class ChannelReader(
             val room = into.memory.byteSize()
             require(first.length <= room) { "a message of ${first.length} bytes came, the buffer has $room; take it with a larger one, or receive()" }
             when (first) {
-                is ChannelArrival.Small -> link.takeSmall(first) { into.memory.asSlice(0, first.length).copyFrom(it) }
+                is ChannelArrival.Small -> link.arrivals.takeSmall(first) { into.memory.asSlice(0, first.length).copyFrom(it) }
                 is ChannelArrival.Large -> {
                     transfers.read(first.memory, into)
-                    link.largeTaken(first)
+                    link.arrivals.largeTaken(first)
                 }
             }
             first.length
@@ -42,9 +42,9 @@ internal class ChannelReader(
 
     private suspend fun takeLarge(message: ChannelArrival.Large): ByteArray {
         require(message.length <= LARGEST_ARRAY) { "a message of ${message.length} bytes fits into no array; take it with receive(buffer)" }
-        if (message.length == 0L) return ByteArray(0).also { link.largeTaken(message) }
+        if (message.length == 0L) return ByteArray(0).also { link.arrivals.largeTaken(message) }
         val bytes = transfers.read(message.memory)
-        link.largeTaken(message)
+        link.arrivals.largeTaken(message)
         return bytes
     }
 

@@ -1,7 +1,6 @@
 package org.kverbs.coroutines
 
 import org.kverbs.MemoryRegion
-import org.kverbs.QueuePair
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
@@ -10,13 +9,13 @@ import org.kverbs.dsl.get
 /** The receive slots of a channel: one region, one request a slot, posted again as soon as its message is done with. */
 internal class ChannelReceives(
     dispatcher: CompletionDispatcher,
-    private val queuePair: QueuePair,
-    private val polled: PolledQueue,
+    private val link: ChannelLink,
     private val memory: MemoryRegion,
-    private val slotSize: Int,
-    private val failures: Failures,
-    private val taker: ChannelLink,
 ) : CompletionTarget {
+    private val queuePair = link.pair.queuePair
+    private val polled = link.pair.polled
+    private val failures = link.pair.failures
+    private val slotSize = link.settings.slotSize
     private val targets = dispatcher.targets
     private val count = (memory.length() / slotSize).toInt()
     private val slices = Array(count) { memory[it.toLong() * slotSize, slotSize.toLong()] }
@@ -47,13 +46,13 @@ internal class ChannelReceives(
             if (completion.opcode() != WorkCompletionOpcode.RECV) {
                 throw ChannelProtocolException("the peer made a ${completion.opcode()} where a message was expected")
             }
-            taker.arrived(request, at(request), completion.byteLength())
+            link.arrivals.arrived(request, at(request), completion.byteLength())
         } catch (e: RuntimeException) {
-            taker.fail(e)
+            link.fail(e)
         }
     }
 
-    override fun fail(cause: Throwable): Unit = taker.fail(cause)
+    override fun fail(cause: Throwable): Unit = link.fail(cause)
 
     /** The queue pair is gone. */
     fun end() {

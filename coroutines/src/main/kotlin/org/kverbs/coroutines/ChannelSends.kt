@@ -12,14 +12,14 @@ internal class ChannelSends(
     private val link: ChannelLink,
     private val pd: ProtectionDomain,
 ) {
-    private val room get() = link.pair.messages.credits
+    private val room get() = link.outbox.room
 
     suspend fun send(bytes: ByteArray) {
         val window = link.window()
         if (bytes.size > window.eagerLimit) {
             sendCopy(MemorySegment.ofArray(bytes), window)
         } else {
-            link.send(ChannelMessage.DATA, bytes.size) { slot ->
+            link.outbox.send(ChannelMessage.DATA, bytes.size) { slot ->
                 MemorySegment.copy(bytes, 0, slot, JAVA_BYTE, ChannelMessage.HEADER.toLong(), bytes.size)
             }
         }
@@ -32,7 +32,7 @@ internal class ChannelSends(
         val window = link.window()
         require(length in 0..buffer.memory.byteSize()) { "$length bytes of a buffer of ${buffer.memory.byteSize()}" }
         when {
-            length <= window.eagerLimit -> window.credits.holding { spend -> link.sendFrom(buffer, length.toInt(), spend) }
+            length <= window.eagerLimit -> window.credits.holding { spend -> link.outbox.sendFrom(buffer, length.toInt(), spend) }
             AccessFlag.REMOTE_READ in buffer.slice().region().access() -> sendLarge(buffer, length, window)
             else -> sendCopy(buffer.memory.asSlice(0, length), window)
         }
@@ -88,7 +88,7 @@ internal class ChannelSends(
         try {
             val memory = buffer.slice(0, length)
             val at = memory.region().remote().address() + memory.offset()
-            link.postMessage(ChannelMessage.LARGE, ChannelMessage.LARGE_BODY) { slot ->
+            link.outbox.post(ChannelMessage.LARGE, ChannelMessage.LARGE_BODY) { slot ->
                 ChannelMessage.putInt(slot, 0, id)
                 ChannelMessage.putInt(slot, 4, memory.region().rkey())
                 ChannelMessage.putLong(slot, 8, at)

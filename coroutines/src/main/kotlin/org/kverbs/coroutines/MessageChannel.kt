@@ -145,7 +145,7 @@ public class MessageChannel internal constructor(
      * Says that no more messages come from here, and suspends until the peer's device has all that were sent. The other direction stays
      * open. Sends that still wait for room fail with [ChannelClosedException]. A second call does nothing.
      */
-    public suspend fun finish(): Unit = link.reporting { link.finish() }
+    public suspend fun finish(): Unit = link.reporting { link.outbox.finish() }
 
     /**
      * Ends both directions now and closes the queue pair; never suspends. The peer is told, if the message still gets through; messages under
