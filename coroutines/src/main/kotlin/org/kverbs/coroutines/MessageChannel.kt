@@ -154,6 +154,12 @@ public class MessageChannel internal constructor(
      */
     override fun close(): Unit = link.close()
 
+    /**
+     * Ends both directions because the connection is gone, as a connection manager knows at once and the queue pair only when it
+     * sends: every wait fails with [cause], after what had come. Nothing if it has ended before. [close] is needed still.
+     */
+    public fun fail(cause: Throwable): Unit = link.fail(cause)
+
     override fun toString(): String = "message channel on ${queuePair.queuePair.describe()}"
 }
 
