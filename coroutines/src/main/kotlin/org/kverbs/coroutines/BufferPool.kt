@@ -62,7 +62,9 @@ public class BufferPool internal constructor(
 
     private fun requireSize(size: Long) {
         require(size > 0) { "a buffer of $size bytes; ask for 1 or more" }
-        require(size <= maxBuffer) { "a buffer of $size bytes is above maxBuffer($maxBuffer) of the ${describe()}; take several, or raise it" }
+        require(
+            size <= maxBuffer,
+        ) { "a buffer of $size bytes is above maxBuffer($maxBuffer) of the ${describe()}; take several, or raise it" }
     }
 
     private fun lend(

@@ -55,7 +55,9 @@ internal class ChannelSends(
         length: Long,
         window: ChannelWindow,
     ) {
-        require(length <= window.maxMessage) { "a message of $length bytes; the peer takes at most ${window.maxMessage} (its maxMessage setting)" }
+        require(
+            length <= window.maxMessage,
+        ) { "a message of $length bytes; the peer takes at most ${window.maxMessage} (its maxMessage setting)" }
     }
 
     private suspend fun sendLarge(

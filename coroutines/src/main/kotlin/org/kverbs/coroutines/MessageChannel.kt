@@ -116,7 +116,8 @@ public class MessageChannel internal constructor(
      */
     public suspend fun receive(into: RegisteredBuffer): Long = link.reporting { receives.receive(into) } ?: throw noMore()
 
-    private fun noMore() = ChannelClosedException("the peer has sent its last message; receiveOrNull and incoming tell that without an exception")
+    private fun noMore() =
+        ChannelClosedException("the peer has sent its last message; receiveOrNull and incoming tell that without an exception")
 
     /**
      * Lets the peer use a region of this side under a name: it gets address and key, and can then do what the region's access flags

@@ -47,7 +47,9 @@ class MessageChannelEndSpec :
                 shouldThrow<ChannelClosedException> { ends.client.receive() }
                 shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(1)) }
                 shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(100_000)) }
-                shouldThrow<ChannelClosedException> { ends.client.publish("x", ends.serverPd.memoryRegion(8, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)) }
+                shouldThrow<ChannelClosedException> {
+                    ends.client.publish("x", ends.serverPd.memoryRegion(8, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE))
+                }
                 ends.client.close()
             }
         }
