@@ -10,34 +10,35 @@ import org.kverbs.QueuePair
 import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
 import org.kverbs.dsl.RC
+import org.kverbs.dsl.RcVerbs
 import java.net.InetSocketAddress
 import kotlin.time.Duration
 
 /** Somebody asks for a connection: accept or reject it, once. Whoever asks waits meanwhile, not for ever. */
 public class ConnectionRequest internal constructor(
-    private val host: RdmaHost,
-    private val steps: ConnectionSteps,
+    internal val host: RdmaHost,
+    internal val steps: ConnectionSteps,
     event: ConnectionEvent,
 ) {
     /** What the other side gave along, with zeros behind it on InfiniBand and RoCE. */
     public val privateData: ByteArray = event.privateData()
 
     /** Who asks. */
-    public val peerAddress: InetSocketAddress? = steps.id.peerAddress()
+    public val peerAddress: InetSocketAddress? = steps.address
 
     /** How many reads and atomics the other side wants served at once, and wants to keep in flight. */
     public val parameters: ConnectionParameters =
         ConnectionParameters.DEFAULTS.withReads(event.initiatorDepth(), event.responderResources())
 
     /**
-     * Accepts, and suspends until the other side is ready. The queue pair takes messages from here on; to post receives before the first
-     * can come, use [accept] with a block.
+     * Accepts, and suspends until the other side is ready. The other side may send at once: until a receive is posted
+     * its device tries again.
      *
      * @throws org.kverbs.ConnectionException if the other side has gone meanwhile, or doesn't answer in time
      */
     public suspend fun accept(settings: ConnectionSettings.() -> Unit = {}): RdmaConnection {
         val chosen = ConnectionSettings().apply(settings)
-        lateinit var qp: AsyncQueuePair<org.kverbs.dsl.RcVerbs>
+        lateinit var qp: AsyncQueuePair<RcVerbs>
         val node =
             establish(chosen.parameters(), chosen.timeout) { node ->
                 qp = node.dispatcher.qp(node.pd, RC, block = chosen.queuePair)

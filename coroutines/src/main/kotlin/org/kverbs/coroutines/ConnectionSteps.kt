@@ -16,6 +16,9 @@ import kotlin.time.toJavaDuration
 internal class ConnectionSteps(
     val id: ConnectionId,
 ) {
+    /** The peer's, once it is known. */
+    val address: InetSocketAddress? get() = if (id.isOpen) id.peerAddress() else null
+
     val events = Channel<ConnectionEvent>(Channel.UNLIMITED) // the device sends a few for each step, and none without a step
 
     /**

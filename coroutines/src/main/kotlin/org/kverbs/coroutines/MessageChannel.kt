@@ -49,7 +49,7 @@ public class MessageChannel internal constructor(
     public val queuePair: AsyncQueuePair<RcVerbs> get() = link.pair.async
 
     /** What the peer's [start] needs, 24 bytes: how many slots there are here, and how large. */
-    public val hello: ByteArray get() = ChannelHello(settings.receiveSlots, settings.slotSize, settings.maxMessage).toBytes()
+    public val hello: ByteArray get() = settings.hello()
 
     /** What came, for a `for` loop. It ends when the peer has sent its last message. */
     public val incoming: IncomingMessages get() = IncomingMessages(this)

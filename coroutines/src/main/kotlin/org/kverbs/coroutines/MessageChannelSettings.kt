@@ -62,6 +62,8 @@ public class MessageChannelSettings internal constructor() {
         this.pool = pool
     }
 
+    internal fun hello(): ByteArray = ChannelHello(receiveSlots, slotSize, maxMessage).toBytes()
+
     private companion object {
         const val MAX_SLOTS = 4096
         const val MIN_SLOT = 256

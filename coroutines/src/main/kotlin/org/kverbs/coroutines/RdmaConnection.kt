@@ -39,10 +39,10 @@ public class RdmaConnection internal constructor(
     public val privateData: ByteArray get() = peerData.clone()
 
     /** The peer's address and port. */
-    public val peerAddress: InetSocketAddress? = steps.id.peerAddress()
+    public val peerAddress: InetSocketAddress? = steps.address
 
     /** This side's address and port. */
-    public val localAddress: InetSocketAddress? = steps.id.localAddress()
+    public val localAddress: InetSocketAddress? = if (steps.id.isOpen) steps.id.localAddress() else null
 
     /** Suspends until the connection has ended, by either side. */
     public suspend fun awaitEnd(): Unit = lifetime.awaitEnd()

@@ -162,9 +162,7 @@ internal class ReceiveSlots(
                 waiter?.resumeWithException(failure!!)
             }
 
-            waiter == null -> {
-                Unit
-            }
+            waiter == null -> {}
 
             target == null -> {
                 hand(message, waiter, memory, pin)

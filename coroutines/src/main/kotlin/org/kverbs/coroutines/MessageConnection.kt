@@ -1,0 +1,100 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withTimeoutOrNull
+import org.kverbs.ConnectionException
+import org.kverbs.ConnectionStep
+import org.kverbs.MemoryRegion
+import org.kverbs.ProtectionDomain
+import java.net.InetSocketAddress
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.seconds
+
+/**
+ * A [MessageChannel] to a peer's address: messages both ways with flow control, and memory that one side publishes and the other reads,
+ * writes and counts in. Everything about waiting, cancellation and errors is the channel's.
+ *
+ * **End.** A peer that disconnects, or whose program ends, ends every wait with a [ConnectionException], after what had come.
+ */
+public class MessageConnection internal constructor(
+    host: RdmaHost,
+    steps: ConnectionSteps,
+    /** The device it is on. */
+    public val node: RdmaNode,
+    /** The channel, with its further operations. */
+    public val channel: MessageChannel,
+    private val peerData: ByteArray,
+) : AutoCloseable {
+    private val lifetime = ConnectionLifetime(host, steps, channel.queuePair.queuePair)
+
+    /** The peer's address and port. */
+    public val peerAddress: InetSocketAddress? = steps.address
+
+    /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */
+    public val privateData: ByteArray get() = peerData.clone()
+
+    /** Where to register memory for it. */
+    public val pd: ProtectionDomain get() = node.pd
+
+    /** What came, for `for (message in connection.incoming)`. It ends when the peer has sent its last message. */
+    public val incoming: IncomingMessages get() = channel.incoming
+
+    init {
+        host.scope.launch {
+            lifetime.awaitEnd()
+            channel.fail(ConnectionException(ConnectionStep.CONNECT, peerAddress, 0, "the connection has ended"))
+        }
+    }
+
+    /** Sends a message; see [MessageChannel.send]. */
+    public suspend fun send(bytes: ByteArray): Unit = channel.send(bytes)
+
+    /** Sends the first [length] bytes of a buffer without copying them; see [MessageChannel.send]. */
+    public suspend fun send(
+        buffer: RegisteredBuffer,
+        length: Long = buffer.memory.byteSize(),
+    ): Unit = channel.send(buffer, length)
+
+    /** Receives a message; see [MessageChannel.receive]. */
+    public suspend fun receive(): ByteArray = channel.receive()
+
+    /** Lets the peer use a region under a name; see [MessageChannel.publish]. */
+    public suspend fun publish(
+        name: String,
+        region: MemoryRegion,
+    ): PublishedMemory = channel.publish(name, region)
+
+    /** A region that the peer has published; see [MessageChannel.remote]. */
+    public suspend fun remote(name: String): RemoteRegion = channel.remote(name)
+
+    /** Suspends until the connection has ended, by either side. */
+    public suspend fun awaitEnd(): Unit = lifetime.awaitEnd()
+
+    /**
+     * Says that no more messages come from here, waits until the peer has said so too or has gone, and closes the connection; at the
+     * latest after [timeout]. Messages that nobody has received are dropped.
+     */
+    public suspend fun finish(timeout: Duration = 5.seconds) {
+        withTimeoutOrNull(timeout) {
+            try {
+                channel.finish()
+                while (true) channel.receiveOrNull() ?: break
+            } catch (_: ConnectionException) {
+                // the peer was faster
+            } catch (_: ChannelClosedException) {
+            }
+        }
+        close()
+    }
+
+    /** Ends the connection now; messages under way may be lost. The peer is told. */
+    override fun close() {
+        try {
+            channel.close()
+        } finally {
+            lifetime.close()
+        }
+    }
+
+    override fun toString(): String = "message connection to $peerAddress"
+}

@@ -1,0 +1,136 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldHaveSize
+import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
+import org.kverbs.ConnectionException
+import org.kverbs.ConnectionRejectedException
+import org.kverbs.AccessFlag
+import java.net.InetSocketAddress
+import java.util.Collections
+
+class MessageServicesSpec :
+    FunSpec({
+        timeout = 120_000
+
+        suspend fun served(
+            onFailure: (Throwable) -> Unit = {},
+            handler: suspend CoroutineScope.(MessageConnection) -> Unit,
+            block: suspend (RdmaHost, InetSocketAddress) -> Unit,
+        ) = coroutineScope {
+            rdmaHost { provider("embedded") }.use { host ->
+                val listening = CompletableDeferred<InetSocketAddress>()
+                val server =
+                    launch {
+                        host.serve(
+                            InetSocketAddress("0.0.0.0", 0),
+                            onListening = { listening.complete(it) },
+                            onFailure = onFailure,
+                            handler = handler,
+                        )
+                    }
+                rdmaHost { provider("embedded") }.use { block(it, InetSocketAddress("127.0.0.1", listening.await().port)) }
+                server.cancel()
+                server.join()
+            }
+        }
+
+        test("should echo messages, short and long") {
+            served(handler = { for (message in it.incoming) it.send(message) }) { host, address ->
+                val connection = host.connectMessages(address)
+                for (size in listOf(0, 1, 4088, 4089, 100_000, 3_000_000)) {
+                    val message = ByteArray(size) { (it * 31 + size).toByte() }
+                    coroutineScope {
+                        launch { connection.send(message) }
+                        connection.receive().contentEquals(message) shouldBe true
+                    }
+                }
+                connection.finish()
+            }
+        }
+
+        test("should serve 200 clients at once") {
+            served(handler = { for (message in it.incoming) it.send(message) }) { host, address ->
+                val answers =
+                    coroutineScope {
+                        List(200) { client ->
+                            async {
+                                val connection = host.connectMessages(address)
+                                val answers =
+                                    List(10) {
+                                        connection.send("$client:$it".encodeToByteArray())
+                                        connection.receive().decodeToString()
+                                    }
+                                connection.finish()
+                                answers shouldBe List(10) { "$client:$it" }
+                            }
+                        }.awaitAll()
+                    }
+                answers shouldHaveSize 200
+            }
+        }
+
+        test("should live on when a handler throws, and tell of it") {
+            val failures = Collections.synchronizedList(ArrayList<Throwable>())
+            served(
+                onFailure = failures::add,
+                handler = {
+                    val message = it.receive().decodeToString()
+                    check(message != "fail") { "asked to" }
+                    it.send("fine".encodeToByteArray())
+                },
+            ) { host, address ->
+                val bad = host.connectMessages(address)
+                bad.send("fail".encodeToByteArray())
+                shouldThrow<Exception> { bad.receive() }
+                bad.close()
+                val good = host.connectMessages(address)
+                good.send("work".encodeToByteArray())
+                good.receive().decodeToString() shouldBe "fine"
+                good.finish()
+                failures.map { it.message } shouldBe listOf("asked to")
+            }
+        }
+
+        test("should end what waits when the peer's host is gone") {
+            val ended = CompletableDeferred<Throwable?>()
+            served(handler = { ended.complete(runCatching { it.receive() }.exceptionOrNull()) }) { _, address ->
+                val gone = rdmaHost { provider("embedded") }
+                gone.connectMessages(address)
+                gone.close()
+                (ended.await() is ConnectionException || ended.await() is ChannelClosedException) shouldBe true
+            }
+        }
+
+        test("should let a client read, write and count in published memory") {
+            served(handler = {
+                val region = it.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+                it.publish("counter", region)
+                for (message in it.incoming) it.send(message)
+                region.close()
+            }) { host, address ->
+                val connection = host.connectMessages(address)
+                val counter = connection.remote("counter")
+                coroutineScope { List(20) { async { counter.fetchAndAdd(0, 5) } }.awaitAll() }.sorted() shouldBe List(20) { it * 5L }
+                counter.readLong(0) shouldBe 100
+                counter.write(8, "text".encodeToByteArray())
+                counter.read(8, 4).decodeToString() shouldBe "text"
+                connection.finish()
+            }
+        }
+
+        test("should refuse who doesn't speak messages") {
+            served(handler = {}) { host, address ->
+                shouldThrow<ConnectionRejectedException> { host.connect(address) }
+                delay(1)
+            }
+        }
+    })
