@@ -94,8 +94,8 @@ final class ConnectionErrors {
             case RESOLVE_ADDRESS -> errno == Errno.ENODEV
                     ? "No RDMA device leads there: `ip route get ADDRESS` names the network device, and `rdma link` its RDMA device."
                     : "No way leads there: `ip route get ADDRESS` names the network device, and `ping` asks the peer.";
-            case RESOLVE_ROUTE -> "No path was found: on InfiniBand the subnet manager must run (`sminfo`), on RoCE the local address must be in"
-                    + " the GID table (`ibv_devinfo -v`).";
+            case RESOLVE_ROUTE -> "No path was found: on InfiniBand the subnet manager must run (`sminfo`), on RoCE the local address must"
+                    + " be in the GID table (`ibv_devinfo -v`).";
             case CONNECT -> "Check that the peer's program runs and listens on this port, and that `ping` reaches it.";
             case ACCEPT -> "The peer gave up, or packets to it are lost.";
             case JOIN_MULTICAST -> "Check that the device offers multicast, and on InfiniBand that the subnet manager runs (`sminfo`).";
@@ -107,8 +107,8 @@ final class ConnectionErrors {
         return switch (step) {
             case RESOLVE_ADDRESS -> "Nobody answers for the address (ARP or neighbour discovery): check the address, and `ping` it.";
             case RESOLVE_ROUTE -> "The subnet manager does not answer: check that it runs (`sminfo`), or give more time.";
-            case CONNECT -> "The peer's connection manager does not answer: check that the host has an RDMA device at this address, that its"
-                    + " program answers requests, and on RoCE that no firewall stops UDP port 4791.";
+            case CONNECT -> "The peer's connection manager does not answer: check that the host has an RDMA device at this address, that"
+                    + " its program answers requests, and on RoCE that no firewall stops UDP port 4791.";
             case ACCEPT -> "The peer did not answer the acceptance: it gave up, or packets to it are lost.";
             case JOIN_MULTICAST -> "The subnet manager does not answer: check that it runs (`sminfo`), or give more time.";
             case STAY_CONNECTED -> "The peer does not answer any more.";

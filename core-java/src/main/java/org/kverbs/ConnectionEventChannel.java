@@ -31,7 +31,10 @@ import org.kverbs.spi.ConnectionManager;
  *
  * <p><b>Ownership.</b> Closing the channel closes its ids. Queue pairs are not made here: see {@link ConnectionId}.
  *
- * <p>Safe for any thread. Source: {@code man 7 rdma_cm}, {@code man 3 rdma_create_event_channel}, {@code rdma_get_cm_event}.
+ * <p>Safe for any thread. Let one thread take a channel's events: with several, the order of what happened is lost, and so is what happened
+ * to a request's id before the thread that got the request has come back with it.
+ *
+ * <p>Source: {@code man 7 rdma_cm}, {@code man 3 rdma_create_event_channel}, {@code rdma_get_cm_event}.
  */
 public final class ConnectionEventChannel extends Resource {
 
@@ -78,8 +81,8 @@ public final class ConnectionEventChannel extends Resource {
         ConnectionManager manager = device.connectionManager();
         if (manager == null) {
             throw new IllegalArgumentException(
-                    "provider " + device.provider() + " of " + device.name() + " has no connection manager: connect by exchanging endpoints,"
-                            + " see QueuePair.connect");
+                    "provider " + device.provider() + " of " + device.name() + " has no connection manager: exchange endpoints, and connect"
+                            + " by QueuePair.connect");
         }
         return create(
                 "rdma_create_event_channel()",
@@ -175,8 +178,14 @@ public final class ConnectionEventChannel extends Resource {
         long listening = fields.get(JAVA_LONG, RdmaCmEvent.LISTEN_ID);
         ConnectionId listener = listening == 0 ? null : ids.get(listening);
         ConnectionId id = listener == null ? ids.get(of) : new ConnectionId(this, listener.portSpace(), of, true);
-        ConnectionEvent copy = id == null ? null : ConnectionEvent.from(fields, id, listener);
-        SystemErrors.check("rdma_ack_cm_event(" + describe() + ")", manager.ackEvent(event));
+        ConnectionEvent copy;
+        int acknowledged;
+        try {
+            copy = id == null ? null : ConnectionEvent.from(fields, id, listener);
+        } finally {
+            acknowledged = manager.ackEvent(event);
+        }
+        SystemErrors.check("rdma_ack_cm_event(" + describe() + ")", acknowledged);
         if (listener != null && id != null) {
             id.register();
             if (!listener.isOpen()) { // nobody is there to accept

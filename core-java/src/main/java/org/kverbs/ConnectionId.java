@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SocketAddresses;
@@ -116,38 +117,29 @@ public final class ConnectionId extends Resource {
 
     /** Name of the device that it is bound to, for {@link Device#byName}; null before that, and on every local address. */
     public @Nullable String deviceName() {
-        enterShared(this);
-        try {
-            return manager.deviceName(handle);
-        } finally {
-            exitShared(this);
-        }
+        return inside(() -> manager.deviceName(handle));
     }
 
     /** The device's port that it is bound to, from 1; 0 before that. */
     public int port() {
-        enterShared(this);
-        try {
-            return Byte.toUnsignedInt(Memory.at(handle, RdmaCmId.SIZE).get(JAVA_BYTE, RdmaCmId.PORT_NUM));
-        } finally {
-            exitShared(this);
-        }
+        return inside(() -> Byte.toUnsignedInt(Memory.at(handle, RdmaCmId.SIZE).get(JAVA_BYTE, RdmaCmId.PORT_NUM)));
     }
 
     /** The local address with its port; null before it is bound or resolved, and if it is none of IP. */
     public @Nullable InetSocketAddress localAddress() {
-        return address(RdmaCmId.ROUTE_ADDR_SRC_ADDR);
+        return inside(() -> addressAt(RdmaCmId.ROUTE_ADDR_SRC_ADDR));
     }
 
     /** The peer's address with its port; null before it is resolved, and if it is none of IP. */
     public @Nullable InetSocketAddress peerAddress() {
-        return address(RdmaCmId.ROUTE_ADDR_DST_ADDR);
+        return inside(() -> addressAt(RdmaCmId.ROUTE_ADDR_DST_ADDR));
     }
 
-    private @Nullable InetSocketAddress address(int offset) {
+    /** Reads something of the C structure while it can't go. */
+    private <T extends @Nullable Object> T inside(Supplier<T> read) {
         enterShared(this);
         try {
-            return addressAt(offset);
+            return read.get();
         } finally {
             exitShared(this);
         }
@@ -297,8 +289,8 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Ends the connection, or answers the peer who did ({@code rdma_disconnect}). DISCONNECTED comes to the peer, and here when the peer has
-     * answered by the same call or by closing its id. Moving the queue pair to ERR is its owner's.
+     * Ends the connection, or answers the peer who did ({@code rdma_disconnect}). DISCONNECTED comes to the peer, and here when the peer
+     * has answered by the same call or by closing its id. Moving the queue pair to ERR is its owner's.
      */
     public void disconnect() {
         command(naming("rdma_disconnect"), () -> manager.disconnect(handle));
@@ -321,9 +313,9 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Moves a queue pair to INIT, RTR or RTS for this connection, from the state before; in RTR it gets the peer's rights too. See the class
-     * for when. The connection manager leaves the receiver-not-ready timer at code 0, 655 ms: post receives before RTR, or set another
-     * timer once in RTS.
+     * Moves a queue pair to INIT, RTR or RTS for this connection, from the state before; in RTR it gets the peer's rights too. See the
+     * class for when. The connection manager leaves the receiver-not-ready timer at code 0, 655 ms: post receives before RTR, or set
+     * another timer once in RTS.
      *
      * @throws RdmaSystemException if the id has no attributes for that state yet, or the device refuses
      */

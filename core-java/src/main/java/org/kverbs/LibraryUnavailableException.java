@@ -46,9 +46,15 @@ public class LibraryUnavailableException extends RdmaException {
      *
      * @param library its file
      * @param function the C function, such as {@code _ibv_query_gid_ex}
-     * @param release the first release of rdma-core that has the function, such as 32
+     * @param release the first release of rdma-core that has the function, such as 32; 0 for all
      */
     public static LibraryUnavailableException functionMissing(String library, String function, int release) {
+        if (release == 0) {
+            return new LibraryUnavailableException(
+                    library,
+                    function + " is in every release of that library, and " + library
+                            + " lacks it: it is another library, or a broken one.");
+        }
         return new LibraryUnavailableException(
                 library,
                 function + " needs rdma-core " + release + " or newer, and the " + library + " of this machine lacks it. Upgrade that"

@@ -18,8 +18,8 @@ import org.kverbs.internal.SystemErrors;
  * Something that was opened or created and has to be closed: a device context, a connection event channel, or what was made from it.
  *
  * <p><b>Ownership.</b> A resource keeps its parents reachable, and closing a parent first closes everything that was
- * made from it, newest first. So closing the {@link Context} closes all. Each failure is kept: the first is thrown, the
- * others are its suppressed exceptions.
+ * made from it, newest first, but memory regions after the queue pairs that may have posted them. So closing the
+ * {@link Context} closes all. Each failure is kept: the first is thrown, the others are its suppressed exceptions.
  *
  * <p><b>Threads.</b> {@link #close} may be called from any thread and any number of times; the second call waits for the
  * first to end and then does nothing. It waits until calls on the resource that are under way have returned, and ends
@@ -45,7 +45,7 @@ public abstract sealed class Resource implements AutoCloseable
 
     private static final AtomicLong SEQUENCE = new AtomicLong();
     private static final Comparator<Resource> NEWEST_FIRST =
-            Comparator.comparingLong((Resource r) -> r.sequence).reversed();
+            Comparator.comparingInt(Resource::turn).thenComparing(Comparator.comparingLong((Resource r) -> r.sequence).reversed());
 
     final Guard guard = new Guard();
     private final long sequence = SEQUENCE.incrementAndGet();
@@ -185,6 +185,15 @@ public abstract sealed class Resource implements AutoCloseable
     /** Whether its device was closed although this was refused to be destroyed: the kernel has taken both down. */
     private boolean isGone() {
         return parents.stream().anyMatch(parent -> parent.destroyed || parent.isGone());
+    }
+
+    /** Regions go after all that may use them, and before what all of these were made from. */
+    private int turn() {
+        return switch (this) {
+            case MemoryRegion _ -> 1;
+            case ProtectionDomain _, CompletionQueue _, CompletionChannel _ -> 2;
+            default -> 0;
+        };
     }
 
     private Set<Resource> descendantsNewestFirst() {

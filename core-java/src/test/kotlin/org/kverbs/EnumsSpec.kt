@@ -12,6 +12,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.internal.abi.IbvAtomicCap
 import org.kverbs.internal.abi.IbvEventType
+import org.kverbs.internal.abi.IbvForkStatus
 import org.kverbs.internal.abi.IbvGidType
 import org.kverbs.internal.abi.IbvLinkLayer
 import org.kverbs.internal.abi.IbvMigState
@@ -25,6 +26,8 @@ import org.kverbs.internal.abi.IbvRate
 import org.kverbs.internal.abi.IbvTransportType
 import org.kverbs.internal.abi.IbvWcOpcode
 import org.kverbs.internal.abi.IbvWcStatus
+import org.kverbs.internal.abi.RdmaCmEventType
+import org.kverbs.internal.abi.RdmaPortSpace
 
 /** An enum of ours beside the class that holds the numbers of C's. */
 private class Mirror(
@@ -75,7 +78,10 @@ class EnumsSpec :
                 mirror(IbvQpState::class.java, "IBV_QPS_", QueuePairState::code, QueuePairState::of),
                 mirror(IbvMigState::class.java, "IBV_MIG_", MigrationState::code, MigrationState::of),
                 mirror(IbvMwType::class.java, "IBV_MW_", MemoryWindowType::code, MemoryWindowType::of),
+                mirror(IbvForkStatus::class.java, "IBV_FORK_", ForkStatus::code, ForkStatus::of),
                 mirror(IbvRate::class.java, "IBV_RATE_", StaticRate::code, StaticRate::of),
+                mirror(RdmaCmEventType::class.java, "RDMA_CM_EVENT_", ConnectionEventType::code, ConnectionEventType::of),
+                mirror(RdmaPortSpace::class.java, "RDMA_PS_", PortSpace::code, PortSpace::of),
             )
 
         context("should have exactly the constants and numbers of C") {
@@ -90,7 +96,7 @@ class EnumsSpec :
         context("should return each constant for its number and UNKNOWN for any other") {
             withTests(mirrors) { mirror ->
                 val known = mirror.ours.associateBy { mirror.code(it) }
-                for (number in -2..300) {
+                for (number in -2..400) {
                     val expected = known[number]?.name ?: "UNKNOWN"
                     withClue("of($number)") { mirror.of(number).name shouldBe expected }
                 }

@@ -2,6 +2,7 @@ package org.kverbs
 
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldEndWith
@@ -13,6 +14,8 @@ import java.io.ByteArrayInputStream
 import java.io.ByteArrayOutputStream
 import java.io.ObjectInputStream
 import java.io.ObjectOutputStream
+import java.net.InetSocketAddress
+import java.time.Duration
 
 class ExceptionMessagesSpec :
     FunSpec({
@@ -108,6 +111,8 @@ class ExceptionMessagesSpec :
                     DeviceNotFoundException("any device", listOf("rxe0")),
                     AsyncEventException(AsyncEventType.CQ_ERR, "a queue"),
                     LibraryUnavailableException.functionMissing("libibverbs.so.1", "ibv_x", 65),
+                    ConnectionException(ConnectionStep.RESOLVE_ROUTE, InetSocketAddress("10.0.0.1", 7471), 5, "why."),
+                    ConnectionTimeoutException(ConnectionStep.CONNECT, null, Duration.ofMillis(20)),
                 )
             errors.forEach { error ->
                 val copy = serializedCopy(error)
@@ -139,7 +144,21 @@ class ExceptionMessagesSpec :
 
         test("should say from which release on a library has a function") {
             LibraryUnavailableException.functionMissing("libibverbs.so.1", "_ibv_query_gid_ex", 32).message shouldContain
-                "_ibv_query_gid_ex needs rdma-core 32 or newer, and the libibverbs.so.1 of this machine lacks it"
+                "_ibv_query_gid_ex needs rdma-core 32 or newer, and the libibverbs.so.1 of this machine lacks it. Upgrade that library " +
+                "(`dpkg -l libibverbs1` or `rpm -q libibverbs` shows its version)"
+            LibraryUnavailableException.functionMissing("/opt/lib/librdmacm.so.1", "rdma_establish", 23).message shouldContain
+                "(`dpkg -l librdmacm1` or `rpm -q librdmacm` shows its version)"
+            LibraryUnavailableException.functionMissing("/opt/broken", "rdma_connect", 0).message shouldBe
+                "rdma_connect is in every release of that library, and /opt/broken lacks it: it is another library, or a broken one."
+        }
+
+        test("should say of a step that nobody answered which it was, to whom, for how long, and what to do") {
+            val address = InetSocketAddress("10.0.0.1", 7471)
+            ConnectionStep.entries.forEach { step ->
+                val message = ConnectionTimeoutException(step, address, Duration.ofMillis(250)).message!!
+                message shouldStartWith "${step.phrase()} 10.0.0.1:7471 failed: no event came within 250 ms. "
+                message.substringAfter(" ms. ").length shouldBeGreaterThan 20
+            }
         }
 
         test("should name the devices that libibverbs cannot drive, their nodes, and the packages with provider libraries") {

@@ -41,6 +41,21 @@ class LibraryAnswersSpec :
             answer.lines()[1] shouldContain "Start java with --enable-native-access=ALL-UNNAMED"
         }
 
+        test("should name the package of librdmacm when that is not there, and go on without connections") {
+            val answer =
+                ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", "-Dkverbs.librdmacm=/nonexistent/librdmacm.so.1", ENABLED)
+            answer.lines()[1] shouldBe "[null0 (0200:0000:0000:0001)]"
+            answer.lines()[2] shouldStartWith "org.kverbs.LibraryUnavailableException: cannot load /nonexistent/librdmacm.so.1 ("
+            answer.lines()[2] shouldContain "Install package librdmacm1 (Debian, Ubuntu) or librdmacm (Fedora, RHEL)"
+        }
+
+        test("should say so when the library for connections is another") {
+            val answer =
+                ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", "-Dkverbs.librdmacm=${NullVerbs.library}", ENABLED)
+            answer.lines()[2] shouldBe "org.kverbs.LibraryUnavailableException: rdma_create_event_channel is in every release of that " +
+                "library, and ${NullVerbs.library} lacks it: it is another library, or a broken one."
+        }
+
         test("should list the devices of the library that the property names") {
             ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", ENABLED).lines()[1] shouldBe "[null0 (0200:0000:0000:0001)]"
         }
@@ -51,6 +66,28 @@ class LibraryAnswersSpec :
                 missing.message shouldStartWith
                     "_ibv_query_gid_table needs rdma-core 32 or newer, and the ${NullVerbs.library} of this machine lacks it."
                 bench.context.queryGidEntry(1, 0).type() shouldBe GidType.ROCE_V2
+            }
+        }
+
+        test("should say which release tells the fork status, and whether data comes in order") {
+            shouldThrow<LibraryUnavailableException> { ForkStatus.ofThisProcess() }.message shouldContain
+                "ibv_is_fork_initialized needs rdma-core 35 or newer"
+            NullBench().use { bench ->
+                val qp = bench.queuePair()
+                shouldThrow<LibraryUnavailableException> { qp.isDataInOrder(WorkRequestOpcode.RDMA_WRITE) }.message shouldContain
+                    "ibv_query_qp_data_in_order needs rdma-core 36 or newer"
+            }
+        }
+
+        test("should say that a library without extended calls has no extended queues") {
+            NullBench(extended = false).use { bench ->
+                val cq = shouldThrow<RdmaSystemException> { bench.context.completionQueue(CompletionQueueAttributes.of(1).asExtended()) }
+                val qp =
+                    shouldThrow<RdmaSystemException> {
+                        bench.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, bench.cq).asExtended())
+                    }
+                listOf(cq, qp).map { it.operation() to it.errnoName() } shouldBe
+                    listOf("ibv_create_cq_ex" to "EOPNOTSUPP", "ibv_create_qp_ex" to "EOPNOTSUPP")
             }
         }
 
@@ -80,6 +117,7 @@ internal object ChildProgram {
         check(arguments.isEmpty())
         println("no library is needed for " + RemoteMemory(1, 2, 3).toText())
         println(runCatching { Device.list() }.getOrElse { it })
+        println(runCatching { ConnectionEventChannel.open() }.getOrElse { it })
     }
 
     /** Runs it in a JVM with these options. */

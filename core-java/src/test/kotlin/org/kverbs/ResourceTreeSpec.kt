@@ -50,6 +50,15 @@ class ResourceTreeSpec :
                 )
         }
 
+        test("should close a region after the queue pairs that may have it posted, whichever was made first") {
+            val bench = NullBench()
+            val qp = bench.queuePair()
+            val late = bench.pd.memoryRegion(64)
+            val mw = bench.pd.memoryWindow(MemoryWindowType.TYPE_2)
+            bench.context.close()
+            NullVerbs.destroyed().take(4) shouldContainExactly listOf(mw.handle(), qp.handle(), late.handle(), bench.mr.handle())
+        }
+
         test("should close with a resource what was made from it, and nothing else") {
             NullBench().use { bench ->
                 val qp = bench.queuePair()

@@ -76,7 +76,8 @@ public final class Compare {
                         .allMatch(p -> p.getValue().equals(result.getParams().getParam(p.getKey())));
     }
 
-    private static double allocated(RunResult result) {
+    /** Bytes that an operation allocates on the heap, by JMH's GC profiler. */
+    static double allocated(RunResult result) {
         Result<?> bytes = result.getSecondaryResults().get("gc.alloc.rate.norm");
         if (bytes == null) {
             throw new IllegalStateException("JMH gave no allocation of " + result.getParams().getBenchmark());

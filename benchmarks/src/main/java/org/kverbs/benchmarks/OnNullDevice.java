@@ -1,25 +1,10 @@
 package org.kverbs.benchmarks;
 
-import java.util.concurrent.TimeUnit;
 import org.kverbs.Context;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
-import org.openjdk.jmh.annotations.Scope;
-import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
-import org.openjdk.jmh.annotations.Warmup;
 
-/** How all benchmarks are measured, so that their figures can be compared, and the device that they open in their setup. */
-@State(Scope.Thread)
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 4, time = 500, timeUnit = TimeUnit.MILLISECONDS)
-@Measurement(iterations = 6, time = 500, timeUnit = TimeUnit.MILLISECONDS)
-@Fork(1)
-public abstract class OnNullDevice {
+/** The device that benchmarks of single calls open in their setup. */
+public abstract class OnNullDevice extends Measured {
 
     Context context;
 

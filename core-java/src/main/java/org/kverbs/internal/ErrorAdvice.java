@@ -41,6 +41,13 @@ final class ErrorAdvice {
                             + " short of resources for now.";
             case ETIMEDOUT, EHOSTUNREACH, ENETUNREACH -> "The peer's address could not be resolved: check its GID, that the local GID"
                     + " index is of the same kind (RoCE v1, v2, IPv4 or IPv6), and that the peer answers `ping`.";
+            case EADDRINUSE -> function.equals("ibv_open_device")
+                    ? "UDP port 4791 of the embedded device's address is taken: by another process, or by the kernel's Soft-RoCE. Take"
+                            + " another address (`KVERBS_EMBEDDED=udp:ADDRESS`)."
+                    : "";
+            case EADDRNOTAVAIL -> function.equals("ibv_open_device")
+                    ? "The embedded device's address is not this machine's: `ip address` lists those it has."
+                    : "";
             case ENODATA -> "The entry of the GID table is empty: `rdma link` and `ibv_devinfo -v` list the ones in use.";
             default -> "";
         };
@@ -93,9 +100,9 @@ final class ErrorAdvice {
                     + " REMOTE_ATOMIC need LOCAL_WRITE; the device may lack others), and that the length is above 0 and within"
                     + " max_mr_size.";
             case "ibv_dereg_mr" -> "The memory region is still in use by memory windows bound to it: invalidate or close those first.";
-            case "ibv_create_cq", "ibv_resize_cq" -> "Check the number of entries (1 to the device's max_cqe, and not below what waits"
+            case "ibv_create_cq", "ibv_create_cq_ex", "ibv_resize_cq" -> "Check the number of entries (1 to the device's max_cqe, and not below what waits"
                     + " in the queue) and the completion vector (0 up to num_comp_vectors - 1).";
-            case "ibv_create_qp" -> "Check the queue sizes against the device's max_qp_wr and max_sge, the inline size, that the type"
+            case "ibv_create_qp", "ibv_create_qp_ex" -> "Check the queue sizes against the device's max_qp_wr and max_sge, the inline size, that the type"
                     + " is offered, and that queues and protection domain are of the same device.";
             case "ibv_create_srq", "ibv_modify_srq" -> "Check max_wr and max_sge against the device's max_srq_wr and max_srq_sge, and"
                     + " that the limit is not above max_wr.";

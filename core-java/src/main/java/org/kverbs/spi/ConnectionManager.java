@@ -82,7 +82,7 @@ public interface ConnectionManager {
     /** Answers RDMA_CM_EVENT_CONNECT_RESPONSE when the queue pair can receive ({@code rdma_establish}). */
     int establish(long id);
 
-    /** RDMA_CM_EVENT_DISCONNECTED comes to both sides ({@code rdma_disconnect}). */
+    /** RDMA_CM_EVENT_DISCONNECTED comes to the peer, and here when the peer has answered by the same call ({@code rdma_disconnect}). */
     int disconnect(long id);
 
     /** Tells of an {@code enum ibv_event_type} on the queue pair: IBV_EVENT_COMM_EST ({@code rdma_notify}). */

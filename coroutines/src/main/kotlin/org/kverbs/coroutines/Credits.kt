@@ -105,4 +105,15 @@ internal class Credits(
             }
         ended.forEach { it.continuation.resumeWith(Result.failure(cause)) }
     }
+
+    /** Takes a credit, and gives it back if [use] ends without having said that it is spent. */
+    suspend inline fun holding(use: (spend: () -> Unit) -> Unit) {
+        acquire(1)
+        var spent = false
+        try {
+            use { spent = true }
+        } finally {
+            if (!spent) release(1)
+        }
+    }
 }

@@ -9,17 +9,25 @@ import org.kverbs.QueuePair
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkRequestException
+import java.lang.foreign.ValueLayout.JAVA_LONG
 
-/** The send queue of an [AsyncQueuePair]: who posts on it, waits for it, or waits for room in it. */
+/**
+ * The send queue of an [AsyncQueuePair], or a share of it: who posts on it, waits for it, or waits for room in it.
+ *
+ * @param onRoom called by the polling thread when requests have ended and their room is free again
+ */
 internal class SendSide(
     private val queuePair: QueuePair,
     dispatcher: CompletionDispatcher,
     private val polled: PolledQueue,
-    private val capacity: Int,
+    val capacity: Int,
     failures: Failures,
+    private val onRoom: () -> Unit = {},
 ) : CompletionTarget {
     private val targets = dispatcher.targets
     private val slots = SendSlots(capacity, failures)
+
+    /** Room for requests. */
     val credits = Credits(capacity)
     private val key = targets.add(this)
 
@@ -29,7 +37,7 @@ internal class SendSide(
     private val lists = ArrayDeque<SendRequests>()
     private var ended: Throwable? = null
 
-    /** Where atomics bring what they found, 8 bytes a slot; registered when the first atomic is posted. */
+    /** 8 bytes a slot: what atomics found, and other single numbers. Registered when it is first needed. */
     private val results: MemoryRegion by lazy {
         queuePair.protectionDomain().memoryRegion(slots.size * 8L, AccessFlag.LOCAL_WRITE)
     }
@@ -64,20 +72,42 @@ internal class SendSide(
         suspendCancellableCoroutine<Unit> { post(it, opcode, pin, write) }
     }
 
-    /** Posts an atomic and suspends until it has brought what stood there. */
+    /** Posts an atomic, or a read of 8 bytes, and suspends until it has brought what stood there. */
     suspend fun awaitResult(
         opcode: Int,
         write: (SendRequests, Long) -> Unit,
     ): Long {
-        credits.acquire(1)
         val memory = results
+        credits.acquire(1)
         return suspendCancellableCoroutine { continuation ->
             post(AtomicWaiter(continuation, memory.memory()), opcode, null) { requests, id ->
                 write(requests, id)
-                requests.into(memory.slice(Integer.remainderUnsigned(id.toInt(), slots.size) * 8L, 8))
+                requests.into(memory.slice(resultAt(id), 8))
             }
         }
     }
+
+    /** Posts a request whose bytes are a number in this machine's order, and suspends until it is done. */
+    suspend fun awaitNumber(
+        opcode: Int,
+        number: Long,
+        write: (SendRequests, Long) -> Unit,
+    ) {
+        val memory = results
+        await(opcode, null) { requests, id ->
+            memory.memory().set(JAVA_LONG, resultAt(id), number)
+            write(requests, id)
+            requests.from(memory.slice(resultAt(id), 8))
+        }
+    }
+
+    private fun resultAt(id: Long) = Integer.remainderUnsigned(id.toInt(), slots.size) * 8L
+
+    /** Posts one request that nobody waits for. The caller has a credit for it; it is given back if the request is refused. */
+    fun postForNobody(
+        opcode: Int,
+        write: (SendRequests, Long) -> Unit,
+    ): Unit = post(SendSlots.NOBODY, opcode, null, write)
 
     /** Posts one request for which there is a credit; it is given back if the request is refused. */
     private inline fun post(
@@ -179,7 +209,10 @@ internal class SendSide(
         completion: WorkCompletion,
     ) {
         val ended = slots.complete(request, completion)
-        if (ended > 0) credits.release(ended)
+        if (ended > 0) {
+            credits.release(ended)
+            onRoom()
+        }
     }
 
     override fun fail(cause: Throwable) {

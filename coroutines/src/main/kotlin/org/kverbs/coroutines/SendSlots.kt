@@ -18,7 +18,7 @@ internal class SendSlots(
     capacity: Int,
     private val failures: Failures,
 ) {
-    private val mask = Integer.highestOneBit(maxOf(capacity, 2) * 2 - 1) - 1
+    private val mask = count(capacity) - 1
 
     /** A continuation, an [AtomicWaiter], or [NOBODY]; null where no request is under way. */
     private val waiters = AtomicReferenceArray<Any>(mask + 1)
@@ -141,6 +141,9 @@ internal class SendSlots(
     companion object {
         /** Stands for a request that nobody waits for. */
         val NOBODY: Any = Any()
+
+        /** How many slots there are for a capacity. */
+        fun count(capacity: Int): Int = Integer.highestOneBit(maxOf(capacity, 2) * 2 - 1)
     }
 }
 

@@ -9,9 +9,12 @@ import java.nio.channels.DatagramChannel;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.RdmaException;
 import org.kverbs.embedded.internal.device.Gids;
 import org.kverbs.embedded.internal.device.Hca;
 import org.kverbs.embedded.internal.udp.UdpLink;
+import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.embedded.internal.wire.Icrc;
 import org.kverbs.spi.ConnectionManager;
 import org.kverbs.spi.VerbsDevice;
@@ -21,6 +24,8 @@ final class Configuration {
 
     private static final String PROPERTY = "kverbs.embedded";
     private static final String VARIABLE = "KVERBS_EMBEDDED";
+    private static final String DIAGNOSTICS_PROPERTY = "kverbs.embedded.diagnostics";
+    private static final String DIAGNOSTICS_VARIABLE = "KVERBS_EMBEDDED_DIAGNOSTICS";
     private static final String NONE = "none";
     private static final String DEFAULT = "memory,memory";
     /** Headers and their like beside the payload; what Soft-RoCE reckons with, so that both have the same MTU on the same link. */
@@ -31,17 +36,34 @@ final class Configuration {
     private final SecureRandom random = new SecureRandom();
     private final EmbeddedFabric fabric = EmbeddedFabric.unpredictable(random);
 
-    private Configuration(String words) {
+    /** What the diagnostics of all these devices found; null if they are off. */
+    private final @Nullable MisuseLog misuses;
+    private final @Nullable Watch watch;
+
+    private Configuration(String words, boolean diagnoses) {
         this.words = words;
+        this.misuses = diagnoses ? new MisuseLog(MisuseLog::warn) : null;
+        this.watch = misuses == null ? null : new Watch(misuses::add);
     }
 
+    /** What the property or the environment asks for, or else the usual devices. */
     static Configuration read() {
         String set = System.getProperty(PROPERTY, System.getenv(VARIABLE));
-        return of(set == null || set.isBlank() ? DEFAULT : set);
+        boolean diagnoses = Boolean.parseBoolean(System.getProperty(DIAGNOSTICS_PROPERTY, System.getenv(DIAGNOSTICS_VARIABLE)));
+        try {
+            return of(set == null || set.isBlank() ? DEFAULT : set, diagnoses);
+        } catch (IllegalArgumentException e) {
+            throw new RdmaException("the property " + PROPERTY + ", or else the environment's " + VARIABLE + ", asks for " + e.getMessage(), e);
+        }
     }
 
+    /** Devices without diagnostics. */
     static Configuration of(String words) {
-        var configuration = new Configuration(words);
+        return of(words, false);
+    }
+
+    private static Configuration of(String words, boolean diagnoses) {
+        var configuration = new Configuration(words, diagnoses);
         if (!words.strip().equals(NONE)) {
             for (String word : words.split(",")) {
                 configuration.add(word.strip());
@@ -58,9 +80,20 @@ final class Configuration {
         return fabric.connectionManager();
     }
 
+    List<BufferMisuse> misuses() {
+        return misuses == null ? List.of() : misuses.found();
+    }
+
+    private void add(EmbeddedDevice device) {
+        if (watch != null) {
+            device.hca().watch(watch);
+        }
+        devices.add(device);
+    }
+
     private void add(String word) {
         if (word.equals("memory")) {
-            devices.add(fabric.add(name()));
+            add(fabric.add(name()));
         } else if (word.equals("udp")) {
             addUdp(freeLoopback());
         } else if (word.startsWith("udp:")) {
@@ -71,7 +104,7 @@ final class Configuration {
     }
 
     private IllegalArgumentException wrong(String why) {
-        return new IllegalArgumentException(PROPERTY + " (or " + VARIABLE + ") is '" + words + "': " + why);
+        return new IllegalArgumentException("embedded devices '" + words + "': " + why);
     }
 
     private InetAddress address(String text) {
@@ -94,7 +127,7 @@ final class Configuration {
         var hca = new Hca(name(), guid, fabric.engine(), gids, mtu(address), random);
         hca.connect(new UdpLink(hca, address));
         fabric.connectionManager().add(hca);
-        devices.add(new EmbeddedDevice(hca));
+        add(new EmbeddedDevice(hca));
     }
 
     private static int mtu(InetAddress address) {

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.Device;
 import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager;
@@ -11,6 +12,7 @@ import org.kverbs.embedded.internal.device.Gids;
 import org.kverbs.embedded.internal.device.Hca;
 import org.kverbs.embedded.internal.device.Switch;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
 
@@ -44,6 +46,8 @@ public final class EmbeddedFabric implements AutoCloseable {
     private final List<Device> devices = new ArrayList<>();
     private final EmbeddedProvider provider = EmbeddedProvider.of(this::embedded, this::connectionManager);
     private final EmbeddedConnectionManager connectionManager;
+    private @Nullable MisuseLog misuses;
+    private @Nullable Watch watch;
 
     private EmbeddedFabric(boolean virtual, Random random) {
         this.engine = new Engine(virtual);
@@ -80,6 +84,9 @@ public final class EmbeddedFabric implements AutoCloseable {
         long v4 = 0xffffL << 32 | Integer.toUnsignedLong(NETWORK + number);
         var gids = new Gids(0xfe80L << 48, guid, 0, v4);
         var hca = new Hca(name, guid, engine, gids, LARGEST_MTU, new Random(random.nextLong()));
+        if (watch != null) {
+            hca.watch(watch);
+        }
         network.add(hca);
         var device = new EmbeddedDevice(hca);
         embedded.add(device);
@@ -151,6 +158,45 @@ public final class EmbeddedFabric implements AutoCloseable {
     public void heal(Device one, Device other) {
         setFaults(one, other, Faults.NONE);
         setFaults(other, one, Faults.NONE);
+    }
+
+    /**
+     * {@linkplain #diagnose(Consumer) Turns the diagnostics on}, and logs what they find as a warning of the {@link System.Logger} named
+     * {@code org.kverbs.embedded}.
+     */
+    public void diagnose() {
+        diagnose(MisuseLog::warn);
+    }
+
+    /**
+     * Turns the diagnostics on, for all that is posted from now on and for good: they find what a card would do wrong in silence
+     * ({@link BufferMisuse}). They change what a program sees only where it must not look. Memory of a posted receive, and what a read or
+     * an atomic is to bring, is full of {@link BufferMisuse#POISON} until the completion is polled (for an unsignaled request: a later one
+     * of the same send queue), and so is what has arrived in it already; then it has what came and, elsewhere, what it was before.
+     *
+     * <p>They keep a copy of all posted memory on the Java heap, and every post and poll takes the longer for it. They are blind for: a
+     * program that writes exactly the poison, or to a source what is there already; entries of more than 256 MiB; requests that
+     * overlap others once this was said, and memory that a peer reads or writes on its own while it is posted, from then on; a peer's
+     * writes and atomics otherwise, which have no completion here. Memory that is freed before its region and its queue pairs are
+     * closed may end the JVM, as it may without the diagnostics.
+     *
+     * @param listener called at once by the thread that polls, posts or closes, with the lock of all devices held: it must be quick and
+     *     wait for nobody. What it throws is logged
+     * @throws IllegalStateException if they are on
+     */
+    public synchronized void diagnose(Consumer<? super BufferMisuse> listener) {
+        if (watch != null) {
+            throw new IllegalStateException("the diagnostics of this fabric are on; turn them on once, before it is used");
+        }
+        misuses = new MisuseLog(Objects.requireNonNull(listener, "listener"));
+        Watch diagnostics = new Watch(misuses::add);
+        watch = diagnostics;
+        locked(() -> embedded.forEach(each -> each.hca().watch(diagnostics)));
+    }
+
+    /** The first 1000 misuses that the diagnostics found, in their order; none if they are off. */
+    public synchronized List<BufferMisuse> misuses() {
+        return misuses == null ? List.of() : misuses.found();
     }
 
     /** Pulls a device's cable: it raises PORT_ERR, and its packets are lost. */

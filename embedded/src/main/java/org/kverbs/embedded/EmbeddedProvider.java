@@ -2,6 +2,7 @@ package org.kverbs.embedded;
 
 import java.util.List;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.spi.ConnectionManager;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
@@ -17,15 +18,42 @@ import org.kverbs.spi.VerbsProvider;
  *   <li>{@code udp:ADDRESS}: RoCEv2 on UDP port 4791 of an IPv4 or IPv6 address of this machine, for other processes and hosts;
  *   <li>{@code udp}: the same on the first address from 127.0.0.1 on whose port is free, for processes of this machine.
  * </ul>
+ *
+ * <p>With the system property {@code kverbs.embedded.diagnostics}, or else the environment's {@code KVERBS_EMBEDDED_DIAGNOSTICS}, set to
+ * {@code true} they report what a card would do wrong in silence ({@link EmbeddedFabric#diagnose(java.util.function.Consumer)}): each is a
+ * warning of the {@link System.Logger} named {@code org.kverbs.embedded}, and {@link #misuses} has the first of them.
  */
 public final class EmbeddedProvider implements VerbsProvider {
 
     private final Supplier<List<VerbsDevice>> devices;
     private final Supplier<ConnectionManager> connectionManager;
 
-    /** For {@link java.util.ServiceLoader}. */
+    /** What is asked for where nobody says otherwise, made when it is first needed. */
+    private static @Nullable Configuration configured;
+
+    /** The provider of the devices that the configuration asks for; for {@link java.util.ServiceLoader}. */
     public EmbeddedProvider() {
-        this(() -> Configured.CONFIGURATION.devices(), () -> Configured.CONFIGURATION.connectionManager());
+        this(() -> configured().devices(), () -> configured().connectionManager());
+    }
+
+    /**
+     * A provider of devices of its own, whatever the configuration says; they are joined to no other provider's in memory. Its names begin
+     * at {@code embedded0}, too. {@link org.kverbs.Device#of} makes devices of them:
+     *
+     * <pre>{@code
+     * var provider = new EmbeddedProvider("udp:10.0.0.2");
+     * Device device = Device.of(provider, provider.devices().getFirst());
+     * }</pre>
+     *
+     * @param words which devices, as the configuration has it
+     * @throws IllegalArgumentException if a word is none of those, or there is no free address for {@code udp}
+     */
+    public EmbeddedProvider(String words) {
+        this(Configuration.of(words));
+    }
+
+    private EmbeddedProvider(Configuration own) {
+        this(own::devices, own::connectionManager);
     }
 
     private EmbeddedProvider(Supplier<List<VerbsDevice>> devices, Supplier<ConnectionManager> connectionManager) {
@@ -47,6 +75,7 @@ public final class EmbeddedProvider implements VerbsProvider {
         return false;
     }
 
+    /** @throws org.kverbs.RdmaException if the configuration asks for devices that cannot be */
     @Override
     public List<VerbsDevice> devices() {
         return devices.get();
@@ -58,8 +87,18 @@ public final class EmbeddedProvider implements VerbsProvider {
         return connectionManager.get();
     }
 
-    /** Made when it is first asked for. */
-    private static final class Configured {
-        static final Configuration CONFIGURATION = Configuration.read();
+    private static synchronized Configuration configured() {
+        if (configured == null) {
+            configured = Configuration.read();
+        }
+        return configured;
+    }
+
+    /**
+     * The first 1000 misuses that the diagnostics of these devices found, in their order; none if they are off. Devices of an
+     * {@link EmbeddedFabric} have their own.
+     */
+    public static List<BufferMisuse> misuses() {
+        return configured().misuses();
     }
 }

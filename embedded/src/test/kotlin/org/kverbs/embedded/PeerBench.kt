@@ -82,7 +82,17 @@ internal class PeerBench(
         opcode: Int,
         psn: Int,
         packet: Packet.() -> Unit = {},
-    ): List<Sent> {
+    ): List<Sent> = arriveTogether(packet(opcode, psn, packet))
+
+    /** Lets packets arrive of which the device has taken all before it goes on, as from a socket, and returns what it sends at once. */
+    fun arriveTogether(vararg packets: Packet): List<Sent> = during { locked { packets.forEach(hca::take) } }
+
+    /** A packet of the peer, of which [fill] may change what it likes. */
+    fun packet(
+        opcode: Int,
+        psn: Int,
+        fill: Packet.() -> Unit = {},
+    ): Packet {
         val arriving = Packet(0)
         arriving.opcode = opcode
         arriving.psn = psn
@@ -94,8 +104,8 @@ internal class PeerBench(
         arriving.payload = payload.address()
         arriving.rkey = mr.rkey()
         arriving.remoteAddress = mr.address()
-        arriving.packet()
-        return during { locked { hca.take(arriving) } }
+        arriving.fill()
+        return arriving
     }
 
     /** Lets time pass, and returns what the device sends meanwhile. */

@@ -18,9 +18,10 @@ public final class JavaEcho {
 
     private JavaEcho() {}
 
-    /** Takes no arguments; uses the first RDMA device. */
+    /** Takes the name of an RDMA device, or uses the first one. */
     public static void main(String[] args) throws InterruptedException {
-        try (Context device = Device.first().open()) {
+        try (Context device = (args.length == 0 ? Device.first() : Device.byName(args[0])).open()) {
+            System.out.println("device: " + device.device().name());
             ProtectionDomain pd = device.protectionDomain();
             End client = End.on(pd);
             End server = End.on(pd);

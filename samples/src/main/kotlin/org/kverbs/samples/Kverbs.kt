@@ -89,10 +89,19 @@ private fun answer(
     e: RdmaException,
     args: List<String>,
 ): String =
-    if (e is DeviceNotFoundException && e.available().isEmpty()) {
-        "this machine has no RDMA device; the lab is a virtual machine that has some: ./kverbs lab './kverbs ${args.joinToString(" ")}'"
-    } else {
-        e.message ?: e.toString()
+    when {
+        e !is DeviceNotFoundException -> {
+            e.message ?: e.toString()
+        }
+
+        e.available().isEmpty() -> {
+            "this machine has no RDMA device, and KVERBS_EMBEDDED asks for no embedded one; leave that out, or use the lab, a virtual " +
+                "machine that has some: ./kverbs lab './kverbs ${args.joinToString(" ")}'"
+        }
+
+        else -> {
+            "there is no ${e.asked()}; this machine has ${e.available().joinToString(", ")}"
+        }
     }
 
 private fun trace(e: Exception): String = StringWriter().also { e.printStackTrace(PrintWriter(it, true)) }.toString()

@@ -1,5 +1,3 @@
-@file:JvmName("TenLines")
-
 package org.kverbs.samples
 
 import org.kverbs.dsl.LOCAL_WRITE
@@ -16,9 +14,9 @@ import org.kverbs.dsl.postReceive
 import org.kverbs.dsl.qp
 import org.kverbs.dsl.send
 
-/** Two connected queue pairs, and a message from one to the other. */
-fun main(): Unit =
-    openDevice().use { device ->
+/** Two connected queue pairs, and a message from one to the other, on the device of a [name] or else the first. */
+fun tenLines(name: String?): Unit =
+    (if (name == null) openDevice() else openDevice(name)).use { device ->
         val pd = device.protectionDomain()
         val cq = device.completionQueue { entries(16) }
         val (alice, bob) = List(2) { pd.qp(RC) { cq(cq) } }
@@ -28,5 +26,5 @@ fun main(): Unit =
         region.memory().setString(0, "Hello, RDMA")
         bob.postReceive(into = region[64, 64])
         alice.post { send(region[0, 64]) }
-        println("${cq.await().single().orThrow().byteLength()} bytes came: ${region.memory().getString(64)}")
+        println("${cq.await().single().orThrow().byteLength()} bytes came on ${device.device().name()}: ${region.memory().getString(64)}")
     }

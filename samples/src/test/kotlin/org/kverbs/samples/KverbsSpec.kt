@@ -5,21 +5,12 @@ import io.kotest.datatest.withData
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldBeEmpty
 import io.kotest.matchers.string.shouldContain
-import io.kotest.matchers.string.shouldNotContain
+import io.kotest.matchers.string.shouldStartWith
+import org.kverbs.Device
 
 /** The command line on a machine without a device, or with the devices of one. */
 internal class KverbsSpec :
     FunSpec({
-        class Outcome(
-            vararg arguments: String,
-        ) {
-            private val printed = StringBuilder()
-            private val complained = StringBuilder()
-            val status = kverbs(arguments.asList(), printed, complained)
-            val out get() = printed.toString()
-            val err get() = complained.toString()
-        }
-
         test("should list its commands in the help, and the launcher's own beside them") {
             val help = Outcome("--help")
             help.status shouldBe 0
@@ -43,10 +34,43 @@ internal class KverbsSpec :
             }
         }
 
-        test("should fail in one sentence, without a stack trace, for a device that is not there") {
-            val outcome = Outcome("devinfo", "-d", "none_such")
-            outcome.status shouldBe 1
-            outcome.err.trim().lines().size shouldBe 1
-            outcome.err shouldNotContain "\tat "
+        val names = Device.list().map { it.name() }
+
+        context("should name the devices that there are, in one sentence, for one that is not there") {
+            withData(
+                nameFn = { it.joinToString(" ") },
+                listOf("devinfo"),
+                listOf("pingpong"),
+                listOf("pingpong", "--listen"),
+                listOf("pingpong", "localhost"),
+                listOf("sample", "ten-lines"),
+                listOf("sample", "java-echo"),
+            ) { command ->
+                for (option in listOf("-d", "--device", "--ib-dev")) {
+                    val outcome = Outcome(*command.toTypedArray(), option, "none_such")
+                    outcome.status shouldBe 1
+                    outcome.err shouldBe "kverbs: there is no device 'none_such'; this machine has ${names.joinToString()}\n"
+                    outcome.out.shouldBeEmpty()
+                }
+            }
+        }
+
+        context("should run on the device that was asked for, and name it") {
+            withData(listOf(names.first(), "embedded0", "embedded1").distinct()) { name ->
+                Outcome("sample", "ten-lines", "--device", name).let {
+                    it.status shouldBe 0
+                    it.out shouldBe "64 bytes came on $name: Hello, RDMA\n"
+                }
+                Outcome("sample", "java-echo", "-d", name).let {
+                    it.status shouldBe 0
+                    it.out shouldBe "device: $name\nserver: Hello, echo\nclient: Hello, echo\n"
+                }
+                Outcome("devinfo", "-d", name).out shouldStartWith "hca_id:\t$name\n"
+            }
+        }
+
+        test("should run samples on the first device if none is asked for") {
+            Outcome("sample", "ten-lines").out shouldContain " on ${names.first()}: "
+            Outcome("sample", "java-echo").out shouldContain "device: ${names.first()}\n"
         }
     })

@@ -3,6 +3,8 @@ package org.kverbs.acceptance.contract
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import org.kverbs.Diagnostics
+import org.kverbs.embedded.BufferMisuse.Kind.OVERLAP
+import org.kverbs.embedded.EmbeddedProvider
 import kotlin.time.Duration.Companion.seconds
 
 /**
@@ -27,7 +29,7 @@ internal class Contract(
 ) {
     /**
      * Adds a case, if the device can do what it needs. It gets a [Bench] with the device open, which is closed behind it; then
-     * nothing that it made may be open still.
+     * nothing that it made may be open still. An embedded device with its diagnostics on must have found it right, too.
      */
     fun case(
         sentence: String,
@@ -40,6 +42,8 @@ internal class Contract(
             try {
                 Bench(device).use(body)
                 Diagnostics.openResources().map { it.resource().describe() }.shouldBeEmpty()
+                // Where a case looks at none of it, messages may come to the same memory.
+                EmbeddedProvider.misuses().filter { it.kind != OVERLAP }.shouldBeEmpty()
             } finally {
                 Diagnostics.disable()
             }

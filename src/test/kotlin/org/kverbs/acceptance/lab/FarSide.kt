@@ -20,13 +20,14 @@ internal class FarSide private constructor(
     }
 
     companion object {
-        private var last: FarSide? = null
+        private val last = mutableMapOf<String, FarSide>()
 
-        /** The one that runs, or else a new one. */
-        fun running(): FarSide = last?.takeIf { it.process.isAlive } ?: start().also { last = it }
+        /** The one that runs at this address, or else a new one. */
+        fun running(address: String = SoftRoceWire.THERE): FarSide =
+            last[address]?.takeIf { it.process.isAlive } ?: start(address).also { last[address] = it }
 
-        private fun start(): FarSide {
-            val process = SoftRoceWire.startJava(SoftRoceWire.THERE, "FarProgram")
+        private fun start(address: String): FarSide {
+            val process = SoftRoceWire.startJava(address, "FarProgram")
             return FarSide(process, proxy(process))
         }
 

@@ -3,9 +3,11 @@
 package org.kverbs.acceptance.lab
 
 import org.kverbs.AddressAttributes
+import org.kverbs.ConnectionEventChannel
 import org.kverbs.Device
 import org.kverbs.GlobalRoute
 import org.kverbs.MemoryWindowType
+import org.kverbs.PortSpace
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.QueuePairType
 import org.kverbs.SharedReceiveQueueAttributes
@@ -20,6 +22,7 @@ import java.lang.foreign.FunctionDescriptor
 import java.lang.foreign.Linker
 import java.lang.foreign.ValueLayout.JAVA_INT
 import java.lang.foreign.ValueLayout.JAVA_LONG
+import java.net.InetSocketAddress
 import kotlin.time.TimeSource
 
 /** How often [LifetimeProgram][main] opens and closes a resource before it looks at the memory, and how often it looks. */
@@ -80,6 +83,13 @@ internal enum class Opened(
         { bench.pd.addressHandle(address).close() }
     }),
     WINDOWS("memory windows", { bench -> { bench.pd.memoryWindow(MemoryWindowType.TYPE_2).close() } }),
+
+    CONNECTION_CHANNELS("connection event channels", { { ConnectionEventChannel.open("native").close() } }),
+    CONNECTION_IDS("connection ids that are bound", {
+        val channel = ConnectionEventChannel.open("native")
+        val local = InetSocketAddress("10.99.0.1", 0);
+        { channel.id(PortSpace.TCP).use { it.bind(local) } }
+    }),
 
     /** The control: each time a kilobyte is lost. */
     LOST_KILOBYTES("kilobytes", { { Arena.global().allocate(1024).fill(1) } }),

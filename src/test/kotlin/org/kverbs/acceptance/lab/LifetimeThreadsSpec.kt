@@ -39,18 +39,18 @@ class LifetimeThreadsSpec :
                     failures.firstOrNull()?.let { throw it }
                     cq.shouldStayEmpty()
                     withClue("ids that came not once") { tally.notOnce().shouldBeEmpty() }
-                    links.sumOf { it.b.mr.long() } shouldBe THREADS * (MESSAGES - 1L)
+                    links.sumOf { it.b.mr.long() } shouldBe THREADS * (MESSAGES_EACH - 1L)
                 }
             }
     })
 
 private const val THREADS = 8
-private const val MESSAGES = 2_500
+private const val MESSAGES_EACH = 2_500
 private const val WINDOW = 32
 
 /** How often each work request completed: a thread's sends, and then its receives. */
 private class Tally {
-    private val seen = AtomicIntegerArray(THREADS * 2 * MESSAGES)
+    private val seen = AtomicIntegerArray(THREADS * 2 * MESSAGES_EACH)
 
     /** Completions that each thread still waits for. */
     val outstanding = List(THREADS) { AtomicInteger() }
@@ -59,7 +59,7 @@ private class Tally {
     fun count(completion: WorkCompletion) {
         val id = completion.orThrow().workRequestId().toInt()
         seen.incrementAndGet(id)
-        outstanding[id / (2 * MESSAGES)].decrementAndGet()
+        outstanding[id / (2 * MESSAGES_EACH)].decrementAndGet()
         finished.incrementAndGet()
     }
 
@@ -73,7 +73,7 @@ private fun sendAndPoll(
     cq: CompletionQueue,
     tally: Tally,
 ) {
-    val first = number * 2 * MESSAGES
+    val first = number * 2 * MESSAGES_EACH
     val batch = WorkCompletions(1 + number) // threads take different numbers at once
     val source = link.a.mr.slice(0, Long.SIZE_BYTES.toLong())
     val target = link.b.mr.slice(0, Long.SIZE_BYTES.toLong())
@@ -84,19 +84,19 @@ private fun sendAndPoll(
             cq.poll(tally::count, 1 + number)
         }
     }
-    for (message in 0 until MESSAGES) {
+    for (message in 0 until MESSAGES_EACH) {
         await("room for another message of thread $number") {
             poll()
             tally.outstanding[number].get() <= 2 * (WINDOW - 1)
         }
         tally.outstanding[number].addAndGet(2)
         link.a.mr.putLong(message.toLong())
-        link.b.qp.postReceive((first + MESSAGES + message).toLong(), target)
+        link.b.qp.postReceive((first + MESSAGES_EACH + message).toLong(), target)
         link.a.qp.beginPost().send((first + message).toLong()).from(source).signaled()
         link.a.qp.finishPost()
     }
     await("the completions of all threads") {
         poll()
-        tally.finished.get() >= THREADS * 2 * MESSAGES
+        tally.finished.get() >= THREADS * 2 * MESSAGES_EACH
     }
 }

@@ -130,6 +130,10 @@ internal class PingPongSpec :
             listOf("--type", "ud", "-s", "${activeMtu + 1}") to "at most the port's MTU of $activeMtu bytes, and ${activeMtu + 1} is more",
             listOf("-s", "1000000000") to "rxe0 sends messages of at most 8388608 bytes",
             listOf("-i", "2") to "rxe0 has ports 1 to 1, not 2",
+            listOf("--transport", "memory") to
+                "rxe0 is hardware with a wire of its own; leave out this option, or take embedded0 or embedded1",
+            listOf("--transport", "udp") to "rxe0 is hardware with a wire of its own",
+            listOf("-g", "250") to "is empty; in use are [0",
             listOf("-r", "1000000") to "rxe0 takes at most",
         ).forEach { (arguments, message) ->
             test("should refuse pingpong ${arguments.joinToString(" ")} with exit status 2, as the device can't do that") {
@@ -148,8 +152,8 @@ internal class PingPongSpec :
         }
 
         listOf(
-            "ten-lines" to "64 bytes came: Hello, RDMA\n",
-            "java-echo" to "server: Hello, echo\nclient: Hello, echo\n",
+            "ten-lines" to "64 bytes came on $DEVICE: Hello, RDMA\n",
+            "java-echo" to "device: $DEVICE\nserver: Hello, echo\nclient: Hello, echo\n",
         ).forEach { (name, text) ->
             test("should run the sample $name") {
                 val console = System.out
@@ -157,7 +161,7 @@ internal class PingPongSpec :
                 System.setOut(PrintStream(printed, true))
                 val status =
                     try {
-                        kverbs(listOf("sample", name))
+                        kverbs(listOf("sample", name, "-d", DEVICE))
                     } finally {
                         System.setOut(console)
                     }

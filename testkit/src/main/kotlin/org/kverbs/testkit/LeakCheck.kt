@@ -1,23 +1,33 @@
 package org.kverbs.testkit
 
 import org.kverbs.Diagnostics
+import org.kverbs.embedded.BufferMisuse
+import org.kverbs.embedded.EmbeddedProvider
 
 /** Frames of a stack trace that show where something was opened. */
 private const val FRAMES = 8
+
+/** Misuses that a failure shows: those after them are often the same again. */
+private const val MISUSES = 10
 
 /**
  * Runs the block, and fails if anything that was opened in it is open still: the message names each such resource and shows where it was
  * opened. It turns [Diagnostics] on and leaves them on. What other threads open meanwhile counts too, so tests that run at the same time
  * in one JVM must not use it.
  *
+ * If the embedded devices have their diagnostics on (`-Dkverbs.embedded.diagnostics=true`, see [EmbeddedProvider]) it fails as well if they
+ * found a misuse in the block.
+ *
  * @return what the block returned
- * @throws AssertionError if something leaked
+ * @throws AssertionError if something leaked, or was misused
  */
 public fun <R> leakCheck(block: () -> R): R {
     Diagnostics.enable()
     val before = open()
+    val misused = EmbeddedProvider.misuses().size
     val result = block()
     failOnLeaks(before)
+    failOnMisuses(EmbeddedProvider.misuses().drop(misused))
     return result
 }
 
@@ -28,13 +38,30 @@ internal fun failOnLeaks(before: Set<Any>) {
     if (leaked.isEmpty()) return
     val places =
         leaked.joinToString("\n") { open ->
-            // The frames of kverbs itself say nothing about who forgot to close.
-            val frames = open.openedAt()?.stackTrace.orEmpty().dropWhile { it.className.startsWith("org.kverbs.") && isInside(it) }
-            "${open.resource().describe()} was opened\n" + frames.take(FRAMES).joinToString("\n") { "    at $it" }
+            "${open.resource().describe()} was opened\n" + open.openedAt().frames()
         }
     throw AssertionError("${leaked.size} resources are open still; close them, or what they were made from:\n$places")
 }
 
+internal fun failOnMisuses(misuses: List<BufferMisuse>) {
+    if (misuses.isEmpty()) return
+    val shown =
+        misuses.take(MISUSES).joinToString("\n") { misuse ->
+            val posted = listOfNotNull(misuse.buffer, misuse.other)
+            "$misuse" + posted.joinToString("") { "\n  wr_id ${it.workRequestId()} was posted\n" + it.postedAt().frames() }
+        }
+    throw AssertionError("memory was misused while it was posted, ${misuses.size} times:\n$shown")
+}
+
+/** Where it was, for a message; the frames of kverbs itself say nothing about who did it. */
+private fun Throwable?.frames(): String =
+    this
+        ?.stackTrace
+        .orEmpty()
+        .dropWhile { it.className.startsWith("org.kverbs.") && isInside(it) }
+        .take(FRAMES)
+        .joinToString("\n") { "    at $it" }
+
 private fun isInside(frame: StackTraceElement): Boolean =
-    listOf("org.kverbs.internal.", "org.kverbs.dsl.").any { frame.className.startsWith(it) } ||
+    listOf("org.kverbs.internal.", "org.kverbs.embedded.internal.", "org.kverbs.dsl.").any { frame.className.startsWith(it) } ||
         frame.className.substringAfter("org.kverbs.").none { it == '.' }

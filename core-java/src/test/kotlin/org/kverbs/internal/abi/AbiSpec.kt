@@ -18,7 +18,7 @@ class AbiSpec :
         test("should equal every size, offset, enum value and constant that the C compiler finds in the headers")
             .config(enabledOrReasonIf = { compiler }) {
                 CCompiler.require(listing.headers)
-                withClue("Other headers than those of rdma-core 44 may differ; after an intended change run core-java/generator/generate.") {
+                withClue("Headers of another rdma-core than 44 may differ; after an intended change run core-java/generator/generate.") {
                     mismatches(listing).joinToString("\n") shouldBe ""
                 }
             }

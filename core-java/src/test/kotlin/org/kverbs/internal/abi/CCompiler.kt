@@ -14,7 +14,8 @@ internal object CCompiler {
             }
 
             runCatching { inTemporaryFolder { compile(it, includes(headers), "-E") } }.isFailure -> {
-                "<${headers.joinToString(">, <")}> do not compile: run 'apt-get install libibverbs-dev librdmacm-dev libc6-dev', or ./verify, which does."
+                "<${headers.joinToString(">, <")}> do not compile: run 'apt-get install libibverbs-dev librdmacm-dev libc6-dev', or " +
+                    "./verify, which does."
             }
 
             else -> {

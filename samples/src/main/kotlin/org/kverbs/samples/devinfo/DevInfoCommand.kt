@@ -9,10 +9,11 @@ import com.github.ajalt.clikt.parameters.types.int
 import com.github.ajalt.clikt.parameters.types.restrictTo
 import org.kverbs.Device
 import org.kverbs.DeviceNotFoundException
+import org.kverbs.samples.deviceOption
 
 /** `kverbs devinfo`: what a device is and can do, in the fields, the order and the units of ibv_devinfo(1) of rdma-core 44. */
 class DevInfoCommand : CoreCliktCommand("devinfo") {
-    private val name by option("-d", "--ib-dev", metavar = "NAME", help = "Only this device (all, if left out)")
+    private val name by deviceOption("Only this device (all, if left out)")
     private val port by option("-i", "--ib-port", metavar = "PORT", help = "Only this port of it, from 1 (all, if left out)")
         .int()
         .restrictTo(min = 1)

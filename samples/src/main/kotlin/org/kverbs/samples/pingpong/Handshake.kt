@@ -129,20 +129,24 @@ internal class Handshake(
             throw PingPongException("no server answers at $host, TCP port $port: ${last.message}; start it there with --listen", last)
         }
 
-        /** Waits for a client to connect. */
+        /** Waits for a client to connect, and says before that it does. */
         fun accept(
-            port: Int,
+            client: Peer.Client,
             timeout: Duration,
-        ): Handshake =
-            try {
-                ServerSocket(port, 1).use { server ->
+            listening: (String) -> Unit = {},
+        ): Handshake {
+            val place = "TCP port ${client.port}" + (client.address?.let { " of $it" } ?: "")
+            return try {
+                ServerSocket(client.port, 1, client.address?.let(InetAddress::getByName)).use { server ->
                     server.soTimeout = timeout.inWholeMilliseconds.toInt()
+                    listening(place)
                     Handshake(server.accept(), timeout)
                 }
             } catch (e: SocketTimeoutException) {
-                throw PingPongException("no client came to TCP port $port within $timeout (--timeout)", e)
+                throw PingPongException("no client came to $place within $timeout (--timeout)", e)
             } catch (e: IOException) {
-                throw PingPongException("listening at TCP port $port: ${e.message}; --port chooses another", e)
+                throw PingPongException("listening at $place: ${e.message}; --port chooses another", e)
             }
+        }
     }
 }

@@ -2,7 +2,7 @@ package org.kverbs.samples.pingpong
 
 /** Who is at the other end. */
 sealed interface Peer {
-    /** This process itself: both ends, without TCP. */
+    /** Nobody else: both ends are this program's, in this process unless the transport is UDP. */
     data object Own : Peer
 
     /** A server: this is its client, which sends first. The [port] is TCP's. */
@@ -11,9 +11,10 @@ sealed interface Peer {
         val port: Int = DEFAULT_PORT,
     ) : Peer
 
-    /** The first client that comes to a TCP [port] of this machine. */
+    /** The first client that comes to a TCP [port] of this machine, or of one [address] of it. */
     data class Client(
         val port: Int = DEFAULT_PORT,
+        val address: String? = null,
     ) : Peer
 
     companion object {

@@ -2,51 +2,101 @@ package org.kverbs.samples.pingpong
 
 import org.kverbs.Context
 import org.kverbs.QueuePairEndpoint
-import org.kverbs.dsl.openDevice
+import java.util.concurrent.ExecutionException
+import java.util.concurrent.ExecutorCompletionService
+import java.util.concurrent.Executors
 
 /**
  * Sends a message there and back again and again, the way of ibv_rc_pingpong(1) and its kin for UC and UD, which it can have as
  * its peers.
  *
- * @param report takes a line about the device and one for each end's address, as soon as they are known
+ * @param report takes lines about the devices and each end's address, as soon as they are known
  */
 class PingPong(
     private val options: PingPongOptions,
     private val report: (String) -> Unit = {},
 ) {
     /**
-     * Runs it in the calling thread.
+     * Runs it. Both ends over UDP get a process each: this one the client's, and another, which is gone afterwards, the server's.
      *
      * @throws UnfitOptionException if the device can't do what the options ask for
      * @throws PingPongException if the peer can't be reached, is silent, or sends what it shouldn't
+     * @throws ServerProcessException if the process that was started for the server's end fails
      * @throws org.kverbs.DeviceNotFoundException if there is no such device
      * @throws org.kverbs.RdmaException if a request of this end fails, as it does when the peer is gone
      */
     fun run(): PingPongResult =
-        (options.device?.let { openDevice(it) } ?: openDevice()).use { device ->
-            options.requireFit(device)
-            val gidIndex = options.gidIndex ?: device.defaultGidIndex(options.devicePort)
-            report("  device:         ${device.device().name()}, port ${options.devicePort}, GID index $gidIndex, ${options.type}")
-            play(device)
+        if (options.transport is Transport.Udp && options.peer is Peer.Own) {
+            ServerProcess(options).use { server -> server.play { PingPong(server.clientOptions, report).run() } }
+        } else {
+            val venue = Venue.of(options)
+            venue.near.open().use { near ->
+                reportDevice("device:       ", near)
+                when (venue.far) {
+                    null -> {
+                        play(venue, near, null)
+                    }
+
+                    venue.near -> {
+                        play(venue, near, near)
+                    }
+
+                    else -> {
+                        venue.far.open().use { far ->
+                            reportDevice("remote device:", far)
+                            play(venue, near, far)
+                        }
+                    }
+                }
+            }
         }
 
-    private fun play(device: Context): PingPongResult {
-        val channel = if (options.events) device.completionChannel() else null
+    private fun reportDevice(
+        role: String,
+        device: Context,
+    ) {
+        options.requireFit(device)
+        val gidIndex = options.gidIndex ?: device.defaultGidIndex(options.devicePort)
+        report("  $role  ${device.device().name()}, port ${options.devicePort}, GID index $gidIndex, ${options.type}")
+    }
 
-        fun client() = PingPongEnd(device, options, channel, contents(::CheckedClientContents), lead = 0)
+    /** @param far the device of the other end, if that is in this process */
+    private fun play(
+        venue: Venue,
+        device: Context,
+        far: Context?,
+    ): PingPongResult {
+        venue.transport?.let { report("  transport:      $it") }
 
-        fun server() = PingPongEnd(device, options, channel, contents(::CheckedServerContents), lead = 1)
+        fun client() = PingPongEnd(device, options, contents(::CheckedClientContents), lead = 0)
+
+        fun server(on: Context = device) = PingPongEnd(on, options, contents(::CheckedServerContents), lead = 1)
 
         val ends =
             when (val peer = options.peer) {
-                is Peer.Own -> listOf(client(), server()).also { (client, server) -> introduce(client, server) }
+                is Peer.Own -> listOf(client(), server(far!!)).also { (client, server) -> introduce(client, server) }
                 is Peer.Server -> listOf(client().also { call(peer, it, device) })
                 is Peer.Client -> listOf(server().also { answer(peer, it, device) })
             }
-        Rally(ends, channel, options.timeout).run()
+        rally(ends)
         val first = ends.first()
         val measured = options.iterations - options.warmUp
         return PingPongResult(options.size, measured, first.measuredFrom.elapsedNow(), first.roundTrips.takeIf { it.count > 0 })
+    }
+
+    /** One thread polls all ends in turn. It can sleep for one of them only, so each that sleeps has a thread. */
+    private fun rally(ends: List<PingPongEnd>) {
+        if (ends.size == 1 || !options.events) return Rally(ends, options.timeout).run()
+        Executors.newFixedThreadPool(ends.size).use { threads ->
+            val over = ExecutorCompletionService<Unit>(threads)
+            ends.forEach { over.submit { Rally(listOf(it), options.timeout).run() } }
+            try {
+                repeat(ends.size) { over.take().get() }
+            } catch (e: ExecutionException) {
+                threads.shutdownNow() // the other end would wait for this one
+                throw e.cause!!
+            }
+        }
     }
 
     private fun contents(checked: (Int) -> Contents): Contents = if (options.check) checked(options.size) else EchoedContents
@@ -81,7 +131,7 @@ class PingPong(
     ) {
         reportLocal(end)
         val remote =
-            Handshake.accept(client.port, options.timeout).use { handshake ->
+            Handshake.accept(client, options.timeout) { report("$LISTENING$it") }.use { handshake ->
                 handshake.asServer(end.address) {
                     requireRoute(it, device)
                     end.connect(it)
@@ -107,4 +157,9 @@ class PingPong(
     private fun text(address: QueuePairEndpoint) =
         "LID 0x%04x, QPN 0x%06x, PSN 0x%06x, GID %s"
             .format(address.lid(), address.queuePairNumber(), address.psn(), address.gid().toCompactString())
+
+    internal companion object {
+        /** How a server's report begins when clients can come. */
+        const val LISTENING = "  listening at:   "
+    }
 }

@@ -2,9 +2,12 @@ package org.kverbs.samples.pingpong
 
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
+import com.github.ajalt.clikt.core.ProgramResult
 import com.github.ajalt.clikt.core.UsageError
 import com.github.ajalt.clikt.parameters.arguments.argument
 import com.github.ajalt.clikt.parameters.arguments.optional
+import com.github.ajalt.clikt.parameters.options.OptionCallTransformContext
+import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.default
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
@@ -13,6 +16,8 @@ import com.github.ajalt.clikt.parameters.types.int
 import com.github.ajalt.clikt.parameters.types.restrictTo
 import org.kverbs.Mtu
 import org.kverbs.QueuePairType
+import org.kverbs.samples.deviceOption
+import java.io.OutputStream
 import kotlin.time.Duration.Companion.seconds
 
 /** `kverbs pingpong`: [PingPong] with the options of ibv_rc_pingpong(1). */
@@ -25,7 +30,13 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
     private val port by option("-p", "--port", metavar = "PORT", help = "TCP port to meet the peer at (default 18515)")
         .int()
         .restrictTo(1..TCP_PORTS)
-    private val device by option("-d", "--ib-dev", metavar = "NAME", help = "RDMA device (default the first)")
+    private val device by deviceOption("RDMA device (default the first; without hardware, both ends get an embedded one)")
+    private val transport by option(
+        "--transport",
+        metavar = "NAME",
+        help = "On embedded devices: memory (in process), udp (RoCEv2, two processes), udp:ADDRESS (this end's, with HOST or --listen)",
+    ).convert { transport(it) }
+    private val untilInputEnds by option(ServerProcess.UNTIL_INPUT_ENDS, hidden = true).flag()
     private val devicePort by option("-i", "--ib-port", metavar = "PORT", help = "Port of the device, from 1 (default 1)")
         .int()
         .restrictTo(1..255)
@@ -65,17 +76,19 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         """
         Send messages there and back, and measure it; the peer can be ibv_rc_pingpong, ibv_uc_pingpong or ibv_ud_pingpong.
 
-        With HOST it is the client, with --listen the server, with neither it is both ends. Give both ends the same type, size,
-        MTU and iterations.
+        With HOST it is the client, with --listen the server, with neither it is both ends: in one process, or with --transport udp in
+        two. Give both ends the same type, size, MTU and iterations.
         """.trimIndent()
 
     override fun run() {
         if (type == QueuePairType.UD && mtu != null) wrong("--mtu", "it is for rc and uc; a message of ud is one packet")
+        if (untilInputEnds) endWithInput()
         if (warmUp >= iterations) wrong("--warm-up", "$warmUp of $iterations messages (--iters) leave none to measure")
         val options =
             PingPongOptions(
                 type = type,
                 device = device,
+                transport = transport,
                 devicePort = devicePort,
                 size = size ?: PingPongOptions.defaultSize(type),
                 mtu = mtu ?: Mtu.MTU_1024,
@@ -93,17 +106,59 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
             echo(PingPong(options, ::echo).run())
         } catch (e: UnfitOptionException) {
             wrong(e.option, e.message!!)
+        } catch (e: ServerProcessException) {
+            echo("kverbs: ${e.message}", err = true)
+            throw ProgramResult(e.status)
+        }
+    }
+
+    private fun OptionCallTransformContext.transport(text: String): Transport =
+        when {
+            text == "memory" -> Transport.Memory
+            text == "udp" -> Transport.Udp()
+            text.startsWith("udp:") -> Transport.Udp(text.removePrefix("udp:"))
+            else -> fail("$text is not memory, udp or udp:ADDRESS")
+        }
+
+    /** Whoever started this process holds the other end of its standard input, which ends with that one. */
+    private fun endWithInput() {
+        Thread.ofPlatform().daemon().start {
+            System.`in`.transferTo(OutputStream.nullOutputStream())
+            Runtime.getRuntime().halt(1)
         }
     }
 
     private fun peer(): Peer {
         val server = host?.let(::server)
+        val address = (transport as? Transport.Udp)?.address
         return when {
-            server != null && listen -> wrong(HOST, "a server waits for its client: give HOST or --listen, not both")
-            server != null -> server
-            listen -> Peer.Client(port ?: Peer.DEFAULT_PORT)
-            port != null -> wrong("--port", "it needs HOST or --listen; with neither there is no TCP")
-            else -> Peer.Own
+            server != null && listen -> {
+                wrong(HOST, "a server waits for its client: give HOST or --listen, not both")
+            }
+
+            transport == Transport.Memory && (server != null || listen) -> {
+                wrong("--transport", "memory joins two ends in one process: leave out HOST and --listen")
+            }
+
+            server != null -> {
+                server
+            }
+
+            listen -> {
+                Peer.Client(port ?: Peer.DEFAULT_PORT, address)
+            }
+
+            address != null -> {
+                wrong("--transport", "an address is for one end: give HOST or --listen, or leave out the address")
+            }
+
+            port != null -> {
+                wrong("--port", "it needs HOST or --listen; with neither there is no TCP")
+            }
+
+            else -> {
+                Peer.Own
+            }
         }
     }
 

@@ -26,17 +26,18 @@ import kotlin.time.TimeSource
  * One end of a ping-pong: a queue pair, its completion queue and its memory. It is made ready to receive; [connect] it, [begin],
  * then [poll] until it [isDone]. For one thread. Closing the device closes it.
  *
- * @param channel where completions are announced, or null
  * @param lead how many messages it must have got to send its first: 0 for the client, 1 for the server
  */
 internal class PingPongEnd(
     device: Context,
     private val options: PingPongOptions,
-    channel: CompletionChannel?,
     private val contents: Contents,
     private val lead: Int,
 ) {
     private val pd = device.protectionDomain()
+
+    /** Where completions are announced, or null for who polls. */
+    val channel: CompletionChannel? = if (options.events) device.completionChannel() else null
     val cq =
         device.completionQueue {
             entries(options.receiveDepth + 1)

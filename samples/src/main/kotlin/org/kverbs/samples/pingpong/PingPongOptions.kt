@@ -11,7 +11,9 @@ import kotlin.time.Duration.Companion.seconds
  * must be the same at both ends.
  *
  * @property type RC, UC or UD
- * @property device the name of the RDMA device, or null for the first one
+ * @property device the name of the RDMA device, or null for the first one; both ends in one process are then on two embedded devices if
+ *   there is no hardware
+ * @property transport what joins the ends, which are then on embedded devices made for them; null for that of the device
  * @property devicePort its port, from 1
  * @property size bytes of a message
  * @property mtu the path MTU; UD has none, as a message is a packet
@@ -28,6 +30,7 @@ import kotlin.time.Duration.Companion.seconds
 data class PingPongOptions(
     val type: QueuePairType = QueuePairType.RC,
     val device: String? = null,
+    val transport: Transport? = null,
     val devicePort: Int = 1,
     val size: Int = defaultSize(type),
     val mtu: Mtu = Mtu.MTU_1024,
@@ -50,6 +53,8 @@ data class PingPongOptions(
         val port = context.queryPort(devicePort)
         gidIndex?.let {
             fit("--gid-idx", it < port.gidTableLength()) { "port $devicePort of $name has GIDs 0 to ${port.gidTableLength() - 1}, not $it" }
+            val inUse = context.queryGidTable().filter { entry -> entry.port() == devicePort }.map { entry -> entry.index() }
+            fit("--gid-idx", it in inUse) { "entry $it of the GID table of port $devicePort of $name is empty; in use are $inUse" }
         }
         val active = port.activeMtu().bytes()
         if (type == QueuePairType.UD) {

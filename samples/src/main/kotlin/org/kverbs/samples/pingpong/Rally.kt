@@ -6,14 +6,14 @@ import kotlin.time.TimeSource
 import kotlin.time.toJavaDuration
 
 /**
- * Drives the ends that this process has, one or both, until all are done: by polling, or with a [channel] by sleeping until
- * there are completions. Ends when none came for [timeout].
+ * Drives ends in the calling thread until all are done: by polling, or an end with a channel, which must be alone, by sleeping until there
+ * are completions. Ends when none came for [timeout], and with an InterruptedException when the thread is interrupted.
  */
 internal class Rally(
     private val ends: List<PingPongEnd>,
-    private val channel: CompletionChannel?,
     private val timeout: Duration,
 ) {
+    private val channel: CompletionChannel? = ends.first().channel
     private var idlePolls = 0
     private var idleSince = TimeSource.Monotonic.markNow()
     private var unackedEvents = 0
@@ -47,8 +47,14 @@ internal class Rally(
     private fun spin() {
         if (idlePolls < SPINS) Thread.onSpinWait() else Thread.yield()
         when {
-            idlePolls++ == 0 -> idleSince = TimeSource.Monotonic.markNow()
-            idlePolls % CLOCK_INTERVAL == 0 && idleSince.elapsedNow() > timeout -> throw silence()
+            idlePolls++ == 0 -> {
+                idleSince = TimeSource.Monotonic.markNow()
+            }
+
+            idlePolls % CLOCK_INTERVAL == 0 -> {
+                if (idleSince.elapsedNow() > timeout) throw silence()
+                if (Thread.interrupted()) throw InterruptedException()
+            }
         }
     }
 

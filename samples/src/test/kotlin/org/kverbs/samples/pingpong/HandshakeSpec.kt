@@ -150,13 +150,13 @@ class HandshakeSpec :
             shouldThrow<PingPongException> { Handshake.connect("127.0.0.1", port, 1.seconds) }.message shouldContain "--listen"
             shouldThrow<PingPongException> { Handshake.connect("no.such.host.invalid", port, 1.seconds) }
                 .message shouldBe "there is no host no.such.host.invalid"
-            shouldThrow<PingPongException> { Handshake.accept(port, 50.milliseconds) }
+            shouldThrow<PingPongException> { Handshake.accept(Peer.Client(port), 50.milliseconds) }
                 .message shouldContain "no client came to TCP port $port"
         }
 
         test("should name the port that another program listens at") {
             ServerSocket(0).use {
-                shouldThrow<PingPongException> { Handshake.accept(it.localPort, 1.seconds) }
+                shouldThrow<PingPongException> { Handshake.accept(Peer.Client(it.localPort), 1.seconds) }
                     .message shouldContain "listening at TCP port ${it.localPort}"
             }
         }

@@ -31,6 +31,12 @@ class PingPongCommandSpec :
             "-l 16" to "-l: 16 is not in the valid range of 0 to 15",
             "-g -1" to "-g: -1 is not in the valid range",
             "--timeout 0" to "--timeout: 0 is not in the valid range",
+            "--transport tcp" to "--transport: tcp is not memory, udp or udp:ADDRESS",
+            "--transport memory host" to "--transport: memory joins two ends in one process",
+            "--transport memory --listen" to "--transport: memory joins two ends in one process",
+            "--transport udp:127.0.0.9" to "--transport: an address is for one end",
+            "--transport udp:here --listen" to "--transport: embedded devices 'udp:here': 'here' is no IPv4 or IPv6 address",
+            "-g 200" to "--gid-idx: port 1 of",
             "--unknown" to "no such option --unknown",
         ).forEach { (arguments, message) ->
             test("should refuse pingpong $arguments with exit status 2, its reason and its usage") {

@@ -34,7 +34,7 @@ final class AnswerQueue extends Event {
     private int head;
     private int size;
     private int msn;
-    // An acknowledgement that must not overtake what is due.
+    // An acknowledgement that must not overtake what is due, or waits for more to acknowledge.
     private boolean acknowledges;
     private int acknowledgedPsn;
     private int acknowledgedSyndrome;
@@ -86,21 +86,31 @@ final class AnswerQueue extends Event {
         }
     }
 
-    /** Sends an AETH with a syndrome, after what is due. Of several that wait, the one for the last PSN says all. */
+    /**
+     * Sends an AETH with a syndrome after what is due. An ACK waits until all packets that came together have been taken, where packets come
+     * together: of several that wait, the one for the last PSN says all (IBA volume 1, 9.7.5.1.2).
+     */
     void acknowledge(int psn, int syndrome) {
-        if (!isBusy()) {
-            sendAcknowledgement(psn, syndrome);
-        } else if (!acknowledges || Psn.distance(psn, acknowledgedPsn) >= 0) {
+        if (!acknowledges || Psn.distance(psn, acknowledgedPsn) >= 0) {
             acknowledges = true;
             acknowledgedPsn = psn;
             acknowledgedSyndrome = syndrome;
         }
+        if (syndrome == Nak.ACK && !qp.hca.link.carriesWholeMessages()) {
+            qp.hca.engine.ready(qp);
+        } else {
+            acknowledgeNow();
+        }
     }
 
-    private void sendAcknowledgement(int psn, int syndrome) {
-        prepare(Opcode.RC_ACK, psn, msn);
-        packet.syndrome = syndrome;
-        qp.hca.link.send(packet);
+    /** Sends the acknowledgement that waits, unless answers before it do. */
+    void acknowledgeNow() {
+        if (acknowledges && !isBusy()) {
+            acknowledges = false;
+            prepare(Opcode.RC_ACK, acknowledgedPsn, msn);
+            packet.syndrome = acknowledgedSyndrome;
+            qp.hca.link.send(packet);
+        }
     }
 
     /** Owes the data of a read that was checked; it must not be full. */
@@ -124,6 +134,7 @@ final class AnswerQueue extends Event {
     }
 
     private Due add(int psn) {
+        acknowledgeNow();
         Due due = ring[(head + size++) % ring.length];
         due.psn = psn;
         due.sent = 0;
@@ -155,9 +166,8 @@ final class AnswerQueue extends Event {
         }
         if (size > 0) {
             qp.hca.engine.schedule(this, PAUSE);
-        } else if (acknowledges) {
-            acknowledges = false;
-            sendAcknowledgement(acknowledgedPsn, acknowledgedSyndrome);
+        } else {
+            acknowledgeNow();
         }
     }
 
@@ -179,6 +189,7 @@ final class AnswerQueue extends Event {
             qp.responder.endAccess(Psn.plus(due.psn, due.sent)); // the region went meanwhile
             return 1;
         }
+        qp.hca.touched(from, rest, false);
         int step = qp.hca.link.carriesWholeMessages() ? Requester.WHOLE : 1;
         int packets = 0;
         while (size > 0 && due.sent < due.psns && packets < most) {

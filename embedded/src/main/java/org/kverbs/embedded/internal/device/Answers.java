@@ -58,6 +58,11 @@ final class Answers {
         queue.acknowledge(psn, syndrome);
     }
 
+    /** Sends the acknowledgement that waits. */
+    void acknowledgeNow() {
+        queue.acknowledgeNow();
+    }
+
     /** The NAK code for a read that may not be done, or below zero. */
     int checkRead(Packet request) {
         long bytes = Integer.toUnsignedLong(request.dmaLength);
@@ -92,6 +97,7 @@ final class Answers {
     /** Does an atomic that was checked and answers with the value before. */
     void atomic(Packet request) {
         long target = target(request);
+        qp.hca.touched(target, Long.BYTES, true);
         long before = request.opcode == Opcode.RC_FETCH_ADD
                 ? Memory.getAndAddLong(target, request.swapOrAdd)
                 : Memory.compareAndExchangeLong(target, request.compare, request.swapOrAdd);

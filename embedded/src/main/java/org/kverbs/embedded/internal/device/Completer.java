@@ -292,6 +292,8 @@ final class Completer {
             boolean failed = wqe.status != IbvWcStatus.IBV_WC_SUCCESS;
             if (failed || qp.signalsAll || wqe.is(IbvSendFlags.IBV_SEND_SIGNALED)) {
                 qp.completeSend(wqe, wqe.status);
+            } else if (wqe.posted != null) {
+                qp.quiet.add(wqe.posted, sends.capacity());
             }
             sends.pop();
             if (failed) {

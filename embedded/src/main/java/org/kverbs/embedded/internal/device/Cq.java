@@ -6,6 +6,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.watch.Posted;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCq;
 import org.kverbs.internal.abi.IbvEventType;
@@ -34,6 +35,8 @@ final class Cq implements CompletionQueueOps {
     private int head;
     /** Completions in the ring; written with the lock, read without it by who polls. */
     private int waiting;
+    /** What the diagnostics know the requests of the completions by; null as long as they were off. */
+    private @Nullable Posted @Nullable [] posted;
     private boolean overrun;
     private boolean armed;
     private boolean armedSolicited;
@@ -74,26 +77,42 @@ final class Cq implements CompletionQueueOps {
         MemorySegment old = ring;
         int oldHead = head;
         int oldCapacity = capacity;
+        @Nullable Posted[] oldPosted = posted;
+        @Nullable Posted[] requests = oldPosted == null ? null : new Posted[entries];
         allocate(entries);
         for (int i = 0; i < waiting; i++) {
             long from = (long) ((oldHead + i) % oldCapacity) * IbvWc.SIZE;
             MemorySegment.copy(old, from, ring, (long) i * IbvWc.SIZE, IbvWc.SIZE);
+            if (requests != null) {
+                requests[i] = oldPosted[(oldHead + i) % oldCapacity];
+            }
         }
+        posted = requests;
         head = 0;
         return 0;
     }
 
     /**
      * Adds a completion. Its fields are as in {@code struct ibv_wc}; {@code immediate} goes to where imm_data or invalidated_rkey stand
-     * and is in native order already.
+     * and is in native order already. {@code request} is what the diagnostics know it by.
      */
-    void add(long id, int status, int opcode, int bytes, int immediate, int qpn, int sourceQp, int flags, boolean solicited) {
+    void add(long id, int status, int opcode, int bytes, int immediate, int qpn, int sourceQp, int flags, boolean solicited,
+            @Nullable Posted request) {
         if (waiting == capacity) {
             overrun();
+            if (request != null) {
+                request.release();
+            }
             return;
         }
-        int at = head + waiting;
-        long wc = ringAddress + (long) (at < capacity ? at : at - capacity) * IbvWc.SIZE;
+        int at = slot(waiting);
+        if (request != null && posted == null) {
+            posted = new Posted[capacity];
+        }
+        if (posted != null) {
+            posted[at] = request;
+        }
+        long wc = ringAddress + (long) at * IbvWc.SIZE;
         Memory.putLong(wc + IbvWc.WR_ID, id);
         Memory.putInt(wc + IbvWc.STATUS, status);
         Memory.putInt(wc + IbvWc.OPCODE, opcode);
@@ -113,6 +132,11 @@ final class Cq implements CompletionQueueOps {
         }
     }
 
+    private int slot(int i) {
+        int at = head + i;
+        return at < capacity ? at : at - capacity;
+    }
+
     private void overrun() {
         if (!overrun) {
             overrun = true;
@@ -124,12 +148,16 @@ final class Cq implements CompletionQueueOps {
     void forget(int qpn) {
         int kept = 0;
         for (int i = 0; i < waiting; i++) {
-            long from = ringAddress + (long) ((head + i) % capacity) * IbvWc.SIZE;
+            long from = ringAddress + (long) slot(i) * IbvWc.SIZE;
             if (Memory.getInt(from + IbvWc.QP_NUM) != qpn) {
-                long to = ringAddress + (long) ((head + kept++) % capacity) * IbvWc.SIZE;
+                long to = ringAddress + (long) slot(kept) * IbvWc.SIZE;
                 if (to != from) {
                     Memory.copy(from, to, IbvWc.SIZE);
+                    if (posted != null) {
+                        posted[slot(kept)] = posted[slot(i)];
+                    }
                 }
+                kept++;
             }
         }
         WAITING.setRelease(this, kept);
@@ -154,12 +182,24 @@ final class Cq implements CompletionQueueOps {
             int taken = Math.min(count, waiting);
             for (int i = 0; i < taken; i++) {
                 Memory.copy(ringAddress + (long) head * IbvWc.SIZE, completions + (long) i * IbvWc.SIZE, IbvWc.SIZE);
+                if (posted != null) {
+                    polled(posted);
+                }
                 head = head + 1 == capacity ? 0 : head + 1;
             }
             WAITING.setRelease(this, waiting - taken);
             return taken;
         } finally {
             engine.leave();
+        }
+    }
+
+    /** Gives the memory of the request at the head back to the program. */
+    private void polled(@Nullable Posted[] requests) {
+        Posted request = requests[head];
+        requests[head] = null;
+        if (request != null) {
+            request.release();
         }
     }
 

@@ -46,7 +46,7 @@ final class Datagrams {
 
     private void complete(int status, int bytes, int word, int sourceQp, int flags, boolean solicited) {
         hasReceive = false;
-        qp.recvCq.add(receive.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, qp.number, sourceQp, flags, solicited);
+        qp.recvCq.add(receive.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, qp.number, sourceQp, flags, solicited, receive.posted);
     }
 
     /** Sends all that is posted; a datagram is done when it was sent. */

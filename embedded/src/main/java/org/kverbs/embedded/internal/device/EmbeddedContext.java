@@ -13,6 +13,8 @@ import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.abi.IbvAsyncEvent;
 import org.kverbs.internal.abi.IbvCompChannel;
 import org.kverbs.internal.abi.IbvCq;
+import org.kverbs.internal.abi.IbvCqInitAttrEx;
+import org.kverbs.internal.abi.IbvCqWcFlagSets;
 import org.kverbs.internal.abi.IbvMr;
 import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwBind;
@@ -21,6 +23,8 @@ import org.kverbs.internal.abi.IbvPd;
 import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.abi.IbvQpAttr;
 import org.kverbs.internal.abi.IbvQpInitAttr;
+import org.kverbs.internal.abi.IbvQpInitAttrEx;
+import org.kverbs.internal.abi.IbvQpInitAttrMask;
 import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvReregMrFlags;
@@ -122,6 +126,7 @@ public final class EmbeddedContext implements VerbsContext {
                 hca.multicast.forget(qp);
                 qp.destroy();
             });
+            sharedQueues.forEach(Srq::forget);
             regions.forEach(hca.keys::remove);
             windows.forEach(hca.keys::remove);
             hca.forget(this);
@@ -235,6 +240,7 @@ public final class EmbeddedContext implements VerbsContext {
             if (region.windows > 0) {
                 return -Errno.EBUSY;
             }
+            changed(region);
             if (domain != null) {
                 region.pd.users--;
                 domain.users++;
@@ -262,11 +268,18 @@ public final class EmbeddedContext implements VerbsContext {
             if (region == null || region.windows > 0) {
                 return region == null ? -Errno.EINVAL : -Errno.EBUSY;
             }
+            changed(region);
             hca.keys.remove(region);
             region.pd.users--;
             regions.remove(mr);
             return 0;
         });
+    }
+
+    private void changed(Mr region) {
+        if (hca.watch != null) {
+            hca.watch.regionClosed(region);
+        }
     }
 
     @Override
@@ -407,6 +420,19 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     @Override
+    public long createCompletionQueueEx(MemorySegment init) {
+        long at = init.address();
+        long fields = Memory.getLong(at + IbvCqInitAttrEx.WC_FLAGS);
+        if ((fields & ~IbvCqWcFlagSets.IBV_WC_STANDARD_FLAGS) != 0 || Memory.getInt(at + IbvCqInitAttrEx.COMP_MASK) != 0) {
+            return -Errno.EOPNOTSUPP;
+        }
+        return createCompletionQueue(
+                Memory.getInt(at + IbvCqInitAttrEx.CQE),
+                Memory.getLong(at + IbvCqInitAttrEx.CHANNEL),
+                Memory.getInt(at + IbvCqInitAttrEx.COMP_VECTOR));
+    }
+
+    @Override
     public int resizeCompletionQueue(long cq, int entries) {
         return locked(() -> {
             Cq found = completionQueues.get(cq);
@@ -446,6 +472,11 @@ public final class EmbeddedContext implements VerbsContext {
         return find(completionQueues, cq, "completion queue");
     }
 
+    @Override
+    public CompletionQueueOps extendedCompletionQueueOps(long cq) {
+        return completionQueueOps(cq); // it gives every field at once
+    }
+
     private <T> T find(Handles<T> handles, long address, String what) {
         hca.engine.enter();
         try {
@@ -471,7 +502,7 @@ public final class EmbeddedContext implements VerbsContext {
                 return -Errno.EINVAL;
             }
             long structure = sharedQueues.add(
-                    Limits.SHARED_QUEUES, it -> new Srq(this, it, domain, new ReceiveQueue(most, Math.max(1, entries))));
+                    Limits.SHARED_QUEUES, it -> new Srq(this, it, domain, most, Math.max(1, entries)));
             if (structure > 0) {
                 domain.users++;
                 Memory.putLong(structure + IbvSrq.PD, pd);
@@ -526,6 +557,7 @@ public final class EmbeddedContext implements VerbsContext {
             if (found == null || found.users > 0) {
                 return found == null ? -Errno.EINVAL : -Errno.EBUSY;
             }
+            found.forget();
             found.pd.users--;
             forgetEvents(srq);
             sharedQueues.remove(srq);
@@ -562,6 +594,18 @@ public final class EmbeddedContext implements VerbsContext {
             }
             return structure;
         });
+    }
+
+    @Override
+    public long createQueuePairEx(MemorySegment initAttributes) {
+        long at = initAttributes.address();
+        int known = IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+        int mask = Memory.getInt(at + IbvQpInitAttrEx.COMP_MASK);
+        long operations = Memory.getLong(at + IbvQpInitAttrEx.SEND_OPS_FLAGS);
+        if ((mask & ~known) != 0 || (operations & ~SendQueue.operations(Memory.getInt(at + IbvQpInitAttrEx.QP_TYPE))) != 0) {
+            return -Errno.EOPNOTSUPP;
+        }
+        return createQueuePair(Memory.getLong(at + IbvQpInitAttrEx.PD), initAttributes); // whose beginning is the same
     }
 
     private QpAttributes attributes(Qp qp) {
@@ -602,6 +646,17 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public QueuePairOps queuePairOps(long qp) {
         return find(queuePairs, qp, "queue pair");
+    }
+
+    @Override
+    public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData) {
+        return find(queuePairs, qp, "queue pair").whole();
+    }
+
+    /** Bytes are copied by whatever does it fastest. */
+    @Override
+    public int queryDataInOrder(long qp, int opcode) {
+        return 0;
     }
 
     @Override

@@ -3,7 +3,9 @@ package org.kverbs.embedded.internal.device;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvEventType;
 import org.kverbs.spi.VerbsOpenResult;
@@ -35,6 +37,8 @@ public final class Hca {
     /** Open contexts, and what else needs the link. */
     private int users;
     Link link;
+    /** The diagnostics, if they are on. */
+    @Nullable Watch watch;
 
     /**
      * @param guid node GUID, host order
@@ -55,6 +59,18 @@ public final class Hca {
     /** Sets what carries its packets from now on; with the lock, or before it is opened. */
     public void connect(Link carrier) {
         this.link = carrier;
+    }
+
+    /** Turns the diagnostics on for what is posted from now on; with the lock, or before it is opened. */
+    public void watch(Watch diagnostics) {
+        this.watch = diagnostics;
+    }
+
+    /** A peer reads or writes memory of this side on its own. */
+    void touched(long address, long bytes, boolean writes) {
+        if (watch != null) {
+            watch.touched(address, bytes, writes);
+        }
     }
 
     public String name() {

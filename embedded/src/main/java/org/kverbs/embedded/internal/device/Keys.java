@@ -2,6 +2,7 @@ package org.kverbs.embedded.internal.device;
 
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.watch.Posted;
 
 /** All memory keys of a device. Random, so that a peer who was not told a key does not guess it. */
 final class Keys {
@@ -48,6 +49,15 @@ final class Keys {
     long translate(int key, long virtual, long length, int need, Qp qp) {
         MemoryKey found = find(key);
         return found == null ? MemoryKey.NONE : found.translate(virtual, length, need, qp);
+    }
+
+    /** Has an entry of a posted request watched, if it is of a region that may be used so. */
+    void watch(Posted posted, int entry, int lkey, long virtual, long bytes, int need, Pd by) {
+        Mr region = region(lkey);
+        long at = region == null || bytes == 0 ? MemoryKey.NONE : region.locate(virtual, bytes, need, by);
+        if (region != null && at != MemoryKey.NONE) {
+            posted.add(entry, region, at, bytes, need != 0);
+        }
     }
 
     /** The region with this lkey or rkey, or null. */

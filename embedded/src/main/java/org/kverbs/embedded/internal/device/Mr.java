@@ -23,7 +23,12 @@ final class Mr extends MemoryKey {
 
     @Override
     long translate(long virtual, long bytes, int need, Qp qp) {
-        if (qp.pd != pd || (access & need) != need) {
+        return locate(virtual, bytes, need, qp.pd);
+    }
+
+    /** {@link #translate} for who has a protection domain and no queue pair. */
+    long locate(long virtual, long bytes, int need, Pd by) {
+        if (by != pd || (access & need) != need) {
             return NONE;
         }
         long offset = offset(virtual, bytes, iova, length);

@@ -6,6 +6,8 @@ import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.wire.Opcode;
+import org.kverbs.embedded.internal.watch.Poster;
+import org.kverbs.embedded.internal.watch.Quiet;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvEventType;
@@ -32,6 +34,9 @@ final class Qp extends Task implements QueuePairOps {
     final @Nullable Srq srq;
     final boolean signalsAll;
     final SendQueue sends;
+    final Poster poster;
+    /** Unsignaled requests that are done, for the diagnostics. */
+    final Quiet quiet = new Quiet();
     final Windows windows = new Windows(this);
     final Requester requester = new Requester(this);
     final Completer completer = new Completer(this);
@@ -72,7 +77,8 @@ final class Qp extends Task implements QueuePairOps {
         this.srq = init.srq();
         this.signalsAll = init.signalsAll();
         this.sends = new SendQueue(this, init.maxSendWr(), init.maxSendSge(), init.maxInline());
-        this.receives = new ReceiveQueue(init.maxRecvWr(), init.maxRecvSge());
+        this.poster = new Poster(hca.name, number);
+        this.receives = new ReceiveQueue(hca, pd, poster, init.maxRecvWr(), init.maxRecvSge());
         int entries = srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
         this.responder = new Responder(this, entries);
         this.datagrams = new Datagrams(this, entries);
@@ -121,6 +127,7 @@ final class Qp extends Task implements QueuePairOps {
             datagrams.run();
             return;
         }
+        responder.acknowledge();
         requester.run();
         if (type == IbvQpType.IBV_QPT_RC && state != IbvQpState.IBV_QPS_ERR) {
             completer.watch();
@@ -181,13 +188,19 @@ final class Qp extends Task implements QueuePairOps {
         queue.take(target);
         if (srq != null) {
             srq.checkLimit();
+            if (target.posted != null) {
+                target.posted.takenBy(poster);
+            }
         }
         return true;
     }
 
     void completeSend(SendWqe wqe, int status) {
         int bytes = wqe.isAtomic() ? Long.BYTES : (int) wqe.length;
-        sendCq.add(wqe.id, status, wqe.completionOpcode(), bytes, 0, number, 0, 0, false);
+        if (wqe.posted != null) {
+            quiet.endAt(wqe.posted);
+        }
+        sendCq.add(wqe.id, status, wqe.completionOpcode(), bytes, 0, number, 0, 0, false, wqe.posted);
     }
 
     /** Goes to the error state, and flushes what is posted, in order (IBA volume 1, 10.3.1). */
@@ -197,6 +210,7 @@ final class Qp extends Task implements QueuePairOps {
         }
         setState(IbvQpState.IBV_QPS_ERR);
         completer.stop();
+        requester.stop();
         responder.flush();
         datagrams.flush();
         flush();
@@ -220,19 +234,25 @@ final class Qp extends Task implements QueuePairOps {
         var receive = new ReceiveQueue.Receive(receives.maxEntries());
         while (receives.size() > 0) {
             receives.take(receive);
-            recvCq.add(receive.id, IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, number, 0, 0, false);
+            recvCq.add(
+                    receive.id, IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, number, 0, 0, false, receive.posted);
         }
     }
 
     /** Forgets everything, as when it is made. */
     void reset() {
         completer.start();
+        requester.stop();
         sends.clear();
         receives.clear();
         responder.start(0);
         datagrams.reset();
         sendCq.forget(number);
         recvCq.forget(number);
+        quiet.clear();
+        if (hca.watch != null) {
+            hca.watch.forget(poster);
+        }
     }
 
     /** Ends it; what is posted never completes. */
@@ -245,24 +265,48 @@ final class Qp extends Task implements QueuePairOps {
 
     @Override
     public int postSend(long workRequests, long badWorkRequest) {
+        return postSend(workRequests, badWorkRequest, false);
+    }
+
+    private int postSend(long workRequests, long badWorkRequest, boolean whole) {
         hca.engine.enter();
         try {
             if (state < IbvQpState.IBV_QPS_RTS) {
                 return Srq.refuse(workRequests, badWorkRequest);
             }
+            int before = sends.size();
             int result = 0;
             for (long request = workRequests; request != 0; request = Memory.getLong(request + IbvSendWr.NEXT)) {
                 result = sends.post(request);
                 if (result < 0) {
-                    Memory.putLong(badWorkRequest, request);
+                    Memory.putLong(badWorkRequest, whole && result == -Errno.ENOMEM ? workRequests : request);
                     break;
                 }
             }
-            posted();
+            if (whole && result < 0) {
+                sends.cut(before);
+            } else {
+                posted();
+            }
             return result;
         } finally {
             hca.engine.leave();
         }
+    }
+
+    /** The same queue pair for who posts a list of sends whole or not at all. */
+    QueuePairOps whole() {
+        return new QueuePairOps() {
+            @Override
+            public int postSend(long workRequests, long badWorkRequest) {
+                return Qp.this.postSend(workRequests, badWorkRequest, true);
+            }
+
+            @Override
+            public int postReceive(long workRequests, long badWorkRequest) {
+                return Qp.this.postReceive(workRequests, badWorkRequest);
+            }
+        };
     }
 
     /** After something was added to a queue. */

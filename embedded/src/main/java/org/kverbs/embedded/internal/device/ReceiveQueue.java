@@ -1,9 +1,14 @@
 package org.kverbs.embedded.internal.device;
 
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.watch.Posted;
+import org.kverbs.embedded.internal.watch.Poster;
+import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvRecvWr;
 import org.kverbs.internal.abi.IbvSge;
+import org.kverbs.internal.abi.IbvWcOpcode;
 import org.kverbs.internal.ffm.Memory;
 
 /** A ring of posted receives: those of one queue pair, or of a shared receive queue. */
@@ -18,8 +23,16 @@ final class ReceiveQueue {
     private long[] addresses;
     private int[] lengths;
     private int[] lkeys;
+    private final Hca hca;
+    private final Pd pd;
+    private final Poster poster;
+    /** What the diagnostics know the receives by; null as long as they were off. */
+    private @Nullable Posted @Nullable [] posted;
 
-    ReceiveQueue(int capacity, int maxEntries) {
+    ReceiveQueue(Hca hca, Pd pd, Poster poster, int capacity, int maxEntries) {
+        this.hca = hca;
+        this.pd = pd;
+        this.poster = poster;
         this.capacity = capacity;
         this.maxEntries = maxEntries;
         ids = new long[capacity];
@@ -43,11 +56,17 @@ final class ReceiveQueue {
 
     /** A queue of another capacity with the same receives in it, as many as there are at most. */
     ReceiveQueue resized(int newCapacity) {
-        var other = new ReceiveQueue(newCapacity, maxEntries);
+        var other = new ReceiveQueue(hca, pd, poster, newCapacity, maxEntries);
+        if (posted != null) {
+            other.posted = new Posted[newCapacity];
+        }
         for (int i = 0; i < size; i++) {
             int from = (head + i) % capacity;
             other.ids[i] = ids[from];
             other.counts[i] = counts[from];
+            if (other.posted != null && posted != null) {
+                other.posted[i] = posted[from];
+            }
             System.arraycopy(addresses, from * maxEntries, other.addresses, i * maxEntries, maxEntries);
             System.arraycopy(lengths, from * maxEntries, other.lengths, i * maxEntries, maxEntries);
             System.arraycopy(lkeys, from * maxEntries, other.lkeys, i * maxEntries, maxEntries);
@@ -75,8 +94,24 @@ final class ReceiveQueue {
             lkeys[i] = Memory.getInt(entry + IbvSge.LKEY);
             entry += IbvSge.SIZE;
         }
+        if (hca.watch != null) {
+            watch(hca.watch, slot);
+        }
         size++;
         return 0;
+    }
+
+    /** Has the memory of a receive watched until its completion was polled. */
+    private void watch(Watch watch, int slot) {
+        Posted request = watch.post(poster, ids[slot], IbvWcOpcode.IBV_WC_RECV, false, false, counts[slot]);
+        for (int i = 0, at = slot * maxEntries; i < counts[slot]; i++, at++) {
+            long bytes = Integer.toUnsignedLong(lengths[at]);
+            hca.keys.watch(request, i, lkeys[at], addresses[at], bytes, IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE, pd);
+        }
+        if (posted == null) {
+            posted = new Posted[capacity];
+        }
+        posted[slot] = request;
     }
 
     /** Takes the oldest receive out, into {@code target}. */
@@ -84,6 +119,10 @@ final class ReceiveQueue {
         target.id = ids[head];
         target.count = counts[head];
         target.length = 0;
+        if (posted != null) {
+            target.posted = posted[head];
+            posted[head] = null;
+        }
         for (int i = 0, from = head * maxEntries; i < target.count; i++, from++) {
             target.addresses[i] = addresses[from];
             target.lengths[i] = lengths[from];
@@ -108,6 +147,8 @@ final class ReceiveQueue {
         final long[] addresses;
         final int[] lengths;
         final int[] lkeys;
+        /** What the diagnostics know it by, if they are on. */
+        @Nullable Posted posted;
 
         Receive(int maxEntries) {
             addresses = new long[maxEntries];
@@ -139,7 +180,9 @@ final class ReceiveQueue {
                 if (to == MemoryKey.NONE) {
                     return false;
                 }
-                Memory.copy(from, to, part);
+                if (posted == null || !posted.store(i, skip, from, part)) {
+                    Memory.copy(from, to, part);
+                }
                 from += part;
                 bytes -= part;
                 skip = 0;

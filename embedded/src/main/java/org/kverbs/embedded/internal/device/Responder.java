@@ -50,11 +50,17 @@ final class Responder {
 
     /** Completes the receive of an unfinished message when the queue pair goes to the error state. */
     void flush() {
+        answers.acknowledgeNow();
         answers.stop();
         message = Message.NONE;
         if (hasReceive) {
             complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
         }
+    }
+
+    /** Acknowledges what has come since the last acknowledgement. */
+    void acknowledge() {
+        answers.acknowledgeNow();
     }
 
     private boolean isReliable() {
@@ -211,6 +217,7 @@ final class Responder {
                 refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
                 return;
             }
+            qp.hca.touched(to, packet.payloadLength, true);
             Memory.copy(packet.payload, to, packet.payloadLength);
         }
         arrived += packet.payloadLength;
@@ -297,7 +304,7 @@ final class Responder {
     private void complete(int status, int opcode, int bytes, int word, int flags, boolean solicited) {
         if (hasReceive) {
             hasReceive = false;
-            qp.recvCq.add(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited);
+            qp.recvCq.add(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited, receive.posted);
         }
     }
 

@@ -1,6 +1,8 @@
 package org.kverbs.embedded.internal.device;
 
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.watch.Posted;
+import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcOpcode;
@@ -40,6 +42,9 @@ final class SendWqe {
     long bindAddress;
     long bindLength;
     int bindAccess;
+
+    /** What the diagnostics know it by, if they are on. */
+    @Nullable Posted posted;
 
     // Progress.
     /** Whether it has its PSNs. */
@@ -121,6 +126,19 @@ final class SendWqe {
         received = 0;
         window = null;
         region = null;
+        posted = null;
+    }
+
+    /** Has its memory watched until its completion was polled. */
+    void watch(Watch watch, Qp qp) {
+        Posted request = watch.post(qp.poster, id, completionOpcode(), true, is(IbvSendFlags.IBV_SEND_FENCE), count);
+        long left = isAtomic() ? Long.BYTES : length;
+        for (int i = 0; i < count && !isInline(); i++) {
+            long bytes = Math.min(left, Integer.toUnsignedLong(lengths[i]));
+            qp.hca.keys.watch(request, i, lkeys[i], addresses[i], bytes, access(), qp.pd);
+            left -= bytes;
+        }
+        posted = request;
     }
 
     /** Whether a queue pair may use the memory of all entries. */
@@ -172,7 +190,11 @@ final class SendWqe {
             if (entry == MemoryKey.NONE) {
                 return false;
             }
-            Memory.copy(scatter ? place : entry, scatter ? entry : place, part);
+            if (!scatter) {
+                Memory.copy(entry, place, part);
+            } else if (posted == null || !posted.store(i, skip, place, part)) {
+                Memory.copy(place, entry, part);
+            }
             place += part;
             bytes -= part;
             skip = 0;

@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.device;
 
+import org.kverbs.embedded.internal.watch.Poster;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvEventType;
 import org.kverbs.internal.abi.IbvRecvWr;
@@ -12,16 +13,18 @@ final class Srq implements ReceiveOps {
     final EmbeddedContext context;
     final long address;
     final Pd pd;
+    final Poster poster;
     ReceiveQueue queue;
     /** Below how many receives an event is raised, once; 0 for never. */
     int limit;
     int users;
 
-    Srq(EmbeddedContext context, long address, Pd pd, ReceiveQueue queue) {
+    Srq(EmbeddedContext context, long address, Pd pd, int capacity, int maxEntries) {
         this.context = context;
         this.address = address;
         this.pd = pd;
-        this.queue = queue;
+        this.poster = new Poster(context.hca.name, 0);
+        this.queue = new ReceiveQueue(context.hca, pd, poster, capacity, maxEntries);
     }
 
     /** After a receive was taken out. */
@@ -29,6 +32,13 @@ final class Srq implements ReceiveOps {
         if (queue.size() < limit) {
             limit = 0;
             context.raise(IbvEventType.IBV_EVENT_SRQ_LIMIT_REACHED, address);
+        }
+    }
+
+    /** Before it goes: what is posted never completes. */
+    void forget() {
+        if (context.hca.watch != null) {
+            context.hca.watch.forget(poster);
         }
     }
 

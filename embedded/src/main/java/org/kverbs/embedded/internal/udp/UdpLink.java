@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.BindException;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.device.Gids;
@@ -42,13 +44,16 @@ public final class UdpLink implements Link {
     /** For how long after a look somebody is taken to poll on, and how long the thread then sleeps, in nanoseconds. */
     private static final long POLLING = 1_000_000;
 
+    /** A set of keys would be an object for each wake-up; the sockets are few, so which of them it was is not needed. */
+    private static final Consumer<SelectionKey> READY = key -> {};
+
     private final Hca device;
     private final InetAddress address;
     private final Peer self;
     /** Guarded by the engine's lock. */
     private final Peers peers = new Peers();
-    private final Icrc sendIcrc = new Icrc();
-    private final Icrc receiveIcrc = new Icrc();
+    private final Icrc sendIcrc;
+    private final Icrc receiveIcrc;
     private final ByteBuffer sendBuffer;
     private final long sendAddress;
     private final ByteBuffer receiveBuffer;
@@ -69,13 +74,14 @@ public final class UdpLink implements Link {
         this.device = device;
         this.address = address;
         this.self = new Peer(address);
-        MemorySegment memory = Arena.ofAuto().allocate(2L * Packet.BUFFER_SIZE, 64);
-        MemorySegment send = memory.asSlice(0, Packet.BUFFER_SIZE);
-        MemorySegment receive = memory.asSlice(Packet.BUFFER_SIZE);
-        this.sendBuffer = send.asByteBuffer();
-        this.sendAddress = send.address();
-        this.receiveBuffer = receive.asByteBuffer();
-        this.receiveAddress = receive.address();
+        MemorySegment send = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
+        MemorySegment receive = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
+        this.sendIcrc = new Icrc(send.asByteBuffer());
+        this.receiveIcrc = new Icrc(receive.asByteBuffer());
+        this.sendBuffer = send.asSlice(Icrc.HEADROOM).asByteBuffer();
+        this.sendAddress = send.address() + Icrc.HEADROOM;
+        this.receiveBuffer = receive.asSlice(Icrc.HEADROOM).asByteBuffer();
+        this.receiveAddress = receive.address() + Icrc.HEADROOM;
     }
 
     /** The GIDs of a device at an address: the address. */
@@ -178,11 +184,7 @@ public final class UdpLink implements Link {
         lastLook = System.nanoTime();
         if (receiving.tryLock()) {
             try {
-                take(channel, self);
-                for (int i = 0; i < groups.size(); i++) {
-                    Group group = groups.get(i);
-                    take(group.channel, group.peer);
-                }
+                takeAll();
             } finally {
                 receiving.unlock();
             }
@@ -194,9 +196,8 @@ public final class UdpLink implements Link {
             while (waiting.isOpen()) {
                 if (System.nanoTime() - lastLook < POLLING) {
                     LockSupport.parkNanos(POLLING);
-                } else if (waiting.select() > 0) {
-                    waiting.selectedKeys().clear();
-                    takeAll();
+                } else if (waiting.select(READY) > 0) {
+                    takeUnlessSomebodyPolls();
                 }
             }
         } catch (IOException | ClosedSelectorException e) {
@@ -204,13 +205,24 @@ public final class UdpLink implements Link {
         }
     }
 
-    private void takeAll() {
-        if (System.nanoTime() - lastLook < POLLING) {
-            return;
+    private void takeUnlessSomebodyPolls() {
+        // Not tryLock: while who polls has the lock, and maybe no processor, the selector would wake this thread again and again.
+        receiving.lock();
+        try {
+            if (System.nanoTime() - lastLook >= POLLING) {
+                takeAll();
+            }
+        } finally {
+            receiving.unlock();
         }
-        long before = lastLook;
-        look();
-        lastLook = before; // that was not somebody who polls
+    }
+
+    private void takeAll() {
+        take(channel, self);
+        for (int i = 0; i < groups.size(); i++) {
+            Group group = groups.get(i);
+            take(group.channel, group.peer);
+        }
     }
 
     /** Takes what has come to a socket; with {@link #receiving}. */
@@ -309,8 +321,9 @@ public final class UdpLink implements Link {
         try {
             NetworkInterface network = networkInterface(address);
             // A socket on our address gets nothing that is sent to a group: it needs one of its own.
-            DatagramChannel opened = open(group.address);
-            opened.join(group.address.getAddress(), network);
+            InetAddress at = scoped(group.address.getAddress(), network);
+            DatagramChannel opened = open(new InetSocketAddress(at, Icrc.UDP_PORT));
+            opened.join(at, network);
             Selector waiting = selector;
             if (waiting != null) {
                 opened.register(waiting, SelectionKey.OP_READ);
@@ -321,6 +334,13 @@ public final class UdpLink implements Link {
         } catch (IOException | IllegalArgumentException e) {
             return -Errno.ENODEV;
         }
+    }
+
+    /** A group of one link, as ff02::1, is a different one on each: a socket is bound to that of an interface (RFC 4007). */
+    private static InetAddress scoped(InetAddress group, @Nullable NetworkInterface network) throws IOException {
+        return group instanceof Inet6Address && network != null
+                ? Inet6Address.getByAddress(null, group.getAddress(), network.getIndex())
+                : group;
     }
 
     @Override

@@ -10,8 +10,9 @@ import org.kverbs.internal.ffm.Memory;
  * UDP payload, where all that a router may change counts as ones: in IPv4 type of service, time to live and checksum, in IPv6
  * traffic class, flow label and hop limit, the UDP checksum, and byte 4 of the BTH. On the wire it follows the payload, lowest byte first.
  *
- * <p>A packet is copied to a scratch buffer and summed there in one call, which the JVM has as an intrinsic: many times as fast as tables.
- * Nothing is allocated per packet. Not thread-safe: one for each thread, or under a lock.
+ * <p>All that is summed must lie in one run, so that it is one call that the JVM has as an intrinsic: many times as fast as tables. A packet in
+ * memory that leaves room before it is summed where it lies, any other is copied to a scratch buffer. Nothing is allocated per packet. Not
+ * thread-safe: one for each thread, or under a lock.
  */
 public final class Icrc {
 
@@ -22,7 +23,9 @@ public final class Icrc {
     /** The word of IPv4's flags and fragment offset in a packet that must not be cut up: what RoCEv2 sends. */
     public static final int DONT_FRAGMENT = 0x4000;
 
-    private static final int ONES = 8;
+    /** Bytes before a packet that its headers are written to when it is summed where it lies. */
+    public static final int HEADROOM = 64;
+
     private static final int IPV4_HEADER = 20;
     private static final int IPV6_HEADER = 40;
     private static final int UDP_HEADER = 8;
@@ -32,11 +35,26 @@ public final class Icrc {
     /** Bytes that follow IPv4's identification up to the UDP payload. */
     private static final int AFTER_IDENTIFICATION = IPV4_HEADER - 6 + UDP_HEADER;
 
-    private static final int ROOM = ONES + IPV6_HEADER + UDP_HEADER + Packet.BUFFER_SIZE;
-
-    private final ByteBuffer scratch = ByteBuffer.allocateDirect(ROOM);
-    private final long start = MemorySegment.ofBuffer(scratch).address();
+    private final ByteBuffer memory;
+    private final long start;
+    private final boolean copies;
     private final CRC32 crc = new CRC32();
+
+    /** For packets anywhere. */
+    public Icrc() {
+        this(ByteBuffer.allocateDirect(HEADROOM + Packet.BUFFER_SIZE), true);
+    }
+
+    /** For packets in this direct buffer only, none of them in its first {@link #HEADROOM} bytes; those before a packet are written to. */
+    public Icrc(ByteBuffer memory) {
+        this(memory.duplicate(), false);
+    }
+
+    private Icrc(ByteBuffer memory, boolean copies) {
+        this.memory = memory.clear();
+        this.start = MemorySegment.ofBuffer(memory).address();
+        this.copies = copies;
+    }
 
     /**
      * The ICRC of a packet over IPv4.
@@ -47,32 +65,29 @@ public final class Icrc {
      * @param length its bytes without the ICRC, from 12 to {@link Packet#BUFFER_SIZE}
      */
     public int ofV4(int source, int destination, int identification, int sourcePort, int destinationPort, long at, int length) {
-        long ip = begin();
-        NetworkOrder.putByte(ip, 0x45);
-        NetworkOrder.putByte(ip + 1, 0xff);
-        NetworkOrder.putShort(ip + 2, IPV4_HEADER + UDP_HEADER + length + LENGTH);
-        NetworkOrder.putInt(ip + 4, identification);
-        NetworkOrder.putByte(ip + 8, 0xff);
-        NetworkOrder.putByte(ip + 9, UDP_PROTOCOL);
-        NetworkOrder.putShort(ip + 10, 0xffff);
-        NetworkOrder.putInt(ip + 12, source);
-        NetworkOrder.putInt(ip + 16, destination);
-        return finish(ip + IPV4_HEADER, sourcePort, destinationPort, at, length);
+        long bth = place(at, length);
+        long udpLength = UDP_HEADER + length + LENGTH;
+        NetworkOrder.putLong(bth - 36, -1);
+        NetworkOrder.putLong(bth - 28, 0x45ffL << 48 | IPV4_HEADER + udpLength << 32 | Integer.toUnsignedLong(identification));
+        NetworkOrder.putLong(bth - 20, (0xff00_ffffL | UDP_PROTOCOL << 16) << 32 | Integer.toUnsignedLong(source));
+        NetworkOrder.putLong(bth - 12, (long) destination << 32 | Integer.toUnsignedLong(sourcePort << 16 | destinationPort));
+        NetworkOrder.putInt(bth - 4, (int) udpLength << 16 | 0xffff);
+        return sum(bth, 36, length);
     }
 
     /** The ICRC of a packet over IPv6, the addresses as halves; otherwise as {@link #ofV4}. */
     public int ofV6(long sourceHigh, long sourceLow, long destinationHigh, long destinationLow,
             int sourcePort, int destinationPort, long at, int length) {
-        long ip = begin();
-        NetworkOrder.putInt(ip, 0x6fffffff);
-        NetworkOrder.putShort(ip + 4, UDP_HEADER + length + LENGTH);
-        NetworkOrder.putByte(ip + 6, UDP_PROTOCOL);
-        NetworkOrder.putByte(ip + 7, 0xff);
-        NetworkOrder.putLong(ip + 8, sourceHigh);
-        NetworkOrder.putLong(ip + 16, sourceLow);
-        NetworkOrder.putLong(ip + 24, destinationHigh);
-        NetworkOrder.putLong(ip + 32, destinationLow);
-        return finish(ip + IPV6_HEADER, sourcePort, destinationPort, at, length);
+        long bth = place(at, length);
+        long udpLength = UDP_HEADER + length + LENGTH;
+        NetworkOrder.putLong(bth - 56, -1);
+        NetworkOrder.putLong(bth - 48, 0x6fff_ffffL << 32 | udpLength << 16 | UDP_PROTOCOL << 8 | 0xff);
+        NetworkOrder.putLong(bth - 40, sourceHigh);
+        NetworkOrder.putLong(bth - 32, sourceLow);
+        NetworkOrder.putLong(bth - 24, destinationHigh);
+        NetworkOrder.putLong(bth - 16, destinationLow);
+        NetworkOrder.putLong(bth - 8, (long) sourcePort << 48 | (long) destinationPort << 32 | udpLength << 16 | 0xffff);
+        return sum(bth, 56, length);
     }
 
     /**
@@ -108,25 +123,24 @@ public final class Icrc {
         return length < Opcode.BTH_LENGTH || length > Packet.BUFFER_SIZE;
     }
 
-    /** Where the IP header is to be. */
-    private long begin() {
-        Memory.putLong(start, -1);
-        return start + ONES;
-    }
-
-    private int finish(long udp, int sourcePort, int destinationPort, long at, int length) {
+    /** Where a packet lies, with room for headers before it. */
+    private long place(long at, int length) {
         if (tooShortOrLong(length)) {
             throw new IllegalArgumentException("ICRC of " + length + " bytes: a RoCEv2 packet has from 12 to " + Packet.BUFFER_SIZE);
         }
-        NetworkOrder.putShort(udp, sourcePort);
-        NetworkOrder.putShort(udp + 2, destinationPort);
-        NetworkOrder.putShort(udp + 4, UDP_HEADER + length + LENGTH);
-        NetworkOrder.putShort(udp + 6, 0xffff);
-        long bth = udp + UDP_HEADER;
-        Memory.copy(at, bth, length);
-        NetworkOrder.putByte(bth + RESERVED_8A, 0xff);
+        if (copies) {
+            Memory.copy(at, start + HEADROOM, length);
+        }
+        return copies ? start + HEADROOM : at;
+    }
+
+    private int sum(long bth, int before, int length) {
+        int offset = (int) (bth - start);
+        byte masked = memory.get(offset + RESERVED_8A);
+        memory.put(offset + RESERVED_8A, (byte) 0xff);
         crc.reset();
-        crc.update(scratch.limit((int) (bth - start) + length).position(0));
+        crc.update(memory.limit(offset + length).position(offset - before));
+        memory.limit(memory.capacity()).put(offset + RESERVED_8A, masked);
         return (int) crc.getValue();
     }
 }

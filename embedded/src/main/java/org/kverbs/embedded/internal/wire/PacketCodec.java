@@ -45,10 +45,8 @@ public final class PacketCodec {
                 NetworkOrder.putByte(at + headers + length + i, 0);
             }
         }
-        NetworkOrder.putByte(at, opcode);
-        NetworkOrder.putByte(at + 1, (p.solicited ? SOLICITED : 0) | pad << PAD_SHIFT);
-        NetworkOrder.putShort(at + 2, p.pkey);
-        NetworkOrder.putInt(at + 4, p.destinationQp & LOW_24);
+        int flags = (p.solicited ? SOLICITED : 0) | pad << PAD_SHIFT;
+        NetworkOrder.putLong(at, (long) (opcode << 24 | flags << 16 | p.pkey & 0xffff) << 32 | p.destinationQp & LOW_24);
         NetworkOrder.putInt(at + 8, p.psn & LOW_24 | (p.ackRequest ? ACK_REQUEST << 24 : 0));
         long next = at + Opcode.BTH_LENGTH;
         if (opcode == Opcode.CNP) {
@@ -62,8 +60,7 @@ public final class PacketCodec {
         }
         if (Opcode.hasReth(opcode)) {
             NetworkOrder.putLong(next, p.remoteAddress);
-            NetworkOrder.putInt(next + 8, p.rkey);
-            NetworkOrder.putInt(next + 12, p.dmaLength);
+            NetworkOrder.putLong(next + 8, (long) p.rkey << 32 | Integer.toUnsignedLong(p.dmaLength));
             next += Opcode.RETH_LENGTH;
         }
         if (Opcode.hasAtomicEth(opcode)) {
@@ -97,8 +94,9 @@ public final class PacketCodec {
         if (length < Opcode.BTH_LENGTH) {
             return false;
         }
-        int opcode = NetworkOrder.getByte(at);
-        int flags = NetworkOrder.getByte(at + 1);
+        long first = NetworkOrder.getLong(at);
+        int opcode = (int) (first >>> 56);
+        int flags = (int) (first >>> 48);
         int headers = Opcode.headerLength(opcode);
         int rest = length - headers;
         int payload = rest - (flags >> PAD_SHIFT & PAD_MASK);
@@ -110,10 +108,11 @@ public final class PacketCodec {
         }
         p.opcode = opcode;
         p.solicited = (flags & SOLICITED) != 0;
-        p.pkey = NetworkOrder.getShort(at + 2);
-        p.destinationQp = NetworkOrder.getInt(at + 4) & LOW_24;
-        p.ackRequest = (NetworkOrder.getByte(at + 8) & ACK_REQUEST) != 0;
-        p.psn = NetworkOrder.getInt(at + 8) & LOW_24;
+        p.pkey = (int) (first >>> 32) & 0xffff;
+        p.destinationQp = (int) first & LOW_24;
+        int last = NetworkOrder.getInt(at + 8);
+        p.ackRequest = (last & ACK_REQUEST << 24) != 0;
+        p.psn = last & LOW_24;
         p.psnCount = 1;
         p.payload = at + headers;
         p.payloadLength = payload;
@@ -130,8 +129,9 @@ public final class PacketCodec {
         }
         if (Opcode.hasReth(opcode)) {
             p.remoteAddress = NetworkOrder.getLong(next);
-            p.rkey = NetworkOrder.getInt(next + 8);
-            p.dmaLength = NetworkOrder.getInt(next + 12);
+            long rest = NetworkOrder.getLong(next + 8);
+            p.rkey = (int) (rest >>> 32);
+            p.dmaLength = (int) rest;
             next += Opcode.RETH_LENGTH;
         }
         if (Opcode.hasAtomicEth(opcode)) {
@@ -141,8 +141,9 @@ public final class PacketCodec {
             p.compare = NetworkOrder.getLong(next + 20);
         }
         if (Opcode.hasAeth(opcode)) {
-            p.syndrome = NetworkOrder.getByte(next);
-            p.msn = NetworkOrder.getInt(next) & LOW_24;
+            int word = NetworkOrder.getInt(next);
+            p.syndrome = word >>> 24;
+            p.msn = word & LOW_24;
             next += Opcode.AETH_LENGTH;
         }
         if (Opcode.hasAtomicAck(opcode)) {

@@ -1,0 +1,91 @@
+package org.kverbs.benchmarks;
+
+import org.kverbs.AccessFlag;
+import org.kverbs.CompletionQueue;
+import org.kverbs.Context;
+import org.kverbs.Device;
+import org.kverbs.MemoryRegion;
+import org.kverbs.ProtectionDomain;
+import org.kverbs.QueuePair;
+import org.kverbs.QueuePairCapabilities;
+import org.kverbs.QueuePairInitAttributes;
+import org.kverbs.QueuePairType;
+import org.kverbs.WorkCompletions;
+import org.kverbs.embedded.EmbeddedFabric;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.TearDown;
+
+/** Two embedded devices of this JVM, joined by two reliable queue pairs. */
+public abstract class OnEmbeddedDevices extends Measured {
+
+    private static final int QUEUE = 64;
+
+    final End near = new End();
+    final End far = new End();
+    private final EmbeddedFabric fabric = EmbeddedFabric.realTime(1);
+
+    /** A device's end of the connection. One thread uses it. */
+    static final class End {
+        Context context;
+        QueuePair qp;
+        MemoryRegion memory;
+        private final WorkCompletions completions = new WorkCompletions(QUEUE);
+
+        private void open(Device device, int bytes) {
+            context = device.open();
+            ProtectionDomain pd = context.protectionDomain();
+            var capabilities = new QueuePairCapabilities(QUEUE, QUEUE, 1, 1, 0);
+            qp = pd.queuePair(new QueuePairInitAttributes(
+                    QueuePairType.RC, context.completionQueue(QUEUE), context.completionQueue(QUEUE), null, capabilities, false));
+            memory = pd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        }
+
+        /** Polls until so many sends are done. */
+        void awaitSends(int count) {
+            poll(qp.sendCq(), count);
+        }
+
+        /** Polls until so many messages have come. */
+        void awaitReceives(int count) {
+            poll(qp.recvCq(), count);
+        }
+
+        private void poll(CompletionQueue queue, int count) {
+            for (int left = count; left > 0; ) {
+                int found = queue.poll(completions);
+                for (int i = 0; i < found; i++) {
+                    completions.get(i).orThrow();
+                }
+                left -= found;
+            }
+        }
+    }
+
+    /** Bytes of memory that each end needs. */
+    abstract int bytes();
+
+    /** Gets ready what the benchmark needs of two ends that are connected. */
+    abstract void prepare();
+
+    /** Ends what {@link #prepare} began. */
+    void stop() throws InterruptedException {}
+
+    /** Opens both devices and connects them. */
+    @Setup
+    public void open() {
+        near.open(fabric.addDevice(), bytes());
+        far.open(fabric.addDevice(), bytes());
+        near.qp.connect(far.qp.endpoint());
+        far.qp.connect(near.qp.endpoint());
+        prepare();
+    }
+
+    /** Closes all. */
+    @TearDown
+    public void close() throws InterruptedException {
+        stop();
+        near.context.close();
+        far.context.close();
+        fabric.close();
+    }
+}

@@ -1,0 +1,159 @@
+package org.kverbs.benchmarks;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.kverbs.AccessFlag;
+import org.kverbs.CompletionQueue;
+import org.kverbs.ConnectOptions;
+import org.kverbs.Context;
+import org.kverbs.Device;
+import org.kverbs.MemoryRegion;
+import org.kverbs.MemorySlice;
+import org.kverbs.ProtectionDomain;
+import org.kverbs.QueuePair;
+import org.kverbs.QueuePairCapabilities;
+import org.kverbs.QueuePairInitAttributes;
+import org.kverbs.QueuePairType;
+import org.kverbs.SendRequests;
+import org.kverbs.WorkCompletions;
+
+/** A connection on which one side sends for ever. The other side's program has a thread of its own. */
+final class Stream implements AutoCloseable {
+
+    /** Receives that are posted: enough for a receiver that sometimes gets no processor for a while. */
+    private static final int RECEIVES = 4096;
+
+    /** Code of a second before something is sent again: nothing is lost, but on a busy machine a thread may have to wait for a processor. */
+    private static final ConnectOptions PATIENT = ConnectOptions.builder().timeout(18).build();
+
+    private final Traffic traffic;
+    private final boolean apart;
+    private final Context source;
+    private final Context target;
+    private final QueuePair sender;
+    private final QueuePair receiver;
+    private final MemoryRegion from;
+    private final MemoryRegion to;
+    private final MemorySlice room;
+    private final SendRequests silent = new SendRequests();
+    private final SendRequests signaled = new SendRequests();
+    private final WorkCompletions sent = new WorkCompletions(16);
+    private final WorkCompletions received = new WorkCompletions(256);
+    private final Thread thread;
+    private int outstanding;
+    private volatile boolean closed;
+
+    Stream(Device from, Device to, Traffic traffic, boolean apart) {
+        this.apart = apart;
+        this.traffic = traffic;
+        int depth = traffic.batch() * traffic.batches();
+        source = from.open();
+        target = to.open();
+        ProtectionDomain here = source.protectionDomain();
+        ProtectionDomain there = target.protectionDomain();
+        CompletionQueue sendCq = source.completionQueue(2 * depth);
+        CompletionQueue receiveCq = target.completionQueue(RECEIVES);
+        sender = here.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, sendCq).with(new QueuePairCapabilities(depth, 1, 1, 1, 0)));
+        receiver = there.queuePair(
+                QueuePairInitAttributes.of(QueuePairType.RC, receiveCq).with(new QueuePairCapabilities(1, RECEIVES, 1, 1, 0)));
+        sender.connect(receiver.endpoint(PATIENT), PATIENT);
+        receiver.connect(sender.endpoint(PATIENT), PATIENT);
+        this.from = here.memoryRegion(traffic.bytes(), AccessFlag.LOCAL_WRITE);
+        this.to = there.memoryRegion(traffic.bytes(), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        room = this.to.slice(0, traffic.bytes());
+        fill();
+        MemorySlice all = this.from.slice(0, traffic.bytes());
+        if (traffic.isReceived()) {
+            silent.send(0).from(all);
+            signaled.send(1).from(all).signaled();
+        } else {
+            silent.write(0, this.to.remote()).from(all);
+            signaled.write(1, this.to.remote()).from(all).signaled();
+        }
+        if (traffic.isReceived()) {
+            for (int i = 0; i < RECEIVES; i++) {
+                postReceive();
+            }
+        }
+        thread = Thread.ofPlatform().name("receiver").start(this::receive);
+    }
+
+    private void fill() {
+        for (long i = 0; i < traffic.bytes(); i++) {
+            from.memory().set(ValueLayout.JAVA_BYTE, i, (byte) (i * 31 + 7));
+        }
+    }
+
+    /** Posts what there is room for, and polls once. Returns the messages that were found to be done. */
+    int send() {
+        while (outstanding < traffic.batches()) {
+            for (int i = 1; i < traffic.batch(); i++) {
+                sender.post(silent);
+            }
+            sender.post(signaled);
+            outstanding++;
+        }
+        if (!apart) {
+            receiveOnce();
+        }
+        int count = poll(sender.sendCq(), sent);
+        outstanding -= count;
+        return count * traffic.batch();
+    }
+
+    private void receive() {
+        while (apart && traffic.isReceived() && !closed) {
+            receiveOnce();
+        }
+    }
+
+    private void receiveOnce() {
+        int count = poll(receiver.recvCq(), received);
+        for (int i = 0; i < count; i++) {
+            postReceive();
+        }
+    }
+
+    private void postReceive() {
+        receiver.postReceive(0, room);
+    }
+
+    private static int poll(CompletionQueue queue, WorkCompletions batch) {
+        int count = queue.poll(batch);
+        for (int i = 0; i < count; i++) {
+            batch.get(i).orThrow();
+        }
+        return count;
+    }
+
+    /** Waits for what is on its way, and looks whether the bytes are there. */
+    void check() {
+        while (outstanding > 0) {
+            if (!apart) {
+                receiveOnce();
+            }
+            outstanding -= poll(sender.sendCq(), sent);
+        }
+        stop();
+        long wrong = MemorySegment.mismatch(from.memory(), 0, traffic.bytes(), to.memory(), 0, traffic.bytes());
+        if (wrong >= 0) {
+            throw new IllegalStateException("%s: byte %d is not what was sent".formatted(traffic.label(), wrong));
+        }
+    }
+
+    private void stop() {
+        closed = true;
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public void close() {
+        stop();
+        source.close();
+        target.close();
+    }
+}

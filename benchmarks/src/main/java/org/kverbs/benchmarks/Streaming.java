@@ -1,0 +1,53 @@
+package org.kverbs.benchmarks;
+
+import java.util.concurrent.TimeUnit;
+import org.kverbs.Device;
+
+/**
+ * Messages a second and bytes a second over a reliable connection from one device to another, both of this machine: the same program for a
+ * kernel's devices and for embedded ones. {@code benchmarks/udp} starts it.
+ */
+public final class Streaming {
+
+    /** For how long without a completion a measurement goes on before it fails. */
+    private static final long PATIENCE = TimeUnit.SECONDS.toNanos(20);
+
+    private Streaming() {}
+
+    /**
+     * Measures, and prints a line for each kind of message: its name, messages a second, and megabytes (10^6) a second.
+     *
+     * @param arguments names of the device that sends and of the one that receives, and the milliseconds of a measurement, before which the
+     *     same is done for half as long
+     */
+    public static void main(String[] arguments) {
+        Device from = Device.byName(arguments[0]);
+        Device to = Device.byName(arguments[1]);
+        long nanos = TimeUnit.MILLISECONDS.toNanos(Long.parseLong(arguments[2]));
+        for (Traffic traffic : Traffic.values()) {
+            try (var stream = new Stream(from, to, traffic, arguments.length > 3)) {
+                measure(stream, nanos / 2);
+                double perSecond = measure(stream, nanos);
+                System.out.printf("%s %.0f %.1f%n", traffic.label(), perSecond, perSecond * traffic.bytes() / 1e6);
+                stream.check();
+            }
+        }
+    }
+
+    /** Returns messages a second. */
+    private static double measure(Stream stream, long nanos) {
+        long begin = System.nanoTime();
+        long last = begin;
+        long messages = 0;
+        for (long now = begin; now - begin < nanos; now = System.nanoTime()) {
+            int done = stream.send();
+            messages += done;
+            if (done > 0) {
+                last = now;
+            } else if (now - last > PATIENCE) {
+                throw new IllegalStateException("nothing has arrived for %d s after %d messages".formatted(PATIENCE / 1_000_000_000, messages));
+            }
+        }
+        return messages * 1e9 / (System.nanoTime() - begin);
+    }
+}

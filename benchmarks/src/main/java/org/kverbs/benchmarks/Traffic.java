@@ -1,0 +1,49 @@
+package org.kverbs.benchmarks;
+
+/** What {@link Streaming} measures. */
+enum Traffic {
+    /** The receiver posts a receive for each message, and polls. */
+    SEND_64("send-64", 64, true, 16, 8),
+    /** The receiver's program does nothing. */
+    WRITE_64("write-64", 64, false, 16, 8),
+    SEND_64_KIB("send-64KiB", 1 << 16, true, 1, 16),
+    WRITE_1_MIB("write-1MiB", 1 << 20, false, 1, 4);
+
+    private final String label;
+    private final int bytes;
+    private final boolean received;
+    private final int batch;
+    private final int batches;
+
+    Traffic(String label, int bytes, boolean received, int batch, int batches) {
+        this.label = label;
+        this.bytes = bytes;
+        this.received = received;
+        this.batch = batch;
+        this.batches = batches;
+    }
+
+    String label() {
+        return label;
+    }
+
+    /** Of a message. */
+    int bytes() {
+        return bytes;
+    }
+
+    /** Whether messages take a receive each; else they are writes. */
+    boolean isReceived() {
+        return received;
+    }
+
+    /** Messages of which the last has a completion at the sender. */
+    int batch() {
+        return batch;
+    }
+
+    /** Batches on their way at once. */
+    int batches() {
+        return batches;
+    }
+}

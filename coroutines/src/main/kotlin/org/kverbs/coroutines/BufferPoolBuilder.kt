@@ -1,0 +1,63 @@
+package org.kverbs.coroutines
+
+import org.kverbs.AccessFlag
+import org.kverbs.ProtectionDomain
+import org.kverbs.dsl.MiB
+import org.kverbs.dsl.RdmaDsl
+
+/** How large a [BufferPool] may get and what is in it. Mutable within its block; all sizes are bytes. */
+@RdmaDsl
+public class BufferPoolBuilder internal constructor() {
+    private var maxBytes = 64.MiB
+    private var minBuffer = 256L
+    private var maxBuffer = 1.MiB
+    private var slab = 1.MiB
+    private var access = arrayOf(AccessFlag.LOCAL_WRITE)
+
+    /** All the memory that it may register; default 64 MiB. Whole slabs count, so what is left below one isn't used. */
+    public fun maxBytes(bytes: Long) {
+        maxBytes = bytes
+    }
+
+    /** The smallest buffer, a power of two; default 256. What is asked below it costs as much. */
+    public fun minBuffer(bytes: Long) {
+        minBuffer = powerOfTwo("minBuffer", bytes)
+    }
+
+    /** The largest buffer, a power of two; default 1 MiB. */
+    public fun maxBuffer(bytes: Long) {
+        maxBuffer = powerOfTwo("maxBuffer", bytes)
+    }
+
+    /** What is registered at once, as one memory region, a power of two; default 1 MiB. */
+    public fun slab(bytes: Long) {
+        slab = powerOfTwo("slab", bytes)
+    }
+
+    /** What the device and peers may do with the memory; default LOCAL_WRITE. It replaces the default. */
+    public fun access(vararg flags: AccessFlag) {
+        access = arrayOf(*flags)
+    }
+
+    private fun powerOfTwo(
+        name: String,
+        bytes: Long,
+    ): Long {
+        require(bytes > 0 && bytes.countOneBits() == 1) { "$name($bytes) isn't a power of two; buffers are cut by halves from a slab" }
+        return bytes
+    }
+
+    internal fun build(pd: ProtectionDomain): BufferPool {
+        require(minBuffer <= maxBuffer) { "minBuffer($minBuffer) is above maxBuffer($maxBuffer); lower the first or raise the second" }
+        require(maxBuffer <= slab) { "maxBuffer($maxBuffer) is above slab($slab), from which it would be cut; raise slab to it" }
+        require(slab <= maxBytes) { "slab($slab) is above maxBytes($maxBytes), so there could be none; lower slab or raise maxBytes" }
+        require(maxBytes / slab <= Int.MAX_VALUE && slab / minBuffer <= Int.MAX_VALUE) {
+            "maxBytes($maxBytes), slab($slab) and minBuffer($minBuffer) make more than 2147483647 pieces; raise slab or minBuffer"
+        }
+        val slabs =
+            Slabs((maxBytes / slab).toInt(), slab, minBuffer.countTrailingZeroBits(), maxBuffer.countTrailingZeroBits()) {
+                pd.memoryRegion(slab, *access)
+            }
+        return BufferPool(pd, slabs, maxBuffer)
+    }
+}

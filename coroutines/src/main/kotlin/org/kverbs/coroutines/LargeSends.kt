@@ -1,0 +1,70 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.CancellableContinuation
+import kotlin.coroutines.resume
+import kotlin.coroutines.resumeWithException
+
+/** The large messages of this side that the peer hasn't read yet. Their buffers are pinned until it has, or the channel has ended. */
+internal class LargeSends(
+    count: Int,
+) {
+    private class Waiting(
+        val buffer: RegisteredBuffer,
+        val sender: CancellableContinuation<Unit>,
+    )
+
+    /** How many more can be under way. */
+    val room = Credits(count)
+    private val lock = Any()
+    private val waiting = HashMap<Int, Waiting>()
+    private var next = 0
+    private var failure: Throwable? = null
+
+    /** Pins the buffer until [done] or [fail], which resume the sender. The caller has room. Returns the message's id. */
+    fun add(
+        buffer: RegisteredBuffer,
+        sender: CancellableContinuation<Unit>,
+    ): Int {
+        buffer.pin()
+        synchronized(lock) {
+            val ended = failure
+            if (ended == null) {
+                waiting[next] = Waiting(buffer, sender)
+                return next++
+            }
+            buffer.unpin()
+            throw ended
+        }
+    }
+
+    /** It wasn't sent; the room is the caller's. False if the end was faster. */
+    fun takeBack(id: Int): Boolean {
+        val gone = synchronized(lock) { waiting.remove(id) } ?: return false
+        gone.buffer.unpin()
+        return true
+    }
+
+    /** The peer has read it. */
+    fun done(id: Int) {
+        val read =
+            synchronized(lock) { waiting.remove(id) }
+                ?: throw ChannelProtocolException("the peer says that it has read the large message $id, which isn't under way")
+        read.buffer.unpin()
+        room.release(1)
+        read.sender.resume(Unit)
+    }
+
+    /** The channel has ended. */
+    fun fail(cause: Throwable) {
+        val left =
+            synchronized(lock) {
+                failure = cause
+                waiting.values.toList().also { waiting.clear() }
+            }
+        room.fail(cause)
+        left.forEach {
+            it.buffer.unpin()
+            it.sender.resumeWithException(cause)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.flow.MutableStateFlow
+import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.flow.update
+import org.kverbs.RemoteMemory
+import java.lang.foreign.MemorySegment
+import java.lang.foreign.ValueLayout.JAVA_BYTE
+import java.nio.ByteBuffer
+import java.nio.charset.CharacterCodingException
+
+/** What the peer has published, by name. The polling thread changes it. */
+internal class RemoteNames {
+    private class Known(
+        val memories: Map<String, RemoteMemory>,
+        val end: Throwable?,
+    )
+
+    private val known = MutableStateFlow(Known(emptyMap(), null))
+
+    /** Suspends until the peer has published it; throws why it never will. */
+    suspend fun await(name: String): RemoteMemory {
+        val now = known.first { name in it.memories || it.end != null }
+        return now.memories[name] ?: throw checkNotNull(now.end)
+    }
+
+    /** A message of the kind PUBLISH or WITHDRAW came. */
+    fun arrived(
+        kind: Int,
+        body: MemorySegment,
+    ) {
+        val bytes = ByteBuffer.wrap(body.toArray(JAVA_BYTE))
+        if (kind == ChannelMessage.WITHDRAW) {
+            val name = name(bytes)
+            known.update { Known(it.memories - name, it.end) }
+        } else {
+            if (bytes.remaining() < RemoteMemory.BYTES) throw ChannelProtocolException("the peer published ${bytes.remaining()} bytes; no memory")
+            val address = bytes.getLong()
+            val length = bytes.getLong()
+            val rkey = bytes.getInt()
+            if (length < 0) throw ChannelProtocolException("the peer published memory of ${java.lang.Long.toUnsignedString(length)} bytes")
+            add(name(bytes), RemoteMemory(address, length, rkey))
+        }
+    }
+
+    private fun add(
+        name: String,
+        memory: RemoteMemory,
+    ) {
+        known.update {
+            if (it.memories.size >= MOST) throw ChannelProtocolException("the peer published more than $MOST regions")
+            Known(it.memories + (name to memory), it.end)
+        }
+    }
+
+    private fun name(bytes: ByteBuffer): String {
+        if (bytes.remaining() !in 1..MOST_NAME) throw ChannelProtocolException("the peer published a name of ${bytes.remaining()} bytes")
+        try {
+            return Charsets.UTF_8.newDecoder().decode(bytes).toString()
+        } catch (_: CharacterCodingException) {
+            throw ChannelProtocolException("the peer published a name that isn't UTF-8")
+        }
+    }
+
+    /** Nothing more is published. A failure that follows an orderly end says more than that. */
+    fun end(cause: Throwable): Unit = known.update { Known(it.memories, cause) }
+
+    companion object {
+        const val MOST = 1024
+        const val MOST_NAME = 200
+    }
+}

@@ -1,0 +1,159 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeout
+import org.kverbs.AccessFlag
+import kotlin.random.Random
+import kotlin.time.Duration.Companion.microseconds
+
+/** What a call failed with. */
+private suspend fun failure(call: suspend () -> Unit): Throwable? = runCatching { call() }.exceptionOrNull()
+
+class MessageChannelEndSpec :
+    FunSpec({
+        timeout = 120_000
+
+        test("should end every wait of its own side with a close, and say so at every call after it") {
+            TwoChannels({ receiveSlots(2) }).use { ends ->
+                coroutineScope {
+                    val waits =
+                        listOf<suspend () -> Unit>(
+                            { ends.client.receive() },
+                            { while (true) ends.client.send(ByteArray(1)) },
+                            { ends.client.send(ByteArray(100_000)) },
+                            { ends.client.remote("nothing") },
+                        ).map { async(start = CoroutineStart.UNDISPATCHED) { failure(it) } }
+                    delay(20)
+                    ends.client.close()
+                    waits.forEach { it.await().shouldBeInstanceOf<ChannelClosedException>().message shouldContain "closed by this side" }
+                }
+                shouldThrow<ChannelClosedException> { ends.client.receive() }
+                shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(1)) }
+                shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(100_000)) }
+                shouldThrow<ChannelClosedException> { ends.client.publish("x", ends.serverPd.memoryRegion(8, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)) }
+                ends.client.close()
+            }
+        }
+
+        test("should give the peer of a closed channel what had come, and then the end") {
+            TwoChannels({ receiveSlots(4) }).use { ends ->
+                repeat(3) { ends.client.send(byteArrayOf(it.toByte())) }
+                coroutineScope {
+                    val sender = async(start = CoroutineStart.UNDISPATCHED) { failure { while (true) ends.server.send(ByteArray(1)) } }
+                    ends.client.close()
+                    sender.await().shouldBeInstanceOf<ChannelClosedException>().message shouldContain "the peer closed"
+                }
+                repeat(3) { ends.server.receive() shouldBe byteArrayOf(it.toByte()) }
+                ends.server.receiveOrNull() shouldBe null
+                shouldThrow<ChannelClosedException> { ends.server.send(ByteArray(1)) }
+            }
+        }
+
+        test("should fail the sender of a large message that the peer never reads") {
+            TwoChannels().use { ends ->
+                coroutineScope {
+                    val sender = async(start = CoroutineStart.UNDISPATCHED) { failure { ends.client.send(ByteArray(100_000)) } }
+                    delay(20)
+                    ends.server.close()
+                    sender.await().shouldBeInstanceOf<ChannelClosedException>()
+                }
+            }
+        }
+
+        test("should end all waits when the device is closed") {
+            val ends = TwoChannels({ receiveSlots(1) })
+            coroutineScope {
+                val waits =
+                    listOf<suspend () -> Unit>(
+                        { ends.client.receive() },
+                        { while (true) ends.server.receive() },
+                        { while (true) ends.client.send(ByteArray(1)) },
+                    ).map { async(Dispatchers.Default) { failure(it) } }
+                delay(20)
+                ends.close()
+                withTimeout(10_000) { waits.forEach { it.await().shouldBeInstanceOf<RuntimeException>() } }
+            }
+        }
+
+        test("should fail senders that wait when the channel is finished, and have sent all whose send returned") {
+            TwoChannels({ receiveSlots(2) }).use { ends ->
+                coroutineScope {
+                    var sent = 0
+                    val sender =
+                        async(start = CoroutineStart.UNDISPATCHED) {
+                            failure {
+                                while (true) {
+                                    ends.client.send(ByteArray(1))
+                                    sent++
+                                }
+                            }
+                        }
+                    ends.client.finish()
+                    ends.client.finish()
+                    sender.await().shouldBeInstanceOf<ChannelClosedException>()
+                    var received = 0
+                    for (message in ends.server.incoming) received++
+                    received shouldBe sent
+                }
+            }
+        }
+
+        test("should refuse what the peer doesn't take, and go on") {
+            TwoChannels({ maxMessage(5000) }).use { ends ->
+                shouldThrow<IllegalArgumentException> { ends.client.send(ByteArray(5001)) }.message shouldContain "takes at most 5000"
+                coroutineScope {
+                    launch { ends.client.send(ByteArray(5000)) }
+                    ends.server.receive().size shouldBe 5000
+                }
+            }
+        }
+
+        test("should say that it isn't started") {
+            TwoChannels().use { ends ->
+                val channel = ends.clientDispatcher.messageChannel(ends.clientPd)
+                shouldThrow<IllegalStateException> { channel.send(ByteArray(1)) }.message shouldContain "call start(peerHello)"
+                channel.close()
+                shouldThrow<IllegalStateException> { ends.client.start(ends.server.hello) }.message shouldContain "started before"
+            }
+        }
+
+        test("should never hang, whenever it is closed") {
+            for (seed in 1..100) {
+                withClue("seed $seed") {
+                    val random = Random(seed)
+                    TwoChannels({
+                        receiveSlots(random.nextInt(1, 5))
+                        slotSize(256)
+                        largeMessages(1)
+                    }).use { ends ->
+                        withContext(Dispatchers.Default) {
+                            val both =
+                                listOf(ends.client to ends.server, ends.server to ends.client).map { (from, to) ->
+                                    async { runCatching { exchange(from, to, 10_000, Random(seed)) }.exceptionOrNull() }
+                                }
+                            delay(random.nextInt(3000).microseconds)
+                            if (random.nextBoolean()) ends.client.close() else ends.server.close()
+                            withTimeout(20_000) {
+                                for (end in both) {
+                                    val cause = end.await()
+                                    withClue(cause?.stackTraceToString()) { cause.shouldBeInstanceOf<ChannelClosedException>() }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })

@@ -1,0 +1,167 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldStartWith
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withTimeoutOrNull
+import org.kverbs.AccessFlag
+import org.kverbs.ConnectionException
+import org.kverbs.ConnectionRejectedException
+import org.kverbs.WorkCompletionException
+import org.kverbs.dsl.get
+import java.net.InetSocketAddress
+import kotlin.time.Duration.Companion.milliseconds
+
+private val ANYWHERE = InetSocketAddress("0.0.0.0", 0)
+
+class RdmaHostSpec :
+    FunSpec({
+        timeout = 60_000
+
+        suspend fun pair(block: suspend (server: RdmaHost, listener: RdmaListener, client: RdmaHost, address: InetSocketAddress) -> Unit) {
+            rdmaHost { provider("embedded") }.use { server ->
+                rdmaHost { provider("embedded") }.use { client ->
+                    val listener = server.listen(ANYWHERE)
+                    block(server, listener, client, InetSocketAddress("127.0.0.1", listener.address.port))
+                }
+            }
+        }
+
+        test("should connect, move data both ways, and end on both sides") {
+            pair { _, listener, client, address ->
+                coroutineScope {
+                    val served =
+                        async {
+                            val connection = listener.accept()
+                            val region = connection.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
+                            val length = connection.queuePair.receive(region[0, 64]).length
+                            connection.queuePair.send(region[0, length])
+                            connection.awaitEnd()
+                            connection.close()
+                            length
+                        }
+                    val connection = client.connect(address)
+                    val region = connection.pd.memoryRegion(128, AccessFlag.LOCAL_WRITE)
+                    region.memory().setString(0, "hello")
+                    val echo = async(start = CoroutineStart.UNDISPATCHED) { connection.queuePair.receive(region[64, 64]) }
+                    connection.queuePair.send(region[0, 6])
+                    echo.await().length shouldBe 6
+                    region.memory().getString(64) shouldBe "hello"
+                    connection.disconnect()
+                    served.await() shouldBe 6
+                }
+            }
+        }
+
+        test("should carry private data both ways") {
+            pair { _, listener, client, address ->
+                coroutineScope {
+                    launch {
+                        val request = listener.request()
+                        request.privateData.decodeToString() shouldStartWith "who is there"
+                        request.accept { privateData("it is me".encodeToByteArray()) }.awaitEnd()
+                    }
+                    client.connect(address) { privateData("who is there".encodeToByteArray()) }.use {
+                        it.privateData.decodeToString() shouldStartWith "it is me"
+                    }
+                }
+            }
+        }
+
+        test("should tell who is rejected why") {
+            pair { _, listener, client, address ->
+                coroutineScope {
+                    launch { listener.request().reject("not today".encodeToByteArray()) }
+                    val refusal = shouldThrow<ConnectionRejectedException> { client.connect(address) }
+                    refusal.privateData().decodeToString() shouldStartWith "not today"
+                    refusal.address() shouldBe address
+                }
+            }
+        }
+
+        test("should tell that nobody listens") {
+            pair { _, listener, client, address ->
+                listener.close()
+                shouldThrow<ConnectionException> { client.connect(address) }.message shouldContain address.port.toString()
+            }
+        }
+
+        test("should give up when nobody answers a request") {
+            pair { _, _, client, address ->
+                val failure = shouldThrow<ConnectionException> { client.connect(address) { timeout(100.milliseconds) } }
+                failure.message shouldContain "127.0.0.1"
+            }
+        }
+
+        test("should leave nothing behind when connecting is cancelled") {
+            pair { _, listener, client, address ->
+                withTimeoutOrNull(100) { client.connect(address) } shouldBe null
+                coroutineScope {
+                    // The request that was left is rejected or ends; the next one is served.
+                    launch {
+                        while (true) {
+                            val connection = runCatching { listener.accept { timeout(500.milliseconds) } }.getOrNull() ?: continue
+                            connection.awaitEnd()
+                            break
+                        }
+                    }
+                    client.connect(address).close()
+                }
+            }
+        }
+
+        test("should fail what waits when the peer disconnects") {
+            pair { _, listener, client, address ->
+                coroutineScope {
+                    launch { listener.accept().close() }
+                    val connection = client.connect(address)
+                    val region = connection.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
+                    shouldThrow<WorkCompletionException> { connection.queuePair.receive(region[0, 64]) }
+                    connection.awaitEnd()
+                }
+            }
+        }
+
+        test("should end every wait when the host is closed") {
+            pair { server, listener, client, address ->
+                coroutineScope {
+                    val connected = async { client.connect(address) }
+                    val connection = listener.accept()
+                    connected.await()
+                    val region = connection.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
+                    val waits =
+                        listOf(
+                            async(start = CoroutineStart.UNDISPATCHED) { runCatching { connection.queuePair.receive(region[0, 64]) } },
+                            async(start = CoroutineStart.UNDISPATCHED) { runCatching { listener.request() } },
+                        )
+                    server.close()
+                    waits.awaitAll().forEach { it.exceptionOrNull()!!.message!! shouldContain "closed" }
+                }
+            }
+        }
+
+        test("should serve many connections at once") {
+            pair { _, listener, client, address ->
+                coroutineScope {
+                    val server =
+                        launch {
+                            repeat(50) {
+                                val request = listener.request()
+                                launch { request.accept().use { it.awaitEnd() } }
+                            }
+                        }
+                    val connections = List(50) { async { client.connect(address) } }.map { it.await() }
+                    connections.map { it.localAddress!!.port }.toSet().size shouldBe 50
+                    connections.forEach { it.close() }
+                    server.join()
+                }
+            }
+        }
+    })

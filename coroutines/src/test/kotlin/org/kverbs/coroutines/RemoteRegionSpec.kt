@@ -1,0 +1,147 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withContext
+import org.kverbs.AccessFlag
+import org.kverbs.ProtectionDomain
+import org.kverbs.RemoteMemory
+import org.kverbs.WorkCompletionException
+import org.kverbs.dsl.memoryRegion
+import java.lang.foreign.ValueLayout.JAVA_BYTE
+import java.lang.foreign.ValueLayout.JAVA_LONG
+import kotlin.random.Random
+
+private fun ProtectionDomain.open(bytes: Long) =
+    memoryRegion(bytes) { access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC) }
+
+class RemoteRegionSpec :
+    FunSpec({
+        timeout = 60_000
+
+        test("should read and write memory that the peer has published, of any length and place") {
+            TwoChannels().use { ends ->
+                val region = ends.serverPd.open(5_000_000)
+                ends.server.publish("table", region)
+                val remote = ends.client.remote("table")
+                remote.length shouldBe 5_000_000
+                for ((at, length) in listOf(0 to 0, 0 to 1, 3 to 17, 1_000_000 to 3_500_000, 4_999_999 to 1)) {
+                    val bytes = Random(length).nextBytes(length)
+                    remote.write(at.toLong(), bytes)
+                    region.memory().asSlice(at.toLong(), length.toLong()).toArray(JAVA_BYTE).contentEquals(bytes) shouldBe true
+                    remote.read(at.toLong(), length).contentEquals(bytes) shouldBe true
+                }
+            }
+        }
+
+        test("should move bytes straight between a pooled buffer and the peer's memory") {
+            TwoChannels().use { ends ->
+                val remote = ends.client.remote(ends.serverPd.open(100_000).remote())
+                ends.clientPd.bufferPool().use { pool ->
+                    pool.take(70_000).use { buffer ->
+                        val bytes = Random(1).nextBytes(70_000)
+                        buffer.write(bytes)
+                        remote.write(1000, buffer)
+                        buffer.memory.fill(0)
+                        remote.read(1000, buffer, 69_999)
+                        buffer.memory.toArray(JAVA_BYTE).contentEquals(bytes.copyOf(69_999) + 0) shouldBe true
+                    }
+                }
+            }
+        }
+
+        test("should count in the peer's memory, from many coroutines at once") {
+            TwoChannels({ oneSided(4) }).use { ends ->
+                val region = ends.serverPd.open(64)
+                val remote = ends.client.remote(region.remote())
+                withContext(Dispatchers.Default) {
+                    repeat(20) { launch { repeat(50) { remote.fetchAndAdd(8, 3) } } }
+                }
+                region.memory().get(JAVA_LONG, 8) shouldBe 3000
+                remote.readLong(8) shouldBe 3000
+                remote.compareAndSwap(8, 3000, -1) shouldBe 3000
+                remote.compareAndSwap(8, 3000, -2) shouldBe -1
+                remote.writeLong(16, Long.MIN_VALUE)
+                remote.readLong(16) shouldBe Long.MIN_VALUE
+                region.memory().get(JAVA_LONG, 16) shouldBe Long.MIN_VALUE
+            }
+        }
+
+        test("should write many numbers at once, each from its own place") {
+            TwoChannels({ oneSided(5) }).use { ends ->
+                val region = ends.serverPd.open(8000)
+                val remote = ends.client.remote(region.remote())
+                coroutineScope { repeat(1000) { launch { remote.writeLong(it * 8L, it * 7L) } } }
+                for (i in 0 until 1000L) region.memory().getAtIndex(JAVA_LONG, i) shouldBe i * 7
+            }
+        }
+
+        test("should refuse what reaches beyond the memory, before anything is sent") {
+            TwoChannels().use { ends ->
+                val remote = ends.client.remote(ends.serverPd.open(64).remote())
+                shouldThrow<IndexOutOfBoundsException> { remote.read(60, 5) }.message shouldContain "5 bytes at 60 reach beyond the remote region of 64"
+                shouldThrow<IndexOutOfBoundsException> { remote.write(-1, ByteArray(1)) }
+                shouldThrow<IndexOutOfBoundsException> { remote.writeLong(57, 1) }
+                shouldThrow<IndexOutOfBoundsException> { remote.readLong(Long.MAX_VALUE) }
+                shouldThrow<IndexOutOfBoundsException> { remote.fetchAndAdd(64, 1) }
+                shouldThrow<IllegalArgumentException> { remote.fetchAndAdd(4, 1) }.message shouldContain "multiple of 8"
+                remote.readLong(56) shouldBe 0
+            }
+        }
+
+        test("should wait for a name until the peer publishes it, and forget it when it is withdrawn") {
+            TwoChannels().use { ends ->
+                coroutineScope {
+                    val remote = async(start = CoroutineStart.UNDISPATCHED) { ends.client.remote("später") }
+                    val published = ends.server.publish("später", ends.serverPd.open(64))
+                    remote.await().memory shouldBe published.memory
+                    published.withdraw()
+                    published.withdraw()
+                    ends.server.publish("später", ends.serverPd.open(128))
+                    ends.server.send(ByteArray(0))
+                    ends.client.receive() // behind the publication
+                    ends.client.remote("später").length shouldBe 128
+                }
+            }
+        }
+
+        test("should publish more often than there are slots") {
+            TwoChannels({ receiveSlots(2) }).use { ends ->
+                val region = ends.serverPd.open(64)
+                repeat(50) { ends.server.publish("region $it", region) }
+                ends.client.remote("region 49").length shouldBe 64
+            }
+        }
+
+        test("should say that a region allows nothing, a name is taken, or will never be published") {
+            TwoChannels().use { ends ->
+                val region = ends.serverPd.open(64)
+                val closed = ends.serverPd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
+                shouldThrow<IllegalArgumentException> { ends.server.publish("closed", closed) }.message shouldContain "allows a peer nothing"
+                shouldThrow<IllegalArgumentException> { ends.server.publish("x".repeat(201), region) }.message shouldContain "201 bytes"
+                ends.server.publish("one", region)
+                shouldThrow<IllegalArgumentException> { ends.server.publish("one", region) }.message shouldContain "published already"
+                ends.server.finish()
+                shouldThrow<ChannelClosedException> { ends.client.remote("never") }.message shouldContain "last message"
+            }
+        }
+
+        test("should end the channel when the peer's memory is gone") {
+            TwoChannels().use { ends ->
+                val region = ends.serverPd.open(64)
+                val remote = ends.client.remote(region.remote())
+                region.close()
+                shouldThrow<WorkCompletionException> { remote.readLong(0) }
+                shouldThrow<WorkCompletionException> { ends.client.receive() }
+                shouldThrow<WorkCompletionException> { remote.write(0, ByteArray(3)) }
+                ends.client.remote(RemoteMemory(0, 1, 0)).length shouldBe 1
+            }
+        }
+    })

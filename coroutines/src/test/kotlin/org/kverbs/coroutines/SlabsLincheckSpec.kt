@@ -1,0 +1,100 @@
+package org.kverbs.coroutines
+
+import io.kotest.core.spec.style.FunSpec
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions
+import org.jetbrains.lincheck.datastructures.Operation
+import org.jetbrains.lincheck.datastructures.Param
+import org.jetbrains.lincheck.datastructures.StressOptions
+import org.jetbrains.lincheck.datastructures.ThreadIdGen
+import org.kverbs.MemoryRegion
+import org.kverbs.dsl.memoryRegion
+import org.kverbs.dsl.openDevice
+
+/**
+ * What Lincheck makes many of and runs from several threads: one slab, which is one large chunk or two small ones. A thread gives
+ * back its own chunks only: what it holds is then no race of the test's own.
+ */
+class SlabsUnderLincheck {
+    private val slabs = Slabs(capacity = 1, slabBytes = 512, minBits = 8, maxBits = 9) { region }
+    private val own = Array(8) { ArrayDeque<Chunk>() }
+    private val lent = ArrayList<Chunk>()
+
+    @Operation(promptCancellation = true)
+    suspend fun takeLarge(
+        @Param(gen = ThreadIdGen::class) thread: Int,
+    ): Boolean = hold(thread, slabs.take(512))
+
+    @Operation(promptCancellation = true)
+    suspend fun takeSmall(
+        @Param(gen = ThreadIdGen::class) thread: Int,
+    ): Boolean = hold(thread, slabs.take(256))
+
+    @Operation
+    fun tryTakeSmall(
+        @Param(gen = ThreadIdGen::class) thread: Int,
+    ): Boolean = slabs.tryTake(256)?.let { hold(thread, it) } ?: false
+
+    @Operation
+    fun giveBack(
+        @Param(gen = ThreadIdGen::class) thread: Int,
+    ): Boolean {
+        val chunk = own[thread].removeFirstOrNull() ?: return false
+        synchronized(lent) { lent.remove(chunk) }
+        slabs.giveBack(chunk)
+        return true
+    }
+
+    private fun hold(
+        thread: Int,
+        chunk: Chunk,
+    ): Boolean {
+        own[thread].addLast(chunk)
+        synchronized(lent) {
+            check(lent.none { chunk.offset < it.offset + it.size && it.offset < chunk.offset + chunk.size }) { "the same bytes lent twice" }
+            lent.add(chunk)
+        }
+        return true
+    }
+
+    companion object {
+        /** Nobody looks into it here, so one serves for all slabs. */
+        lateinit var region: MemoryRegion
+    }
+}
+
+class SlabsLincheckSpec :
+    FunSpec({
+        timeout = 300_000
+
+        beforeSpec {
+            SlabsUnderLincheck.region = openDevice("embedded0").protectionDomain().memoryRegion(512) { access() }
+        }
+        afterSpec {
+            SlabsUnderLincheck.region
+                .protectionDomain()
+                .context()
+                .close()
+        }
+
+        test("should lend and take back as if one did it at a time, in every order that model checking tries") {
+            ModelCheckingOptions()
+                .iterations(5)
+                .invocationsPerIteration(200)
+                .threads(3)
+                .actorsPerThread(2)
+                .actorsBefore(1)
+                .actorsAfter(0)
+                .check(SlabsUnderLincheck::class)
+        }
+
+        test("should lend and take back as if one did it at a time, under stress") {
+            StressOptions()
+                .iterations(10)
+                .invocationsPerIteration(2000)
+                .threads(3)
+                .actorsPerThread(2)
+                .actorsBefore(1)
+                .actorsAfter(0)
+                .check(SlabsUnderLincheck::class)
+        }
+    })

@@ -1,0 +1,38 @@
+package org.kverbs.coroutines
+
+import org.kverbs.ConnectOptions
+import org.kverbs.Context
+import org.kverbs.dsl.connectOptions
+import org.kverbs.dsl.openDevice
+
+/**
+ * Two channels that are connected to each other, on one embedded device or on two. A peer without a receive fails the test: no
+ * side tries again.
+ */
+class TwoChannels(
+    clientSettings: MessageChannelSettings.() -> Unit = {},
+    serverSettings: MessageChannelSettings.() -> Unit = clientSettings,
+    private val clientDevice: Context = openDevice("embedded0"),
+    private val serverDevice: Context = clientDevice,
+    options: ConnectOptions = connectOptions { rnrRetry(0) },
+) : AutoCloseable {
+    val clientDispatcher = clientDevice.completionDispatcher()
+    val serverDispatcher = serverDevice.completionDispatcher()
+    val clientPd = clientDevice.protectionDomain()
+    val serverPd = serverDevice.protectionDomain()
+    val client = clientDispatcher.messageChannel(clientPd, clientSettings)
+    val server = serverDispatcher.messageChannel(serverPd, serverSettings)
+
+    init {
+        val clientEnd = client.queuePair.endpoint(options)
+        val serverEnd = server.queuePair.endpoint(options)
+        // Both have their receives posted before either sends.
+        client.connect(serverEnd, server.hello, options)
+        server.connect(clientEnd, client.hello, options)
+    }
+
+    override fun close() {
+        clientDevice.close()
+        if (serverDevice !== clientDevice) serverDevice.close()
+    }
+}

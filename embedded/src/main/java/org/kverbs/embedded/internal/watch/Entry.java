@@ -1,0 +1,111 @@
+package org.kverbs.embedded.internal.watch;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.WorkCompletionOpcode;
+import org.kverbs.embedded.BufferMisuse;
+import org.kverbs.embedded.PostedBuffer;
+import org.kverbs.internal.ffm.Memory;
+
+/**
+ * Memory of one scatter or gather entry of a posted request. While it is guarded there is a copy of it on the heap: of a source for
+ * comparison; of a destination to be written by the device instead of the memory, which is full of poison.
+ */
+final class Entry {
+
+    /** As {@link MemorySegment#mismatch} says it. */
+    private static final long EQUAL = -1;
+
+    private static final MemorySegment POISON = poison();
+
+    final Posted posted;
+    final Object region;
+    final long address;
+    final long length;
+    /** Whether the device writes it. */
+    final boolean isDestination;
+    private @Nullable MemorySegment copy;
+
+    Entry(Posted posted, Object region, long address, long length, boolean isDestination) {
+        this.posted = posted;
+        this.region = region;
+        this.address = address;
+        this.length = length;
+        this.isDestination = isDestination;
+    }
+
+    private static MemorySegment poison() {
+        byte[] bytes = new byte[1 << 16];
+        Arrays.fill(bytes, BufferMisuse.POISON);
+        return MemorySegment.ofArray(bytes).asReadOnly();
+    }
+
+    long end() {
+        return address + length;
+    }
+
+    /** Copies the memory, and poisons it if it is a destination. */
+    void guard() {
+        MemorySegment memory = Memory.at(address, length);
+        var bytes = MemorySegment.ofArray(new byte[(int) length]);
+        bytes.copyFrom(memory);
+        if (isDestination) {
+            memory.fill(BufferMisuse.POISON);
+        }
+        copy = bytes;
+    }
+
+    boolean isGuarded() {
+        return copy != null;
+    }
+
+    /** Writes bytes to where the memory's will come from; false if it is not guarded, and they go to the memory itself. */
+    boolean store(long offset, long from, long bytes) {
+        if (copy == null) {
+            return false;
+        }
+        copy.asSlice(offset, bytes).copyFrom(Memory.at(from, bytes));
+        return true;
+    }
+
+    /**
+     * Ends the guard: a destination has what the device wrote, and elsewhere what it was before.
+     *
+     * @return the offset of the first byte that the program changed meanwhile, or below zero
+     */
+    long release() {
+        if (copy == null) {
+            return EQUAL;
+        }
+        MemorySegment memory = Memory.at(address, length);
+        long changed = isDestination ? firstUnpoisoned(memory) : copy.mismatch(memory);
+        if (isDestination) {
+            memory.copyFrom(copy);
+        }
+        copy = null;
+        return changed;
+    }
+
+    private static long firstUnpoisoned(MemorySegment memory) {
+        for (long at = 0; at < memory.byteSize(); at += POISON.byteSize()) {
+            long bytes = Math.min(POISON.byteSize(), memory.byteSize() - at);
+            long found = memory.asSlice(at, bytes).mismatch(POISON.asSlice(0, bytes));
+            if (found != EQUAL) {
+                return at + found;
+            }
+        }
+        return EQUAL;
+    }
+
+    PostedBuffer describe() {
+        return new PostedBuffer(
+                posted.poster().device,
+                posted.poster().queuePair,
+                posted.id,
+                WorkCompletionOpcode.of(posted.opcode),
+                address,
+                length,
+                posted.postedAt);
+    }
+}

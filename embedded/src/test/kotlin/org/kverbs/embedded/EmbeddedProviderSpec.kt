@@ -1,0 +1,59 @@
+package org.kverbs.embedded
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.shouldNotBe
+import io.kotest.matchers.string.shouldContain
+import org.kverbs.Device
+import org.kverbs.RdmaException
+
+class EmbeddedProviderSpec :
+    FunSpec({
+        test("should make devices of its own, by words, beside the configuration's") {
+            val provider = EmbeddedProvider("memory, udp:127.77.0.1,memory")
+            val devices = provider.devices().map { Device.of(provider, it) }
+            devices.map { it.name() } shouldBe listOf("embedded0", "embedded1", "embedded2")
+            val gids = devices.map { device -> device.open().use { it.queryGid(1, it.defaultGidIndex(1)).toCompactString() } }
+            gids shouldBe listOf("::ffff:198.18.0.1", "::ffff:127.77.0.1", "::ffff:198.18.0.2")
+            provider.devices() shouldBe provider.devices()
+            EmbeddedProvider().devices().first() shouldNotBe provider.devices().first()
+        }
+
+        test("should make none at all") {
+            EmbeddedProvider(" none ").devices() shouldBe emptyList()
+        }
+
+        listOf(
+            "" to "''",
+            "memory,,memory" to "''",
+            "none,memory" to "'none'",
+            "udp:" to "'' is no IPv4",
+            "udp:localhost" to "'localhost' is no IPv4",
+        ).forEach { (words, named) ->
+            test("should refuse the words '$words', and say which of them is none") {
+                shouldThrow<IllegalArgumentException> { EmbeddedProvider(words) }.message shouldContain named
+            }
+        }
+
+        test("should name the property and the variable when the configuration is wrong") {
+            System.setProperty("kverbs.embedded", "memory,card")
+            try {
+                val message = shouldThrow<RdmaException> { Configuration.read() }.message
+                message shouldContain "kverbs.embedded"
+                message shouldContain "KVERBS_EMBEDDED"
+                message shouldContain "'card' is not memory"
+            } finally {
+                System.clearProperty("kverbs.embedded")
+            }
+        }
+
+        test("should say what to do about an address that is taken, or another machine's") {
+            val provider = EmbeddedProvider("udp:127.77.0.2,udp:127.77.0.2,udp:192.0.2.1")
+            val (one, same, foreign) = provider.devices().map { Device.of(provider, it) }
+            one.open().use {
+                shouldThrow<RdmaException> { same.open() }.message shouldContain "port 4791 of the embedded device's address is taken"
+            }
+            shouldThrow<RdmaException> { foreign.open() }.message shouldContain "not this machine's"
+        }
+    })

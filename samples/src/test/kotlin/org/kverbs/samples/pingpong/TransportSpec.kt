@@ -1,0 +1,172 @@
+package org.kverbs.samples.pingpong
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldMatch
+import io.kotest.matchers.string.shouldNotContain
+import org.kverbs.Device
+import org.kverbs.samples.Outcome
+import org.kverbs.samples.kverbs
+import java.nio.file.Path
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.CountDownLatch
+import java.util.concurrent.TimeUnit.SECONDS
+import kotlin.streams.asSequence
+
+/** So many messages are not over before somebody does something about it. */
+private const val ENDLESS = "10000000"
+private const val WAIT_SECONDS = 30L
+
+private fun shape(vararg lines: String) = Regex(lines.joinToString("") { "$it\\n" } + "(.+\\n){3}")
+
+private fun local(gid: String) = " {2}local address: {2}LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:$gid"
+
+private fun remote(gid: String) = " {2}remote address: LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:$gid"
+
+private val pair =
+    arrayOf(
+        " {2}device: {9}embedded0, port 1, GID index 1, RC",
+        " {2}remote device: {2}embedded1, port 1, GID index 1, RC",
+        " {2}transport: {6}in process, from memory to memory",
+        local("198\\.18\\.0\\.1"),
+        remote("198\\.18\\.0\\.2"),
+    )
+
+private fun children(of: ProcessHandle = ProcessHandle.current()) = of.descendants().asSequence().toList()
+
+/** The process of the server, once there is one. */
+private fun serverOf(process: ProcessHandle): ProcessHandle =
+    generateSequence { Thread.sleep(20) }.take(WAIT_SECONDS.toInt() * 50).firstNotNullOf { children(process).firstOrNull() }
+
+internal class TransportSpec :
+    FunSpec({
+        test("should take hardware if there is any, and else give each end an embedded device") {
+            val first = Device.list().first()
+            val outcome = Outcome("pingpong", "-n", "20", "-c")
+            withClue(outcome) {
+                outcome.status shouldBe 0
+                if (first.provider() == "embedded") {
+                    outcome.out shouldMatch shape(*pair)
+                } else {
+                    outcome.out shouldContain "  device:         ${first.name()}, "
+                    outcome.out shouldNotContain "embedded"
+                }
+            }
+        }
+
+        for (waiting in listOf("polling", "--events")) {
+            for (type in listOf("rc", "uc", "ud")) {
+                test("should play $type in one process, on two embedded devices, $waiting") {
+                    val arguments = listOf("-n", "200", "-s", "1000", "-c", "--type", type, waiting).filter { it != "polling" }
+                    val outcome = Outcome("pingpong", "--transport", "memory", *arguments.toTypedArray())
+                    withClue(outcome) {
+                        outcome.status shouldBe 0
+                        outcome.out shouldMatch shape(*pair.map { it.replace("RC", type.uppercase()) }.toTypedArray())
+                        outcome.out shouldContain "400000 bytes in "
+                    }
+                }
+
+                test("should play $type between two processes over UDP, $waiting, and leave none behind") {
+                    val arguments = listOf("-n", "50", "-s", "1000", "-c", "--type", type, waiting).filter { it != "polling" }
+                    val outcome = Outcome("pingpong", "--transport", "udp", *arguments.toTypedArray())
+                    withClue(outcome) {
+                        outcome.status shouldBe 0
+                        outcome.out shouldMatch
+                            shape(
+                                " {2}device: {9}embedded0, port 1, GID index 0, ${type.uppercase()}",
+                                " {2}transport: {6}RoCEv2 over UDP, two processes",
+                                local("127\\.[0-9.]+"),
+                                remote("127\\.[0-9.]+"),
+                            )
+                        outcome.out shouldContain "100000 bytes in "
+                        children().shouldBeEmpty()
+                    }
+                }
+            }
+        }
+
+        test("should play both ends on the one device that is named") {
+            for (arguments in listOf(arrayOf(), arrayOf("--transport", "memory"), arrayOf("-e"))) {
+                val outcome = Outcome("pingpong", "-n", "20", "-d", "embedded1", *arguments)
+                withClue(outcome) {
+                    outcome.status shouldBe 0
+                    outcome.out shouldContain "  device:         embedded1, "
+                    outcome.out shouldNotContain "remote device"
+                    outcome.out.lines().count { it.endsWith("198.18.0.2") } shouldBe 2
+                }
+            }
+        }
+
+        test("should name the one device that a process has for UDP when another is asked for, and leave no process behind") {
+            val outcome = Outcome("pingpong", "--transport", "udp", "-d", "embedded1")
+            outcome.status shouldBe 1
+            outcome.err shouldBe "kverbs: there is no device 'embedded1'; this machine has embedded0\n"
+            children().shouldBeEmpty()
+        }
+
+        test("should refuse what the device can't do with exit status 2, and leave no process behind") {
+            val outcome = Outcome("pingpong", "--transport", "udp", "--ib-port", "2")
+            outcome.status shouldBe 2
+            outcome.err shouldContain "embedded0 has ports 1 to 1, not 2"
+            children().shouldBeEmpty()
+        }
+
+        test("should pass on what the server's process says, and its exit status") {
+            val failure =
+                shouldThrow<ServerProcessException> {
+                    ServerProcess(PingPongOptions(devicePort = 2)).use { it.play { throw PingPongException("nobody there") } }
+                }
+            failure.status shouldBe 2
+            failure.message shouldContain "embedded0 has ports 1 to 1, not 2"
+            failure.message shouldContain "the client's: nobody there"
+            children().shouldBeEmpty()
+        }
+
+        for (waiting in listOf("rc", "ud", "ud -e")) {
+            test("should end at once, with the server's exit status, when that is killed: $waiting") {
+                val arguments = listOf("pingpong", "--transport", "udp", "-n", ENDLESS, "--type") + waiting.split(' ')
+                val err = StringBuilder()
+                val underway = CountDownLatch(1)
+                val out = StringBuilder()
+                val watched =
+                    object : Appendable by out {
+                        override fun append(text: CharSequence?): Appendable =
+                            apply { if ("remote address" in out.append(text)) underway.countDown() }
+                    }
+                val status = CompletableFuture.supplyAsync { kverbs(arguments, watched, err) to Thread.interrupted() }
+                underway.await(WAIT_SECONDS, SECONDS) shouldBe true
+                serverOf(ProcessHandle.current()).destroyForcibly()
+                status.get(WAIT_SECONDS, SECONDS) shouldBe (137 to false)
+                err.toString() shouldContain "the server's process ended with exit status 137: it said nothing"
+                children().shouldBeEmpty()
+            }
+        }
+
+        for (forcibly in listOf(false, true)) {
+            test("should take the server's process with it when it is ${if (forcibly) "killed" else "terminated"}") {
+                val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
+                val code =
+                    listOf(
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        "org.kverbs.samples.KverbsKt",
+                    )
+                val client = ProcessBuilder(listOf(java) + code + listOf("pingpong", "--transport", "udp", "-n", ENDLESS)).start()
+                val server =
+                    try {
+                        client.inputReader().useLines { lines -> lines.any { "remote address" in it } } shouldBe true
+                        serverOf(client.toHandle())
+                    } finally {
+                        if (forcibly) client.destroyForcibly() else client.destroy()
+                    }
+                client.waitFor(WAIT_SECONDS, SECONDS) shouldBe true
+                server.onExit().get(WAIT_SECONDS, SECONDS)
+                server.isAlive shouldBe false
+            }
+        }
+    })

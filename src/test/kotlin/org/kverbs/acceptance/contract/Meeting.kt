@@ -1,0 +1,139 @@
+package org.kverbs.acceptance.contract
+
+import io.kotest.assertions.withClue
+import io.kotest.matchers.shouldBe
+import org.kverbs.ConnectionEvent
+import org.kverbs.ConnectionEventChannel
+import org.kverbs.ConnectionEventType
+import org.kverbs.ConnectionEventType.ADDR_RESOLVED
+import org.kverbs.ConnectionEventType.CONNECT_REQUEST
+import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
+import org.kverbs.ConnectionEventType.ESTABLISHED
+import org.kverbs.ConnectionEventType.ROUTE_RESOLVED
+import org.kverbs.ConnectionId
+import org.kverbs.ConnectionParameters
+import org.kverbs.PortSpace
+import org.kverbs.QueuePair
+import org.kverbs.QueuePairState
+import org.kverbs.QueuePairState.INIT
+import org.kverbs.QueuePairState.RTR
+import org.kverbs.QueuePairState.RTS
+import org.kverbs.TransportType
+import java.net.Inet4Address
+import java.net.InetAddress
+import java.net.InetSocketAddress
+import java.net.NetworkInterface
+import java.time.Duration
+
+internal val STEP_TIMEOUT: Duration = Duration.ofSeconds(5)
+private val EVENT_TIMEOUT = Duration.ofSeconds(20)
+
+/** The IPv4 address of the device, which the connection manager finds it by. */
+internal val Bench.ip: String
+    get() =
+        if (device.netdev.isEmpty()) {
+            val gid = context.queryGid(PORT, context.defaultGidIndex(PORT))
+            gid.toInetAddress().hostAddress
+        } else {
+            addressOf<Inet4Address>(device.netdev).hostAddress
+        }
+
+/** The first address of a kind that a network device of the system has. */
+internal inline fun <reified A : InetAddress> addressOf(netdev: String): A =
+    NetworkInterface
+        .getByName(netdev)
+        .inetAddresses
+        .asSequence()
+        .filterIsInstance<A>()
+        .first()
+
+/** Whether connections are made by TCP: rejections have no reasons, and nothing is to be established or answered. */
+internal val Bench.isIwarp: Boolean get() = context.device().transportType() == TransportType.IWARP
+
+internal fun Bench.at(port: Int) = InetSocketAddress(ip, port)
+
+/** What peers of a connection are told, at the full length of the message on InfiniBand, as many bytes as were given on iWARP. */
+internal fun ConnectionEvent.words(): String = privateData().decodeToString().trimEnd('\u0000')
+
+/** The next event, which must be of a type. */
+internal fun ConnectionEventChannel.expect(type: ConnectionEventType): ConnectionEvent {
+    val event = checkNotNull(awaitEvent(EVENT_TIMEOUT)) { "no $type within $EVENT_TIMEOUT" }
+    withClue(event) { event.orThrow().type() shouldBe type }
+    return event
+}
+
+/** The next event, which may be an error. */
+internal fun ConnectionEventChannel.next(): ConnectionEvent = checkNotNull(awaitEvent(EVENT_TIMEOUT)) { "no event within $EVENT_TIMEOUT" }
+
+internal fun QueuePair.prepare(
+    id: ConnectionId,
+    vararg states: QueuePairState,
+) = states.forEach { id.prepare(this, it) }
+
+/** An id that listens on a free port of the device. */
+internal fun Bench.listener(
+    channel: ConnectionEventChannel,
+    space: PortSpace = PortSpace.TCP,
+    local: InetSocketAddress = at(0),
+): ConnectionId =
+    channel.id(space).apply {
+        bind(local)
+        listen(16)
+    }
+
+/** Resolves an id to an address. */
+internal fun ConnectionEventChannel.resolved(
+    to: InetSocketAddress,
+    space: PortSpace = PortSpace.TCP,
+): ConnectionId =
+    id(space).also {
+        it.resolveAddress(to, STEP_TIMEOUT)
+        expect(ADDR_RESOLVED).id() shouldBe it
+        it.resolveRoute(STEP_TIMEOUT)
+        expect(ROUTE_RESOLVED).id() shouldBe it
+    }
+
+internal fun words(text: String): ConnectionParameters = ConnectionParameters.DEFAULTS.withPrivateData(text.encodeToByteArray())
+
+/** Two ends in this process that met by the connection manager, all on one thread. */
+internal class Meeting(
+    val client: ConnectionId,
+    val server: ConnectionId,
+    val request: ConnectionEvent,
+    val answer: ConnectionEvent,
+    val a: End,
+    val b: End,
+)
+
+/** Connects two queue pairs of the device over an IP address of its. */
+internal fun Bench.meet(
+    clients: ConnectionEventChannel,
+    servers: ConnectionEventChannel,
+    local: InetSocketAddress = at(0),
+): Meeting {
+    val (a, b) = end() to end()
+    val client = clients.resolved(checkNotNull(listener(servers, local = local).localAddress()))
+    a.qp.prepare(client, INIT)
+    client.connect(a.qp, words("from the client"))
+    val request = servers.expect(CONNECT_REQUEST)
+    val server = request.id()
+    b.qp.prepare(server, INIT)
+    b.qp.postReceive(1, b.mr.slice())
+    b.qp.prepare(server, RTR, RTS)
+    server.accept(b.qp, words("from the server"))
+    val answer = clients.next().orThrow()
+    if (answer.type() == CONNECT_RESPONSE) { // iWARP has none
+        a.qp.prepare(client, RTR, RTS)
+        client.establish()
+    } else {
+        answer.type() shouldBe ESTABLISHED
+    }
+    servers.expect(ESTABLISHED).id() shouldBe server
+    return Meeting(client, server, request, answer, a, b)
+}
+
+internal fun Bench.channel(): ConnectionEventChannel = ConnectionEventChannel.open(context.device())
+
+/** Runs [body] with a channel for each end. */
+internal fun Bench.channels(body: (clients: ConnectionEventChannel, servers: ConnectionEventChannel) -> Unit) =
+    channel().use { clients -> channel().use { servers -> body(clients, servers) } }
