@@ -232,7 +232,7 @@ internal class Station(
         Thread.ofPlatform().daemon().start(action)
     }
 
-    override fun endTalk() = talk.get(DEADLINE.inWholeSeconds, TimeUnit.SECONDS)
+    override fun endTalk() = talk.get(3 * DEADLINE.inWholeSeconds, TimeUnit.SECONDS) // its first run is that of cold code
 
     override fun kverbs(arguments: List<String>): Pair<Int, String> {
         val said = StringBuilder()
