@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import org.kverbs.ConnectOptions
+import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
 import org.kverbs.QueuePairEndpoint
 import org.kverbs.dsl.ConnectedVerbs
@@ -12,7 +13,6 @@ import org.kverbs.dsl.Verbs
 import org.kverbs.dsl.activate
 import org.kverbs.dsl.connect
 import org.kverbs.dsl.qp
-import org.kverbs.ProtectionDomain
 
 /**
  * A queue pair whose operations suspend until they are done: `send`, `receive`, `write`, `read`, `compareAndSwap`, `fetchAndAdd`, and

@@ -20,7 +20,7 @@ import java.util.concurrent.ConcurrentHashMap
 public class BufferPool internal constructor(
     private val pd: ProtectionDomain,
     private val slabs: Slabs,
-    private val maxBuffer: Long,
+    internal val maxBuffer: Long,
 ) : AutoCloseable {
     /** Buffers that were taken with diagnostics on and aren't back yet. */
     private val traces = ConcurrentHashMap<PooledBuffer, Throwable>()

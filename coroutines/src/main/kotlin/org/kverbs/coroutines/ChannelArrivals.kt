@@ -24,29 +24,36 @@ internal class ChannelArrivals(
                 debts.arrived()
                 inbox.add(ChannelArrival.Small(slot, length))
             }
+
             ChannelMessage.LARGE -> {
                 debts.arrived()
                 val arrival = announced(message, length)
                 link.receives.post(slot)
                 inbox.add(arrival)
             }
+
             ChannelMessage.PUBLISH, ChannelMessage.WITHDRAW -> {
                 debts.arrived()
                 link.remotes.arrived(kind, message.asSlice(ChannelMessage.HEADER.toLong(), length.toLong()))
                 free(slot)
             }
+
             ChannelMessage.DONE -> {
                 requireLength(length, Int.SIZE_BYTES)
                 val id = ChannelMessage.int(message, 0)
                 link.receives.post(slot)
                 link.large.done(id)
             }
+
             ChannelMessage.CREDIT, ChannelMessage.END, ChannelMessage.CLOSE -> {
                 requireLength(length, 0)
                 link.receives.post(slot)
                 end(kind)
             }
-            else -> throw ChannelProtocolException("the peer sent a message of the unknown kind $kind")
+
+            else -> {
+                throw ChannelProtocolException("the peer sent a message of the unknown kind $kind")
+            }
         }
         if (credits > 0) link.returned(credits)
     }

@@ -5,6 +5,7 @@ import org.kverbs.AccessFlag
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
+import org.kverbs.WorkRequestException
 import org.kverbs.dsl.modify
 import java.util.concurrent.atomic.AtomicReference
 
@@ -77,6 +78,9 @@ internal class ChannelLink(
             throw e
         } catch (e: IllegalStateException) {
             throw failure.get() ?: e
+        } catch (e: WorkRequestException) {
+            fail(e) // credits that would have gone with it are lost
+            throw checkNotNull(failure.get())
         } catch (e: RdmaException) {
             throw failure.get() ?: e
         }

@@ -88,7 +88,9 @@ internal object ChannelMessage {
         if (received < HEADER) throw ChannelProtocolException("the peer sent $received bytes, less than a header of $HEADER")
         val length = at.get(INT, 4)
         if (length != (received - HEADER).toInt()) {
-            throw ChannelProtocolException("the peer sent a header for ${Integer.toUnsignedLong(length)} bytes and ${received - HEADER} bytes")
+            throw ChannelProtocolException(
+                "the peer sent a header for ${Integer.toUnsignedLong(length)} bytes and ${received - HEADER} bytes",
+            )
         }
         return length
     }

@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import org.kverbs.AccessFlag
+import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionOpcode
@@ -60,15 +61,15 @@ internal class ChannelOutbox(
     /** Posts a message whose body stands in a buffer, and suspends until the buffer is free. The caller has a credit of the peer. */
     suspend fun sendFrom(
         buffer: RegisteredBuffer,
-        length: Int,
+        body: MemorySlice,
         posted: () -> Unit,
     ): Unit =
         messages.await(SEND, buffer) { requests, id ->
             checkAlive()
             link.window().use()
-            stage(id, ChannelMessage.DATA, length)
+            stage(id, ChannelMessage.DATA, body.length().toInt())
             requests.send(id).from(messageStage[slotAt(id), ChannelMessage.HEADER.toLong()])
-            if (length > 0) requests.from(buffer.slice(0, length.toLong()))
+            if (body.length() > 0) requests.from(body)
             posted()
         }
 

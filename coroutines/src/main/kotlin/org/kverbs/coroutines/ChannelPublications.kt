@@ -18,7 +18,9 @@ internal class ChannelPublications(
         region: MemoryRegion,
     ): PublishedMemory {
         val bytes = name.encodeToByteArray()
-        require(bytes.size in 1..RemoteNames.MOST_NAME) { "the name of published memory has ${bytes.size} bytes; give 1 to ${RemoteNames.MOST_NAME}" }
+        require(bytes.size in 1..RemoteNames.MOST_NAME) {
+            "the name of published memory has ${bytes.size} bytes; give 1 to ${RemoteNames.MOST_NAME}"
+        }
         require(region.access().any { it in setOf(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC) }) {
             "${region.describe()} allows a peer nothing; register it with REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC"
         }

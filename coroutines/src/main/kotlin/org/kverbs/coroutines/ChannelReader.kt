@@ -29,9 +29,14 @@ internal class ChannelReader(
         turn.withLock {
             val first = link.inbox.awaitFirst() ?: return null
             val room = into.memory.byteSize()
-            require(first.length <= room) { "a message of ${first.length} bytes came, the buffer has $room; take it with a larger one, or receive()" }
+            require(
+                first.length <= room,
+            ) { "a message of ${first.length} bytes came, the buffer has $room; take it with a larger one, or receive()" }
             when (first) {
-                is ChannelArrival.Small -> link.arrivals.takeSmall(first) { into.memory.asSlice(0, first.length).copyFrom(it) }
+                is ChannelArrival.Small -> {
+                    link.arrivals.takeSmall(first) { into.memory.asSlice(0, first.length).copyFrom(it) }
+                }
+
                 is ChannelArrival.Large -> {
                     transfers.read(first.memory, into)
                     link.arrivals.largeTaken(first)

@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.AccessFlag
+import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
@@ -31,9 +32,10 @@ internal class ChannelSends(
     ) {
         val window = link.window()
         require(length in 0..buffer.memory.byteSize()) { "$length bytes of a buffer of ${buffer.memory.byteSize()}" }
+        val body = buffer.slice(0, length)
         when {
-            length <= window.eagerLimit -> window.credits.holding { spend -> link.outbox.sendFrom(buffer, length.toInt(), spend) }
-            AccessFlag.REMOTE_READ in buffer.slice().region().access() -> sendLarge(buffer, length, window)
+            length <= window.eagerLimit -> window.credits.holding { spend -> link.outbox.sendFrom(buffer, body, spend) }
+            AccessFlag.REMOTE_READ in body.region().access() -> sendLarge(buffer, body, window)
             else -> sendCopy(buffer.memory.asSlice(0, length), window)
         }
     }
@@ -45,7 +47,7 @@ internal class ChannelSends(
         requireTaken(bytes.byteSize(), window)
         RegionBuffer(pd, bytes.byteSize(), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ).use {
             it.memory.copyFrom(bytes)
-            sendLarge(it, bytes.byteSize(), window)
+            sendLarge(it, it.slice(), window)
         }
     }
 
@@ -53,19 +55,21 @@ internal class ChannelSends(
         length: Long,
         window: ChannelWindow,
     ) {
-        require(length <= window.maxMessage) { "a message of $length bytes; the peer takes at most ${window.maxMessage} (its maxMessage setting)" }
+        require(
+            length <= window.maxMessage,
+        ) { "a message of $length bytes; the peer takes at most ${window.maxMessage} (its maxMessage setting)" }
     }
 
     private suspend fun sendLarge(
         buffer: RegisteredBuffer,
-        length: Long,
+        body: MemorySlice,
         window: ChannelWindow,
     ) {
-        requireTaken(length, window)
+        requireTaken(body.length(), window)
         link.large.room.holding { spendRoom ->
             window.credits.holding { spend ->
                 room.acquire(1)
-                suspendCancellableCoroutine { announce(it, buffer, length) { spendRoom().also { spend() } } }
+                suspendCancellableCoroutine { announce(it, buffer, body) { spendRoom().also { spend() } } }
             }
         }
     }
@@ -74,7 +78,7 @@ internal class ChannelSends(
     private fun announce(
         sender: CancellableContinuation<Unit>,
         buffer: RegisteredBuffer,
-        length: Long,
+        body: MemorySlice,
         spend: () -> Unit,
     ) {
         val id =
@@ -86,13 +90,12 @@ internal class ChannelSends(
             }
         var posted = false
         try {
-            val memory = buffer.slice(0, length)
-            val at = memory.region().remote().address() + memory.offset()
+            val memory = body.region().remote().slice(body.offset(), body.length())
             link.outbox.post(ChannelMessage.LARGE, ChannelMessage.LARGE_BODY) { slot ->
                 ChannelMessage.putInt(slot, 0, id)
-                ChannelMessage.putInt(slot, 4, memory.region().rkey())
-                ChannelMessage.putLong(slot, 8, at)
-                ChannelMessage.putLong(slot, 16, length)
+                ChannelMessage.putInt(slot, 4, memory.rkey())
+                ChannelMessage.putLong(slot, 8, memory.address())
+                ChannelMessage.putLong(slot, 16, memory.length())
                 spend()
             }
             posted = true

@@ -148,8 +148,7 @@ public class CompletionDispatcher internal constructor(
         return queue
     }
 
-    private fun completionQueue(entries: Int): CompletionQueue =
-        context.completionQueue(CompletionQueueAttributes.of(entries, channel))
+    private fun completionQueue(entries: Int): CompletionQueue = context.completionQueue(CompletionQueueAttributes.of(entries, channel))
 
     /** Closes all that was made by it, ends all waits and stops polling. Any thread, a coroutine's on [coroutines] too. */
     override fun close() {

@@ -116,7 +116,8 @@ public class MessageChannel internal constructor(
      */
     public suspend fun receive(into: RegisteredBuffer): Long = link.reporting { receives.receive(into) } ?: throw noMore()
 
-    private fun noMore() = ChannelClosedException("the peer has sent its last message; receiveOrNull and incoming tell that without an exception")
+    private fun noMore() =
+        ChannelClosedException("the peer has sent its last message; receiveOrNull and incoming tell that without an exception")
 
     /**
      * Lets the peer use a region of this side under a name: it gets address and key, and can then do what the region's access flags
@@ -153,6 +154,12 @@ public class MessageChannel internal constructor(
      * what had come.
      */
     override fun close(): Unit = link.close()
+
+    /**
+     * Ends both directions because the connection is gone, as a connection manager knows at once and the queue pair only when it
+     * sends: every wait fails with [cause], after what had come. Nothing if it has ended before. [close] is needed still.
+     */
+    public fun fail(cause: Throwable): Unit = link.fail(cause)
 
     override fun toString(): String = "message channel on ${queuePair.queuePair.describe()}"
 }

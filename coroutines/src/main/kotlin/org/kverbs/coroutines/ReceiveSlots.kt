@@ -161,9 +161,18 @@ internal class ReceiveSlots(
                 targetPin?.unpin()
                 waiter?.resumeWithException(failure!!)
             }
-            waiter == null -> Unit
-            target == null -> hand(message, waiter, memory, pin)
-            else -> deliver(message, waiter, memory, pin, target, targetPin)
+
+            waiter == null -> {
+                Unit
+            }
+
+            target == null -> {
+                hand(message, waiter, memory, pin)
+            }
+
+            else -> {
+                deliver(message, waiter, memory, pin, target, targetPin)
+            }
         }
         return 1
     }

@@ -34,7 +34,11 @@ internal class RemoteNames {
             val name = name(bytes)
             known.update { Known(it.memories - name, it.end) }
         } else {
-            if (bytes.remaining() < RemoteMemory.BYTES) throw ChannelProtocolException("the peer published ${bytes.remaining()} bytes; no memory")
+            if (bytes.remaining() <
+                RemoteMemory.BYTES
+            ) {
+                throw ChannelProtocolException("the peer published ${bytes.remaining()} bytes; no memory")
+            }
             val address = bytes.getLong()
             val length = bytes.getLong()
             val rkey = bytes.getInt()

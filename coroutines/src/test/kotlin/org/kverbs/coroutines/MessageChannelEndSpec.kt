@@ -15,6 +15,11 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import org.kverbs.AccessFlag
+import org.kverbs.RdmaException
+import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionStatus
+import org.kverbs.dsl.connectOptions
+import org.kverbs.embedded.EmbeddedFabric
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.microseconds
 
@@ -42,7 +47,9 @@ class MessageChannelEndSpec :
                 shouldThrow<ChannelClosedException> { ends.client.receive() }
                 shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(1)) }
                 shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(100_000)) }
-                shouldThrow<ChannelClosedException> { ends.client.publish("x", ends.serverPd.memoryRegion(8, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)) }
+                shouldThrow<ChannelClosedException> {
+                    ends.client.publish("x", ends.serverPd.memoryRegion(8, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE))
+                }
                 ends.client.close()
             }
         }
@@ -84,6 +91,44 @@ class MessageChannelEndSpec :
                 delay(20)
                 ends.close()
                 withTimeout(10_000) { waits.forEach { it.await().shouldBeInstanceOf<RuntimeException>() } }
+            }
+        }
+
+        test("should end every wait when the peer's machine dies, as soon as something is sent") {
+            EmbeddedFabric.realTime(1).use { fabric ->
+                val one = fabric.addDevice()
+                val other = fabric.addDevice()
+                val impatient = connectOptions { timeout(10).retryCount(2).rnrRetry(0) }
+                TwoChannels(clientDevice = one.open(), serverDevice = other.open(), options = impatient).use { ends ->
+                    coroutineScope {
+                        val waits =
+                            listOf<suspend () -> Unit>(
+                                { ends.client.receive() },
+                                { ends.client.remote("nothing") },
+                            ).map { async(start = CoroutineStart.UNDISPATCHED) { failure(it) } }
+                        fabric.kill(other)
+                        ends.client.send("is anybody there?".encodeToByteArray())
+                        for (wait in waits) {
+                            wait.await().shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.RETRY_EXC_ERR
+                        }
+                    }
+                    shouldThrow<WorkCompletionException> { ends.client.send(ByteArray(1)) }
+                }
+            }
+        }
+
+        test("should end every wait with what a connection manager says") {
+            TwoChannels().use { ends ->
+                ends.client.send("before".encodeToByteArray())
+                ends.client.finish()
+                coroutineScope {
+                    val sender = async(start = CoroutineStart.UNDISPATCHED) { failure { ends.server.send(ByteArray(100_000)) } }
+                    val gone = RdmaException("disconnected")
+                    ends.server.fail(gone)
+                    sender.await()?.message shouldBe "disconnected"
+                    ends.server.receive().decodeToString() shouldBe "before"
+                    shouldThrow<RdmaException> { ends.server.send(ByteArray(1)) }.message shouldBe "disconnected"
+                }
             }
         }
 

@@ -95,15 +95,17 @@ class MessageChannelStormSpec :
 
         test("should move large messages between pooled buffers without a copy of its own") {
             TwoChannels().use { ends ->
-                val pool = ends.clientPd.bufferPool {
-                    access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ)
-                    slab(4.MiB)
-                    maxBuffer(4.MiB)
-                }
-                val private = ends.serverPd.bufferPool {
-                    slab(4.MiB)
-                    maxBuffer(4.MiB)
-                }
+                val pool =
+                    ends.clientPd.bufferPool {
+                        access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ)
+                        slab(4.MiB)
+                        maxBuffer(4.MiB)
+                    }
+                val private =
+                    ends.serverPd.bufferPool {
+                        slab(4.MiB)
+                        maxBuffer(4.MiB)
+                    }
                 withContext(Dispatchers.Default) {
                     for (length in listOf(100L, 5_000L, 3_000_000L)) {
                         val bytes = Random(length).nextBytes(length.toInt())

@@ -86,7 +86,8 @@ class RemoteRegionSpec :
         test("should refuse what reaches beyond the memory, before anything is sent") {
             TwoChannels().use { ends ->
                 val remote = ends.client.remote(ends.serverPd.open(64).remote())
-                shouldThrow<IndexOutOfBoundsException> { remote.read(60, 5) }.message shouldContain "5 bytes at 60 reach beyond the remote region of 64"
+                shouldThrow<IndexOutOfBoundsException> { remote.read(60, 5) }.message shouldContain
+                    "5 bytes at 60 reach beyond the remote region of 64"
                 shouldThrow<IndexOutOfBoundsException> { remote.write(-1, ByteArray(1)) }
                 shouldThrow<IndexOutOfBoundsException> { remote.writeLong(57, 1) }
                 shouldThrow<IndexOutOfBoundsException> { remote.readLong(Long.MAX_VALUE) }
@@ -124,7 +125,8 @@ class RemoteRegionSpec :
             TwoChannels().use { ends ->
                 val region = ends.serverPd.open(64)
                 val closed = ends.serverPd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
-                shouldThrow<IllegalArgumentException> { ends.server.publish("closed", closed) }.message shouldContain "allows a peer nothing"
+                shouldThrow<IllegalArgumentException> { ends.server.publish("closed", closed) }.message shouldContain
+                    "allows a peer nothing"
                 shouldThrow<IllegalArgumentException> { ends.server.publish("x".repeat(201), region) }.message shouldContain "201 bytes"
                 ends.server.publish("one", region)
                 shouldThrow<IllegalArgumentException> { ends.server.publish("one", region) }.message shouldContain "published already"

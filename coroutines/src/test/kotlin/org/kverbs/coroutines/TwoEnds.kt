@@ -43,7 +43,11 @@ class TwoEnds(
         fun text(
             text: String,
             at: Long = 0,
-        ) = region[at, text.length.toLong()].also { it.memory().copyFrom(java.lang.foreign.MemorySegment.ofArray(text.encodeToByteArray())) }
+        ) = region[at, text.length.toLong()].also {
+            it.memory().copyFrom(
+                java.lang.foreign.MemorySegment.ofArray(text.encodeToByteArray()),
+            )
+        }
 
         fun textAt(
             at: Long,

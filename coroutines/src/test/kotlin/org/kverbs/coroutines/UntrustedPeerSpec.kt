@@ -85,11 +85,19 @@ class UntrustedPeerSpec :
         for ((what, lie, answer) in listOf<Triple<String, suspend Liar.() -> Unit, String>>(
             Triple("less than a header", { say(ByteArray(7)) }, "7 bytes, less than a header"),
             Triple("an unknown kind", { say(99) }, "unknown kind 99"),
-            Triple("a header that tells more than came", { say(1, length = 100, body = ByteArray(10)) }, "header for 100 bytes and 10 bytes"),
+            Triple(
+                "a header that tells more than came",
+                { say(1, length = 100, body = ByteArray(10)) },
+                "header for 100 bytes and 10 bytes",
+            ),
             Triple("a length beyond an Int", { say(1, length = -1) }, "header for 4294967295 bytes and 0 bytes"),
             Triple("credits that nobody used", { say(16, credits = 1) }, "gave back 1 credits, 1 more than were used"),
             Triple("a large message of half a header", { say(2, body = ByteArray(12)) }, "body of 12 bytes where 24 were expected"),
-            Triple("a large message beyond maxMessage", { say(2, body = large(1L shl 40)) }, "1099511627776 bytes, above maxMessage(67108864)"),
+            Triple(
+                "a large message beyond maxMessage",
+                { say(2, body = large(1L shl 40)) },
+                "1099511627776 bytes, above maxMessage(67108864)",
+            ),
             Triple("a large message of a negative length", { say(2, body = large(-1)) }, "18446744073709551615 bytes, above maxMessage"),
             Triple("that it has read what nobody sent", { say(17, body = ByteArray(4)) }, "large message 0, which isn't under way"),
             Triple("a body where none belongs", { say(18, body = ByteArray(1)) }, "body of 1 bytes where 0 were expected"),
@@ -113,6 +121,7 @@ class UntrustedPeerSpec :
 
         test("should not remember what a peer publishes without end") {
             val names = RemoteNames()
+
             fun publish(name: Int) = names.arrived(3, MemorySegment.ofArray(region(1, "$name".encodeToByteArray())))
             repeat(1024) { publish(it) }
             shouldThrow<ChannelProtocolException> { publish(1024) }.message shouldContain "more than 1024 regions"
