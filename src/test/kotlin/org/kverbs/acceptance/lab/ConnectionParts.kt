@@ -4,6 +4,7 @@ import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
 import org.kverbs.AddressHandle
 import org.kverbs.ConnectionEventType
+import org.kverbs.QueuePairType
 import org.kverbs.ReceiveRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.acceptance.contract.GRH_BYTES
@@ -11,11 +12,12 @@ import org.kverbs.acceptance.contract.PORT
 import org.kverbs.acceptance.contract.take
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout
+import java.net.InetAddress
 import java.net.InetSocketAddress
 import java.nio.ByteOrder
 
 /** What the programs of rdma-core say to each other once they are connected, with the counts that the specs give them. */
-internal val parts: Map<Pair<String, String>, Connecting.(InetSocketAddress) -> Unit> =
+private val parts: Map<Pair<String, String>, Connecting.(InetSocketAddress) -> Unit> =
     mapOf(
         ("rping" to "client") to Connecting::pingAsClient,
         ("rping" to "server") to { pingAsServer(it.port) },
@@ -31,6 +33,26 @@ internal val parts: Map<Pair<String, String>, Connecting.(InetSocketAddress) -> 
 
 /** Why a kernel rejects that has no listener (IBA volume 1, 12.6.7.2). */
 private const val INVALID_SERVICE_ID = 8
+
+/**
+ * Plays the counterpart of a program of rdma-core, until both are done.
+ *
+ * @param program its name, and the [role] here is the other one: `client` or `server`
+ * @param address the program's if it is the server
+ * @param listening is called when a client may come
+ */
+internal fun talk(
+    program: String,
+    role: String,
+    address: String,
+    port: Int,
+    listening: () -> Unit,
+) {
+    val part = checkNotNull(parts[program to role]) { "no part of a $role of $program" }
+    Connecting(if (program == "udaddy") QueuePairType.UD else QueuePairType.RC, listening).use {
+        it.part(InetSocketAddress(InetAddress.ofLiteral(address), port))
+    }
+}
 
 internal const val PINGS = 10
 internal const val PING_BYTES = 1000
@@ -95,7 +117,8 @@ private fun Connecting.pingAsClient(to: InetSocketAddress) {
 private fun Connecting.pingAsServer(port: Int) {
     serve(port) { receive() }
     repeat(PINGS) { round ->
-        var note = peerNote()
+        // The client may be sooner with its next note than our last one is done.
+        var note = peerNote(own = if (round == 0) 0 else 1)
         withClue("bytes of ping $round") { note.bytes shouldBe PING_BYTES }
         end.post { read(2, note.address, note.rkey).into(end.mr.slice(DATA, PING_BYTES.toLong())).signaled() }
         complete(1, 0)
@@ -108,8 +131,8 @@ private fun Connecting.pingAsServer(port: Int) {
         complete(1, 0)
         receive()
         sendNote()
-        complete(1, 0)
     }
+    complete(1, 0)
     awaitDisconnect()
 }
 

@@ -69,6 +69,17 @@ internal interface Side {
     /** Gets what is sent to a multicast group, and sends to it. */
     fun join(group: String)
 
+    /** Starts to [talk] by the connection manager, and returns when a client may come to a server. */
+    fun startTalk(
+        program: String,
+        role: String,
+        address: String,
+        port: Int,
+    )
+
+    /** Waits for the end of what [startTalk] began, which must have gone well. */
+    fun endTalk()
+
     /** Runs one command line of `kverbs`; gives its exit status and all that it printed. */
     fun kverbs(arguments: List<String>): Pair<Int, String>
 }

@@ -101,12 +101,11 @@ internal object SoftRoceWire {
     fun startJava(
         address: String,
         program: String,
-        vararg arguments: String,
     ): Process {
         val java = ProcessHandle.current().info().command()
         val options = listOf("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
         val classes = listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.acceptance.lab.$program")
-        return start(address, java.orElseThrow(), *(options + classes + arguments).toTypedArray())
+        return start(address, java.orElseThrow(), *(options + classes).toTypedArray())
     }
 
     /** Runs [block] while packets in both directions meet what tc-netem(8) does by these words. */

@@ -22,6 +22,7 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
 import org.kverbs.acceptance.contract.CAPABILITIES
+import org.kverbs.acceptance.contract.DEADLINE
 import org.kverbs.acceptance.contract.End
 import org.kverbs.acceptance.contract.PORT
 import org.kverbs.acceptance.contract.REMOTE
@@ -30,6 +31,8 @@ import org.kverbs.acceptance.contract.take
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.TimeUnit
 import org.kverbs.samples.kverbs as runKverbs
 
 private const val MEMORY = 12L shl 20
@@ -51,6 +54,7 @@ internal class Station(
     private val patterns = mutableMapOf<Pair<Int, Int>, MemorySegment>()
     private lateinit var end: End
     private lateinit var options: ConnectOptions
+    private lateinit var talk: CompletableFuture<Unit>
     private var opened = false
     private var destination: Pair<AddressHandle, Int>? = null
 
@@ -211,6 +215,24 @@ internal class Station(
         end.qp.attachMulticast(gid, 0)
         destination = pd.addressHandle(AddressAttributes.toGid(gid, gidIndex, PORT)) to MULTICAST_QPN
     }
+
+    override fun startTalk(
+        program: String,
+        role: String,
+        address: String,
+        port: Int,
+    ) {
+        val listening = CompletableFuture<Unit>()
+        val whole = CompletableFuture.supplyAsync({ talk(program, role, address, port) { listening.complete(Unit) } }, ::startThread)
+        if (role == "server") CompletableFuture.anyOf(listening, whole).join()
+        talk = whole
+    }
+
+    private fun startThread(action: Runnable) {
+        Thread.ofPlatform().daemon().start(action)
+    }
+
+    override fun endTalk() = talk.get(3 * DEADLINE.inWholeSeconds, TimeUnit.SECONDS) // its first run is that of cold code
 
     override fun kverbs(arguments: List<String>): Pair<Int, String> {
         val said = StringBuilder()

@@ -43,6 +43,8 @@ class ConnectionSpec :
                 (request.responderResources() to request.initiatorDepth()) shouldBe (3 to 5)
                 (request.retryCount() to request.rnrRetryCount()) shouldBe (6 to 4)
                 server.accept(request.id(), ConnectionParameters(byteArrayOf(9), 2, 255, false, 0, 3))
+                request.id().queuePairAttributes(QueuePairState.RTR).maxDestReadAtomic() shouldBe 2
+                request.id().queuePairAttributes(QueuePairState.RTS).maxReadAtomic() shouldBe 5
                 val response = client.expect(CONNECT_RESPONSE)
                 response.privateData() shouldBe byteArrayOf(9).copyOf(196)
                 response.queuePairNumber() shouldBe server.end.qp.number()

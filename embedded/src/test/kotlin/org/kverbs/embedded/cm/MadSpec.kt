@@ -85,9 +85,17 @@ internal fun Random.messages(): List<Message> {
 class MadSpec :
     FunSpec({
         test("should read the messages of Linux's connection manager, and write them to the same bytes") {
-            val mads = mads("rping")
-            mads.map { Mad.decode(it).shouldNotBeNull().message()::class.simpleName } shouldBe listOf("Req", "Rep", "Rtu", "Dreq", "Drep")
-            mads.forEach { Mad.decode(it)!!.encode() shouldBe it }
+            val captures =
+                mapOf(
+                    "rping" to listOf("Req", "Rep", "Rtu", "Dreq", "Drep"),
+                    "rejected" to listOf("Req", "Rej"),
+                    "udaddy" to listOf("SidrReq", "SidrRep"),
+                )
+            for ((capture, kinds) in captures) {
+                val mads = mads(capture)
+                mads.map { Mad.decode(it).shouldNotBeNull().message()::class.simpleName } shouldBe kinds
+                mads.forEach { Mad.decode(it)!!.encode() shouldBe it }
+            }
         }
 
         test("should find in a REQ of Linux what tshark finds in it") {

@@ -20,7 +20,7 @@ internal class Frame(
 /** The files beside the README in captures/. */
 internal object PcapFile {
     val names =
-        listOf("rc", "uc", "ud", "write", "write-uc", "read", "fetch-add", "compare-swap", "rping", "rc-ipv6", "ud-ipv6")
+        listOf("rc", "uc", "ud", "write", "write-uc", "read", "fetch-add", "compare-swap", "rping", "udaddy", "rc-ipv6", "ud-ipv6")
 
     fun frames(name: String): List<Frame> {
         val stream = checkNotNull(PcapFile::class.java.getResourceAsStream("/captures/$name.pcap")) { "no capture named $name" }

@@ -1,5 +1,3 @@
-@file:JvmName("ConnectionProgram")
-
 package org.kverbs.acceptance.lab
 
 import io.kotest.assertions.withClue
@@ -32,6 +30,7 @@ import java.time.Duration
 /** One end of a connection on the embedded device, made by its connection manager, for a program of rdma-core at the other. */
 internal class Connecting(
     type: QueuePairType,
+    private val listening: () -> Unit,
 ) : AutoCloseable {
     private val device = Device.byName("embedded0")
     private val context = device.open()
@@ -91,7 +90,7 @@ internal class Connecting(
         val listener = channel.id(space)
         listener.bind(InetSocketAddress(port))
         listener.listen(1)
-        println(LISTENS)
+        listening()
         id = expect(CONNECT_REQUEST).id()
         prepare(QueuePairState.INIT)
         ready()
@@ -117,19 +116,6 @@ internal class Connecting(
     }
 
     companion object {
-        const val LISTENS = "listens"
         val WAIT: Duration = Duration.ofSeconds(30)
     }
-}
-
-/** `PROGRAM client ADDRESS PORT` or `PROGRAM server PORT`, the program one of rdma-core's, whose counterpart this plays. */
-internal fun main(arguments: Array<String>) {
-    val (program, role) = arguments
-    val address = if (role == "client") InetSocketAddress(InetAddress.ofLiteral(arguments[2]), arguments[3].toInt()) else null
-    val port = arguments.last().toInt()
-    val part = checkNotNull(parts[program to role]) { "no part of a $role of $program" }
-    Connecting(if (program == "udaddy") QueuePairType.UD else QueuePairType.RC).use {
-        it.part(address ?: InetSocketAddress(port))
-    }
-    println("done")
 }
