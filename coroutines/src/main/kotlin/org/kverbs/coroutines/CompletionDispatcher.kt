@@ -78,7 +78,7 @@ public class CompletionDispatcher internal constructor(
     private fun pollUntilClosed() {
         poller = Thread.currentThread()
         try {
-            while (channel.isOpen) loop.turn()
+            while (channel.isOpen) turn()
         } catch (e: IllegalStateException) {
             if (channel.isOpen) failAll(e)
         } catch (e: Throwable) {
@@ -86,6 +86,14 @@ public class CompletionDispatcher internal constructor(
             throw e
         } finally {
             poller = null
+        }
+    }
+
+    private fun turn() {
+        try {
+            loop.turn()
+        } catch (_: InterruptedException) {
+            // Left by a coroutine that ran here, perhaps. Nobody knows this thread for an interrupt to mean that all should end.
         }
     }
 
