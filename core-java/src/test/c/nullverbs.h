@@ -2,8 +2,9 @@
  * libnullverbs: takes the place of libibverbs.so.1 where there is no RDMA. One device, null0, whose objects are real C
  * structures and whose queues move nothing: what is measured or counted over it is the caller's own doing.
  *
- * All functions that kverbs calls are here but _ibv_query_gid_table, which is left out so that a missing symbol can be
- * tested. The null_ functions at the end are the controls of the tests and benchmarks; any thread may call them.
+ * All functions that kverbs calls are here but _ibv_query_gid_table, ibv_is_fork_initialized and ibv_query_qp_data_in_order,
+ * which are left out so that a missing symbol can be tested. The null_ functions at the end are the controls of the tests
+ * and benchmarks; any thread may call them.
  *
  *   gcc -O2 -shared -fPIC -o libnullverbs.so *.c
  */

@@ -58,12 +58,12 @@ public final class CompletionQueue extends Resource {
     private int unackedEvents;
     private boolean refusesEvents;
 
-    CompletionQueue(Context context, @Nullable CompletionChannel channel, long handle) {
+    CompletionQueue(Context context, @Nullable CompletionChannel channel, long handle, boolean extended) {
         super(channel == null ? List.of(context) : List.of(context, channel));
         this.context = context;
         this.channel = channel;
         this.handle = handle;
-        this.ops = context.verbs.completionQueueOps(handle);
+        this.ops = extended ? context.verbs.extendedCompletionQueueOps(handle) : context.verbs.completionQueueOps(handle);
         context.eventSources.put(handle, this);
         if (channel != null) {
             channel.add(handle, this);

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAsyncEvent;
+import org.kverbs.internal.abi.IbvCqInitAttrEx;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
 import org.kverbs.internal.abi.IbvGid;
@@ -194,20 +195,35 @@ public final class Context extends Resource {
         return completionQueue(CompletionQueueAttributes.of(entries));
     }
 
-    /** Makes a completion queue ({@code ibv_create_cq}). */
+    /** Makes a completion queue ({@code ibv_create_cq}, {@code ibv_create_cq_ex}). */
     public CompletionQueue completionQueue(CompletionQueueAttributes attributes) {
         CompletionChannel channel = attributes.channel();
         if (channel != null && channel.context() != this) {
             throw new IllegalArgumentException(channel.describe() + " belongs to another open device than "
                     + describe() + "; make the channel from the same context");
         }
+        String operation = "%s(%s, cqe=%d, comp_vector=%d)"
+                .formatted(
+                        attributes.extended() ? "ibv_create_cq_ex" : "ibv_create_cq",
+                        device.name(),
+                        attributes.entries(),
+                        attributes.vector());
         return create(
-                "ibv_create_cq(%s, cqe=%d, comp_vector=%d)"
-                        .formatted(device.name(), attributes.entries(), attributes.vector()),
-                () -> verbs.createCompletionQueue(
-                        attributes.entries(), channel == null ? 0 : channel.handle(), attributes.vector()),
-                h -> new CompletionQueue(this, channel, h),
+                operation,
+                () -> attributes.extended()
+                        ? createExtendedQueue(attributes)
+                        : verbs.createCompletionQueue(
+                                attributes.entries(), channel == null ? 0 : channel.handle(), attributes.vector()),
+                h -> new CompletionQueue(this, channel, h, attributes.extended()),
                 channel == null ? new Resource[] {this} : new Resource[] {this, channel});
+    }
+
+    private long createExtendedQueue(CompletionQueueAttributes attributes) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvCqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
+            attributes.writeTo(init);
+            return verbs.createCompletionQueueEx(init);
+        }
     }
 
     /** A file descriptor that is readable when an asynchronous event waits, or -1 where there is none. Never read it. */

@@ -9,9 +9,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.abi.IbvGrh;
 import org.kverbs.internal.abi.IbvQpInitAttr;
+import org.kverbs.internal.abi.IbvQpInitAttrEx;
 import org.kverbs.internal.abi.IbvSrqInitAttr;
 
 /**
@@ -116,7 +118,7 @@ public final class ProtectionDomain extends Resource {
                 this);
     }
 
-    /** Makes a queue pair in state RESET ({@code ibv_create_qp}). */
+    /** Makes a queue pair in state RESET ({@code ibv_create_qp}, {@code ibv_create_qp_ex}). */
     public QueuePair queuePair(QueuePairInitAttributes attributes) {
         var parents = new ArrayList<Resource>(List.of(this, attributes.sendCq(), attributes.recvCq()));
         if (attributes.srq() != null) {
@@ -130,14 +132,25 @@ public final class ProtectionDomain extends Resource {
             }
         }
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment init = arena.allocate(IbvQpInitAttr.SIZE, JAVA_LONG.byteAlignment());
+            boolean extended = attributes.extended();
+            MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             attributes.writeTo(init);
             return create(
-                    "ibv_create_qp(" + context.device().name() + ", " + attributes + ")",
-                    () -> context.verbs.createQueuePair(handle, init),
+                    (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + context.device().name() + ", " + attributes + ")",
+                    () -> extended ? createExtended(attributes, init) : context.verbs.createQueuePair(handle, init),
                     h -> new QueuePair(this, attributes, QueuePairCapabilities.from(init.asSlice(IbvQpInitAttr.CAP)), h),
                     parents.toArray(Resource[]::new));
         }
+    }
+
+    private long createExtended(QueuePairInitAttributes attributes, MemorySegment init) {
+        attributes.writeTo(init, handle, true);
+        long result = context.verbs.createQueuePairEx(init);
+        if (result == -Errno.EOPNOTSUPP) {
+            attributes.writeTo(init, handle, false);
+            result = context.verbs.createQueuePairEx(init);
+        }
+        return result;
     }
 
     private static Context contextOf(Resource parent) {

@@ -21,6 +21,7 @@ import org.kverbs.internal.abi.IbvQpAttrMask;
 import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.ffm.Memory;
 import org.kverbs.spi.QueuePairOps;
+import org.kverbs.spi.VerbsContext;
 
 /**
  * A queue pair ({@code struct ibv_qp}): a send queue and a receive queue, the end of a connection (RC, UC) or of datagrams
@@ -54,7 +55,10 @@ public final class QueuePair extends Resource {
         this.capabilities = capabilities;
         this.handle = handle;
         this.number = Memory.at(handle, IbvQp.SIZE).get(JAVA_INT, IbvQp.QP_NUM);
-        QueuePairOps ops = pd.context().verbs.queuePairOps(handle);
+        VerbsContext verbs = pd.context().verbs;
+        QueuePairOps ops = asked.extended()
+                ? verbs.extendedQueuePairOps(handle, capabilities.maxSendSge(), capabilities.maxInlineData())
+                : verbs.queuePairOps(handle);
         this.sends = new SendPoster(this, ops);
         this.receives = new ReceivePoster(this, "ibv_post_recv", ops);
         pd.context().eventSources.put(handle, this);
@@ -147,6 +151,24 @@ public final class QueuePair extends Resource {
                     () -> pd.context().verbs.queryQueuePair(handle, attributes, QUERY_MASK, init));
             return QueuePairAttributes.from(attributes, QUERY_MASK);
         }
+    }
+
+    /**
+     * Whether the bytes of an operation are written in the order of their addresses at the receiver, so that who sees the last one has
+     * all of them ({@code ibv_query_qp_data_in_order}). False promises nothing: software devices and most cards say so.
+     *
+     * @throws LibraryUnavailableException if libibverbs is older than rdma-core 36
+     */
+    public boolean isDataInOrder(WorkRequestOpcode operation) {
+        return command(
+                        "ibv_query_qp_data_in_order(" + describe() + ", " + operation + ")",
+                        () -> pd.context().verbs.queryDataInOrder(handle, operation.code()))
+                != 0;
+    }
+
+    /** Whether its sends are posted by the extended calls: see {@link QueuePairInitAttributes#extended}. */
+    public boolean isExtended() {
+        return asked.extended();
     }
 
     /** Its state as the device has it. */
@@ -260,7 +282,8 @@ public final class QueuePair extends Resource {
     /**
      * Posts a list of send requests in one call ({@code ibv_post_send}). Allocates nothing.
      *
-     * @throws WorkRequestException with the index of the refused one; those before it are posted. ENOMEM is a full queue
+     * @throws WorkRequestException with the index of the refused one; those before it are posted, on an extended queue pair none. ENOMEM
+     *     is a full queue
      */
     public void post(SendRequests requests) {
         sends.post(requests);
@@ -269,7 +292,7 @@ public final class QueuePair extends Resource {
     /**
      * The same for callers that expect a full queue: it isn't an error here.
      *
-     * @return how many were posted; less than the list's size if the send queue is full
+     * @return how many were posted; less than the list's size if the send queue is full, and on an extended queue pair none then
      * @throws WorkRequestException if one is refused for another reason
      */
     public int tryPost(SendRequests requests) {

@@ -5,7 +5,10 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
 import org.kverbs.internal.abi.IbvQpInitAttr;
+import org.kverbs.internal.abi.IbvQpInitAttrEx;
+import org.kverbs.internal.abi.IbvQpInitAttrMask;
 
 /**
  * What a queue pair is made from ({@code struct ibv_qp_init_attr}).
@@ -16,6 +19,10 @@ import org.kverbs.internal.abi.IbvQpInitAttr;
  * @param srq the shared receive queue it takes receives from, or null for a receive queue of its own
  * @param capabilities sizes of its queues; the device may give more
  * @param signalAll whether every send request makes a completion, as if it were signaled ({@code sq_sig_all})
+ * @param extended whether it is made by {@code ibv_create_qp_ex} and sends are posted by {@code ibv_wr_start} and its like, for a driver
+ *     that has only these or does better by them. It is used like any other, but a list of requests is posted whole or not at all, a
+ *     refused request may be named by the index of the first, and where the device can't do all that the type has by these calls (Soft-RoCE
+ *     on UC), windows, atomics and invalidating sends are refused
  */
 public record QueuePairInitAttributes(
         QueuePairType type,
@@ -23,10 +30,34 @@ public record QueuePairInitAttributes(
         CompletionQueue recvCq,
         @Nullable SharedReceiveQueue srq,
         QueuePairCapabilities capabilities,
-        boolean signalAll) {
+        boolean signalAll,
+        boolean extended) {
+
+    private static final int DATAGRAMS =
+            IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND_WITH_IMM;
+    private static final int CONNECTED = DATAGRAMS
+            | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_RDMA_WRITE
+            | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+    private static final int RELIABLE = CONNECTED | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_RDMA_READ;
+    private static final int WINDOWS =
+            IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_LOCAL_INV | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_BIND_MW;
+    private static final int ATOMICS = IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND_WITH_INV
+            | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP
+            | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
     /** 128 requests in each queue, one entry each, no inline data: small, so that most devices can give them. */
     public static final QueuePairCapabilities DEFAULT_CAPABILITIES = new QueuePairCapabilities(128, 128, 1, 1, 0);
+
+    /** A queue pair that isn't extended. */
+    public QueuePairInitAttributes(
+            QueuePairType type,
+            CompletionQueue sendCq,
+            CompletionQueue recvCq,
+            @Nullable SharedReceiveQueue srq,
+            QueuePairCapabilities capabilities,
+            boolean signalAll) {
+        this(type, sendCq, recvCq, srq, capabilities, signalAll, false);
+    }
 
     /** A queue pair of default sizes with one completion queue for both directions. */
     public static QueuePairInitAttributes of(QueuePairType type, CompletionQueue cq) {
@@ -35,12 +66,38 @@ public record QueuePairInitAttributes(
 
     /** The same with other sizes. */
     public QueuePairInitAttributes with(QueuePairCapabilities newCapabilities) {
-        return new QueuePairInitAttributes(type, sendCq, recvCq, srq, newCapabilities, signalAll);
+        return new QueuePairInitAttributes(type, sendCq, recvCq, srq, newCapabilities, signalAll, extended);
     }
 
     /** The same with receives from a shared queue. */
     public QueuePairInitAttributes with(SharedReceiveQueue newSrq) {
-        return new QueuePairInitAttributes(type, sendCq, recvCq, newSrq, capabilities, signalAll);
+        return new QueuePairInitAttributes(type, sendCq, recvCq, newSrq, capabilities, signalAll, extended);
+    }
+
+    /** The same, extended. */
+    public QueuePairInitAttributes asExtended() {
+        return new QueuePairInitAttributes(type, sendCq, recvCq, srq, capabilities, signalAll, true);
+    }
+
+    /**
+     * Writes {@code struct ibv_qp_init_attr_ex}, which begins with the fields of the plain structure.
+     *
+     * @param all asks for every operation that the type may have, and otherwise for sends, writes and reads
+     */
+    void writeTo(MemorySegment init, long pd, boolean all) {
+        writeTo(init);
+        int mask = IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+        init.set(JAVA_INT, IbvQpInitAttrEx.COMP_MASK, mask);
+        init.set(JAVA_LONG, IbvQpInitAttrEx.PD, pd);
+        init.set(JAVA_LONG, IbvQpInitAttrEx.SEND_OPS_FLAGS, operations(all));
+    }
+
+    private int operations(boolean all) {
+        return switch (type) {
+            case UD -> DATAGRAMS;
+            case UC -> CONNECTED | (all ? WINDOWS : 0);
+            default -> RELIABLE | (all ? WINDOWS | ATOMICS : 0);
+        };
     }
 
     void writeTo(MemorySegment init) {

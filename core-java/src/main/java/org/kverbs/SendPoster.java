@@ -92,7 +92,7 @@ final class SendPoster {
             }
             result = ops.postSend(requests.requests.first(), refused.address());
             if (requests.binds) {
-                requests.keepKeys(result == 0 ? requests.size() : refusedIndex(requests));
+                requests.keepKeys(result == 0 ? requests.size() : owner.isExtended() ? 0 : refusedIndex(requests));
             }
         } finally {
             while (entered > 0) {

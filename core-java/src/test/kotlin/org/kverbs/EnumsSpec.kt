@@ -12,6 +12,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.internal.abi.IbvAtomicCap
 import org.kverbs.internal.abi.IbvEventType
+import org.kverbs.internal.abi.IbvForkStatus
 import org.kverbs.internal.abi.IbvGidType
 import org.kverbs.internal.abi.IbvLinkLayer
 import org.kverbs.internal.abi.IbvMigState
@@ -77,6 +78,7 @@ class EnumsSpec :
                 mirror(IbvQpState::class.java, "IBV_QPS_", QueuePairState::code, QueuePairState::of),
                 mirror(IbvMigState::class.java, "IBV_MIG_", MigrationState::code, MigrationState::of),
                 mirror(IbvMwType::class.java, "IBV_MW_", MemoryWindowType::code, MemoryWindowType::of),
+                mirror(IbvForkStatus::class.java, "IBV_FORK_", ForkStatus::code, ForkStatus::of),
                 mirror(IbvRate::class.java, "IBV_RATE_", StaticRate::code, StaticRate::of),
                 mirror(RdmaCmEventType::class.java, "RDMA_CM_EVENT_", ConnectionEventType::code, ConnectionEventType::of),
                 mirror(RdmaPortSpace::class.java, "RDMA_PS_", PortSpace::code, PortSpace::of),

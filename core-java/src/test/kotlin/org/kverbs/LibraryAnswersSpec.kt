@@ -69,6 +69,28 @@ class LibraryAnswersSpec :
             }
         }
 
+        test("should say which release tells the fork status, and whether data comes in order") {
+            shouldThrow<LibraryUnavailableException> { ForkStatus.ofThisProcess() }.message shouldContain
+                "ibv_is_fork_initialized needs rdma-core 35 or newer"
+            NullBench().use { bench ->
+                val qp = bench.queuePair()
+                shouldThrow<LibraryUnavailableException> { qp.isDataInOrder(WorkRequestOpcode.RDMA_WRITE) }.message shouldContain
+                    "ibv_query_qp_data_in_order needs rdma-core 36 or newer"
+            }
+        }
+
+        test("should say that a library without extended calls has no extended queues") {
+            NullBench(extended = false).use { bench ->
+                val cq = shouldThrow<RdmaSystemException> { bench.context.completionQueue(CompletionQueueAttributes.of(1).asExtended()) }
+                val qp =
+                    shouldThrow<RdmaSystemException> {
+                        bench.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, bench.cq).asExtended())
+                    }
+                listOf(cq, qp).map { it.operation() to it.errnoName() } shouldBe
+                    listOf("ibv_create_cq_ex" to "EOPNOTSUPP", "ibv_create_qp_ex" to "EOPNOTSUPP")
+            }
+        }
+
         listOf(true, false).forEach { extended ->
             test("should query a device ${if (extended) "by the extended calls" else "whose context has no extended calls"}") {
                 NullBench(extended).use { bench ->

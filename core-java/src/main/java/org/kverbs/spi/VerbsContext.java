@@ -101,6 +101,9 @@ public interface VerbsContext {
     /** {@code struct ibv_cq *} ({@code ibv_create_cq}); channel 0 is none. */
     long createCompletionQueue(int entries, long channel, int vector);
 
+    /** {@code struct ibv_cq_ex *} by {@code struct ibv_cq_init_attr_ex} ({@code ibv_create_cq_ex}); it is a {@code struct ibv_cq}, too. */
+    long createCompletionQueueEx(MemorySegment initAttributes);
+
     /** {@code ibv_resize_cq}. */
     int resizeCompletionQueue(long cq, int entries);
 
@@ -112,6 +115,9 @@ public interface VerbsContext {
 
     /** The data path of a completion queue. */
     CompletionQueueOps completionQueueOps(long cq);
+
+    /** The data path of one made by {@link #createCompletionQueueEx}: by {@code ibv_start_poll} and its like. */
+    CompletionQueueOps extendedCompletionQueueOps(long cq);
 
     // Shared receive queues
 
@@ -135,6 +141,11 @@ public interface VerbsContext {
     /** {@code struct ibv_qp *} by {@code struct ibv_qp_init_attr}, whose {@code cap} is updated ({@code ibv_create_qp}). */
     long createQueuePair(long pd, MemorySegment initAttributes);
 
+    /**
+     * {@code struct ibv_qp *} by {@code struct ibv_qp_init_attr_ex}, whose {@code cap} is updated ({@code ibv_create_qp_ex}).
+     */
+    long createQueuePairEx(MemorySegment initAttributes);
+
     /** By {@code struct ibv_qp_attr} ({@code ibv_modify_qp}). */
     int modifyQueuePair(long qp, MemorySegment attributes, int mask);
 
@@ -146,6 +157,17 @@ public interface VerbsContext {
 
     /** The data path of a queue pair. */
     QueuePairOps queuePairOps(long qp);
+
+    /**
+     * The data path of one made by {@link #createQueuePairEx}: sends are posted by {@code ibv_wr_start} and its like, all of a list or
+     * none; when the queue is full, the first is named as the refused one.
+     *
+     * @param maxSendSge as the device gave it, in {@code cap}; the other, too
+     */
+    QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData);
+
+    /** 1 if data of an operation of {@code enum ibv_wr_opcode} arrives in order, 0 if not ({@code ibv_query_qp_data_in_order}). */
+    int queryDataInOrder(long qp, int opcode);
 
     /** Joins a multicast group's traffic ({@code ibv_attach_mcast}); gid is {@code union ibv_gid}. */
     int attachMulticast(long qp, MemorySegment gid, int lid);

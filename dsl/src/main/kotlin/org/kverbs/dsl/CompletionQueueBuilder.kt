@@ -9,6 +9,7 @@ public class CompletionQueueBuilder internal constructor() {
     private var entries = 256
     private var channel: CompletionChannel? = null
     private var vector = 0
+    private var extended = false
 
     /** Room for at least so many completions; default 256. More than that unpolled breaks the queue. */
     public fun entries(count: Int) {
@@ -27,5 +28,10 @@ public class CompletionQueueBuilder internal constructor() {
         vector = index
     }
 
-    internal fun build() = CompletionQueueAttributes(entries, channel, vector)
+    /** Makes and polls it by the extended calls: see [CompletionQueueAttributes.extended]; default is the plain ones. */
+    public fun extended() {
+        extended = true
+    }
+
+    internal fun build() = CompletionQueueAttributes(entries, channel, vector, extended)
 }

@@ -19,6 +19,7 @@ public open class QueuePairSettings internal constructor() {
     private var maxRecvSge: Int? = null
     private var maxInlineData = QueuePairInitAttributes.DEFAULT_CAPABILITIES.maxInlineData()
     private var signalAll = false
+    private var extended = false
 
     /** Where send requests complete; required. */
     public fun sendCq(cq: CompletionQueue) {
@@ -79,6 +80,11 @@ public open class QueuePairSettings internal constructor() {
         signalAll = true
     }
 
+    /** Makes it and posts sends by the extended calls: see [QueuePairInitAttributes.extended]; default is the plain ones. */
+    public fun extended() {
+        extended = true
+    }
+
     internal fun build(type: QueuePairType): QueuePairInitAttributes {
         requireNoReceiveQueueBesideShared()
         val defaults = QueuePairInitAttributes.DEFAULT_CAPABILITIES
@@ -94,7 +100,7 @@ public open class QueuePairSettings internal constructor() {
                 if (srq == null) maxRecvSge ?: defaults.maxRecvSge() else 0,
                 maxInlineData,
             )
-        return QueuePairInitAttributes(type, sends, receives, srq, capabilities, signalAll)
+        return QueuePairInitAttributes(type, sends, receives, srq, capabilities, signalAll, extended)
     }
 
     private fun requireNoReceiveQueueBesideShared() {

@@ -17,7 +17,12 @@ final class ContextTables {
     private static final int QUERY_PORT = VerbsContext.CONTEXT - VerbsContext.QUERY_PORT;
 
     private static final int QUERY_DEVICE_EX = VerbsContext.CONTEXT - VerbsContext.QUERY_DEVICE_EX;
+    private static final int CREATE_CQ_EX = VerbsContext.CONTEXT - VerbsContext.CREATE_CQ_EX;
+    private static final int CREATE_QP_EX = VerbsContext.CONTEXT - VerbsContext.CREATE_QP_EX;
     private static final int SIZE_FIELD = VerbsContext.CONTEXT - VerbsContext.SZ;
+
+    /** By how much what stands behind a pthread_mutex_t is moved: 40 bytes on x86_64, 48 with glibc on aarch64. */
+    static final int MUTEX_SHIFT = "aarch64".equals(System.getProperty("os.arch")) ? 8 : 0;
 
     private final long context;
     /** Bytes of the extension that this library has in front of the context; 0 if it has none. */
@@ -25,18 +30,13 @@ final class ContextTables {
 
     ContextTables(long context) {
         this.context = context;
-        long abiCompat = abiCompatOffset();
+        long abiCompat = IbvContext.ABI_COMPAT + MUTEX_SHIFT;
         boolean extended = pointerAt(context + abiCompat) == -1L;
         // verbs_context.sz counts the whole structure: the extension and the context, whose last member is abi_compat
         extension = extended ? pointerAt(context - SIZE_FIELD) - (abiCompat + Long.BYTES) : 0;
     }
 
-    /** abi_compat stands behind a pthread_mutex_t: 40 bytes on x86_64, 48 with glibc on aarch64. */
-    private static long abiCompatOffset() {
-        return IbvContext.ABI_COMPAT + ("aarch64".equals(System.getProperty("os.arch")) ? 8 : 0);
-    }
-
-    private static long pointerAt(long address) {
+    static long pointerAt(long address) {
         return Memory.at(address, Long.BYTES).get(JAVA_LONG, 0);
     }
 
@@ -63,6 +63,29 @@ final class ContextTables {
         return function.address() == 0
                 ? -Errno.EOPNOTSUPP
                 : negated(Downcalls.call(function, context, 0, attributes.address(), attributes.byteSize()));
+    }
+
+    // man 3 ibv_create_cq_ex: pointer or NULL with errno
+    long createCqEx(MemorySegment initAttributes) {
+        return extendedCreation(CREATE_CQ_EX, initAttributes);
+    }
+
+    // man 3 ibv_create_qp_ex: pointer or NULL with errno
+    long createQpEx(MemorySegment initAttributes) {
+        return extendedCreation(CREATE_QP_EX, initAttributes);
+    }
+
+    private long extendedCreation(int distance, MemorySegment initAttributes) {
+        MemorySegment function = extended(distance);
+        if (function.address() == 0) {
+            return -Errno.EOPNOTSUPP;
+        }
+        long made = Downcalls.call(function, context, initAttributes.address());
+        if (made != 0) {
+            return made;
+        }
+        int errno = Downcalls.errno();
+        return errno == Errno.ENOSYS ? -Errno.EOPNOTSUPP : -errno;
     }
 
     // man 3 ibv_alloc_mw: pointer or NULL with errno

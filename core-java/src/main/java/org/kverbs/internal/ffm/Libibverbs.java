@@ -53,6 +53,9 @@ final class Libibverbs {
     private final Function destroyAh;
     private final Function getAsyncEvent;
     private final Function ackAsyncEvent;
+    private final Function isForkInitialized;
+    private final Function queryQpDataInOrder;
+    private final Function qpToQpEx;
 
     Libibverbs() {
         library = NativeLibrary.load(file());
@@ -96,6 +99,9 @@ final class Libibverbs {
         destroyAh = base("ibv_destroy_ah");
         getAsyncEvent = base("ibv_get_async_event");
         ackAsyncEvent = base("ibv_ack_async_event");
+        isForkInitialized = library.function("ibv_is_fork_initialized", 35);
+        queryQpDataInOrder = library.function("ibv_query_qp_data_in_order", 36);
+        qpToQpEx = library.function("ibv_qp_to_qp_ex", 24);
     }
 
     /** The library's file, as the system property or the default has it. */
@@ -293,6 +299,16 @@ final class Libibverbs {
         return status(Downcalls.call(destroyQp.address(), qp));
     }
 
+    // man 3 ibv_query_qp_data_in_order: 1 or 0; flags have to be 0
+    boolean queryQpDataInOrder(long qp, int opcode) {
+        return (int) Downcalls.call(queryQpDataInOrder.address(), qp, opcode, 0) == 1;
+    }
+
+    // man 3 ibv_qp_to_qp_ex: pointer, or NULL for a queue pair that was made without send_ops_flags
+    long qpToQpEx(long qp) {
+        return Downcalls.call(qpToQpEx.address(), qp);
+    }
+
     // man 3 ibv_attach_mcast: 0 or errno
     int attachMcast(long qp, long gid, int lid) {
         return status(Downcalls.call(attachMcast.address(), qp, gid, lid));
@@ -326,5 +342,10 @@ final class Libibverbs {
     // man 3 ibv_ack_async_event: void
     void ackAsyncEvent(long event) {
         Downcalls.call(ackAsyncEvent.address(), event);
+    }
+
+    // man 3 ibv_is_fork_initialized: enum ibv_fork_status
+    int isForkInitialized() {
+        return (int) Downcalls.call(isForkInitialized.address());
     }
 }

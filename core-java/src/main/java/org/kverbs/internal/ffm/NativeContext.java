@@ -200,6 +200,11 @@ final class NativeContext implements VerbsContext {
     }
 
     @Override
+    public long createCompletionQueueEx(MemorySegment initAttributes) {
+        return tables.createCqEx(initAttributes);
+    }
+
+    @Override
     public int resizeCompletionQueue(long cq, int entries) {
         return verbs.resizeCq(cq, entries);
     }
@@ -218,6 +223,11 @@ final class NativeContext implements VerbsContext {
     public CompletionQueueOps completionQueueOps(long cq) {
         return new NativeCompletionQueueOps(
                 cq, tables.function(IbvContext.OPS_POLL_CQ), tables.function(IbvContext.OPS_REQ_NOTIFY_CQ));
+    }
+
+    @Override
+    public CompletionQueueOps extendedCompletionQueueOps(long cq) {
+        return new NativeExtendedCompletionQueueOps(cq, completionQueueOps(cq));
     }
 
     @Override
@@ -251,6 +261,11 @@ final class NativeContext implements VerbsContext {
     }
 
     @Override
+    public long createQueuePairEx(MemorySegment initAttributes) {
+        return tables.createQpEx(initAttributes);
+    }
+
+    @Override
     public int modifyQueuePair(long qp, MemorySegment attributes, int mask) {
         return verbs.modifyQp(qp, attributes.address(), mask);
     }
@@ -269,6 +284,17 @@ final class NativeContext implements VerbsContext {
     public QueuePairOps queuePairOps(long qp) {
         return new NativeQueuePairOps(
                 qp, tables.function(IbvContext.OPS_POST_SEND), tables.function(IbvContext.OPS_POST_RECV), shortPost);
+    }
+
+    @Override
+    public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData) {
+        return new NativeExtendedQueuePairOps(
+                verbs.qpToQpEx(qp), maxSendSge, maxInlineData, tables.function(IbvContext.OPS_POST_RECV), shortPost);
+    }
+
+    @Override
+    public int queryDataInOrder(long qp, int opcode) {
+        return verbs.queryQpDataInOrder(qp, opcode) ? 1 : 0;
     }
 
     @Override

@@ -24,7 +24,7 @@ import org.kverbs.spi.VerbsProvider;
  */
 public final class NativeProvider implements VerbsProvider {
 
-    private @Nullable Libibverbs library;
+    private static @Nullable Libibverbs library;
     /** Kept for ever: the devices point into it, and libibverbs drops a device that no list holds any more. */
     private final List<NativeDevice> known = new ArrayList<>();
     private @Nullable NativeConnectionManager connections;
@@ -105,7 +105,12 @@ public final class NativeProvider implements VerbsProvider {
         }
     }
 
-    private Libibverbs library() {
+    /** {@code enum ibv_fork_status} of this process ({@code ibv_is_fork_initialized}). */
+    public static int forkStatus() {
+        return library().isForkInitialized();
+    }
+
+    private static synchronized Libibverbs library() {
         Libibverbs loaded = library;
         if (loaded == null) {
             requireNativeAccess(Libibverbs.file());

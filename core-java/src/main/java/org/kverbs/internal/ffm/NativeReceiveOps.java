@@ -5,7 +5,7 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.ReceiveOps;
 
 /** Posting receives through a driver's function pointer. */
-sealed class NativeReceiveOps implements ReceiveOps permits NativeQueuePairOps {
+sealed class NativeReceiveOps implements ReceiveOps permits NativeQueuePairOps, NativeExtendedQueuePairOps {
 
     private final long queue;
     private final MemorySegment postReceive;

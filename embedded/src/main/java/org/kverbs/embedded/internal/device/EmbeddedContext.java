@@ -13,6 +13,8 @@ import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.abi.IbvAsyncEvent;
 import org.kverbs.internal.abi.IbvCompChannel;
 import org.kverbs.internal.abi.IbvCq;
+import org.kverbs.internal.abi.IbvCqInitAttrEx;
+import org.kverbs.internal.abi.IbvCqWcFlagSets;
 import org.kverbs.internal.abi.IbvMr;
 import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwBind;
@@ -21,6 +23,8 @@ import org.kverbs.internal.abi.IbvPd;
 import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.abi.IbvQpAttr;
 import org.kverbs.internal.abi.IbvQpInitAttr;
+import org.kverbs.internal.abi.IbvQpInitAttrEx;
+import org.kverbs.internal.abi.IbvQpInitAttrMask;
 import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvReregMrFlags;
@@ -416,6 +420,19 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     @Override
+    public long createCompletionQueueEx(MemorySegment init) {
+        long at = init.address();
+        long fields = Memory.getLong(at + IbvCqInitAttrEx.WC_FLAGS);
+        if ((fields & ~IbvCqWcFlagSets.IBV_WC_STANDARD_FLAGS) != 0 || Memory.getInt(at + IbvCqInitAttrEx.COMP_MASK) != 0) {
+            return -Errno.EOPNOTSUPP;
+        }
+        return createCompletionQueue(
+                Memory.getInt(at + IbvCqInitAttrEx.CQE),
+                Memory.getLong(at + IbvCqInitAttrEx.CHANNEL),
+                Memory.getInt(at + IbvCqInitAttrEx.COMP_VECTOR));
+    }
+
+    @Override
     public int resizeCompletionQueue(long cq, int entries) {
         return locked(() -> {
             Cq found = completionQueues.get(cq);
@@ -453,6 +470,11 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public CompletionQueueOps completionQueueOps(long cq) {
         return find(completionQueues, cq, "completion queue");
+    }
+
+    @Override
+    public CompletionQueueOps extendedCompletionQueueOps(long cq) {
+        return completionQueueOps(cq); // it gives every field at once
     }
 
     private <T> T find(Handles<T> handles, long address, String what) {
@@ -574,6 +596,18 @@ public final class EmbeddedContext implements VerbsContext {
         });
     }
 
+    @Override
+    public long createQueuePairEx(MemorySegment initAttributes) {
+        long at = initAttributes.address();
+        int known = IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+        int mask = Memory.getInt(at + IbvQpInitAttrEx.COMP_MASK);
+        long operations = Memory.getLong(at + IbvQpInitAttrEx.SEND_OPS_FLAGS);
+        if ((mask & ~known) != 0 || (operations & ~SendQueue.operations(Memory.getInt(at + IbvQpInitAttrEx.QP_TYPE))) != 0) {
+            return -Errno.EOPNOTSUPP;
+        }
+        return createQueuePair(Memory.getLong(at + IbvQpInitAttrEx.PD), initAttributes); // whose beginning is the same
+    }
+
     private QpAttributes attributes(Qp qp) {
         return attributes.get(qp.kept());
     }
@@ -612,6 +646,17 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public QueuePairOps queuePairOps(long qp) {
         return find(queuePairs, qp, "queue pair");
+    }
+
+    @Override
+    public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData) {
+        return find(queuePairs, qp, "queue pair").whole();
+    }
+
+    /** Bytes are copied by whatever does it fastest. */
+    @Override
+    public int queryDataInOrder(long qp, int opcode) {
+        return 0;
     }
 
     @Override

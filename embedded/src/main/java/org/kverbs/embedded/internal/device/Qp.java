@@ -209,6 +209,7 @@ final class Qp extends Task implements QueuePairOps {
         }
         setState(IbvQpState.IBV_QPS_ERR);
         completer.stop();
+        requester.stop();
         responder.flush();
         datagrams.flush();
         flush();
@@ -240,6 +241,7 @@ final class Qp extends Task implements QueuePairOps {
     /** Forgets everything, as when it is made. */
     void reset() {
         completer.start();
+        requester.stop();
         sends.clear();
         receives.clear();
         responder.start(0);
@@ -262,24 +264,48 @@ final class Qp extends Task implements QueuePairOps {
 
     @Override
     public int postSend(long workRequests, long badWorkRequest) {
+        return postSend(workRequests, badWorkRequest, false);
+    }
+
+    private int postSend(long workRequests, long badWorkRequest, boolean whole) {
         hca.engine.enter();
         try {
             if (state < IbvQpState.IBV_QPS_RTS) {
                 return Srq.refuse(workRequests, badWorkRequest);
             }
+            int before = sends.size();
             int result = 0;
             for (long request = workRequests; request != 0; request = Memory.getLong(request + IbvSendWr.NEXT)) {
                 result = sends.post(request);
                 if (result < 0) {
-                    Memory.putLong(badWorkRequest, request);
+                    Memory.putLong(badWorkRequest, whole && result == -Errno.ENOMEM ? workRequests : request);
                     break;
                 }
             }
-            posted();
+            if (whole && result < 0) {
+                sends.cut(before);
+            } else {
+                posted();
+            }
             return result;
         } finally {
             hca.engine.leave();
         }
+    }
+
+    /** The same queue pair for who posts a list of sends whole or not at all. */
+    QueuePairOps whole() {
+        return new QueuePairOps() {
+            @Override
+            public int postSend(long workRequests, long badWorkRequest) {
+                return Qp.this.postSend(workRequests, badWorkRequest, true);
+            }
+
+            @Override
+            public int postReceive(long workRequests, long badWorkRequest) {
+                return Qp.this.postReceive(workRequests, badWorkRequest);
+            }
+        };
     }
 
     /** After something was added to a queue. */

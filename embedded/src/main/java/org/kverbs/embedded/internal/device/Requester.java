@@ -3,6 +3,7 @@ package org.kverbs.embedded.internal.device;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvQpState;
@@ -16,6 +17,8 @@ final class Requester {
 
     /** The most PSNs a packet that carries a whole message takes: far from half of the PSN space. */
     static final int WHOLE = 1 << 16;
+    /** How long UC pauses after half a window of packets, in nanoseconds: a receiver that sleeps between its looks wakes within that. */
+    private static final long PAUSE = 1_000_000;
 
     private final Qp qp;
     private final Packet packet = new Packet(0);
@@ -30,6 +33,16 @@ final class Requester {
     /** Reads and atomics on their way. */
     int answersDue;
     private int sinceAckRequest;
+    /** Packets of UC since the last pause. */
+    private int burst;
+
+    private final Event pause = new Event() {
+        @Override
+        protected void happen() {
+            burst = 0;
+            qp.hca.engine.ready(qp);
+        }
+    };
 
     Requester(Qp qp) {
         this.qp = qp;
@@ -41,6 +54,13 @@ final class Requester {
         unacknowledged = psn;
         answersDue = 0;
         sinceAckRequest = 0;
+        stop();
+    }
+
+    /** Ends a pause, as the queue pair sends no more. */
+    void stop() {
+        burst = 0;
+        qp.hca.engine.cancel(pause);
     }
 
     /** Whether packets are on their way that the peer has not acknowledged. */
@@ -109,7 +129,7 @@ final class Requester {
     private boolean send(SendWqe wqe) {
         int psn = Psn.plus(wqe.firstPsn, wqe.sent);
         int window = qp.hca.link.window() - Psn.distance(psn, unacknowledged);
-        if (qp.type == IbvQpType.IBV_QPT_RC && window <= 0) {
+        if (qp.type == IbvQpType.IBV_QPT_RC && window <= 0 || qp.type == IbvQpType.IBV_QPT_UC && mustPause()) {
             return false;
         }
         packet.psn = psn;
@@ -143,6 +163,17 @@ final class Requester {
         if (last && qp.type == IbvQpType.IBV_QPT_UC) {
             wqe.done = true;
             qp.completer.completeHead();
+        }
+        return true;
+    }
+
+    /** Nobody acknowledges packets of UC, so that nothing else would keep a long message from overrunning the peer's socket. */
+    private boolean mustPause() {
+        if (qp.hca.link.carriesWholeMessages() || burst++ < qp.hca.link.window() / 2) {
+            return false;
+        }
+        if (!pause.isScheduled()) {
+            qp.hca.engine.schedule(pause, PAUSE);
         }
         return true;
     }

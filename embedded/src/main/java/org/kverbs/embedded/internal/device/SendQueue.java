@@ -6,6 +6,7 @@ import java.nio.ByteOrder;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwType;
+import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvSendWr;
@@ -27,6 +28,20 @@ final class SendQueue {
             | 1 << IbvWrOpcode.IBV_WR_RDMA_READ
             | 1 << IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP
             | 1 << IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
+
+    /** Of {@code enum ibv_qp_create_send_ops_flags}, by {@code enum ibv_wr_opcode}. */
+    private static final int[] FLAGS = {
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_RDMA_WRITE,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND_WITH_IMM,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_RDMA_READ,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_LOCAL_INV,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_BIND_MW,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND_WITH_INV,
+    };
 
     private final Qp qp;
     private final int maxEntries;
@@ -83,6 +98,11 @@ final class SendQueue {
         head = 0;
         size = 0;
         cursor = 0;
+    }
+
+    /** Takes the newest out again, so many that this many are left; none of those may have been looked at yet. */
+    void cut(int length) {
+        size = length;
     }
 
     /** Adds one {@code struct ibv_send_wr}. Returns 0 or -errno. */
@@ -145,7 +165,20 @@ final class SendQueue {
     }
 
     private int allowed() {
-        return switch (qp.type) {
+        return opcodes(qp.type);
+    }
+
+    /** Bits of {@code enum ibv_qp_create_send_ops_flags} that a type of queue pair has. */
+    static long operations(int type) {
+        long operations = 0;
+        for (int opcode = 0; opcode < FLAGS.length; opcode++) {
+            operations |= (opcodes(type) & 1 << opcode) == 0 ? 0 : FLAGS[opcode];
+        }
+        return operations;
+    }
+
+    private static int opcodes(int type) {
+        return switch (type) {
             case IbvQpType.IBV_QPT_RC -> OF_RELIABLE;
             case IbvQpType.IBV_QPT_UC -> OF_CONNECTED;
             default -> OF_ALL;

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.BindException;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
@@ -297,8 +298,9 @@ public final class UdpLink implements Link {
         try {
             NetworkInterface network = networkInterface(address);
             // A socket on our address gets nothing that is sent to a group: it needs one of its own.
-            DatagramChannel opened = open(group.address);
-            opened.join(group.address.getAddress(), network);
+            InetAddress at = scoped(group.address.getAddress(), network);
+            DatagramChannel opened = open(new InetSocketAddress(at, Icrc.UDP_PORT));
+            opened.join(at, network);
             Selector waiting = selector;
             if (waiting != null) {
                 opened.register(waiting, SelectionKey.OP_READ);
@@ -309,6 +311,13 @@ public final class UdpLink implements Link {
         } catch (IOException | IllegalArgumentException e) {
             return -Errno.ENODEV;
         }
+    }
+
+    /** A group of one link, as ff02::1, is a different one on each: a socket is bound to that of an interface (RFC 4007). */
+    private static InetAddress scoped(InetAddress group, @Nullable NetworkInterface network) throws IOException {
+        return group instanceof Inet6Address && network != null
+                ? Inet6Address.getByAddress(null, group.getAddress(), network.getIndex())
+                : group;
     }
 
     @Override

@@ -1,0 +1,106 @@
+package org.kverbs.internal.ffm;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvCqEx;
+import org.kverbs.internal.abi.IbvPollCqAttr;
+import org.kverbs.internal.abi.IbvWc;
+import org.kverbs.internal.abi.IbvWcFlags;
+import org.kverbs.internal.abi.IbvWcStatus;
+import org.kverbs.spi.CompletionQueueOps;
+
+/**
+ * Polling of a {@code struct ibv_cq_ex}, whose fields are read one by one into {@code struct ibv_wc}. Drivers hold a lock from the start to
+ * the end of a poll, so these calls are no critical ones: a thread may stop at a safepoint between them.
+ */
+final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
+
+    /** Asks for nothing special. */
+    private static final MemorySegment NO_ATTRIBUTES = Arena.global().allocate(IbvPollCqAttr.SIZE, JAVA_INT.byteAlignment());
+
+    private final long cq;
+    private final CompletionQueueOps plain;
+    private final MemorySegment startPoll;
+    private final MemorySegment endPoll;
+    private final MemorySegment readOpcode;
+    private final MemorySegment readVendorErr;
+    private final MemorySegment readByteLen;
+    private final MemorySegment readImmData;
+    private final MemorySegment readQpNum;
+    private final MemorySegment readSrcQp;
+    private final MemorySegment readWcFlags;
+    private final MemorySegment readSlid;
+    private final MemorySegment readSl;
+    private final MemorySegment readDlidPathBits;
+
+    NativeExtendedCompletionQueueOps(long cq, CompletionQueueOps plain) {
+        this.cq = cq;
+        this.plain = plain;
+        this.startPoll = function(IbvCqEx.START_POLL);
+        this.endPoll = function(IbvCqEx.END_POLL);
+        this.readOpcode = function(IbvCqEx.READ_OPCODE);
+        this.readVendorErr = function(IbvCqEx.READ_VENDOR_ERR);
+        this.readByteLen = function(IbvCqEx.READ_BYTE_LEN);
+        this.readImmData = function(IbvCqEx.READ_IMM_DATA);
+        this.readQpNum = function(IbvCqEx.READ_QP_NUM);
+        this.readSrcQp = function(IbvCqEx.READ_SRC_QP);
+        this.readWcFlags = function(IbvCqEx.READ_WC_FLAGS);
+        this.readSlid = function(IbvCqEx.READ_SLID);
+        this.readSl = function(IbvCqEx.READ_SL);
+        this.readDlidPathBits = function(IbvCqEx.READ_DLID_PATH_BITS);
+    }
+
+    private MemorySegment function(int offset) {
+        return MemorySegment.ofAddress(Memory.getLong(cq + ContextTables.MUTEX_SHIFT + offset));
+    }
+
+    /**
+     * Starts and ends for each completion, without ibv_next_poll: when that finds no more, Soft-RoCE has ended the poll already and takes
+     * one away that isn't there if it is ended again, while other drivers keep their lock until it is.
+     */
+    @Override
+    public int poll(int count, long completions) {
+        for (int taken = 0; taken < count; taken++) {
+            int result = (int) Downcalls.call(startPoll, cq, NO_ATTRIBUTES.address());
+            if (result != 0) {
+                return taken > 0 || result == Errno.ENOENT ? taken : -Math.abs(result); // the next start gives the error again
+            }
+            read(completions + (long) taken * IbvWc.SIZE);
+            Downcalls.call(endPoll, cq);
+        }
+        return count;
+    }
+
+    /** Writes the current completion. After a failure the other fields mean nothing, and some drivers don't like to be asked for them. */
+    private void read(long to) {
+        int status = Memory.getInt(cq + ContextTables.MUTEX_SHIFT + IbvCqEx.STATUS);
+        Memory.putLong(to + IbvWc.WR_ID, Memory.getLong(cq + ContextTables.MUTEX_SHIFT + IbvCqEx.WR_ID));
+        Memory.putInt(to + IbvWc.STATUS, status);
+        Memory.putInt(to + IbvWc.VENDOR_ERR, value(readVendorErr));
+        Memory.putInt(to + IbvWc.QP_NUM, value(readQpNum));
+        boolean done = status == IbvWcStatus.IBV_WC_SUCCESS;
+        int flags = done ? value(readWcFlags) : 0;
+        boolean hasWord = (flags & (IbvWcFlags.IBV_WC_WITH_IMM | IbvWcFlags.IBV_WC_WITH_INV)) != 0;
+        Memory.putInt(to + IbvWc.WC_FLAGS, flags);
+        Memory.putInt(to + IbvWc.OPCODE, done ? value(readOpcode) : 0);
+        Memory.putInt(to + IbvWc.BYTE_LEN, done ? value(readByteLen) : 0);
+        Memory.putInt(to + IbvWc.IMM_DATA, hasWord ? value(readImmData) : 0);
+        Memory.putInt(to + IbvWc.SRC_QP, done ? value(readSrcQp) : 0);
+        Memory.putShort(to + IbvWc.PKEY_INDEX, (short) 0); // which has no call
+        Memory.putShort(to + IbvWc.SLID, (short) (done ? value(readSlid) : 0));
+        Memory.putByte(to + IbvWc.SL, (byte) (done ? value(readSl) : 0));
+        Memory.putByte(to + IbvWc.DLID_PATH_BITS, (byte) (done ? value(readDlidPathBits) : 0));
+    }
+
+    private int value(MemorySegment read) {
+        return (int) Downcalls.call(read, cq);
+    }
+
+    @Override
+    public int requestNotify(boolean solicitedOnly) {
+        return plain.requestNotify(solicitedOnly);
+    }
+}

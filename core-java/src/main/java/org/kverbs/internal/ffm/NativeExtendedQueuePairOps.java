@@ -1,0 +1,181 @@
+package org.kverbs.internal.ffm;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvQpEx;
+import org.kverbs.internal.abi.IbvQpType;
+import org.kverbs.internal.abi.IbvSendFlags;
+import org.kverbs.internal.abi.IbvSendWr;
+import org.kverbs.internal.abi.IbvSge;
+import org.kverbs.internal.abi.IbvWrOpcode;
+import org.kverbs.spi.QueuePairOps;
+
+/**
+ * Posting of sends by the calls of a {@code struct ibv_qp_ex} ({@code man 3 ibv_wr_post}): each {@code struct ibv_send_wr} of the list is
+ * told to the driver field by field, between a start and a completion that posts all of them or none. Drivers hold a lock between these,
+ * so nothing there may throw: what can be wrong with a request is looked at before.
+ */
+final class NativeExtendedQueuePairOps extends NativeReceiveOps implements QueuePairOps {
+
+    private final long qp;
+    private final boolean datagrams;
+    private final int maxEntries;
+    private final int maxInline;
+    /** Inline data that lies in several places: drivers differ in what they make of a list of them. */
+    private final MemorySegment gathered;
+
+    private final MemorySegment[] operations = new MemorySegment[IbvWrOpcode.IBV_WR_SEND_WITH_INV + 1];
+    private final MemorySegment start;
+    private final MemorySegment complete;
+    private final MemorySegment setAddress;
+    private final MemorySegment setInline;
+    private final MemorySegment setEntry;
+    private final MemorySegment setEntries;
+
+    /** @param qp {@code struct ibv_qp_ex *}, which begins with the {@code struct ibv_qp} */
+    NativeExtendedQueuePairOps(long qp, int maxEntries, int maxInline, MemorySegment postReceive, boolean shortPost) {
+        super(qp, postReceive, shortPost);
+        this.qp = qp;
+        this.maxEntries = maxEntries;
+        this.maxInline = maxInline;
+        datagrams = Memory.getInt(qp + IbvQpEx.QP_BASE_QP_TYPE) == IbvQpType.IBV_QPT_UD;
+        gathered = Arena.ofAuto().allocate(Math.max(1, maxInline));
+        operations[IbvWrOpcode.IBV_WR_RDMA_WRITE] = function(IbvQpEx.WR_RDMA_WRITE);
+        operations[IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM] = function(IbvQpEx.WR_RDMA_WRITE_IMM);
+        operations[IbvWrOpcode.IBV_WR_SEND] = function(IbvQpEx.WR_SEND);
+        operations[IbvWrOpcode.IBV_WR_SEND_WITH_IMM] = function(IbvQpEx.WR_SEND_IMM);
+        operations[IbvWrOpcode.IBV_WR_RDMA_READ] = function(IbvQpEx.WR_RDMA_READ);
+        operations[IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP] = function(IbvQpEx.WR_ATOMIC_CMP_SWP);
+        operations[IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD] = function(IbvQpEx.WR_ATOMIC_FETCH_ADD);
+        operations[IbvWrOpcode.IBV_WR_LOCAL_INV] = function(IbvQpEx.WR_LOCAL_INV);
+        operations[IbvWrOpcode.IBV_WR_BIND_MW] = function(IbvQpEx.WR_BIND_MW);
+        operations[IbvWrOpcode.IBV_WR_SEND_WITH_INV] = function(IbvQpEx.WR_SEND_INV);
+        start = function(IbvQpEx.WR_START);
+        complete = function(IbvQpEx.WR_COMPLETE);
+        setAddress = function(IbvQpEx.WR_SET_UD_ADDR);
+        setInline = function(IbvQpEx.WR_SET_INLINE_DATA);
+        setEntry = function(IbvQpEx.WR_SET_SGE);
+        setEntries = function(IbvQpEx.WR_SET_SGE_LIST);
+    }
+
+    private MemorySegment function(int offset) {
+        return MemorySegment.ofAddress(Memory.getLong(qp + ContextTables.MUTEX_SHIFT + offset));
+    }
+
+    @Override
+    public int postSend(long workRequests, long badWorkRequest) {
+        for (long request = workRequests; request != 0; request = Memory.getLong(request + IbvSendWr.NEXT)) {
+            if (!isGood(request)) {
+                Memory.putLong(badWorkRequest, request);
+                return -Errno.EINVAL;
+            }
+        }
+        Downcalls.call(start, qp);
+        for (long request = workRequests; request != 0; request = Memory.getLong(request + IbvSendWr.NEXT)) {
+            tell(request);
+        }
+        int result = Math.abs((int) Downcalls.call(complete, qp));
+        if (result != 0) {
+            Memory.putLong(badWorkRequest, workRequests);
+        }
+        return result == Errno.ENOSPC ? -Errno.ENOMEM : -result; // Soft-RoCE's word for a full queue
+    }
+
+    /** What the plain call checks, and drivers don't always here. */
+    private boolean isGood(long request) {
+        int opcode = Memory.getInt(request + IbvSendWr.OPCODE);
+        int entries = Memory.getInt(request + IbvSendWr.NUM_SGE);
+        if (opcode < 0 || opcode >= operations.length || operations[opcode].address() == 0 || entries > maxEntries) {
+            return false;
+        }
+        boolean atomic = opcode == IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
+        boolean isAnswered = atomic || opcode == IbvWrOpcode.IBV_WR_RDMA_READ;
+        long length = length(request, entries);
+        if (isInline(request) && (isAnswered || length > maxInline)) {
+            return false;
+        }
+        return !atomic || length >= Long.BYTES && (Memory.getLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR) & 7) == 0;
+    }
+
+    private static boolean isInline(long request) {
+        return (Memory.getInt(request + IbvSendWr.SEND_FLAGS) & IbvSendFlags.IBV_SEND_INLINE) != 0;
+    }
+
+    private static long length(long request, int entries) {
+        long entry = Memory.getLong(request + IbvSendWr.SG_LIST);
+        long length = 0;
+        for (int i = 0; i < entries; i++) {
+            length += Integer.toUnsignedLong(Memory.getInt(entry + (long) i * IbvSge.SIZE + IbvSge.LENGTH));
+        }
+        return length;
+    }
+
+    private void tell(long request) {
+        Memory.putLong(qp + ContextTables.MUTEX_SHIFT + IbvQpEx.WR_ID, Memory.getLong(request + IbvSendWr.WR_ID));
+        Memory.putInt(qp + ContextTables.MUTEX_SHIFT + IbvQpEx.WR_FLAGS, Memory.getInt(request + IbvSendWr.SEND_FLAGS));
+        int opcode = Memory.getInt(request + IbvSendWr.OPCODE);
+        MemorySegment operation = operations[opcode];
+        int word = Memory.getInt(request + IbvSendWr.IMM_DATA); // or the key to invalidate
+        long address = Memory.getLong(request + IbvSendWr.WR_RDMA_REMOTE_ADDR); // where that of an atomic stands, too
+        int rkey = Memory.getInt(request + IbvSendWr.WR_RDMA_RKEY);
+        int atomicKey = Memory.getInt(request + IbvSendWr.WR_ATOMIC_RKEY);
+        long compareOrAdd = Memory.getLong(request + IbvSendWr.WR_ATOMIC_COMPARE_ADD);
+        switch (opcode) {
+            case IbvWrOpcode.IBV_WR_RDMA_WRITE, IbvWrOpcode.IBV_WR_RDMA_READ -> Downcalls.call(operation, qp, rkey, address);
+            case IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM -> Downcalls.call(operation, qp, rkey, address, word);
+            case IbvWrOpcode.IBV_WR_SEND -> Downcalls.call(operation, qp);
+            case IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP -> Downcalls.call(
+                    operation, qp, atomicKey, address, compareOrAdd, Memory.getLong(request + IbvSendWr.WR_ATOMIC_SWAP));
+            case IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD -> Downcalls.call(operation, qp, atomicKey, address, compareOrAdd);
+            case IbvWrOpcode.IBV_WR_BIND_MW -> {
+                long window = Memory.getLong(request + IbvSendWr.BIND_MW_MW);
+                int key = Memory.getInt(request + IbvSendWr.BIND_MW_RKEY);
+                Downcalls.call(operation, qp, window, key, request + IbvSendWr.BIND_MW_BIND_INFO);
+                return;
+            }
+            case IbvWrOpcode.IBV_WR_LOCAL_INV -> {
+                Downcalls.call(operation, qp, word);
+                return;
+            }
+            default -> Downcalls.call(operation, qp, word); // a send with immediate or invalidate
+        }
+        if (datagrams) {
+            int number = Memory.getInt(request + IbvSendWr.WR_UD_REMOTE_QPN);
+            int qkey = Memory.getInt(request + IbvSendWr.WR_UD_REMOTE_QKEY);
+            Downcalls.call(setAddress, qp, Memory.getLong(request + IbvSendWr.WR_UD_AH), number, qkey);
+        }
+        tellData(request);
+    }
+
+    /** Says what bytes it is about; that there are none must be said as well. */
+    private void tellData(long request) {
+        int entries = Memory.getInt(request + IbvSendWr.NUM_SGE);
+        long first = Memory.getLong(request + IbvSendWr.SG_LIST);
+        long address = entries == 0 ? 0 : Memory.getLong(first + IbvSge.ADDR);
+        int length = entries == 0 ? 0 : Memory.getInt(first + IbvSge.LENGTH);
+        int lkey = entries == 0 ? 0 : Memory.getInt(first + IbvSge.LKEY);
+        if (isInline(request)) {
+            if (entries > 1) {
+                length = gather(first, entries);
+                address = gathered.address();
+            }
+            Downcalls.call(setInline, qp, address, length);
+        } else if (entries > 1) {
+            Downcalls.call(setEntries, qp, entries, first);
+        } else {
+            Downcalls.call(setEntry, qp, lkey, address, length);
+        }
+    }
+
+    /** Copies inline data together; the driver takes its own copy at once. */
+    private int gather(long entry, int entries) {
+        int length = 0;
+        for (int i = 0; i < entries; i++, entry += IbvSge.SIZE) {
+            int bytes = Memory.getInt(entry + IbvSge.LENGTH);
+            Memory.copy(Memory.getLong(entry + IbvSge.ADDR), gathered.address() + length, bytes);
+            length += bytes;
+        }
+        return length;
+    }
+}
