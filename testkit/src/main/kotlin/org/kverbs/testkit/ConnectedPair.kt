@@ -14,16 +14,15 @@ public const val TEST_DEVICE: String = "KVERBS_TEST_DEVICE"
 public class ConnectedPair internal constructor(
     private val embedded: EmbeddedFabric?,
 ) {
+    /** Whether the ends are on embedded devices, so that there are a [fabric], a [clock] and [faults]; a test may ask before. */
+    public val isEmbedded: Boolean get() = embedded != null
+
     /**
      * The fabric of the two embedded devices, `fabric.devices()`, client first.
      *
      * @throws IllegalStateException if the pair is on a real device
      */
-    public val fabric: EmbeddedFabric
-        get() =
-            checkNotNull(embedded) {
-                "this pair is on the device that $TEST_DEVICE names, and faults and the clock are the embedded fabric's: unset it for this test"
-            }
+    public val fabric: EmbeddedFabric get() = embedded ?: throw impossibleOn(System.getenv(TEST_DEVICE))
 
     /** The clock that the timeouts of the pair go by; it moves when a test waits. Fails as [fabric] does. */
     public val clock: VirtualClock get() = fabric.clock()
@@ -47,11 +46,13 @@ public class ConnectedPair internal constructor(
  * }
  * ```
  *
- * @param faults what goes wrong from the start, after the ends are connected
- * @param seed what the faults, keys and numbers follow from
+ * @param faults what goes wrong from the start, after the ends are connected; on a real device none can
+ * @param seed what the faults, keys and numbers follow from; a real device chooses by itself
  * @param diagnostics whether the use of memory that is posted fails the test, too ([EmbeddedFabric.diagnose]); the message shows where
  *   it was posted. A real device can't tell, and nothing is watched there
  * @throws AssertionError if something leaked, or was misused
+ * @throws IllegalStateException if faults are asked of a real device
+ * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
  */
 public fun <R> connectedPair(
     faults: Faults = Faults.NONE,
@@ -62,6 +63,7 @@ public fun <R> connectedPair(
 ): R {
     Diagnostics.enable()
     val name = System.getenv(TEST_DEVICE)
+    if (name != null && faults != Faults.NONE) throw impossibleOn(name)
     val fabric = if (name == null) EmbeddedFabric.virtual(seed) else null
     val pair = ConnectedPair(fabric)
     // They tell at the end, and not in the log.
@@ -84,3 +86,9 @@ public fun <R> connectedPair(
         result
     }
 }
+
+private fun impossibleOn(device: String) =
+    IllegalStateException(
+        "$TEST_DEVICE puts this pair on $device, where the time is real and nothing can be made to go wrong: fabric, clock and faults" +
+            " belong to embedded devices. Unset $TEST_DEVICE for this test, or ask isEmbedded before.",
+    )
