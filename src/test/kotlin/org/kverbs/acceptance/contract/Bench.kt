@@ -14,6 +14,7 @@ import org.kverbs.QueuePair
 import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.QueuePairType
+import org.kverbs.RdmaSystemException
 import org.kverbs.SendRequests
 import org.kverbs.SharedReceiveQueue
 import java.util.function.Consumer
@@ -35,13 +36,14 @@ internal const val GRH_BYTES = 40L
 internal class Bench(
     val device: DeviceUnderTest,
 ) : AutoCloseable {
-    val context: Context = Device.byName(device.name).open()
+    val context: Context = opened(device)
     val pd: ProtectionDomain = context.protectionDomain()
 
     fun cq(
         entries: Int = 128,
         channel: CompletionChannel? = null,
-    ): CompletionQueue = context.completionQueue(CompletionQueueAttributes(entries, channel, 0))
+        extended: Boolean = false,
+    ): CompletionQueue = context.completionQueue(CompletionQueueAttributes(entries, channel, 0, extended))
 
     fun memory(
         length: Long = 16_384,
@@ -68,6 +70,13 @@ internal class Bench(
         srq: SharedReceiveQueue? = null,
         bytes: Long = 16_384,
     ): End = End(pd.queuePair(QueuePairInitAttributes(type, cq, cq, srq, capabilities, false)), cq, memory(bytes))
+
+    /** The same, by the extended calls. */
+    fun extendedEnd(
+        type: QueuePairType = QueuePairType.RC,
+        capabilities: QueuePairCapabilities = CAPABILITIES,
+        cq: CompletionQueue = cq(extended = true),
+    ): End = End(pd.queuePair(QueuePairInitAttributes.of(type, cq).with(capabilities).asExtended()), cq, memory())
 
     /** Two ends that can send to each other. */
     fun linked(
@@ -118,4 +127,20 @@ internal class Link(
             request()
             address?.let { to(it, b.qp.number(), ConnectOptions.DEFAULT_QKEY) }
         }
+}
+
+/** Opens it; ::1 is the only address of its kind, which another run on this machine may have for the moment of a case. */
+private fun opened(device: DeviceUnderTest): Context {
+    var opened: Context? = null
+    await("the address of ${device.name}") {
+        opened =
+            try {
+                Device.byName(device.name).open()
+            } catch (e: RdmaSystemException) {
+                if (!device.isIpv6 || e.errnoName() != "EADDRINUSE") throw e
+                null
+            }
+        opened != null
+    }
+    return checkNotNull(opened)
 }

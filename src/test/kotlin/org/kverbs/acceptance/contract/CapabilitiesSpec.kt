@@ -8,16 +8,20 @@ import io.kotest.matchers.string.shouldContain
 import org.kverbs.AccessFlag
 import org.kverbs.AddressAttributes
 import org.kverbs.AtomicCapability
-import org.kverbs.Gid
+import org.kverbs.CompletionQueueAttributes
 import org.kverbs.MemoryWindowType
+import org.kverbs.QueuePairInitAttributes
 import org.kverbs.QueuePairType
 import org.kverbs.RdmaSystemException
 import org.kverbs.SharedReceiveQueueAttributes
+import org.kverbs.acceptance.contract.Capability.ADDRESS_EVENTS
+import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
 
 /** Checks that each device offers what is declared for it and refuses the rest: see [Capability]. */
 internal class CapabilitiesSpec :
     ContractSpec({
-        for ((capability, call) in calls) {
+        for (capability in Capability.entries) {
+            val call = callFor(capability) ?: continue
             if (capability in device.capabilities) {
                 case("should offer $capability as declared") { call() }
             } else {
@@ -32,33 +36,90 @@ internal class CapabilitiesSpec :
             }
         }
 
+        if (EXTENDED_QUEUES !in device.capabilities) {
+            case("should refuse extended queue pairs as it refuses extended completion queues") {
+                shouldThrow<RdmaSystemException> { pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq()).asExtended()) }
+                    .operation() shouldBe "ibv_create_qp_ex"
+            }
+        }
+
+        case("should have a GID table that follows a network device exactly if that is declared") {
+            // The events themselves are seen where addresses can be changed: in the lab.
+            (ADDRESS_EVENTS in device.capabilities) shouldBe context.queryGidTable().any { it.netdevIndex() != 0 }
+        }
+
         case("should report atomics exactly if they are declared") {
             val atomics = AtomicCapability.of(context.queryDevice().atomicCap())
             (atomics != AtomicCapability.NONE) shouldBe (Capability.ATOMICS in device.capabilities)
         }
     })
 
-/** A call that only a device with the capability answers. What has none here is checked by the cases that name it, both ways. */
-private val calls: Map<Capability, Bench.() -> Unit> =
-    mapOf(
-        Capability.RAW_CONNECT to { linked() },
-        Capability.UNRELIABLE_CONNECTION to { queuePair(QueuePairType.UC) },
-        Capability.DATAGRAM to { queuePair(QueuePairType.UD) },
-        Capability.ADDRESS_HANDLES to {
-            val index = context.defaultGidIndex(PORT)
-            pd.addressHandle(AddressAttributes.toGid(context.queryGid(PORT, index), index, PORT))
-        },
-        Capability.MULTICAST to {
-            val type = if (Capability.DATAGRAM in device.capabilities) QueuePairType.UD else QueuePairType.RC
-            val group = Gid.parse("224.0.0.1")
-            queuePair(type).apply {
-                attachMulticast(group, 0)
-                detachMulticast(group, 0)
+/**
+ * A call that only a device with the capability answers; null for a capability without such a call, which the cases that name it check
+ * both ways: what a device does with it and what it does without.
+ */
+private fun callFor(capability: Capability): (Bench.() -> Unit)? =
+    when (capability) {
+        Capability.RAW_CONNECT -> {
+            { linked() }
+        }
+
+        Capability.UNRELIABLE_CONNECTION -> {
+            { queuePair(QueuePairType.UC) }
+        }
+
+        Capability.DATAGRAM -> {
+            { queuePair(QueuePairType.UD) }
+        }
+
+        Capability.ADDRESS_HANDLES -> {
+            {
+                val index = context.defaultGidIndex(PORT)
+                pd.addressHandle(AddressAttributes.toGid(context.queryGid(PORT, index), index, PORT))
             }
-        },
-        Capability.MEMORY_WINDOWS to { listOf(MemoryWindowType.TYPE_1, MemoryWindowType.TYPE_2).forEach { pd.memoryWindow(it) } },
-        Capability.RESIZE_CQ to { cq().resize(256) },
-        Capability.RESIZE_SRQ to { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(16, 1)).resize(32) },
-        Capability.QUERY_SRQ to { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(16, 1)).query() },
-        Capability.REREGISTER to { memory().reregister(AccessFlag.LOCAL_WRITE) },
-    )
+        }
+
+        Capability.MULTICAST -> {
+            {
+                val type = if (Capability.DATAGRAM in device.capabilities) QueuePairType.UD else QueuePairType.RC
+                queuePair(type).apply {
+                    attachMulticast(device.group, 0)
+                    detachMulticast(device.group, 0)
+                }
+            }
+        }
+
+        Capability.MEMORY_WINDOWS -> {
+            { listOf(MemoryWindowType.TYPE_1, MemoryWindowType.TYPE_2).forEach { pd.memoryWindow(it) } }
+        }
+
+        Capability.RESIZE_CQ -> {
+            { cq().resize(256) }
+        }
+
+        Capability.RESIZE_SRQ -> {
+            { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(16, 1)).resize(32) }
+        }
+
+        Capability.QUERY_SRQ -> {
+            { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(16, 1)).query() }
+        }
+
+        Capability.REREGISTER -> {
+            { memory().reregister(AccessFlag.LOCAL_WRITE) }
+        }
+
+        Capability.EXTENDED_QUEUES -> {
+            {
+                context.completionQueue(CompletionQueueAttributes.of(16).asExtended())
+                pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq()).asExtended())
+            }
+        }
+
+        Capability.CHECKS_STATE, Capability.ATOMICS, Capability.REPORTS_INVALIDATED_KEY, Capability.CHECKS_WINDOW_BOUNDS,
+        Capability.PRECISE_LOCAL_ERRORS, Capability.FLUSHES_LATE_RECEIVES, Capability.EXTENDED_GATHERING, Capability.EXTENDED_UC_WINDOWS,
+        Capability.ADDRESS_EVENTS, Capability.MULTICAST_ROUTE,
+        -> {
+            null
+        }
+    }

@@ -130,8 +130,8 @@ internal class ClosingSpec :
         case("should leave its multicast groups when a queue pair is closed", MULTICAST, DATAGRAM) {
             val end = end(UD)
             end.qp.activate(ConnectOptions.DEFAULTS)
-            end.qp.attachMulticast(Gid.parse("224.0.0.1"), 0)
-            end.qp.attachMulticast(Gid.parse("224.0.0.2"), 0)
+            end.qp.attachMulticast(device.group, 0)
+            end.qp.attachMulticast(Gid.parse(if (device.isIpv6) "ff02::2" else "224.0.0.2"), 0)
             end.qp.close()
             end.qp.isOpen shouldBe false
         }
@@ -159,5 +159,14 @@ private fun Bench.everyResource(): List<Pair<Resource, () -> Unit>> {
         } else {
             emptyList()
         }
-    return windows + common + listOf(pd to { pd.memoryRegion(8).close() }, context to { context.queryDevice() })
+    val addresses =
+        if (ADDRESS_HANDLES in device.capabilities) {
+            val sender = end(UD)
+            sender.qp.activate(ConnectOptions.DEFAULTS)
+            val address = sender.qp.addressHandle(sender.qp.endpoint(), ConnectOptions.DEFAULTS)
+            listOf<Pair<Resource, () -> Unit>>(address to { sender.post { send(1).to(address, 2, 3) } })
+        } else {
+            emptyList()
+        }
+    return windows + addresses + common + listOf(pd to { pd.memoryRegion(8).close() }, context to { context.queryDevice() })
 }

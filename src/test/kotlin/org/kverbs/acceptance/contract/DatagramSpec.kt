@@ -15,6 +15,7 @@ import org.kverbs.WorkRequestException
 import org.kverbs.acceptance.contract.Capability.ADDRESS_HANDLES
 import org.kverbs.acceptance.contract.Capability.DATAGRAM
 import org.kverbs.acceptance.contract.Capability.MULTICAST
+import org.kverbs.acceptance.contract.Capability.MULTICAST_ROUTE
 
 private const val QKEY = ConnectOptions.DEFAULT_QKEY
 
@@ -75,9 +76,8 @@ internal class DatagramSpec :
             b.cq.shouldStayEmpty()
         }
 
-        case("should give a multicast message to each queue pair that is attached, until it is detached", MULTICAST, DATAGRAM) {
-            // All hosts (RFC 1112): the one group that every interface has joined.
-            val group = Gid.parse("224.0.0.1")
+        case("should give a multicast message to each queue pair that is attached, until it is detached", MULTICAST_ROUTE) {
+            val group = device.group
             val index = context.defaultGidIndex(PORT)
             val sender = end(UD)
             val members = List(2) { end(UD) }
@@ -118,6 +118,19 @@ internal class DatagramSpec :
             refusal.message shouldContain "needs an address"
         }
 
+        if (MULTICAST_ROUTE !in device.capabilities) {
+            case("should complete a multicast message that has no way to its group, which gets nothing", MULTICAST, DATAGRAM) {
+                val (sender, member) = List(2) { end(UD).apply { qp.activate(ConnectOptions.DEFAULTS) } }
+                member.qp.attachMulticast(device.group, 0)
+                member.qp.postReceive(7, member.mr.slice())
+                val index = context.defaultGidIndex(PORT)
+                val address = pd.addressHandle(AddressAttributes.toGid(device.group, index, PORT))
+                sender.post { send(1).inline(pattern(25)).to(address, MULTICAST_QPN, QKEY).signaled() }
+                sender.cq.takeOne().shouldBeDone(1, SEND, sender.qp)
+                member.cq.shouldStayEmpty()
+            }
+        }
+
         case("should refuse to attach to a group that is none", MULTICAST, DATAGRAM) {
             val end = end(UD)
             end.qp.activate(ConnectOptions.DEFAULTS)
@@ -134,6 +147,15 @@ internal class DatagramSpec :
             val empty = shouldThrow<RdmaSystemException> { pd.addressHandle(AddressAttributes.toGid(peer, 99, PORT)) }
             empty.errnoName() shouldBe "ENODATA"
             empty.message shouldContain "The entry of the GID table is empty"
+        }
+
+        case("should make many address handles and destroy them in any order", ADDRESS_HANDLES) {
+            val index = context.defaultGidIndex(PORT)
+            val to = AddressAttributes.toGid(context.queryGid(PORT, index), index, PORT)
+            val handles = List(20) { pd.addressHandle(to) }
+            (handles.filterIndexed { i, _ -> i % 3 == 0 } + handles + handles.reversed()).forEach { it.close() }
+            handles.none { it.isOpen } shouldBe true
+            handles.all { it.attributes() == to } shouldBe true
         }
 
         case("should refuse to connect a datagram queue pair, and to activate another", DATAGRAM) {

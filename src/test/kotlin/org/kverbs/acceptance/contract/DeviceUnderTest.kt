@@ -1,6 +1,9 @@
 package org.kverbs.acceptance.contract
 
+import org.kverbs.Gid
 import org.kverbs.QueuePairType
+import java.net.Inet6Address
+import java.net.NetworkInterface
 
 /**
  * What one device can do and another can't. [CapabilitiesSpec] checks both sides of it: what is declared works, and what is not
@@ -24,6 +27,9 @@ internal enum class Capability {
 
     /** ibv_attach_mcast. */
     MULTICAST,
+
+    /** What is sent to a multicast group reaches it: Linux has no route for IPv6 groups on the loopback interface. */
+    MULTICAST_ROUTE,
 
     /** Compare and swap, fetch and add. */
     ATOMICS,
@@ -61,6 +67,18 @@ internal enum class Capability {
     /** A receive that is posted in the error state is flushed (IBA C10-42); Soft-RoCE keeps it until the queue pair goes. */
     FLUSHES_LATE_RECEIVES,
 
+    /** Completion queues and queue pairs of ibv_create_cq_ex and ibv_create_qp_ex, and the calls that poll and post on these. */
+    EXTENDED_QUEUES,
+
+    /**
+     * The extended calls gather from entries of different lengths. Soft-RoCE's library takes all to be as long as the first
+     * (rdma-core before 63).
+     */
+    EXTENDED_GATHERING,
+
+    /** The extended calls bind windows on UC, too, as the plain ones do. */
+    EXTENDED_UC_WINDOWS,
+
     /** The GID table follows the IP addresses of the network device, with an event for each change. */
     ADDRESS_EVENTS,
 }
@@ -72,13 +90,18 @@ internal enum class Capability {
  * @property provider which provider it comes from
  * @property netdev the network device that it works on; empty for none
  * @property capabilities all that it can do
+ * @property isIpv6 whether its addresses are of IPv6 only
  */
 internal class DeviceUnderTest(
     val name: String,
     val provider: String,
     val netdev: String,
     val capabilities: Set<Capability>,
+    val isIpv6: Boolean = false,
 ) {
+    /** A multicast group that every interface has joined: all hosts (RFC 1112), all nodes (RFC 4291). */
+    val group: Gid get() = Gid.parse(if (isIpv6) "ff02::1" else "224.0.0.1")
+
     /** Whether it can do all of these. */
     fun can(needed: Array<out Capability>): Boolean = capabilities.containsAll(needed.asList())
 }
@@ -95,17 +118,29 @@ internal val devicesUnderTest: List<DeviceUnderTest> =
 private val devices: Map<String, List<DeviceUnderTest>>
     get() =
         mapOf(
-            // In this JVM, and by UDP sockets: see the build's kverbs.embedded.
-            "embedded" to
-                listOf("embedded0", "embedded1").map {
-                    DeviceUnderTest(it, "embedded", "", Capability.entries.toSet() - Capability.ADDRESS_EVENTS)
-                },
+            // In this JVM, and by UDP sockets over IPv4 and IPv6: see the build's kverbs.embedded.
+            "embedded" to listOf(embedded(0), embedded(1)) + listOf(embedded(2, isIpv6 = true)).filter { hasIpv6() },
             "lab" to
                 listOf(
                     DeviceUnderTest("rxe0", "native", "dummy0", Capability.entries.toSet() - softRoceLacks),
                     DeviceUnderTest("siw0", "native", "dummy1", emptySet()),
                 ),
         )
+
+private fun embedded(
+    index: Int,
+    isIpv6: Boolean = false,
+): DeviceUnderTest {
+    val lacks = if (isIpv6) setOf(Capability.ADDRESS_EVENTS, Capability.MULTICAST_ROUTE) else setOf(Capability.ADDRESS_EVENTS)
+    return DeviceUnderTest("embedded$index", "embedded", "", Capability.entries.toSet() - lacks, isIpv6)
+}
+
+/** Whether this machine has ::1: containers often have no IPv6 at all, and then nothing can be tried over it. */
+private fun hasIpv6() =
+    NetworkInterface
+        .networkInterfaces()
+        .flatMap { it.inetAddresses() }
+        .anyMatch { it is Inet6Address && it.isLoopbackAddress }
 
 /** What Soft-RoCE of Linux 6.1 can't do. */
 private val softRoceLacks: Set<Capability>
@@ -116,6 +151,8 @@ private val softRoceLacks: Set<Capability>
             Capability.CHECKS_WINDOW_BOUNDS,
             Capability.PRECISE_LOCAL_ERRORS,
             Capability.FLUSHES_LATE_RECEIVES,
+            Capability.EXTENDED_GATHERING,
+            Capability.EXTENDED_UC_WINDOWS,
         )
 
 /** What a device needs to bring two queue pairs of a type to RTS. */

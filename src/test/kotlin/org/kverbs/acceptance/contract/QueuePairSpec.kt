@@ -24,6 +24,7 @@ import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaSystemException
 import org.kverbs.SendRequests
 import org.kverbs.WorkRequestException
+import org.kverbs.WorkRequestOpcode
 import org.kverbs.acceptance.contract.Capability.CHECKS_STATE
 import org.kverbs.acceptance.contract.Capability.DATAGRAM
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
@@ -44,6 +45,19 @@ internal class QueuePairSpec :
                 given.maxSendSge() shouldBeGreaterThanOrEqual 2
                 given.maxInlineData() shouldBeGreaterThanOrEqual 16
                 queuePair(type, capabilities = asked).number() shouldNotBe qp.number()
+                qp.query().state() shouldBe QueuePairState.RESET
+                qp.query().cap().maxSendWr() shouldBeGreaterThanOrEqual 10
+                qp.query().cap().maxInlineData() shouldBeGreaterThanOrEqual 16
+                qp.isDataInOrder(WorkRequestOpcode.RDMA_WRITE) shouldBe false
+            }
+            case("should bring a $type queue pair from RESET to INIT and RTS, and back", type.capability) {
+                val qp = queuePair(type)
+                qp.init(ConnectOptions.DEFAULTS)
+                qp.state() shouldBe QueuePairState.INIT
+                if (type == UD) qp.activate(ConnectOptions.DEFAULTS) else qp.connect(queuePair(type).endpoint())
+                qp.state() shouldBe QueuePairState.RTS
+                qp.modify(state(QueuePairState.RESET).build())
+                qp.state() shouldBe QueuePairState.RESET
             }
             case("should answer a query of a $type queue pair with what it was connected with", type.capability) {
                 val options =

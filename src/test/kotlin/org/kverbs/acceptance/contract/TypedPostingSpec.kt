@@ -62,7 +62,7 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.lang.management.ManagementFactory
 import java.nio.ByteBuffer
 
-/** Every word of the DSL on Soft-RoCE, with the bytes looked at where they went. */
+/** Every word of the DSL, with the bytes looked at where they went. */
 internal class TypedPostingSpec :
     FunSpec({
         test("should move bytes by each word of a reliable connection") {
@@ -234,6 +234,33 @@ internal class TypedPostingSpec :
                     .globalRoute()!!
                     .dgid() shouldBe
                     route
+            }
+        }
+
+        test("should move bytes by extended queues, which a word asks for") {
+            onDevice {
+                val queue =
+                    device.completionQueue {
+                        entries(16)
+                        extended()
+                    }
+                val (a, b) =
+                    List(2) {
+                        pd.qp(RC) {
+                            cq(queue)
+                            extended()
+                        }
+                    }
+                a.connect(b.endpoint())
+                b.connect(a.endpoint())
+                a.queuePair.isExtended shouldBe true
+                here.text(0, "extended")
+                a.post {
+                    write(here[0, 9], to = there.remote())
+                    signaled()
+                }
+                queue.done(1)
+                there.text(0) shouldBe "extended"
             }
         }
 

@@ -34,16 +34,19 @@ internal enum class Direction(
 /** The embedded device in another process, and Soft-RoCE in this one; for all specs, as each start takes an emulated machine seconds. */
 internal object BothSides {
     private val near by lazy { Station(SoftRoceWire.device) }
+    private val nearIpv6 by lazy { Station(SoftRoceWire.device, SoftRoceWire.HERE_IPV6) }
 
     /** Runs [block] on two new queue pairs that are connected. */
     fun linked(
         direction: Direction,
         type: QueuePairType,
         patience: Patience = Patience(),
+        ipv6: Boolean = false,
         block: Linked.() -> Unit,
     ) {
-        val far = FarSide.running()
-        val ends = if (direction == Direction.TO_SOFT_ROCE) far to near else near to far
+        val far = FarSide.running(if (ipv6) SoftRoceWire.THERE_IPV6 else SoftRoceWire.THERE)
+        val here = if (ipv6) nearIpv6 else near
+        val ends = if (direction == Direction.TO_SOFT_ROCE) far to here else here to far
         Linked(ends.first, ends.second, type, patience).block()
     }
 }
@@ -61,6 +64,7 @@ internal class Linked(
 
     val fromNumber: Int = sender.queuePairNumber()
     val fromAddress: String = if (from is FarSide) SoftRoceWire.THERE else SoftRoceWire.HERE
+    val fromIpv6: String = if (from is FarSide) SoftRoceWire.THERE_IPV6 else SoftRoceWire.HERE_IPV6
 
     init {
         val receiver = to.open(type, patience)

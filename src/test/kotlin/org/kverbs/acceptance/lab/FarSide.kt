@@ -20,12 +20,13 @@ internal class FarSide private constructor(
     }
 
     companion object {
-        private var last: FarSide? = null
+        private val last = mutableMapOf<String, FarSide>()
 
-        /** The one that runs, or else a new one. */
-        fun running(): FarSide = last?.takeIf { it.process.isAlive } ?: start().also { last = it }
+        /** The one that runs at this address, or else a new one. */
+        fun running(address: String = SoftRoceWire.THERE): FarSide =
+            last[address]?.takeIf { it.process.isAlive } ?: start(address).also { last[address] = it }
 
-        private fun start(): FarSide {
+        private fun start(address: String): FarSide {
             val java =
                 ProcessHandle
                     .current()
@@ -34,7 +35,7 @@ internal class FarSide private constructor(
                     .orElseThrow()
             val options = listOf("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
             val program = listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.acceptance.lab.FarProgram")
-            val process = SoftRoceWire.start(SoftRoceWire.THERE, java, *(options + program).toTypedArray())
+            val process = SoftRoceWire.start(address, java, *(options + program).toTypedArray())
             return FarSide(process, proxy(process))
         }
 

@@ -18,9 +18,19 @@ internal object SoftRoceWire {
 
     /** For a second program in the other namespace. */
     const val ALSO_THERE = "10.96.0.3"
+
+    /** For two that are nobody else's. */
+    val APART = listOf("10.96.0.4", "10.96.0.5")
+
+    const val HERE_IPV6 = "fd00:96::1"
+    const val THERE_IPV6 = "fd00:96::2"
+
+    /** For a second program in the other namespace. */
+    const val ALSO_THERE_IPV6 = "fd00:96::3"
     private const val FAR_NETDEV = "w2"
     private const val NAMESPACE = "peer"
     private const val SOCKET_BUFFER = 4 shl 20
+    private const val DEFAULT_SOCKET_BUFFER = 212_992
     private val ends = listOf(listOf("-n", NAMESPACE) to FAR_NETDEV, emptyList<String>() to netdev)
 
     init {
@@ -29,14 +39,51 @@ internal object SoftRoceWire {
         val far = listOf("type", "veth", "peer", "name", FAR_NETDEV, "mtu", "4500", "netns", NAMESPACE)
         said("ip", "link", "add", netdev, "mtu", "4500", *far.toTypedArray())
         said("ip", "addr", "add", "$HERE/24", "dev", netdev)
-        listOf(THERE, ALSO_THERE).forEach { said("ip", "-n", NAMESPACE, "addr", "add", "$it/24", "dev", FAR_NETDEV) }
+        (listOf(THERE, ALSO_THERE) + APART).forEach { said("ip", "-n", NAMESPACE, "addr", "add", "$it/24", "dev", FAR_NETDEV) }
+        // Without detection of duplicates an IPv6 address can be used at once.
+        said("ip", "addr", "add", "$HERE_IPV6/64", "dev", netdev, "nodad")
+        for (address in listOf(THERE_IPV6, ALSO_THERE_IPV6)) {
+            said("ip", "-n", NAMESPACE, "addr", "add", "$address/64", "dev", FAR_NETDEV, "nodad")
+        }
         said("ip", "-n", NAMESPACE, "link", "set", "lo", "up")
         ends.forEach { (where, netdev) -> said("ip", *where.toTypedArray(), "link", "set", netdev, "up") }
         // Nothing holds Soft-RoCE back on UC: a message of 1 MiB at once has to fit into the socket, and by default a tenth of it does.
-        said("sysctl", "-q", "-w", "net.core.rmem_max=$SOCKET_BUFFER")
+        limitSockets(SOCKET_BUFFER)
         said("rdma", "link", "add", device, "type", "rxe", "netdev", netdev)
-        await("the GID of $HERE") {
-            Device.byName(device).open().use { context -> context.queryGidTable().any { it.gid().toCompactString() == "::ffff:$HERE" } }
+        val gids = listOf("::ffff:$HERE", HERE_IPV6)
+        await("the GIDs of $HERE and $HERE_IPV6") {
+            Device.byName(device).open().use { context -> context.queryGidTable().map { it.gid().toCompactString() }.containsAll(gids) }
+        }
+    }
+
+    /**
+     * Lets the other namespace compute the UDP checksum of each packet that comes by IPv6. Soft-RoCE sends 0 there, which means "none" and
+     * which an ordinary socket takes on IPv4 only (RFC 8200, 8.1); to take it is a socket option that Java can't set.
+     */
+    fun fillInChecksums() {
+        val filter = listOf("protocol", "ipv6", "u32", "match", "ip6", "dport", "4791", "0xffff", "action", "csum", "udp")
+        said("tc", "-n", NAMESPACE, "qdisc", "add", "dev", FAR_NETDEV, "clsact")
+        said("tc", "-n", NAMESPACE, "filter", "add", "dev", FAR_NETDEV, "ingress", *filter.toTypedArray())
+    }
+
+    /** A counter of the other namespace's IPv6, of /proc/net/snmp6. */
+    fun farCounter(name: String): Long =
+        said("ip", "netns", "exec", NAMESPACE, "cat", "/proc/net/snmp6")
+            .lines()
+            .single { it.startsWith("$name ") || it.startsWith("$name\t") }
+            .split(Regex("\\s+"))[1]
+            .toLong()
+
+    /** Sets how many bytes a socket opened from now on may hold at most, on the whole machine. */
+    private fun limitSockets(bytes: Int) = said("sysctl", "-q", "-w", "net.core.rmem_max=$bytes")
+
+    /** Runs [block] with Linux's own limit for the sockets that are opened in it. */
+    fun <T> withDefaultSockets(block: () -> T): T {
+        limitSockets(DEFAULT_SOCKET_BUFFER)
+        try {
+            return block()
+        } finally {
+            limitSockets(SOCKET_BUFFER)
         }
     }
 

@@ -37,12 +37,15 @@ private const val MULTICAST_QPN = 0xffffff
 private const val WINDOW_BOUND = -7L
 private const val QUIET_POLLS = 100
 
-/** A side in this process, on a device by its name. Closing it closes the device. */
+/** A side in this process, on a device by its name, at its default address or at another of its own. Closing it closes the device. */
 internal class Station(
     device: String,
+    address: String? = null,
 ) : Side,
     AutoCloseable {
     private val context = Device.byName(device).open()
+    private val gidIndex =
+        context.queryGidTable().firstOrNull { it.gid().toCompactString() == address }?.index() ?: context.defaultGidIndex(PORT)
     private val pd = context.protectionDomain()
     private val region = pd.memoryRegion(MEMORY, LOCAL_WRITE, MW_BIND, *REMOTE)
     private val patterns = mutableMapOf<Pair<Int, Int>, MemorySegment>()
@@ -65,6 +68,7 @@ internal class Station(
                 .retryCount(patience.retries)
                 .rnrRetry(patience.rnrRetries)
                 .minRnrTimer(patience.minRnrTimer)
+                .gidIndex(gidIndex)
                 .build()
         opened = true
         return end.qp.endpoint(options).toText()
@@ -205,7 +209,7 @@ internal class Station(
     override fun join(group: String) {
         val gid = Gid.parse(group)
         end.qp.attachMulticast(gid, 0)
-        destination = pd.addressHandle(AddressAttributes.toGid(gid, context.defaultGidIndex(PORT), PORT)) to MULTICAST_QPN
+        destination = pd.addressHandle(AddressAttributes.toGid(gid, gidIndex, PORT)) to MULTICAST_QPN
     }
 
     override fun kverbs(arguments: List<String>): Pair<Int, String> {

@@ -42,6 +42,19 @@ internal class WaitingSpec :
             await("the GIDs as they were") { context.queryGidTable() == gids }
         }
 
+        if (ADDRESS_EVENTS !in device.capabilities) {
+            case("should report no event when an address comes and goes, as the device has no GIDs of addresses") {
+                val gids = context.queryGidTable()
+                ip("addr", "add", "10.99.7.7/32", "dev", device.netdev)
+                try {
+                    context.awaitAsyncEvent(Duration.ofMillis(200)).shouldBeNull()
+                    context.queryGidTable() shouldBe gids
+                } finally {
+                    ip("addr", "del", "10.99.7.7/32", "dev", device.netdev)
+                }
+            }
+        }
+
         case("should report that an address came and went", ADDRESS_EVENTS) {
             val gids = context.queryGidTable()
             try {
