@@ -285,6 +285,7 @@ final class Qp extends Task implements QueuePairOps {
             if (whole && result < 0) {
                 sends.cut(before);
             } else {
+                sends.watch(before);
                 posted();
             }
             return result;
