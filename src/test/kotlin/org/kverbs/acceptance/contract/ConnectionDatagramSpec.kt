@@ -21,7 +21,7 @@ import org.kverbs.RejectReason
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
 import org.kverbs.acceptance.contract.Capability.DATAGRAM
-import org.kverbs.acceptance.contract.Capability.MULTICAST
+import org.kverbs.acceptance.contract.Capability.MULTICAST_ROUTE
 import java.net.InetSocketAddress
 
 /** Datagrams and multicast by the connection manager. */
@@ -54,7 +54,7 @@ internal class ConnectionDatagramSpec :
                 nobody.connect(a.qp, ConnectionParameters.DEFAULTS)
                 val missing = shouldThrow<ConnectionRejectedException> { clients.next().orThrow() }
                 missing.reason() shouldBe RejectReason.INVALID_SERVICE_ID
-                missing.message shouldContain "connecting to $ip:9 failed: rejected, reason 1 (INVALID_SERVICE_ID). Nobody listens"
+                missing.message shouldContain "connecting to $shownIp:9 failed: rejected, reason 1 (INVALID_SERVICE_ID). Nobody listens"
                 val client = clients.resolved(checkNotNull(listener(servers, UDP).localAddress()), UDP)
                 client.connect(a.qp, ConnectionParameters.DEFAULTS)
                 servers.expect(CONNECT_REQUEST).id().reject("not today".encodeToByteArray())
@@ -64,7 +64,7 @@ internal class ConnectionDatagramSpec :
             }
         }
 
-        case("should join a multicast group, get what is sent to it, and leave it", MULTICAST, DATAGRAM) {
+        case("should join a multicast group, get what is sent to it, and leave it", MULTICAST_ROUTE, DATAGRAM) {
             channels { channel, _ ->
                 val group = InetSocketAddress("239.1.2.3", 0)
                 val ends = List(2) { end(UD) }

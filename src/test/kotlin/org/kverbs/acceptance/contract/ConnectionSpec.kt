@@ -43,7 +43,7 @@ internal class ConnectionSpec :
                 id.port() shouldBe PORT
                 id.localAddress()?.address?.hostAddress shouldBe ip
                 id.peerAddress() shouldBe at(7471)
-                id.describe() shouldBe "connection id (TCP) to $ip:7471"
+                id.describe() shouldBe "connection id (TCP) to $shownIp:7471"
             }
         }
 
@@ -188,7 +188,7 @@ internal class ConnectionSpec :
                 val rejected = shouldThrow<ConnectionRejectedException> { answer.orThrow() }
                 rejected.privateData().decodeToString().trimEnd('\u0000') shouldBe "no room"
                 rejected.step() shouldBe ConnectionStep.CONNECT
-                rejected.message shouldStartWith "connecting to $ip:${client.peerAddress()?.port} failed: "
+                rejected.message shouldStartWith "connecting to $shownIp:${client.peerAddress()?.port} failed: "
                 if (!isIwarp) rejected.reason() shouldBe RejectReason.CONSUMER_DEFINED
             }
         }
@@ -203,7 +203,7 @@ internal class ConnectionSpec :
                         client.connect(a.qp, ConnectionParameters.DEFAULTS) // iWARP knows at once
                         clients.next().orThrow()
                     }
-                rejected.message shouldStartWith "connecting to $ip:9 failed: "
+                rejected.message shouldStartWith "connecting to $shownIp:9 failed: "
                 rejected.message shouldContain "Nobody listens on that port of the peer"
                 rejected.address() shouldBe at(9)
                 if (!isIwarp) rejected.rawReason() shouldBe 8
@@ -263,7 +263,7 @@ internal class ConnectionSpec :
         case("should listen on every device by the wildcard address") {
             channels { clients, servers ->
                 val listener = servers.id(PortSpace.TCP)
-                listener.bind(InetSocketAddress("0.0.0.0", 0))
+                listener.bind(InetSocketAddress(if (device.isIpv6) "::" else "0.0.0.0", 0))
                 listener.listen(1)
                 listener.deviceName().shouldBeNull()
                 val a = end()
@@ -282,7 +282,7 @@ internal class ConnectionSpec :
                 (more + met.client).filter { it.isOpen }.shouldBeEmpty()
                 servers.expect(DISCONNECTED).id() shouldBe met.server
                 shouldThrow<IllegalStateException> { met.client.disconnect() }.message shouldStartWith
-                    "connection id (TCP) to $ip:${met.server.localAddress()?.port} is closed"
+                    "connection id (TCP) to $shownIp:${met.server.localAddress()?.port} is closed"
                 met.a.qp.isOpen shouldBe true
             }
         }

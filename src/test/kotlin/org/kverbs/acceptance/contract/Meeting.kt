@@ -28,7 +28,7 @@ import java.time.Duration
 internal val STEP_TIMEOUT: Duration = Duration.ofSeconds(5)
 private val EVENT_TIMEOUT = Duration.ofSeconds(20)
 
-/** The IPv4 address of the device, which the connection manager finds it by. */
+/** The IP address of the device, which the connection manager finds it by: of IPv4 if it has one. */
 internal val Bench.ip: String
     get() =
         if (device.netdev.isEmpty()) {
@@ -37,6 +37,9 @@ internal val Bench.ip: String
         } else {
             addressOf<Inet4Address>(device.netdev).hostAddress
         }
+
+/** The same as messages show it, before a port. */
+internal val Bench.shownIp: String get() = if (device.isIpv6) "[$ip]" else ip
 
 /** The first address of a kind that a network device of the system has. */
 internal inline fun <reified A : InetAddress> addressOf(netdev: String): A =

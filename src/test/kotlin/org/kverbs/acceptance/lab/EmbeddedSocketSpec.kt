@@ -10,7 +10,7 @@ import org.kverbs.acceptance.lab.Operation.SEND
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
 
 private const val MIB = 1 shl 20
-private const val MESSAGES = 20
+private const val MESSAGES_OF_A_MIB = 20
 
 /** Two embedded devices in two processes whose sockets hold what Linux lets them hold by default: a tenth of the messages here. */
 internal class EmbeddedSocketSpec :
@@ -24,7 +24,7 @@ internal class EmbeddedSocketSpec :
                 to.receive(0, listOf(Piece(TARGET, MIB)))
                 // Without the pauses one of ten does. Some may be lost, when the receiver gets no processor for a while.
                 val arrived =
-                    (1..MESSAGES).count { seed ->
+                    (1..MESSAGES_OF_A_MIB).count { seed ->
                         from.fill(Piece(0, MIB), seed)
                         from.post(listOf(Request(seed.toLong(), SEND, listOf(Piece(0, MIB)))))
                         from.take(1).single().shouldBe(seed.toLong(), SEND)
@@ -35,7 +35,7 @@ internal class EmbeddedSocketSpec :
                         }
                         came
                     }
-                arrived shouldBeGreaterThanOrEqual MESSAGES * 3 / 4
+                arrived shouldBeGreaterThanOrEqual MESSAGES_OF_A_MIB * 3 / 4
             }
         }
     })

@@ -127,7 +127,6 @@ final class Qp extends Task implements QueuePairOps {
             datagrams.run();
             return;
         }
-        responder.acknowledge();
         requester.run();
         if (type == IbvQpType.IBV_QPT_RC && state != IbvQpState.IBV_QPS_ERR) {
             completer.watch();
@@ -286,6 +285,7 @@ final class Qp extends Task implements QueuePairOps {
             if (whole && result < 0) {
                 sends.cut(before);
             } else {
+                sends.watch(before);
                 posted();
             }
             return result;

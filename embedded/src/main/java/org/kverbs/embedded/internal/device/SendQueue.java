@@ -100,12 +100,12 @@ final class SendQueue {
         cursor = 0;
     }
 
-    /** Takes the newest out again, so many that this many are left; none of those may have been looked at yet. */
+    /** Takes the newest out again, so many that this many are left; none of them may have been sent or watched. */
     void cut(int length) {
         size = length;
     }
 
-    /** Adds one {@code struct ibv_send_wr}. Returns 0 or -errno. */
+    /** Adds one {@code struct ibv_send_wr}; {@link #watch} follows when all of its list are in. Returns 0 or -errno. */
     int post(long request) {
         int opcode = Memory.getInt(request + IbvSendWr.OPCODE);
         int flags = Memory.getInt(request + IbvSendWr.SEND_FLAGS);
@@ -130,7 +130,7 @@ final class SendQueue {
             result = readTarget(wqe, request);
         }
         if (result == 0) {
-            added(wqe);
+            size++;
         }
         return result;
     }
@@ -153,15 +153,16 @@ final class SendQueue {
         wqe.bindAddress = address;
         wqe.bindLength = length;
         wqe.bindAccess = access;
-        added(wqe);
+        size++;
+        watch(size - 1);
         return 0;
     }
 
-    private void added(SendWqe wqe) {
-        if (qp.hca.watch != null) {
-            wqe.watch(qp.hca.watch, qp);
+    /** Has the memory of those from an index on watched, if that is asked for: they are posted now. */
+    void watch(int from) {
+        for (int i = from; qp.hca.watch != null && i < size; i++) {
+            get(i).watch(qp.hca.watch, qp);
         }
-        size++;
     }
 
     private int allowed() {
