@@ -76,13 +76,13 @@ public final class Compare {
                         .allMatch(p -> p.getValue().equals(result.getParams().getParam(p.getKey())));
     }
 
-    /** Bytes that an operation allocates on the heap, by JMH's GC profiler. */
+    /** Bytes that an operation allocates on the heap, by JMH's GC profiler: the median, as in the first iteration JMH itself loads classes. */
     static double allocated(RunResult result) {
         Result<?> bytes = result.getSecondaryResults().get("gc.alloc.rate.norm");
         if (bytes == null) {
             throw new IllegalStateException("JMH gave no allocation of " + result.getParams().getBenchmark());
         }
-        return bytes.getScore();
+        return bytes.getStatistics().getPercentile(50);
     }
 
     private static Map<String, Double> runC(String program) throws IOException, InterruptedException {

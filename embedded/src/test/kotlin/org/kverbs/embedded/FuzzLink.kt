@@ -41,7 +41,7 @@ internal class FuzzLink(
 
     override fun window() = WINDOW
 
-    override fun look() = Unit
+    override fun look(waits: Boolean) = Unit
 
     override fun joinGroup(
         gidHigh: Long,

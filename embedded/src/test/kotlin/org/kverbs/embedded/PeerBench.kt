@@ -161,7 +161,7 @@ internal class PeerBench(
 
         override fun window() = 16
 
-        override fun look() = Unit
+        override fun look(waits: Boolean) = Unit
 
         override fun joinGroup(
             gidHigh: Long,

@@ -166,7 +166,7 @@ final class Cq implements CompletionQueueOps {
     @Override
     public int poll(int count, long completions) {
         if ((int) WAITING.getAcquire(this) == 0 && !overrun && !engine.isVirtual()) {
-            context.hca.link.look();
+            context.hca.link.look(armed);
             if ((int) WAITING.getAcquire(this) == 0) {
                 return 0;
             }
@@ -210,9 +210,12 @@ final class Cq implements CompletionQueueOps {
             // A wider request is not narrowed by a later one (man 3 ibv_req_notify_cq).
             armedSolicited = solicitedOnly && (!armed || armedSolicited);
             armed = true;
-            return 0;
         } finally {
             engine.leave();
         }
+        if (!engine.isVirtual()) {
+            context.hca.link.look(true);
+        }
+        return 0;
     }
 }

@@ -23,8 +23,12 @@ public interface Link extends AutoCloseable {
     /** How many packets of one queue pair may be on their way at once. */
     int window();
 
-    /** Sees whether packets have come, for who polls instead of waiting. Without the lock. */
-    void look();
+    /**
+     * Sees whether packets have come. Without the lock.
+     *
+     * @param waits whether the caller goes on by waiting for an event; else it polls again soon, and who does gets its packets by that
+     */
+    void look(boolean waits);
 
     /** Lets packets to a multicast group come. Returns 0 or -errno. */
     int joinGroup(long gidHigh, long gidLow);

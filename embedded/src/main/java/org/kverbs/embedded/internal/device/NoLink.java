@@ -39,7 +39,7 @@ final class NoLink implements Link {
     }
 
     @Override
-    public void look() {}
+    public void look(boolean waits) {}
 
     @Override
     public int joinGroup(long gidHigh, long gidLow) {

@@ -154,7 +154,7 @@ public final class Switch {
         }
 
         @Override
-        public void look() {
+        public void look(boolean waits) {
             // Whatever was sent has arrived, or comes by its timer.
         }
 

@@ -65,6 +65,7 @@ public final class UdpLink implements Link {
     private volatile @Nullable DatagramChannel channel;
     private volatile @Nullable Selector selector;
     private int window = 16;
+    private volatile @Nullable Thread thread;
     private volatile long lastLook;
 
     private record Group(Peer peer, DatagramChannel channel) {}
@@ -105,7 +106,7 @@ public final class UdpLink implements Link {
             Selector waiting = Selector.open();
             selector = waiting;
             opened.register(waiting, SelectionKey.OP_READ);
-            Thread.ofPlatform().daemon().name("kverbs-" + device.name()).start(() -> receive(waiting));
+            thread = Thread.ofPlatform().daemon().name("kverbs-" + device.name()).start(() -> receive(waiting));
             return 0;
         } catch (BindException e) {
             close();
@@ -180,8 +181,14 @@ public final class UdpLink implements Link {
     }
 
     @Override
-    public void look() {
-        lastLook = System.nanoTime();
+    public void look(boolean waits) {
+        long now = System.nanoTime();
+        if (!waits) {
+            lastLook = now;
+        } else if (now - lastLook < POLLING) {
+            lastLook = now - POLLING;
+            LockSupport.unpark(thread);
+        }
         if (receiving.tryLock()) {
             try {
                 takeAll();
