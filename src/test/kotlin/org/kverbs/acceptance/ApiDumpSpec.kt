@@ -14,6 +14,7 @@ private val published =
         "kverbs-core" to "core-java",
         "kverbs-embedded" to "embedded",
         "kverbs-dsl" to "dsl",
+        "kverbs-coroutines" to "coroutines",
         "kverbs-testkit" to "testkit",
     )
 

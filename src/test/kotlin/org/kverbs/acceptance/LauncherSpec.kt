@@ -20,10 +20,11 @@ private const val BUILDING = "kverbs: building"
 
 /** Stands in for Maven: makes what `mvn package` makes, in its order. */
 private const val MAVEN =
-    "for jar in core-java/target/kverbs-core embedded/target/kverbs-embedded dsl/target/kverbs-dsl samples/target/kverbs-samples; " +
+    "for jar in core-java/target/kverbs-core embedded/target/kverbs-embedded dsl/target/kverbs-dsl " +
+        "coroutines/target/kverbs-coroutines samples/target/kverbs-samples; " +
         $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p samples/target/lib"
 
-private val modules = listOf("core-java", "embedded", "dsl", "samples")
+private val modules = listOf("core-java", "embedded", "dsl", "coroutines", "samples")
 
 /** A project whose sources are an hour old, and which was built a minute ago. */
 private fun built() =

@@ -6,6 +6,7 @@ import org.kverbs.ConnectionException
 import org.kverbs.ConnectionStep
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
+import org.kverbs.RdmaException
 import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
@@ -79,9 +80,8 @@ public class MessageConnection internal constructor(
             try {
                 channel.finish()
                 while (true) channel.receiveOrNull() ?: break
-            } catch (_: ConnectionException) {
-                // the peer was faster
-            } catch (_: ChannelClosedException) {
+            } catch (_: RdmaException) {
+                // the peer was faster: the connection has ended
             }
         }
         close()

@@ -8,6 +8,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.supervisorScope
 import kotlinx.coroutines.withContext
 import org.kverbs.ConnectionParameters
+import org.kverbs.Device
 import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
@@ -131,20 +132,25 @@ private suspend fun serveOne(
 /**
  * A server in a line: `rdmaServer(7471) { connection -> for (message in connection.incoming) connection.send(message) }`. It runs until it is
  * cancelled, on the RDMA hardware of this machine, or else on the embedded device. See [serve].
+ *
+ * @param device by whose connection manager, if not the usual one
+ * @throws org.kverbs.DeviceNotFoundException if there is no such device
  */
 public suspend fun rdmaServer(
     port: Int,
+    device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,
-): Nothing = rdmaHost().use { it.serve(InetSocketAddress(port), onListening = onListening, handler = handler) }
+): Nothing = rdmaHost { device?.let { device(Device.byName(it)) } }.use { it.serve(InetSocketAddress(port), onListening = onListening, handler = handler) }
 
-/** A client in a line: `rdmaClient("server", 7471) { connection -> connection.send(bytes) }`. Finishes and closes the connection after the block. */
+/** A client in a line: `rdmaClient("server", 7471) { connection -> connection.send(bytes) }`. Finishes and closes the connection after the block. [device] is as for [rdmaServer]. */
 public suspend fun <R> rdmaClient(
     host: String,
     port: Int,
+    device: String? = null,
     block: suspend CoroutineScope.(MessageConnection) -> R,
 ): R =
-    rdmaHost().use { rdma ->
+    rdmaHost { device?.let { device(Device.byName(it)) } }.use { rdma ->
         val connection = rdma.connectMessages(InetSocketAddress(host, port))
         try {
             coroutineScope { block(connection) }.also { connection.finish() }

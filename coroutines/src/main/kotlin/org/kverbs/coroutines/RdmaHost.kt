@@ -109,7 +109,7 @@ public class RdmaHost internal constructor(
      */
     public fun listen(
         address: InetSocketAddress,
-        backlog: Int = 128,
+        backlog: Int = 1024,
     ): RdmaListener {
         val id = channel.id(PortSpace.TCP)
         try {

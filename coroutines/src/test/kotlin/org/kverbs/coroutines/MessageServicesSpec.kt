@@ -11,9 +11,9 @@ import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
+import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
 import org.kverbs.ConnectionRejectedException
-import org.kverbs.AccessFlag
 import java.net.InetSocketAddress
 import java.util.Collections
 
@@ -112,7 +112,14 @@ class MessageServicesSpec :
 
         test("should let a client read, write and count in published memory") {
             served(handler = {
-                val region = it.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+                val region =
+                    it.pd.memoryRegion(
+                        64,
+                        AccessFlag.LOCAL_WRITE,
+                        AccessFlag.REMOTE_READ,
+                        AccessFlag.REMOTE_WRITE,
+                        AccessFlag.REMOTE_ATOMIC,
+                    )
                 it.publish("counter", region)
                 for (message in it.incoming) it.send(message)
                 region.close()

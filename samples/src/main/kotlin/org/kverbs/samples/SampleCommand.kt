@@ -7,13 +7,23 @@ import com.github.ajalt.clikt.parameters.types.choice
 
 /** `kverbs sample`: runs one of the small programs of this package, each of which is a file to read. */
 class SampleCommand : CoreCliktCommand("sample") {
-    private val program by argument("NAME", help = "ten-lines (TenLines.kt) or java-echo (JavaEcho.java)")
-        .choice("ten-lines" to ::tenLines, "java-echo" to ::javaEcho)
+    private val program by argument("NAME", help = programs.keys.joinToString()).choice(programs)
     private val device by deviceOption("RDMA device (default the first)")
 
     override fun help(context: Context) = "Run a sample program on an RDMA device."
 
     override fun run() = program(device)
 
-    private fun javaEcho(device: String?) = JavaEcho.main(listOfNotNull(device).toTypedArray())
+    private companion object {
+        /** Each is a file of this package; the last four are in Echo.kt, Counter.kt and KeyValue.kt, with Services.kt to run them. */
+        val programs: Map<String, (String?) -> Unit> =
+            mapOf(
+                "ten-lines" to ::tenLines,
+                "java-echo" to { device -> JavaEcho.main(listOfNotNull(device).toTypedArray()) },
+                "echo" to ::echo,
+                "counter" to ::counter,
+                "key-value" to ::keyValue,
+                "thousand-clients" to ::thousandClients,
+            )
+    }
 }

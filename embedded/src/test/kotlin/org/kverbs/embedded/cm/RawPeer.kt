@@ -71,7 +71,7 @@ internal class RawPeer(
 
             override fun window() = 1
 
-            override fun look() = Unit
+            override fun look(waits: Boolean) = Unit
 
             override fun joinGroup(
                 gidHigh: Long,

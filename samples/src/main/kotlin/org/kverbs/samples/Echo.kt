@@ -1,0 +1,24 @@
+package org.kverbs.samples
+
+import org.kverbs.coroutines.rdmaClient
+import org.kverbs.coroutines.rdmaServer
+import java.net.InetSocketAddress
+
+/** Sends every message back to who sent it, until it is cancelled. */
+suspend fun echoServer(
+    port: Int,
+    device: String? = null,
+    onListening: (InetSocketAddress) -> Unit = {},
+): Nothing = rdmaServer(port, device, onListening) { connection -> for (message in connection.incoming) connection.send(message) }
+
+/** Sends a line to an [echoServer], and gives what comes back. */
+suspend fun echoClient(
+    host: String,
+    port: Int,
+    line: String,
+    device: String? = null,
+): String =
+    rdmaClient(host, port, device) { connection ->
+        connection.send(line.encodeToByteArray())
+        connection.receive().decodeToString()
+    }

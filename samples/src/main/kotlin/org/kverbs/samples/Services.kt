@@ -1,0 +1,83 @@
+package org.kverbs.samples
+
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import org.kverbs.Device
+import org.kverbs.coroutines.connectMessages
+import org.kverbs.coroutines.rdmaClient
+import org.kverbs.coroutines.rdmaHost
+import org.kverbs.dsl.openDevice
+import java.net.InetAddress
+import java.net.InetSocketAddress
+
+/** Runs a server and its client in this program, on a device of this name or else the first. */
+private fun both(
+    device: String?,
+    server: suspend (String, (InetSocketAddress) -> Unit) -> Unit,
+    client: suspend (host: String, port: Int, device: String) -> Unit,
+) {
+    val name = device ?: Device.first().name()
+    val host = ipAddressOf(name).hostAddress
+    runBlocking(Dispatchers.Default) {
+        val listening = CompletableDeferred<InetSocketAddress>()
+        val serving = launch { server(name) { listening.complete(it) } }
+        client(host, listening.await().port, name)
+        serving.cancel()
+    }
+}
+
+/** The address that a RoCE device's connections go by, of its GID table. */
+private fun ipAddressOf(device: String): InetAddress =
+    openDevice(device).use { open ->
+        val gid = open.queryGid(1, open.defaultGidIndex(1))
+        InetAddress.getByAddress(gid.bytes()) // an IPv4 address in its IPv6 form comes out as itself
+    }
+
+/** Says something and hears it again. */
+internal fun echo(device: String?) =
+    both(device, { name, onListening -> echoServer(0, name, onListening) }) { host, port, name ->
+        println("$name: " + echoClient(host, port, "Hello, coroutines", name))
+    }
+
+/** Ten coroutines count to a thousand in a server's memory. */
+internal fun counter(device: String?) =
+    both(device, { name, onListening -> counterServer(0, name, onListening) }) { host, port, name ->
+        val numbers = count(host, port, coroutines = 10, times = 100, name)
+        println("$name: ${numbers.size} counted, ${numbers.toSet().size} of them different, up to ${numbers.max()}")
+    }
+
+/** Puts an entry into a server's table by a message, and reads it by RDMA. */
+internal fun keyValue(device: String?) =
+    both(device, { name, onListening -> KeyValueServer().serve(0, name, onListening) }) { host, port, name ->
+        rdmaClient(host, port, name) { connection ->
+            connection.put("answer", "42")
+            println("$name: answer = ${connection.remote("table").get("answer")}, question = ${connection.remote("table").get("question")}")
+        }
+    }
+
+/** A thousand clients with a connection each ask the echo server at once. */
+internal fun thousandClients(device: String?) =
+    both(device, { name, onListening -> echoServer(0, name, onListening) }) { host, port, name ->
+        rdmaHost { device(Device.byName(name)) }.use { rdma ->
+            val answers =
+                coroutineScope {
+                    List(CLIENTS) { client ->
+                        async {
+                            val connection = rdma.connectMessages(InetSocketAddress(host, port)) { receiveSlots(2) }
+                            connection.send("request $client".encodeToByteArray())
+                            val answer = connection.receive().decodeToString()
+                            connection.finish()
+                            answer == "request $client"
+                        }
+                    }.awaitAll()
+                }
+            println("$name: ${answers.count { it }} of $CLIENTS clients were answered")
+        }
+    }
+
+private const val CLIENTS = 1000
