@@ -17,7 +17,7 @@ import org.kverbs.QueuePairType;
 import org.kverbs.SendRequests;
 import org.kverbs.WorkCompletions;
 
-/** A connection on which one side sends for ever. The other side's program has a thread of its own. */
+/** A connection on which one side sends as much as there is room for. One thread posts and polls for both sides. */
 final class Stream implements AutoCloseable {
 
     /** Receives that are posted: enough for a receiver that sometimes gets no processor for a while. */
@@ -27,7 +27,6 @@ final class Stream implements AutoCloseable {
     private static final ConnectOptions PATIENT = ConnectOptions.builder().timeout(18).build();
 
     private final Traffic traffic;
-    private final boolean apart;
     private final Context source;
     private final Context target;
     private final QueuePair sender;
@@ -39,12 +38,9 @@ final class Stream implements AutoCloseable {
     private final SendRequests signaled = new SendRequests();
     private final WorkCompletions sent = new WorkCompletions(16);
     private final WorkCompletions received = new WorkCompletions(256);
-    private final Thread thread;
     private int outstanding;
-    private volatile boolean closed;
 
-    Stream(Device from, Device to, Traffic traffic, boolean apart) {
-        this.apart = apart;
+    Stream(Device from, Device to, Traffic traffic) {
         this.traffic = traffic;
         int depth = traffic.batch() * traffic.batches();
         source = from.open();
@@ -75,7 +71,6 @@ final class Stream implements AutoCloseable {
                 postReceive();
             }
         }
-        thread = Thread.ofPlatform().name("receiver").start(this::receive);
     }
 
     private void fill() {
@@ -84,7 +79,7 @@ final class Stream implements AutoCloseable {
         }
     }
 
-    /** Posts what there is room for, and polls once. Returns the messages that were found to be done. */
+    /** Posts what there is room for, and polls each side once. Returns the messages that were found to be done. */
     int send() {
         while (outstanding < traffic.batches()) {
             for (int i = 1; i < traffic.batch(); i++) {
@@ -93,21 +88,13 @@ final class Stream implements AutoCloseable {
             sender.post(signaled);
             outstanding++;
         }
-        if (!apart) {
-            receiveOnce();
-        }
+        receive();
         int count = poll(sender.sendCq(), sent);
         outstanding -= count;
         return count * traffic.batch();
     }
 
     private void receive() {
-        while (apart && traffic.isReceived() && !closed) {
-            receiveOnce();
-        }
-    }
-
-    private void receiveOnce() {
         int count = poll(receiver.recvCq(), received);
         for (int i = 0; i < count; i++) {
             postReceive();
@@ -129,30 +116,17 @@ final class Stream implements AutoCloseable {
     /** Waits for what is on its way, and looks whether the bytes are there. */
     void check() {
         while (outstanding > 0) {
-            if (!apart) {
-                receiveOnce();
-            }
+            receive();
             outstanding -= poll(sender.sendCq(), sent);
         }
-        stop();
         long wrong = MemorySegment.mismatch(from.memory(), 0, traffic.bytes(), to.memory(), 0, traffic.bytes());
         if (wrong >= 0) {
             throw new IllegalStateException("%s: byte %d is not what was sent".formatted(traffic.label(), wrong));
         }
     }
 
-    private void stop() {
-        closed = true;
-        try {
-            thread.join();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
     @Override
     public void close() {
-        stop();
         source.close();
         target.close();
     }

@@ -120,7 +120,10 @@ class CostSpec :
             test("should allocate nothing for a packet between devices of $words, in any thread") {
                 Traffic(words).use { traffic ->
                     val rounds =
-                        listOf(Triple("both ends poll", MESSAGES, traffic::exchange), Triple("one end polls", PACKETS, traffic::write))
+                        listOf(
+                            Triple("both ends poll", MESSAGES, traffic::exchange),
+                            Triple("one end polls", PACKETS, traffic::write),
+                        )
                     for ((what, pieces, round) in rounds) {
                         // The first turns link and compile. An object now and then, not for each piece, is for threads that wait for each other.
                         val most = LEAST * pieces * ROUNDS

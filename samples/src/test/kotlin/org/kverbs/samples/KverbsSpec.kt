@@ -73,4 +73,20 @@ internal class KverbsSpec :
             Outcome("sample", "ten-lines").out shouldContain " on ${names.first()}: "
             Outcome("sample", "java-echo").out shouldContain "device: ${names.first()}\n"
         }
+
+        context("should serve coroutines on the device that was asked for") {
+            withData(
+                nameFn = { (sample, device, _) -> "$sample on $device" },
+                Triple("echo", "embedded0", "embedded0: Hello, coroutines\n"),
+                Triple("echo", "embedded1", "embedded1: Hello, coroutines\n"),
+                Triple("counter", "embedded0", "embedded0: 1000 counted, 1000 of them different, up to 999\n"),
+                Triple("key-value", "embedded0", "embedded0: answer = 42, question = null\n"),
+                Triple("thousand-clients", "embedded0", "embedded0: 1000 of 1000 clients were answered\n"),
+            ) { (sample, device, said) ->
+                val outcome = Outcome("sample", sample, "--device", device)
+                outcome.err.shouldBeEmpty()
+                outcome.out shouldBe said
+                outcome.status shouldBe 0
+            }
+        }
     })

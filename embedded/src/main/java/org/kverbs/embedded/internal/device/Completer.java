@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.ffm.Memory;
@@ -142,6 +143,10 @@ final class Completer {
             return;
         }
         int psn = qp.requester.unacknowledged;
+        qp.hca.link.look(true);
+        if (qp.requester.unacknowledged != psn || isHeldBack || hasFailed || qp.state == IbvQpState.IBV_QPS_ERR) {
+            return; // the answer was there, but nobody had taken it
+        }
         if (retriesLeft-- <= 0) {
             failAt(psn, IbvWcStatus.IBV_WC_RETRY_EXC_ERR);
             return;

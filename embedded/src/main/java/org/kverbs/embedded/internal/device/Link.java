@@ -2,7 +2,7 @@ package org.kverbs.embedded.internal.device;
 
 import org.kverbs.embedded.internal.wire.Packet;
 
-/** What carries a device's packets to others. Called with the engine's lock held, except {@link #look}. */
+/** What carries a device's packets to others. Called with the engine's lock held, {@link #look} without it, too. */
 public interface Link extends AutoCloseable {
 
     /** Makes it ready, as the device is opened for the first time or again. Returns 0 or -errno. */
@@ -24,7 +24,7 @@ public interface Link extends AutoCloseable {
     int window();
 
     /**
-     * Sees whether packets have come. Without the lock.
+     * Sees whether packets have come, unless another thread does.
      *
      * @param waits whether the caller goes on by waiting for an event; else it polls again soon, and who does gets its packets by that
      */

@@ -42,7 +42,7 @@ public final class UdpLink implements Link {
     /** Packets taken in one go before others get the engine's lock. */
     private static final int BATCH = 64;
     /** For how long after a look somebody is taken to poll on, and how long the thread then sleeps, in nanoseconds. */
-    private static final long POLLING = 1_000_000;
+    private static final long POLLING = 5_000_000;
 
     /** A set of keys would be an object for each wake-up; the sockets are few, so which of them it was is not needed. */
     private static final Consumer<SelectionKey> READY = key -> {};
@@ -59,7 +59,7 @@ public final class UdpLink implements Link {
     private final ByteBuffer receiveBuffer;
     private final long receiveAddress;
     private final Packet received = new Packet(0);
-    /** Guards the receiving side. Taken before the engine's lock. */
+    /** Guards the receiving side. Taken before the engine's lock, or without waiting. */
     private final ReentrantLock receiving = new ReentrantLock();
     private final List<Group> groups = new CopyOnWriteArrayList<>();
     private volatile @Nullable DatagramChannel channel;
