@@ -141,7 +141,9 @@ public suspend fun rdmaServer(
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,
-): Nothing = rdmaHost { device?.let { device(Device.byName(it)) } }.use { it.serve(InetSocketAddress(port), onListening = onListening, handler = handler) }
+): Nothing = hostOf(device).use { it.serve(InetSocketAddress(port), onListening = onListening, handler = handler) }
+
+private fun hostOf(device: String?) = rdmaHost { if (device != null) device(Device.byName(device)) }
 
 /** A client in a line: `rdmaClient("server", 7471) { connection -> connection.send(bytes) }`. Finishes and closes the connection after the block. [device] is as for [rdmaServer]. */
 public suspend fun <R> rdmaClient(
@@ -150,7 +152,7 @@ public suspend fun <R> rdmaClient(
     device: String? = null,
     block: suspend CoroutineScope.(MessageConnection) -> R,
 ): R =
-    rdmaHost { device?.let { device(Device.byName(it)) } }.use { rdma ->
+    hostOf(device).use { rdma ->
         val connection = rdma.connectMessages(InetSocketAddress(host, port))
         try {
             coroutineScope { block(connection) }.also { connection.finish() }

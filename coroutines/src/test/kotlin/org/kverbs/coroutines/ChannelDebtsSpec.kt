@@ -28,19 +28,25 @@ class ChannelDebtsSpec :
                     }
                     repeat(500) {
                         when (random.nextInt(4)) {
-                            0, 1 ->
+                            0, 1 -> {
                                 if (credits > 0) {
                                     credits--
                                     arrived++
                                     debts.arrived()
                                 }
-                            2 ->
+                            }
+
+                            2 -> {
                                 if (arrived > 0) {
                                     arrived--
                                     debts.oweCredit()
                                     say()
                                 }
-                            else -> credits += way.removeFirstOrNull() ?: 0
+                            }
+
+                            else -> {
+                                credits += way.removeFirstOrNull() ?: 0
+                            }
                         }
                         way.size shouldBeLessThanOrEqual 2
                     }
