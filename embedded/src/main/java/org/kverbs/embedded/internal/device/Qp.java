@@ -127,6 +127,7 @@ final class Qp extends Task implements QueuePairOps {
             datagrams.run();
             return;
         }
+        responder.acknowledge();
         requester.run();
         if (type == IbvQpType.IBV_QPT_RC && state != IbvQpState.IBV_QPS_ERR) {
             completer.watch();
