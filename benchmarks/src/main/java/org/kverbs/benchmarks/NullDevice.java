@@ -14,7 +14,16 @@ final class NullDevice {
     /** {@code enum null_option}: every poll gives as many completions as it asks for. */
     private static final int NULL_ENDLESS = 2;
 
+    /** {@code enum null_option}: each signaled send makes a completion at once. */
+    private static final int NULL_COMPLETE = 1;
+
     private NullDevice() {}
+
+    /** Opens it as a card whose requests complete at once, and no others. */
+    static Context openCompleting() {
+        set(NULL_COMPLETE, 1);
+        return open(true, false);
+    }
 
     /**
      * Opens it.

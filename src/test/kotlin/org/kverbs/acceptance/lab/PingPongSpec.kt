@@ -154,6 +154,9 @@ internal class PingPongSpec :
         listOf(
             "ten-lines" to "64 bytes came on $DEVICE: Hello, RDMA\n",
             "java-echo" to "device: $DEVICE\nserver: Hello, echo\nclient: Hello, echo\n",
+            "echo" to "$DEVICE: Hello, coroutines\n",
+            "counter" to "$DEVICE: 1000 counted, 1000 of them different, up to 999\n",
+            "key-value" to "$DEVICE: answer = 42, question = null\n",
         ).forEach { (name, text) ->
             test("should run the sample $name") {
                 val console = System.out

@@ -1,0 +1,150 @@
+package org.kverbs.benchmarks
+
+import com.sun.management.ThreadMXBean
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.yield
+import org.kverbs.AccessFlag
+import org.kverbs.ConnectOptions
+import org.kverbs.MemoryRegion
+import org.kverbs.ProtectionDomain
+import org.kverbs.WorkCompletions
+import org.kverbs.coroutines.AsyncQueuePair
+import org.kverbs.coroutines.CompletionDispatcher
+import org.kverbs.coroutines.WaitStrategy
+import org.kverbs.coroutines.completionDispatcher
+import org.kverbs.coroutines.qp
+import org.kverbs.coroutines.receive
+import org.kverbs.coroutines.write
+import org.kverbs.dsl.RC
+import org.kverbs.dsl.RcVerbs
+import org.kverbs.dsl.completionQueue
+import org.kverbs.dsl.get
+import org.kverbs.dsl.post
+import org.kverbs.dsl.qp
+import org.kverbs.dsl.signaled
+import org.kverbs.dsl.write
+import java.lang.management.ManagementFactory
+
+private const val OPERATIONS = 2_000_000
+private const val ROUNDS = 5
+private const val WAITING = 50_000
+
+/** What an operation took and allocated, on one thread. */
+private class Cost(
+    val nanos: Double,
+    val bytes: Double,
+)
+
+/**
+ * What suspending costs over a device whose requests complete at once: writes by plain verbs, posted and polled one by one, and by coroutines
+ * of which so many are in flight, all on one thread that polls. The best of some rounds. Then what a coroutine that waits takes.
+ */
+fun main() {
+    NullDevice.openCompleting().use { device ->
+        val pd = device.protectionDomain()
+        val region = pd.memoryRegion(4096, AccessFlag.LOCAL_WRITE)
+        val plain = best { plainVerbs(pd, region) }
+        println("%-28s %8s %14s %8s %8s".format("writes", "ns/op", "million/s", "ratio", "B/op"))
+        report("plain verbs, busy polling", plain, plain)
+        for (inFlight in listOf(1, 100, 10_000)) {
+            device.completionDispatcher { callerPolls(); strategy(WaitStrategy.busy()) }.use { dispatcher ->
+                val qp = dispatcher.qp(pd, RC) { maxSendWr(inFlight); maxRecvWr(1) }
+                qp.connect()
+                report("suspending, $inFlight in flight", best { suspending(dispatcher, qp, region, inFlight) }, plain)
+            }
+        }
+        println("%-28s %8d bytes of heap".format("a coroutine in receive()", waiting(device.completionDispatcher { callerPolls() }, pd, region)))
+    }
+}
+
+private fun AsyncQueuePair<RcVerbs>.connect() = queuePair.connect(queuePair.endpoint(), ConnectOptions.DEFAULTS)
+
+private fun report(
+    what: String,
+    cost: Cost,
+    plain: Cost,
+) = println("%-28s %8.1f %14.1f %8.2f %8.1f".format(what, cost.nanos, 1000 / cost.nanos, cost.nanos / plain.nanos, cost.bytes))
+
+private fun best(round: () -> Cost): Cost = List(ROUNDS) { round() }.minBy { it.nanos }
+
+private val threads = ManagementFactory.getThreadMXBean() as ThreadMXBean
+
+private inline fun measured(block: () -> Unit): Cost {
+    val allocated = threads.currentThreadAllocatedBytes
+    val began = System.nanoTime()
+    block()
+    val nanos = System.nanoTime() - began
+    return Cost(nanos.toDouble() / OPERATIONS, (threads.currentThreadAllocatedBytes - allocated).toDouble() / OPERATIONS)
+}
+
+private fun plainVerbs(
+    pd: ProtectionDomain,
+    region: MemoryRegion,
+): Cost {
+    val cq = pd.context().completionQueue { entries(128) }
+    val qp = pd.qp(RC) { cq(cq) }
+    qp.queuePair.connect(qp.queuePair.endpoint())
+    val local = region[0, 64]
+    val remote = region.remote()
+    val batch = WorkCompletions(64)
+    return measured {
+        repeat(OPERATIONS) {
+            qp.post {
+                write(local, to = remote)
+                signaled()
+            }
+            while (cq.poll(batch) == 0) Thread.onSpinWait()
+            check(batch[0].isSuccess)
+        }
+    }.also {
+        qp.close()
+        cq.close()
+    }
+}
+
+private fun suspending(
+    dispatcher: CompletionDispatcher,
+    qp: AsyncQueuePair<RcVerbs>,
+    region: MemoryRegion,
+    inFlight: Int,
+): Cost {
+    val local = region[0, 64]
+    val remote = region.remote()
+    return measured {
+        dispatcher.run {
+            coroutineScope {
+                repeat(inFlight) { launch { repeat(OPERATIONS / inFlight) { qp.write(local, to = remote) } } }
+            }
+        }
+    }
+}
+
+/** Bytes of heap for each coroutine that waits for a message. */
+private fun waiting(
+    dispatcher: CompletionDispatcher,
+    pd: ProtectionDomain,
+    region: MemoryRegion,
+): Long {
+    // No completion comes of a receive whose queue isn't polled.
+    val qp = dispatcher.qp(pd, RC) { maxSendWr(1); maxRecvWr(WAITING) }
+    qp.connect()
+    val local = region[0, 64]
+    var each = 0L
+    runCatching {
+        dispatcher.run {
+            val before = usedHeap()
+            repeat(WAITING) { launch(start = CoroutineStart.UNDISPATCHED) { qp.receive(local) } }
+            each = (usedHeap() - before) / WAITING
+            qp.close()
+            yield()
+        }
+    }
+    return each
+}
+
+private fun usedHeap(): Long {
+    repeat(3) { System.gc() }
+    return Runtime.getRuntime().run { totalMemory() - freeMemory() }
+}

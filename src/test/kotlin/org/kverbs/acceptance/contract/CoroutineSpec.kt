@@ -1,0 +1,138 @@
+package org.kverbs.acceptance.contract
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldStartWith
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeoutOrNull
+import org.kverbs.ConnectionRejectedException
+import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionStatus
+import org.kverbs.acceptance.contract.Capability.ATOMICS
+import org.kverbs.coroutines.MessageConnection
+import org.kverbs.coroutines.RdmaConnection
+import org.kverbs.coroutines.RdmaHost
+import org.kverbs.coroutines.acceptMessages
+import org.kverbs.coroutines.connect
+import org.kverbs.coroutines.connectMessages
+import org.kverbs.coroutines.fetchAndAdd
+import org.kverbs.coroutines.rdmaHost
+import org.kverbs.coroutines.read
+import org.kverbs.coroutines.receive
+import org.kverbs.coroutines.send
+import org.kverbs.coroutines.write
+import org.kverbs.dsl.get
+
+/** Suspend functions and message channels over connections by address, with both ends in this process. */
+internal class CoroutineSpec :
+    ContractSpec({
+        case("should suspend until messages, writes and reads are done, over a connection by address") {
+            connected { client, server ->
+                val here = client.pd.memoryRegion(256, *FULL_ACCESS)
+                val there = server.pd.memoryRegion(256, *FULL_ACCESS)
+                here.memory().setString(0, "suspended")
+                val received = async(start = CoroutineStart.UNDISPATCHED) { server.queuePair.receive(there[0, 64]) }
+                client.queuePair.send(here[0, 10])
+                received.await().length shouldBe 10
+                there.memory().getString(0) shouldBe "suspended"
+                client.queuePair.write(here[0, 10], to = there.remote(), at = 100)
+                client.queuePair.read(there.remote(), into = here[200, 10], at = 100)
+                here.memory().getString(200) shouldBe "suspended"
+            }
+        }
+
+        case("should give the message that comes to a cancelled receive to the next") {
+            connected { client, server ->
+                val here = client.pd.memoryRegion(64, *FULL_ACCESS)
+                val there = server.pd.memoryRegion(128, *FULL_ACCESS)
+                withTimeoutOrNull(50) { server.queuePair.receive(there[0, 64]) } shouldBe null
+                here.memory().setString(0, "kept")
+                client.queuePair.send(here[0, 5])
+                server.queuePair.receive(there[64, 64]).length shouldBe 5
+                there.memory().getString(64) shouldBe "kept"
+            }
+        }
+
+        case("should count without losing one", ATOMICS) {
+            connected { client, server ->
+                val counter = server.pd.memoryRegion(8, *everyAccess())
+                val numbers = List(50) { async { client.queuePair.fetchAndAdd(counter.remote(), 1) } }.awaitAll()
+                numbers.sorted() shouldBe List(50) { it.toLong() }
+            }
+        }
+
+        case("should fail what waits when the peer is gone") {
+            connected { client, server ->
+                val there = server.pd.memoryRegion(64, *FULL_ACCESS)
+                val waiting = async(start = CoroutineStart.UNDISPATCHED) { runCatching { server.queuePair.receive(there[0, 64]) } }
+                client.close()
+                (waiting.await().exceptionOrNull() as WorkCompletionException).status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
+            }
+        }
+
+        case("should tell who is rejected why") {
+            hosts { client, server ->
+                server.listen(at(0)).use { listener ->
+                    launch { listener.request().reject("not today".encodeToByteArray()) }
+                    val refusal = shouldThrow<ConnectionRejectedException> { client.connect(listener.address) }
+                    refusal.privateData().decodeToString() shouldStartWith "not today"
+                }
+            }
+        }
+
+        case("should echo messages of every length, and end with the last") {
+            messages { client, server ->
+                launch {
+                    for (message in server.incoming) server.send(message)
+                    server.finish()
+                }
+                for (size in listOf(0, 1, 4088, 4089, 100_000)) {
+                    val message = ByteArray(size) { (it * 31 + size).toByte() }
+                    launch { client.send(message) }
+                    client.receive().contentEquals(message) shouldBe true
+                }
+                client.finish()
+            }
+        }
+
+        case("should keep the order of many messages that are received slowly") {
+            messages { client, server ->
+                launch { repeat(500) { client.send("message $it".encodeToByteArray()) } }
+                repeat(500) {
+                    if (it % 100 == 0) delay(5)
+                    server.receive().decodeToString() shouldBe "message $it"
+                }
+            }
+        }
+    })
+
+private fun Bench.hosts(block: suspend CoroutineScope.(client: RdmaHost, server: RdmaHost) -> Unit) =
+    runBlocking(Dispatchers.Default) {
+        rdmaHost { device(context.device()) }.use { client ->
+            rdmaHost { device(context.device()) }.use { server -> coroutineScope { block(client, server) } }
+        }
+    }
+
+private fun Bench.connected(block: suspend CoroutineScope.(client: RdmaConnection, server: RdmaConnection) -> Unit) =
+    hosts { client, server ->
+        val listener = server.listen(at(0))
+        val accepted = async { listener.accept() }
+        val connection = client.connect(listener.address)
+        block(connection, accepted.await())
+    }
+
+private fun Bench.messages(block: suspend CoroutineScope.(client: MessageConnection, server: MessageConnection) -> Unit) =
+    hosts { client, server ->
+        val listener = server.listen(at(0))
+        val accepted = async { listener.request().acceptMessages() }
+        val connection = client.connectMessages(listener.address)
+        coroutineScope { block(connection, accepted.await()) }
+    }
