@@ -6,7 +6,6 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.yield
 import org.kverbs.AccessFlag
-import org.kverbs.ConnectOptions
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.WorkCompletions
@@ -49,17 +48,23 @@ fun main() {
         println("%-28s %8s %14s %8s %8s".format("writes", "ns/op", "million/s", "ratio", "B/op"))
         report("plain verbs, busy polling", plain, plain)
         for (inFlight in listOf(1, 100, 10_000)) {
-            device.completionDispatcher { callerPolls(); strategy(WaitStrategy.busy()) }.use { dispatcher ->
-                val qp = dispatcher.qp(pd, RC) { maxSendWr(inFlight); maxRecvWr(1) }
-                qp.connect()
-                report("suspending, $inFlight in flight", best { suspending(dispatcher, qp, region, inFlight) }, plain)
-            }
+            device
+                .completionDispatcher {
+                    callerPolls()
+                    strategy(WaitStrategy.busy())
+                }.use { dispatcher ->
+                    val qp =
+                        dispatcher.qp(pd, RC) {
+                            maxSendWr(inFlight)
+                            maxRecvWr(1)
+                        }
+                    report("suspending, $inFlight in flight", best { suspending(dispatcher, qp, region, inFlight) }, plain)
+                }
         }
-        println("%-28s %8d bytes of heap".format("a coroutine in receive()", waiting(device.completionDispatcher { callerPolls() }, pd, region)))
+        val waiting = waiting(device.completionDispatcher { callerPolls() }, pd, region)
+        println("%-28s %8d bytes of heap".format("a coroutine in receive()", waiting))
     }
 }
-
-private fun AsyncQueuePair<RcVerbs>.connect() = queuePair.connect(queuePair.endpoint(), ConnectOptions.DEFAULTS)
 
 private fun report(
     what: String,
@@ -85,7 +90,6 @@ private fun plainVerbs(
 ): Cost {
     val cq = pd.context().completionQueue { entries(128) }
     val qp = pd.qp(RC) { cq(cq) }
-    qp.queuePair.connect(qp.queuePair.endpoint())
     val local = region[0, 64]
     val remote = region.remote()
     val batch = WorkCompletions(64)
@@ -128,8 +132,11 @@ private fun waiting(
     region: MemoryRegion,
 ): Long {
     // No completion comes of a receive whose queue isn't polled.
-    val qp = dispatcher.qp(pd, RC) { maxSendWr(1); maxRecvWr(WAITING) }
-    qp.connect()
+    val qp =
+        dispatcher.qp(pd, RC) {
+            maxSendWr(1)
+            maxRecvWr(WAITING)
+        }
     val local = region[0, 64]
     var each = 0L
     runCatching {
