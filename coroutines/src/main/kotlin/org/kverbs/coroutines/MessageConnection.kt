@@ -1,6 +1,5 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.ConnectionException
 import org.kverbs.ConnectionStep
@@ -26,10 +25,12 @@ public class MessageConnection internal constructor(
     public val channel: MessageChannel,
     private val peerData: ByteArray,
 ) : AutoCloseable {
-    private val lifetime = ConnectionLifetime(host, steps, channel.queuePair.queuePair)
-
     /** The peer's address and port. */
     public val peerAddress: InetSocketAddress? = steps.address
+    private val lifetime =
+        ConnectionLifetime(host, steps, channel.queuePair.queuePair) {
+            channel.fail(ConnectionException(ConnectionStep.CONNECT, peerAddress, 0, "the connection has ended"))
+        }
 
     /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */
     public val privateData: ByteArray get() = peerData.clone()
@@ -39,13 +40,6 @@ public class MessageConnection internal constructor(
 
     /** What came, for `for (message in connection.incoming)`. It ends when the peer has sent its last message. */
     public val incoming: IncomingMessages get() = channel.incoming
-
-    init {
-        host.scope.launch {
-            lifetime.awaitEnd()
-            channel.fail(ConnectionException(ConnectionStep.CONNECT, peerAddress, 0, "the connection has ended"))
-        }
-    }
 
     /** Sends a message; see [MessageChannel.send]. */
     public suspend fun send(bytes: ByteArray): Unit = channel.send(bytes)

@@ -56,11 +56,16 @@ public class RdmaConnection internal constructor(
     override fun toString(): String = "connection of ${queuePair.queuePair.describe()} to $peerAddress"
 }
 
-/** What ends a connection, and what its end ends. */
+/**
+ * What ends a connection, and what its end ends.
+ *
+ * @param onEnd called when the peer has ended it, before what waits on the queue pair is flushed
+ */
 internal class ConnectionLifetime(
     host: RdmaHost,
     private val steps: ConnectionSteps,
     private val queuePair: QueuePair,
+    private val onEnd: () -> Unit = {},
 ) : AutoCloseable {
     private val ended = CompletableDeferred<Unit>()
 
@@ -72,6 +77,7 @@ internal class ConnectionLifetime(
         for (event in steps.events) {
             val type = event.type()
             if (type != ConnectionEventType.DISCONNECTED && !type.isError) continue
+            onEnd()
             ended.complete(Unit)
             quietly { queuePair.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build()) }
             quietly { steps.id.disconnect() } // the answer that the peer waits for

@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldHaveSize
 import io.kotest.matchers.shouldBe
@@ -106,7 +107,8 @@ class MessageServicesSpec :
                 val gone = rdmaHost { provider("embedded") }
                 gone.connectMessages(address)
                 gone.close()
-                (ended.await() is ConnectionException || ended.await() is ChannelClosedException) shouldBe true
+                val cause = ended.await()
+                withClue(cause) { (cause is ConnectionException || cause is ChannelClosedException) shouldBe true }
             }
         }
 
