@@ -2,8 +2,13 @@ package org.kverbs.coroutines
 
 import org.kverbs.MemorySlice
 import org.kverbs.RemoteMemory
-import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionOpcode
+import org.kverbs.coroutines.SendOperation.READ
+import org.kverbs.coroutines.SendOperation.SEND
+import org.kverbs.coroutines.SendOperation.SEND_WITH_IMMEDIATE
+import org.kverbs.coroutines.SendOperation.SEND_WITH_INVALIDATE
+import org.kverbs.coroutines.SendOperation.WRITE
+import org.kverbs.coroutines.SendOperation.WRITE_WITH_IMMEDIATE
 import org.kverbs.dsl.ConnectedVerbs
 import org.kverbs.dsl.DatagramVerbs
 import org.kverbs.dsl.Destination
@@ -17,9 +22,6 @@ import org.kverbs.dsl.WriteVerbs
 // the bytes, for UC and UD when they are sent. `pooled` keeps a buffer of a pool for as long as the device may use it. `at` is
 // an offset in bytes into the remote memory. Waiting, cancellation and errors are those of AsyncQueuePair.
 
-private val SEND = WorkCompletionOpcode.SEND.code()
-private val WRITE = WorkCompletionOpcode.RDMA_WRITE.code()
-private val READ = WorkCompletionOpcode.RDMA_READ.code()
 private val COMPARE_AND_SWAP = WorkCompletionOpcode.COMP_SWAP.code()
 private val FETCH_AND_ADD = WorkCompletionOpcode.FETCH_ADD.code()
 
@@ -27,7 +29,7 @@ private val FETCH_AND_ADD = WorkCompletionOpcode.FETCH_ADD.code()
 public suspend fun AsyncQueuePair<ConnectedVerbs>.send(
     local: MemorySlice,
     pooled: RegisteredBuffer? = null,
-): Unit = sends.await(SEND, pooled) { requests, id -> requests.send(id).from(local) }
+): Unit = sends.await(SEND, local, pooled, 0, 0, 0, null)
 
 /** Sends the first [length] bytes of a pooled buffer. */
 public suspend fun AsyncQueuePair<ConnectedVerbs>.send(
@@ -40,21 +42,21 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.sendWithImmediate(
     local: MemorySlice,
     immediate: Int,
     pooled: RegisteredBuffer? = null,
-): Unit = sends.await(SEND, pooled) { requests, id -> requests.sendWithImmediate(id, immediate).from(local) }
+): Unit = sends.await(SEND_WITH_IMMEDIATE, local, pooled, 0, 0, immediate, null)
 
 /** Sends a message that ends one of the peer's keys when it arrives. */
 public suspend fun AsyncQueuePair<ReadVerbs>.sendWithInvalidate(
     local: MemorySlice,
     invalidate: Rkey,
     pooled: RegisteredBuffer? = null,
-): Unit = sends.await(SEND, pooled) { requests, id -> requests.sendWithInvalidate(id, invalidate.value).from(local) }
+): Unit = sends.await(SEND_WITH_INVALIDATE, local, pooled, 0, invalidate.value, 0, null)
 
 /** Sends a datagram; it is at most an MTU long. */
 public suspend fun AsyncQueuePair<DatagramVerbs>.send(
     local: MemorySlice,
     to: Destination,
     pooled: RegisteredBuffer? = null,
-): Unit = sends.await(SEND, pooled) { requests, id -> requests.send(id).from(local).to(to.address, to.queuePair.value, to.qkey) }
+): Unit = sends.await(SEND, local, pooled, 0, 0, 0, to)
 
 /** Sends a datagram with 32 bits that arrive with it. */
 public suspend fun AsyncQueuePair<DatagramVerbs>.sendWithImmediate(
@@ -62,10 +64,7 @@ public suspend fun AsyncQueuePair<DatagramVerbs>.sendWithImmediate(
     to: Destination,
     immediate: Int,
     pooled: RegisteredBuffer? = null,
-): Unit =
-    sends.await(SEND, pooled) { requests, id ->
-        requests.sendWithImmediate(id, immediate).from(local).to(to.address, to.queuePair.value, to.qkey)
-    }
+): Unit = sends.await(SEND_WITH_IMMEDIATE, local, pooled, 0, 0, immediate, to)
 
 /** Writes into the peer's memory, which doesn't notice. */
 public suspend fun AsyncQueuePair<WriteVerbs>.write(
@@ -73,7 +72,7 @@ public suspend fun AsyncQueuePair<WriteVerbs>.write(
     to: RemoteMemory,
     at: Long = 0,
     pooled: RegisteredBuffer? = null,
-): Unit = sends.await(WRITE, pooled) { requests, id -> requests.write(id, to.at(at, local.length()), to.rkey()).from(local) }
+): Unit = sends.await(WRITE, local, pooled, to.at(at, local.length()), to.rkey(), 0, null)
 
 /** Writes into the peer's memory and completes its next receive with 32 bits. */
 public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
@@ -82,10 +81,7 @@ public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
     immediate: Int,
     at: Long = 0,
     pooled: RegisteredBuffer? = null,
-): Unit =
-    sends.await(WRITE, pooled) { requests, id ->
-        requests.writeWithImmediate(id, to.at(at, local.length()), to.rkey(), immediate).from(local)
-    }
+): Unit = sends.await(WRITE_WITH_IMMEDIATE, local, pooled, to.at(at, local.length()), to.rkey(), immediate, null)
 
 /** Reads the peer's memory, which doesn't notice. */
 public suspend fun AsyncQueuePair<ReadVerbs>.read(
@@ -93,7 +89,7 @@ public suspend fun AsyncQueuePair<ReadVerbs>.read(
     into: MemorySlice,
     at: Long = 0,
     pooled: RegisteredBuffer? = null,
-): Unit = sends.await(READ, pooled) { requests, id -> requests.read(id, from.at(at, into.length()), from.rkey()).into(into) }
+): Unit = sends.await(READ, into, pooled, from.at(at, into.length()), from.rkey(), 0, null)
 
 /**
  * If the peer's 8 bytes, aligned to 8, equal [compare] they become [swap].

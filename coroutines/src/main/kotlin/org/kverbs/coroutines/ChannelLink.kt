@@ -41,7 +41,7 @@ internal class ChannelLink(
         fail(closed)
         inbox.discard(checkNotNull(failure.get()))
         pair.end(closed)
-        receives.end()
+        receives.end(closed)
         receiveMemory.close()
         outbox.free()
     }

@@ -11,27 +11,23 @@ internal class ChannelReceives(
     dispatcher: CompletionDispatcher,
     private val link: ChannelLink,
     private val memory: MemoryRegion,
-) : CompletionTarget {
+) : RequestSide(dispatcher, link.pair.polled, (memory.length() / link.settings.slotSize).toInt()) {
     private val queuePair = link.pair.queuePair
-    private val polled = link.pair.polled
     private val failures = link.pair.failures
     private val slotSize = link.settings.slotSize
-    private val targets = dispatcher.targets
-    private val count = (memory.length() / slotSize).toInt()
-    private val slices = Array(count) { memory[it.toLong() * slotSize, slotSize.toLong()] }
-    private val key = targets.add(this)
+    private val slices = Array(capacity) { memory[it.toLong() * slotSize, slotSize.toLong()] }
 
     init {
-        polled.add(this)
+        begin()
     }
 
     /** Where a slot's message stands. */
     fun at(slot: Int) = memory.memory().asSlice(slot.toLong() * slotSize, slotSize.toLong())
 
-    fun postAll(): Unit = repeat(count) { post(it) }
+    fun postAll(): Unit = repeat(capacity) { post(it) }
 
     /** Lets the device have a slot. */
-    fun post(slot: Int): Unit = queuePair.postReceive(key.toLong() shl 32 or slot.toLong(), slices[slot])
+    fun post(slot: Int): Unit = queuePair.postReceive(id(slot), slices[slot])
 
     override fun complete(
         request: Int,
@@ -52,12 +48,5 @@ internal class ChannelReceives(
         }
     }
 
-    override fun fail(cause: Throwable): Unit = link.fail(cause)
-
-    /** The queue pair is gone. */
-    fun end() {
-        targets.remove(key)
-        polled.remove(this)
-        polled.giveBack(count)
-    }
+    override fun failWaits(cause: Throwable): Unit = link.fail(cause)
 }

@@ -1,5 +1,6 @@
 package org.kverbs.coroutines
 
+import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
@@ -79,10 +80,11 @@ public class CompletionDispatcher internal constructor(
         poller = Thread.currentThread()
         try {
             while (channel.isOpen) turn()
-        } catch (e: IllegalStateException) {
-            if (channel.isOpen) failAll(e)
         } catch (e: Throwable) {
-            failAll(e)
+            if (!channel.isOpen && e is IllegalStateException) return
+            // Nobody polls any more: what waits must end, and nothing may begin to.
+            failAll(IllegalStateException("the thread that polled ${channel.describe()} has ended", e))
+            channel.close()
             throw e
         } finally {
             poller = null
@@ -120,8 +122,10 @@ public class CompletionDispatcher internal constructor(
     public fun poll(): Int = asPoller { loop.round() }
 
     /**
-     * Runs a coroutine on the calling thread, which polls until it has ended. Like `runBlocking`, with RDMA in place of the event loop.
+     * Runs a coroutine on the calling thread, which polls until it has ended. Like `runBlocking`, with RDMA in place of the event loop: an
+     * interrupt cancels the coroutine.
      *
+     * @throws InterruptedException if the thread was interrupted, once the coroutine has ended
      * @throws IllegalStateException if the dispatcher has a thread of its own, or another thread is in here
      */
     @OptIn(ExperimentalCoroutinesApi::class)
@@ -129,8 +133,17 @@ public class CompletionDispatcher internal constructor(
         asPoller {
             val result = CoroutineScope(coroutines).async(block = block)
             result.invokeOnCompletion { loop.wake() }
-            while (!result.isCompleted && channel.isOpen) loop.turn()
-            while (!result.isCompleted) Thread.sleep(1) // its dispatcher is closed: it ends on Dispatchers.Default
+            var interrupt: InterruptedException? = null
+            while (!result.isCompleted) {
+                try {
+                    if (Thread.interrupted()) throw InterruptedException("the thread that runs a coroutine on ${channel.describe()} was interrupted")
+                    if (channel.isOpen) loop.turn() else Thread.sleep(1) // closed under it: it ends on Dispatchers.Default
+                } catch (e: InterruptedException) {
+                    interrupt = e
+                    result.cancel(CancellationException(e.message, e))
+                }
+            }
+            interrupt?.let { throw it }
             result.getCompletionExceptionOrNull()?.let { throw it }
             result.getCompleted()
         }

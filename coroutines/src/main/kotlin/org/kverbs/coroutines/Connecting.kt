@@ -77,7 +77,7 @@ internal suspend fun RdmaHost.establish(
         }
         return Established(steps, node, answer)
     } catch (e: Throwable) {
-        closeAll(qp, id, e)
+        closeAll(id, qp, cause = e)
         throw e
     }
 }
@@ -88,19 +88,3 @@ internal fun QueuePair.answerSoon() {
 }
 
 private const val MIN_RNR_TIMER = 12
-
-/** Closes both, and keeps what that throws with [cause]. */
-internal fun closeAll(
-    qp: QueuePair?,
-    id: AutoCloseable,
-    cause: Throwable?,
-) {
-    for (resource in listOfNotNull(id, qp)) {
-        try {
-            resource.close()
-        } catch (e: RuntimeException) {
-            if (cause == null) throw e
-            cause.addSuppressed(e)
-        }
-    }
-}

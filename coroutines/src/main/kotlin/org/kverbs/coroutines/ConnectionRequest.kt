@@ -1,7 +1,5 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.NonCancellable
-import kotlinx.coroutines.withContext
 import org.kverbs.ConnectionEvent
 import org.kverbs.ConnectionEventType.ESTABLISHED
 import org.kverbs.ConnectionParameters
@@ -71,17 +69,17 @@ public class ConnectionRequest internal constructor(
             steps.await(ConnectionStep.ACCEPT, peerAddress, timeout, ESTABLISHED)
             return node
         } catch (e: Throwable) {
-            withContext(NonCancellable) { closeAll(qp, steps.id, e) }
+            closeAll(steps.id, qp, cause = e)
             throw e
         }
     }
 
     /** Says no, with a reason for the other side: at most 148 bytes. */
-    public fun reject(privateData: ByteArray = ByteArray(0)): Unit = host.refuse(steps.id, privateData)
+    public fun reject(privateData: ByteArray = ByteArray(0)): Unit = steps.id.use { it.reject(privateData) }
 
-    internal fun rejectQuietly() {
+    internal fun rejectQuietly(privateData: ByteArray = ByteArray(0)) {
         try {
-            reject()
+            reject(privateData)
         } catch (_: RdmaException) {
             // who asked has gone
         } catch (_: IllegalStateException) {

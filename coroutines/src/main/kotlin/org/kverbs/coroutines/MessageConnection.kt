@@ -82,13 +82,7 @@ public class MessageConnection internal constructor(
     }
 
     /** Ends the connection now; messages under way may be lost. The peer is told. */
-    override fun close() {
-        try {
-            channel.close()
-        } finally {
-            lifetime.close()
-        }
-    }
+    override fun close(): Unit = closeAll(channel, lifetime)
 
     override fun toString(): String = "message connection to $peerAddress"
 }

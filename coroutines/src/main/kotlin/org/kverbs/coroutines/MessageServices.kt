@@ -2,11 +2,9 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.supervisorScope
-import kotlinx.coroutines.withContext
 import org.kverbs.ConnectionParameters
 import org.kverbs.Device
 import java.net.InetSocketAddress
@@ -74,7 +72,7 @@ private fun RdmaHost.started(
         channel.start(peerData)
         return MessageConnection(this, steps, node, channel, peerData.copyOfRange(minOf(HELLO, peerData.size), peerData.size))
     } catch (e: RuntimeException) {
-        closeAll(channel.queuePair.queuePair, steps.id, e)
+        closeAll(steps.id, channel, cause = e)
         throw e
     }
 }
@@ -125,7 +123,7 @@ private suspend fun serveOne(
         coroutineScope { handler(connection) }
         connection.finish()
     } finally {
-        withContext(NonCancellable) { connection.close() }
+        connection.close()
     }
 }
 
@@ -157,6 +155,6 @@ public suspend fun <R> rdmaClient(
         try {
             coroutineScope { block(connection) }.also { connection.finish() }
         } finally {
-            withContext(NonCancellable) { connection.close() }
+            connection.close()
         }
     }

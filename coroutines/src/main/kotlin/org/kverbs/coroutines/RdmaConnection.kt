@@ -97,7 +97,7 @@ internal class ConnectionLifetime(
         ended.complete(Unit)
         if (steps.id.isOpen) quietly { steps.id.disconnect() }
         steps.events.close()
-        closeAll(queuePair, steps.id, null)
+        closeAll(steps.id, queuePair)
     }
 
     /** What is refused here has happened already: the peer was faster, or somebody has closed it. */

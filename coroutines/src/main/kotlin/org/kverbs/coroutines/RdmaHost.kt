@@ -44,14 +44,19 @@ public class RdmaHost internal constructor(
     public val provider: String get() = channel.provider()
 
     private fun takeEvents() {
+        var cause: Throwable = IllegalStateException("the host of these connections was closed")
         try {
             while (true) channel.awaitEvent(FOREVER)?.let(::take)
-        } catch (e: IllegalStateException) {
-            if (channel.isOpen) throw e
+        } catch (e: Throwable) {
+            if (channel.isOpen) {
+                // Nobody takes events any more: what waits must end, and nothing may begin to.
+                cause = IllegalStateException("the connection manager's events can't be taken any more", e)
+                channel.close()
+                throw e
+            }
         } finally {
-            val closed = IllegalStateException("the host of these connections was closed")
-            listeners.values.forEach { it.end(closed) }
-            steps.values.forEach { it.events.close(closed) }
+            listeners.values.forEach { it.end(cause) }
+            steps.values.forEach { it.events.close(cause) }
         }
     }
 
@@ -64,19 +69,8 @@ public class RdmaHost internal constructor(
         // Its further events may come before anybody has looked at the request.
         val request = track(event.id())
         val listener = listeners[listening]
-        if (listener == null || !listener.offer(ConnectionRequest(this, request, event))) refuse(event.id(), BUSY)
-    }
-
-    /** Says no to a request, and forgets it. */
-    internal fun refuse(
-        id: ConnectionId,
-        privateData: ByteArray,
-    ) {
-        try {
-            id.reject(privateData)
-        } finally {
-            id.close()
-        }
+        val asked = ConnectionRequest(this, request, event)
+        if (listener == null || !listener.offer(asked)) asked.rejectQuietly(BUSY)
     }
 
     private fun track(id: ConnectionId): ConnectionSteps {
@@ -130,14 +124,9 @@ public class RdmaHost internal constructor(
 
     override fun close() {
         scope.cancel()
-        try {
-            channel.close()
-        } finally {
-            synchronized(nodes) {
-                nodes.values.forEach { it.close() }
-                nodes.clear()
-            }
-        }
+        // Under no lock: what is closed may call back from other threads.
+        val opened = synchronized(nodes) { nodes.values.toList().also { nodes.clear() } }
+        closeAll(channel, *opened.toTypedArray())
     }
 
     private companion object {

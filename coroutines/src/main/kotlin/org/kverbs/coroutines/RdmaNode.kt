@@ -15,10 +15,7 @@ public class RdmaNode internal constructor(
     /** Takes the completions of all its connections. */
     public val dispatcher: CompletionDispatcher = context.completionDispatcher(dispatcher)
 
-    override fun close() {
-        dispatcher.close()
-        context.close()
-    }
+    override fun close(): Unit = closeAll(dispatcher, context)
 
     override fun toString(): String = context.describe()
 }

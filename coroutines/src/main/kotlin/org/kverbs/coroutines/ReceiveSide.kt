@@ -8,22 +8,16 @@ import org.kverbs.WorkCompletion
 /** A receive queue, of one queue pair or shared: who waits for a message, or for room in the queue. */
 internal class ReceiveSide(
     dispatcher: CompletionDispatcher,
-    val polled: PolledQueue,
-    private val capacity: Int,
+    polled: PolledQueue,
+    capacity: Int,
     failures: Failures,
     private val post: (Long, MemorySlice) -> Unit,
-) : CompletionTarget {
-    private val targets = dispatcher.targets
+) : RequestSide(dispatcher, polled, capacity) {
     private val slots = ReceiveSlots(capacity, failures)
     private val credits = Credits(maxOf(capacity, 1))
-    private val key = targets.add(this)
-
-    /** Held while posting, and while the end is noted: after that nobody posts. */
-    private val lock = Any()
-    private var ended: Throwable? = null
 
     init {
-        polled.add(this)
+        begin()
     }
 
     /** Posts a receive, or takes over one that nobody waits for, and suspends until a message has come. */
@@ -58,13 +52,16 @@ internal class ReceiveSide(
         pin: RegisteredBuffer?,
     ): Boolean {
         pin?.pin()
-        synchronized(lock) {
-            val cause = ended
-            if (cause == null && slots.takeOver(waiter as CancellableContinuation<Received>, memory, pin)) return true
-            pin?.unpin()
-            cause?.let { throw it }
+        var taken = false
+        try {
+            synchronized(lock) {
+                checkNotEnded()
+                taken = slots.takeOver(waiter as CancellableContinuation<Received>, memory, pin)
+            }
+        } finally {
+            if (!taken) pin?.unpin()
         }
-        return false
+        return taken
     }
 
     /** Has a credit, which is given back if no request is posted. */
@@ -74,24 +71,26 @@ internal class ReceiveSide(
         pin: RegisteredBuffer?,
     ) {
         var posted = false
+        var pinned: RegisteredBuffer? = null
         try {
             if (slots.hasLeft && tryTakeOver(waiter, memory, pin)) return
             pin?.pin()
+            pinned = pin
             synchronized(lock) {
-                ended?.let {
-                    pin?.unpin()
-                    throw it
-                }
+                checkNotEnded()
                 val slot = slots.put(waiter, memory, pin)
                 try {
-                    post(key.toLong() shl 32 or slot.toLong(), memory)
+                    post(id(slot), memory)
                     posted = true
                 } finally {
-                    if (!posted && slots.takeBack(slot)) pin?.unpin()
+                    if (!posted) slots.takeBack(slot)
                 }
             }
         } finally {
-            if (!posted) credits.release(1)
+            if (!posted) {
+                pinned?.unpin()
+                credits.release(1)
+            }
         }
     }
 
@@ -102,17 +101,8 @@ internal class ReceiveSide(
         if (slots.complete(request, completion) > 0) credits.release(1)
     }
 
-    override fun fail(cause: Throwable) {
-        synchronized(lock) { if (ended == null) ended = cause }
+    override fun failWaits(cause: Throwable) {
         slots.fail(cause)
         credits.fail(cause)
-    }
-
-    /** The queue is gone. */
-    fun end(cause: Throwable) {
-        fail(cause)
-        targets.remove(key)
-        polled.remove(this)
-        polled.giveBack(capacity)
     }
 }

@@ -59,14 +59,11 @@ internal class ReceiveSlots(
         return slot.index
     }
 
-    /** The request was refused: its slot is free, and the pin the caller's. False if [fail] was faster and has ended both. */
-    fun takeBack(index: Int): Boolean =
+    /** The request was refused: its slot is free, and the pin the caller's. */
+    fun takeBack(index: Int): Unit =
         synchronized(lock) {
-            val slot = slots[index]
-            if (slot.memory == null) return false
-            deserted.remove(slot)
-            free(slot)
-            true
+            deserted.remove(slots[index])
+            free(slots[index])
         }
 
     /**

@@ -9,6 +9,7 @@ import org.kverbs.QueuePair
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkRequestException
+import org.kverbs.dsl.Destination
 import java.lang.foreign.ValueLayout.JAVA_LONG
 
 /**
@@ -19,23 +20,19 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 internal class SendSide(
     private val queuePair: QueuePair,
     dispatcher: CompletionDispatcher,
-    private val polled: PolledQueue,
-    val capacity: Int,
+    polled: PolledQueue,
+    capacity: Int,
     failures: Failures,
     private val onRoom: () -> Unit = {},
-) : CompletionTarget {
-    private val targets = dispatcher.targets
+) : RequestSide(dispatcher, polled, capacity) {
     private val slots = SendSlots(capacity, failures)
 
     /** Room for requests. */
     val credits = Credits(capacity)
-    private val key = targets.add(this)
 
-    /** Held while posting, and while the end is noted: after that nobody posts. Guards what is below. */
-    private val lock = Any()
+    // Under the lock.
     private val single = SendRequests()
     private val lists = ArrayDeque<SendRequests>()
-    private var ended: Throwable? = null
 
     /** 8 bytes a slot: what atomics found, and other single numbers. Registered when it is first needed. */
     private val results: MemoryRegion by lazy {
@@ -43,27 +40,58 @@ internal class SendSide(
     }
 
     init {
-        polled.add(this)
+        begin()
     }
 
     /**
      * Posts one request and suspends until it is done.
      *
-     * @param opcode what it will complete as, an `enum ibv_wc_opcode`
-     * @param write writes the request with the id that it is given
+     * @param address the peer's, with [rkey] and [immediate] where the operation has them
+     * @param to where a datagram goes
      */
-    suspend inline fun await(
-        opcode: Int,
+    suspend fun await(
+        operation: SendOperation,
+        local: MemorySlice,
         pin: RegisteredBuffer?,
-        crossinline write: (SendRequests, Long) -> Unit,
+        address: Long,
+        rkey: Int,
+        immediate: Int,
+        to: Destination?,
     ): Unit =
         if (credits.tryAcquire(1)) {
-            suspendCancellableCoroutine<Unit> { post(it, opcode, pin, write) }
+            // Nothing but this call, so that the function needs no state machine, which is an object a call.
+            suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to) }
         } else {
-            awaitTurn(opcode, pin) { requests, id -> write(requests, id) }
+            await(operation.code, pin) { requests, id -> write(requests, id, operation, local, address, rkey, immediate, to) }
         }
 
-    private suspend fun awaitTurn(
+    private fun post(
+        waiter: Any,
+        operation: SendOperation,
+        local: MemorySlice,
+        pin: RegisteredBuffer?,
+        address: Long,
+        rkey: Int,
+        immediate: Int,
+        to: Destination?,
+    ): Unit = post(waiter, operation.code, pin) { requests, id -> write(requests, id, operation, local, address, rkey, immediate, to) }
+
+    private fun write(
+        requests: SendRequests,
+        id: Long,
+        operation: SendOperation,
+        local: MemorySlice,
+        address: Long,
+        rkey: Int,
+        immediate: Int,
+        to: Destination?,
+    ) {
+        operation.write(requests, id, local, address, rkey, immediate)
+        if (to != null) requests.to(to.address, to.queuePair.value, to.qkey)
+    }
+
+    /** The same for a request that [write] writes with the id that it is given. */
+    suspend fun await(
         opcode: Int,
         pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
@@ -122,9 +150,9 @@ internal class SendSide(
             pin?.pin()
             pinned = true
             synchronized(lock) {
-                ended?.let { throw it }
+                checkNotEnded()
                 single.clear()
-                write(single, id())
+                write(single, id(slots.next()))
                 single.signaled()
                 slots.put(0, waiter, opcode, pin)
                 slots.advance(1)
@@ -142,8 +170,6 @@ internal class SendSide(
             }
         }
     }
-
-    private fun id(): Long = key.toLong() shl 32 or Integer.toUnsignedLong(slots.next())
 
     /**
      * Posts what [write] writes, in one call, and suspends until all of it is done. Only the last request makes a completion.
@@ -177,7 +203,7 @@ internal class SendSide(
         try {
             while (pinned < pins.size) pins[pinned++].also { it.pin() }
             synchronized(lock) {
-                ended?.let { throw it }
+                checkNotEnded()
                 list.renumber(key, slots.next())
                 list.signaled()
                 for (ahead in 0 until count - 1) slots.put(ahead, SendSlots.NOBODY, 0, null)
@@ -215,17 +241,8 @@ internal class SendSide(
         }
     }
 
-    override fun fail(cause: Throwable) {
-        synchronized(lock) { if (ended == null) ended = cause }
+    override fun failWaits(cause: Throwable) {
         slots.fail(cause)
         credits.fail(cause)
-    }
-
-    /** The queue pair is gone. */
-    fun end(cause: Throwable) {
-        fail(cause)
-        targets.remove(key)
-        polled.remove(this)
-        polled.giveBack(capacity)
     }
 }

@@ -62,12 +62,10 @@ internal class SendSlots(
         tail += count
     }
 
-    /** The last [count] requests were refused: they have no waiters any more. The pins stay the caller's. False if [fail] was faster. */
-    fun takeBack(count: Int): Boolean {
+    /** The last [count] requests were refused: they have no waiters any more. The pins stay the caller's. */
+    fun takeBack(count: Int) {
         tail -= count
-        var mine = true
-        for (ahead in 0 until count) mine = waiters.getAndSet(tail + ahead and mask, null) != null && mine
-        return mine
+        for (ahead in 0 until count) waiters.set(tail + ahead and mask, null)
     }
 
     /** Leaves [pin] with the request that was posted last, which nobody waits for. False if it has ended already. */

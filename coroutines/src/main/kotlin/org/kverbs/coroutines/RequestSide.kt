@@ -1,0 +1,47 @@
+package org.kverbs.coroutines
+
+/**
+ * One queue of requests, or a share of one: its key in their ids, its room in a completion queue, and its end.
+ *
+ * A subclass calls [begin] when it is made: from then on it may fail.
+ */
+internal abstract class RequestSide(
+    dispatcher: CompletionDispatcher,
+    val polled: PolledQueue,
+    val capacity: Int,
+) : CompletionTarget {
+    private val targets = dispatcher.targets
+
+    /** The upper half of its requests' ids. */
+    protected val key: Int = targets.add(this)
+
+    /** Held while posting, and while the end is noted: after that nobody posts. */
+    protected val lock: Any = Any()
+    private var ended: Throwable? = null
+
+    protected fun begin(): Unit = polled.add(this)
+
+    /** The id of a request, from the number that [complete] will be given. */
+    protected fun id(request: Int): Long = key.toLong() shl 32 or Integer.toUnsignedLong(request)
+
+    /** Throws why nothing can be posted any more. Under [lock]. */
+    protected fun checkNotEnded() {
+        ended?.let { throw it }
+    }
+
+    final override fun fail(cause: Throwable) {
+        synchronized(lock) { if (ended == null) ended = cause }
+        failWaits(cause)
+    }
+
+    /** Ends all waits. Any number of times. */
+    protected abstract fun failWaits(cause: Throwable)
+
+    /** The queue is gone. */
+    fun end(cause: Throwable) {
+        fail(cause)
+        targets.remove(key)
+        polled.remove(this)
+        polled.giveBack(capacity)
+    }
+}

@@ -1,0 +1,45 @@
+package org.kverbs.coroutines
+
+import org.kverbs.MemorySlice
+import org.kverbs.SendRequests
+import org.kverbs.WorkCompletionOpcode
+
+/** What a request does. An object for each kind, where a lambda would be one for each call. */
+internal enum class SendOperation(
+    opcode: WorkCompletionOpcode,
+) {
+    SEND(WorkCompletionOpcode.SEND),
+    SEND_WITH_IMMEDIATE(WorkCompletionOpcode.SEND),
+    SEND_WITH_INVALIDATE(WorkCompletionOpcode.SEND),
+    WRITE(WorkCompletionOpcode.RDMA_WRITE),
+    WRITE_WITH_IMMEDIATE(WorkCompletionOpcode.RDMA_WRITE),
+    READ(WorkCompletionOpcode.RDMA_READ),
+    ;
+
+    /** What it completes as, an `enum ibv_wc_opcode`. */
+    val code: Int = opcode.code()
+
+    /**
+     * Writes a request.
+     *
+     * @param address the peer's, where it matters, with [rkey]; the key to invalidate is one too
+     * @param immediate 32 bits in host order, where it matters
+     */
+    fun write(
+        requests: SendRequests,
+        id: Long,
+        local: MemorySlice,
+        address: Long,
+        rkey: Int,
+        immediate: Int,
+    ) {
+        when (this) {
+            SEND -> requests.send(id).from(local)
+            SEND_WITH_IMMEDIATE -> requests.sendWithImmediate(id, immediate).from(local)
+            SEND_WITH_INVALIDATE -> requests.sendWithInvalidate(id, rkey).from(local)
+            WRITE -> requests.write(id, address, rkey).from(local)
+            WRITE_WITH_IMMEDIATE -> requests.writeWithImmediate(id, address, rkey, immediate).from(local)
+            READ -> requests.read(id, address, rkey).into(local)
+        }
+    }
+}
