@@ -4,13 +4,19 @@ import kotlinx.coroutines.CancellableContinuation
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.coroutines.resume
+import kotlin.coroutines.resumeWithException
 
 /** Who waits for what stood in the peer's memory before an atomic; it comes into the request's 8 bytes of [results]. */
 internal class AtomicWaiter(
-    val continuation: CancellableContinuation<Long>,
+    private val continuation: CancellableContinuation<Long>,
     private val results: MemorySegment,
 ) {
-    fun succeed(slot: Int) {
-        continuation.resume(results.getAtIndex(JAVA_LONG, slot.toLong()))
+    private var result = 0L
+
+    /** Takes the result, before the slot is used again. */
+    fun take(slot: Int) {
+        result = results.getAtIndex(JAVA_LONG, slot.toLong())
     }
+
+    fun resume(failure: Throwable?): Unit = if (failure == null) continuation.resume(result) else continuation.resumeWithException(failure)
 }

@@ -136,7 +136,11 @@ public class CompletionDispatcher internal constructor(
             var interrupt: InterruptedException? = null
             while (!result.isCompleted) {
                 try {
-                    if (Thread.interrupted()) throw InterruptedException("the thread that runs a coroutine on ${channel.describe()} was interrupted")
+                    if (Thread.interrupted()) {
+                        throw InterruptedException(
+                            "the thread that runs a coroutine on ${channel.describe()} was interrupted",
+                        )
+                    }
                     if (channel.isOpen) loop.turn() else Thread.sleep(1) // closed under it: it ends on Dispatchers.Default
                 } catch (e: InterruptedException) {
                     interrupt = e

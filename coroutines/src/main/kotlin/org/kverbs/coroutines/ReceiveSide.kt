@@ -15,6 +15,7 @@ internal class ReceiveSide(
 ) : RequestSide(dispatcher, polled, capacity) {
     private val slots = ReceiveSlots(capacity, failures)
     private val credits = Credits(maxOf(capacity, 1))
+    private val freed = { credits.release(1) }
 
     init {
         begin()
@@ -26,13 +27,25 @@ internal class ReceiveSide(
         pin: RegisteredBuffer?,
     ): Received {
         check(capacity > 0) { "this queue pair was made with maxRecvWr(0): it can't receive" }
-        if (slots.hasLeft) {
-            // The credits may all be with requests that nobody waits for.
-            takeOver(memory, pin)?.let { return it }
-        }
-        if (!credits.tryAcquire(1)) credits.acquire(1)
-        return suspendCancellableCoroutine { start(it, memory, pin) }
+        // In tail position: see SendSide.
+        if (!slots.hasLeft && credits.tryAcquire(1)) return start(memory, pin)
+        return awaitTurn(memory, pin)
     }
+
+    private suspend fun awaitTurn(
+        memory: MemorySlice,
+        pin: RegisteredBuffer?,
+    ): Received {
+        // The credits may all be with requests that nobody waits for.
+        if (slots.hasLeft) takeOver(memory, pin)?.let { return it }
+        credits.acquire(1)
+        return start(memory, pin)
+    }
+
+    private suspend fun start(
+        memory: MemorySlice,
+        pin: RegisteredBuffer?,
+    ): Received = suspendCancellableCoroutine { start(it, memory, pin) }
 
     private suspend fun takeOver(
         memory: MemorySlice,
@@ -98,7 +111,7 @@ internal class ReceiveSide(
         request: Int,
         completion: WorkCompletion,
     ) {
-        if (slots.complete(request, completion) > 0) credits.release(1)
+        slots.complete(request, completion, freed)
     }
 
     override fun failWaits(cause: Throwable) {

@@ -126,13 +126,14 @@ internal class ReceiveSlots(
     /**
      * A request has ended.
      *
-     * @return how many ended: 0 for one that isn't under way
+     * @param freed told so before who waits runs again, who may do so at once and post the next; not for a request that isn't under way
      */
     fun complete(
         index: Int,
         completion: WorkCompletion,
-    ): Int {
-        val slot = slots.getOrNull(index) ?: return 0
+        freed: () -> Unit,
+    ) {
+        val slot = slots.getOrNull(index) ?: return
         val failure = if (completion.isSuccess) null else failures.of(completion, WorkCompletionOpcode.RECV.code())
         val message = if (failure == null) Received(completion) else null
         val memory: MemorySlice
@@ -141,7 +142,7 @@ internal class ReceiveSlots(
         val targetPin: RegisteredBuffer?
         val waiter: CancellableContinuation<Received>?
         synchronized(lock) {
-            memory = slot.memory ?: return 0
+            memory = slot.memory ?: return
             pin = slot.pin
             target = slot.target
             targetPin = slot.targetPin
@@ -152,6 +153,7 @@ internal class ReceiveSlots(
             }
             free(slot)
         }
+        freed()
         when {
             message == null -> {
                 pin?.unpin()
@@ -169,7 +171,6 @@ internal class ReceiveSlots(
                 deliver(message, waiter, memory, pin, target, targetPin)
             }
         }
-        return 1
     }
 
     /** Brings a message to the memory that its taker wants it in. */

@@ -57,13 +57,22 @@ internal class SendSide(
         rkey: Int,
         immediate: Int,
         to: Destination?,
-    ): Unit =
-        if (credits.tryAcquire(1)) {
-            // Nothing but this call, so that the function needs no state machine, which is an object a call.
-            suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to) }
-        } else {
-            await(operation.code, pin) { requests, id -> write(requests, id, operation, local, address, rkey, immediate, to) }
-        }
+    ) {
+        // Calls in tail position only: a function that goes on after a call makes an object for each call of it.
+        if (credits.tryAcquire(1)) return start(operation, local, pin, address, rkey, immediate, to)
+        return await(operation.code, pin) { requests, id -> write(requests, id, operation, local, address, rkey, immediate, to) }
+    }
+
+    // Generic, not Unit: for an inlined block of type Unit the compiler doesn't see that nothing comes behind it.
+    private suspend fun <T> start(
+        operation: SendOperation,
+        local: MemorySlice,
+        pin: RegisteredBuffer?,
+        address: Long,
+        rkey: Int,
+        immediate: Int,
+        to: Destination?,
+    ): T = suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to) }
 
     private fun post(
         waiter: Any,
@@ -234,8 +243,7 @@ internal class SendSide(
         request: Int,
         completion: WorkCompletion,
     ) {
-        val ended = slots.complete(request, completion)
-        if (ended > 0) {
+        slots.complete(request, completion) { ended ->
             credits.release(ended)
             onRoom()
         }

@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.CancellableContinuation
 import org.kverbs.WorkCompletion
 import java.util.concurrent.atomic.AtomicReferenceArray
+import kotlin.coroutines.resume
 import kotlin.coroutines.resumeWithException
 
 /**
@@ -80,34 +81,47 @@ internal class SendSlots(
     /**
      * A request has ended, and with it all before it.
      *
-     * @return how many ended
+     * @param freed told how many ended, before who waits runs again, who may do so at once and post the next
      */
-    fun complete(
+    inline fun complete(
         number: Int,
         completion: WorkCompletion,
-    ): Int {
+        freed: (Int) -> Unit,
+    ) {
         val count = number - head + 1
-        if (count < 1 || count > size) return 0
+        if (count < 1 || count > size) return
+        val waiter = take(number)
+        if (waiter is AtomicWaiter) waiter.take(number and mask)
+        val failure = if (waiter == null || completion.isSuccess) null else failures.of(completion, opcodes[number and mask])
+        freed(count)
+        if (waiter != null) resume(waiter, failure)
+    }
+
+    /** Empties the slots up to a request's. Returns who waits for that. */
+    private fun take(number: Int): Any? {
         while (head != number) {
             val slot = head++ and mask
             if (waiters.getAndSet(slot, null) != null) unpin(slot)
         }
         val slot = head++ and mask
-        val waiter = waiters.getAndSet(slot, null) ?: return count
-        unpin(slot)
-        if (completion.isSuccess) succeed(slot, waiter) else resume(waiter, failures.of(completion, opcodes[slot]))
-        return count
+        return waiters.getAndSet(slot, null)?.also { unpin(slot) }
     }
 
-    private fun succeed(
-        slot: Int,
+    @Suppress("UNCHECKED_CAST")
+    private fun resume(
         waiter: Any,
+        failure: Throwable?,
     ) {
         when (waiter) {
-            is AtomicWaiter -> waiter.succeed(slot)
-            is CancellableContinuation<*> -> waiter.succeed()
+            is AtomicWaiter -> waiter.resume(failure)
+            is CancellableContinuation<*> -> resumeUnit(waiter as CancellableContinuation<Unit>, failure)
         }
     }
+
+    private fun resumeUnit(
+        waiter: CancellableContinuation<Unit>,
+        failure: Throwable?,
+    ): Unit = if (failure == null) waiter.resume(Unit) else waiter.resumeWithException(failure)
 
     private fun unpin(slot: Int) {
         when (val pin = pins[slot] ?: return) {
@@ -126,16 +140,6 @@ internal class SendSlots(
         }
     }
 
-    private fun resume(
-        waiter: Any,
-        failure: Throwable,
-    ) {
-        when (waiter) {
-            is AtomicWaiter -> waiter.continuation.resumeWithException(failure)
-            is CancellableContinuation<*> -> waiter.resumeWithException(failure)
-        }
-    }
-
     companion object {
         /** Stands for a request that nobody waits for. */
         val NOBODY: Any = Any()
@@ -144,6 +148,3 @@ internal class SendSlots(
         fun count(capacity: Int): Int = Integer.highestOneBit(maxOf(capacity, 2) * 2 - 1)
     }
 }
-
-@Suppress("UNCHECKED_CAST")
-private fun CancellableContinuation<*>.succeed() = (this as CancellableContinuation<Unit>).resumeWith(Result.success(Unit))
