@@ -119,7 +119,8 @@ public suspend fun AsyncQueuePair<ReadVerbs>.fetchAndAdd(
  * Only the last request makes a completion, so that a batch costs one wake-up. It fails with the first failure.
  *
  * @param pooled buffers of a pool that the requests use
- * @throws org.kverbs.WorkRequestException if the device refuses a request; those before it are under way
+ * @throws org.kverbs.WorkRequestException if the device refuses a request. Those before it are under way; their room is free again, and
+ *     their buffers are, when a later request has completed
  */
 public suspend fun <V : Verbs> AsyncQueuePair<V>.batch(
     vararg pooled: RegisteredBuffer,

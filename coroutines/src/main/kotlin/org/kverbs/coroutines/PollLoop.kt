@@ -16,7 +16,7 @@ internal class PollLoop(
     private val channel: CompletionChannel,
     private val strategy: WaitStrategy,
 ) {
-    private val queues = CopyOnWriteArrayList<PolledQueue>()
+    private val queues = CopyOnWriteArrayList<Pollable>()
     private val tasks = ConcurrentLinkedQueue<Runnable>()
     private val batch = WorkCompletions(BATCH)
     private var unacked = 0
@@ -28,16 +28,16 @@ internal class PollLoop(
     @Volatile
     private var sleeper: Thread? = null
 
-    fun add(queue: PolledQueue) {
+    fun add(queue: Pollable) {
         queues.add(queue)
         wake()
     }
 
-    fun remove(queue: PolledQueue) {
+    fun remove(queue: Pollable) {
         queues.remove(queue)
     }
 
-    fun all(): List<PolledQueue> = queues.toList()
+    fun all(): List<Pollable> = queues.toList()
 
     /** Runs a task on the polling thread. */
     fun run(task: Runnable) {
@@ -152,7 +152,7 @@ internal class PollLoop(
         }
     }
 
-    private fun ack(queue: PolledQueue) {
+    private fun ack(queue: Pollable) {
         try {
             queue.cq.ackEvents()
         } catch (_: IllegalStateException) {

@@ -5,14 +5,11 @@ import org.kverbs.WorkCompletions
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 
-/**
- * A completion queue that a dispatcher polls, the room in it, and whose completions come there. [poll] and [arm] are the polling thread's,
- * all else is any thread's.
- */
+/** A completion queue of a dispatcher, the room in it, and whose completions come there. */
 internal class PolledQueue(
-    val cq: CompletionQueue,
+    cq: CompletionQueue,
     private val targets: CompletionTargets,
-) {
+) : Pollable(cq) {
     private val capacity = cq.entries()
     private val reserved = AtomicInteger()
 
@@ -42,19 +39,7 @@ internal class PolledQueue(
         users.remove(user)
     }
 
-    /** Whether an event is on order. The polling thread's. */
-    var isArmed: Boolean = false
-
-    /** Orders an event, unless one is. */
-    fun arm() {
-        if (!isArmed) {
-            cq.arm()
-            isArmed = true
-        }
-    }
-
-    /** Hands out what has completed, using [batch]. Returns how many; throws what the queue throws. */
-    fun poll(batch: WorkCompletions): Int {
+    override fun poll(batch: WorkCompletions): Int {
         val left = leaving.get()
         val count = cq.poll(batch)
         for (i in 0 until count) targets.complete(batch[i])
@@ -65,8 +50,7 @@ internal class PolledQueue(
         return count
     }
 
-    /** No completion comes any more. */
-    fun fail(cause: Throwable) {
+    override fun fail(cause: Throwable) {
         users.forEach { it.fail(cause) }
         users.clear()
     }
