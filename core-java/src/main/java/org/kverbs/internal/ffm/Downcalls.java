@@ -66,6 +66,23 @@ final class Downcalls {
         return STATE.get().get(JAVA_INT, ERRNO_OFFSET);
     }
 
+    /** What a function returned that gives a pointer, or NULL with errno. */
+    static long pointer(long result) {
+        return result == 0 ? -errno() : result;
+    }
+
+    /**
+     * What a function returned that gives 0, a positive errno, or -1 with errno. Some drivers answer with a negative errno, and some
+     * functions that promise -1 pass on what the driver or the kernel said and leave errno unset.
+     */
+    static int status(long result) {
+        int code = (int) result;
+        if (code == -1) {
+            return -errno();
+        }
+        return code > 0 ? -code : code;
+    }
+
     static long call(MemorySegment function) {
         try {
             return (long) CALL_0.invokeExact(function, STATE.get());
