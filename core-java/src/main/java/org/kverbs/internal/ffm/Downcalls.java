@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
+import org.kverbs.internal.abi.Errno;
 
 /**
  * The handles of all native calls: constant, taking the function's address first, so that one handle serves the
@@ -61,9 +62,10 @@ final class Downcalls {
         return LINKER.downcallHandle(longs(count), Linker.Option.captureCallState("errno"));
     }
 
-    /** errno as this thread's last call here left it. */
+    /** errno as this thread's last call here left it, which failed; EIO if that didn't say why, as with some drivers. */
     static int errno() {
-        return STATE.get().get(JAVA_INT, ERRNO_OFFSET);
+        int errno = STATE.get().get(JAVA_INT, ERRNO_OFFSET);
+        return errno == 0 ? Errno.EIO : errno;
     }
 
     /** What a function returned that gives a pointer, or NULL with errno. */
