@@ -38,6 +38,7 @@ enum null_option {
 	NULL_REFUSE_ERRNO,
 	NULL_KEEP_KIND, /* the enum null_kind that can't be destroyed; -1: none */
 	NULL_KEEP_ERRNO,
+	NULL_MUTE,      /* 1: what fails leaves errno at 0, as some drivers do */
 	NULL_OPTIONS
 };
 
@@ -100,6 +101,7 @@ extern atomic_int null_options[NULL_OPTIONS];
 
 void *null_make(enum null_kind kind, size_t size);
 int null_unmake(enum null_kind kind, void *object);
+int null_fail(int error);
 struct null_context *null_context_of(struct ibv_context *context);
 
 int null_events_open(struct null_events *events);

@@ -116,7 +116,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 	struct null_cq *cq;
 
 	if (cqe < 1 || vector != 0) {
-		errno = EINVAL;
+		null_fail(EINVAL);
 		return NULL;
 	}
 	cq = null_make(NULL_CQ, sizeof(*cq));

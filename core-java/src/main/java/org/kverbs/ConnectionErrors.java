@@ -19,7 +19,7 @@ final class ConnectionErrors {
     /** The exception for an event whose type {@link ConnectionEventType#isError is an error}. */
     static ConnectionException of(ConnectionEvent event) {
         ConnectionStep step = stepOf(event);
-        InetSocketAddress address = step == ConnectionStep.JOIN_MULTICAST ? event.id().group() : event.id().peer();
+        InetSocketAddress address = step == ConnectionStep.JOIN_MULTICAST ? event.id().addresses().group : event.id().addresses().peer;
         int status = event.status();
         boolean isRejected = event.type() == ConnectionEventType.REJECTED;
         if (isRejected && status < 0) {

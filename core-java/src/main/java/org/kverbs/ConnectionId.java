@@ -7,16 +7,11 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.IntSupplier;
-import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SocketAddresses;
 import org.kverbs.internal.SystemErrors;
-import org.kverbs.internal.abi.RdmaCmId;
 import org.kverbs.internal.abi.RdmaCmMcJoinFlags;
-import org.kverbs.internal.abi.SockaddrIn6;
-import org.kverbs.internal.ffm.Memory;
 import org.kverbs.spi.ConnectionManager;
 
 /**
@@ -66,11 +61,10 @@ public final class ConnectionId extends Resource {
     private final boolean isPassive;
     private final ConnectionIdOptions options = new ConnectionIdOptions(this);
     private final QueuePairPreparer preparer = new QueuePairPreparer(this);
+    private final ConnectionAddresses addresses;
+    private final ConnectionSteps steps;
     private final Object migration = new Object();
     private volatile ConnectionEventChannel channel;
-    private volatile @Nullable InetSocketAddress bound;
-    private volatile @Nullable InetSocketAddress peer;
-    private volatile @Nullable InetSocketAddress group;
 
     ConnectionId(ConnectionEventChannel channel, PortSpace portSpace, long handle, boolean isPassive) {
         super(List.of(channel));
@@ -79,9 +73,8 @@ public final class ConnectionId extends Resource {
         this.portSpace = portSpace;
         this.handle = handle;
         this.isPassive = isPassive;
-        if (isPassive) {
-            peer = addressAt(RdmaCmId.ROUTE_ADDR_DST_ADDR);
-        }
+        this.addresses = new ConnectionAddresses(this, isPassive);
+        this.steps = new ConnectionSteps(this, addresses);
         channel.add(handle, this);
     }
 
@@ -105,48 +98,28 @@ public final class ConnectionId extends Resource {
         return options;
     }
 
-    /** The peer's address as far as it was asked for; without looking at the C structure. */
-    @Nullable InetSocketAddress peer() {
-        return peer;
-    }
-
-    /** The multicast group that was joined last. */
-    @Nullable InetSocketAddress group() {
-        return group;
+    ConnectionAddresses addresses() {
+        return addresses;
     }
 
     /** Name of the device that it is bound to, for {@link Device#byName}; null before that, and on every local address. */
     public @Nullable String deviceName() {
-        return inside(() -> manager.deviceName(handle));
+        return addresses.deviceName();
     }
 
     /** The device's port that it is bound to, from 1; 0 before that. */
     public int port() {
-        return inside(() -> Byte.toUnsignedInt(Memory.at(handle, RdmaCmId.SIZE).get(JAVA_BYTE, RdmaCmId.PORT_NUM)));
+        return addresses.port();
     }
 
     /** The local address with its port; null before it is bound or resolved, and if it is none of IP. */
     public @Nullable InetSocketAddress localAddress() {
-        return inside(() -> addressAt(RdmaCmId.ROUTE_ADDR_SRC_ADDR));
+        return addresses.local();
     }
 
     /** The peer's address with its port; null before it is resolved, and if it is none of IP. */
     public @Nullable InetSocketAddress peerAddress() {
-        return inside(() -> addressAt(RdmaCmId.ROUTE_ADDR_DST_ADDR));
-    }
-
-    /** Reads something of the C structure while it can't go. */
-    private <T extends @Nullable Object> T inside(Supplier<T> read) {
-        enterShared(this);
-        try {
-            return read.get();
-        } finally {
-            exitShared(this);
-        }
-    }
-
-    private @Nullable InetSocketAddress addressAt(int offset) {
-        return SocketAddresses.read(Memory.at(handle, RdmaCmId.SIZE).asSlice(offset, SockaddrIn6.SIZE));
+        return addresses.remote();
     }
 
     /**
@@ -158,13 +131,13 @@ public final class ConnectionId extends Resource {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment address = SocketAddresses.allocate(arena, local);
             command("rdma_bind_addr(" + SocketAddresses.format(local) + ")", () -> manager.bindAddress(handle, address));
-            bound = local;
+            addresses.bound = local;
         }
     }
 
     /** As {@link #resolveAddress(InetSocketAddress, InetSocketAddress, Duration)}, from the address that the routing table says. */
     public void resolveAddress(InetSocketAddress destination, Duration timeout) {
-        resolve(null, destination, timeout);
+        steps.resolveAddress(null, destination, timeout);
     }
 
     /**
@@ -174,23 +147,7 @@ public final class ConnectionId extends Resource {
      * @param timeout in which ADDR_ERROR comes if nobody answers for the address
      */
     public void resolveAddress(InetSocketAddress source, InetSocketAddress destination, Duration timeout) {
-        resolve(source, destination, timeout);
-    }
-
-    private void resolve(@Nullable InetSocketAddress source, InetSocketAddress destination, Duration timeout) {
-        int millis = millis(timeout);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment from = source == null ? null : SocketAddresses.allocate(arena, source);
-            MemorySegment to = SocketAddresses.allocate(arena, destination);
-            peer = destination; // before the event can come
-            String way = (source == null ? "" : "from " + SocketAddresses.format(source) + " ") + "to "
-                    + SocketAddresses.format(destination);
-            step(
-                    ConnectionStep.RESOLVE_ADDRESS,
-                    destination,
-                    "rdma_resolve_addr(" + way + ")",
-                    () -> manager.resolveAddress(handle, from, to, millis));
-        }
+        steps.resolveAddress(source, destination, timeout);
     }
 
     /**
@@ -199,15 +156,7 @@ public final class ConnectionId extends Resource {
      * @param timeout in which ROUTE_ERROR comes if the subnet manager does not answer
      */
     public void resolveRoute(Duration timeout) {
-        int millis = millis(timeout);
-        step(ConnectionStep.RESOLVE_ROUTE, peer, naming("rdma_resolve_route"), () -> manager.resolveRoute(handle, millis));
-    }
-
-    private static int millis(Duration timeout) {
-        if (!timeout.isPositive()) {
-            throw new IllegalArgumentException("timeout " + timeout + " must be above 0: the step needs time");
-        }
-        return (int) Math.min(Integer.MAX_VALUE, timeout.plusNanos(999_999).toMillis());
+        steps.resolveRoute(timeout);
     }
 
     /**
@@ -216,7 +165,7 @@ public final class ConnectionId extends Resource {
      * @param backlog how many may wait to be taken as events
      */
     public void listen(int backlog) {
-        InetSocketAddress address = bound;
+        InetSocketAddress address = addresses.bound;
         String where = address == null ? "any port" : SocketAddresses.format(address);
         command("rdma_listen(" + where + ")", () -> manager.listen(handle, backlog));
     }
@@ -229,7 +178,8 @@ public final class ConnectionId extends Resource {
      * @throws IllegalArgumentException if the queue pair is of another device than the id
      */
     public void connect(QueuePair qp, ConnectionParameters parameters) {
-        withQueuePair(ConnectionStep.CONNECT, qp, parameters);
+        requireSameDevice(qp);
+        steps.connect(qp, parameters);
     }
 
     /**
@@ -240,25 +190,8 @@ public final class ConnectionId extends Resource {
      * @throws IllegalArgumentException if the queue pair is of another device than the id
      */
     public void accept(QueuePair qp, ConnectionParameters parameters) {
-        withQueuePair(ConnectionStep.ACCEPT, qp, parameters);
-    }
-
-    private void withQueuePair(ConnectionStep step, QueuePair qp, ConnectionParameters parameters) {
         requireSameDevice(qp);
-        boolean accept = step == ConnectionStep.ACCEPT;
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment given = parameters.allocate(arena, qp.number(), qp.srq() != null);
-            enterShared(qp);
-            try {
-                step(
-                        step,
-                        peer,
-                        naming(accept ? "rdma_accept" : "rdma_connect"),
-                        () -> accept ? manager.accept(handle, given) : manager.connect(handle, given));
-            } finally {
-                exitShared(qp);
-            }
-        }
+        steps.accept(qp, parameters);
     }
 
     private void requireSameDevice(QueuePair qp) {
@@ -279,13 +212,13 @@ public final class ConnectionId extends Resource {
         Ranges.require("length of private data", privateData.length, 0, MAX_PRIVATE_DATA);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment data = arena.allocateFrom(JAVA_BYTE, privateData);
-            command(naming("rdma_reject"), () -> manager.reject(handle, data));
+            command(addresses.naming("rdma_reject"), () -> manager.reject(handle, data));
         }
     }
 
     /** Tells the peer, after CONNECT_RESPONSE, that the queue pair is in RTS ({@code rdma_establish}); the peer gets ESTABLISHED. */
     public void establish() {
-        command(naming("rdma_establish"), () -> manager.establish(handle));
+        command(addresses.naming("rdma_establish"), () -> manager.establish(handle));
     }
 
     /**
@@ -293,7 +226,7 @@ public final class ConnectionId extends Resource {
      * has answered by the same call or by closing its id. Moving the queue pair to ERR is its owner's.
      */
     public void disconnect() {
-        command(naming("rdma_disconnect"), () -> manager.disconnect(handle));
+        command(addresses.naming("rdma_disconnect"), () -> manager.disconnect(handle));
     }
 
     /**
@@ -301,7 +234,7 @@ public final class ConnectionId extends Resource {
      * connection is up ({@code rdma_notify}).
      */
     public void notifyOf(AsyncEventType event) {
-        command(naming("rdma_notify"), () -> manager.notify(handle, event.code()));
+        command(addresses.naming("rdma_notify"), () -> manager.notify(handle, event.code()));
     }
 
     /**
@@ -338,7 +271,7 @@ public final class ConnectionId extends Resource {
             enterShared(from, to);
             try {
                 to.add(handle, this); // an event may come there before the call returns
-                command(naming("rdma_migrate_id"), () -> manager.migrateId(handle, to.handle()));
+                command(addresses.naming("rdma_migrate_id"), () -> manager.migrateId(handle, to.handle()));
                 channel = to;
                 moveTo(to);
             } finally {
@@ -366,7 +299,7 @@ public final class ConnectionId extends Resource {
             throw new IllegalArgumentException(SocketAddresses.format(group) + " is no multicast address: those of IPv4 are 224.0.0.0 to"
                     + " 239.255.255.255, those of IPv6 begin with ff");
         }
-        this.group = group;
+        addresses.group = group;
         int flags = sendOnly
                 ? RdmaCmMcJoinFlags.RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER
                 : RdmaCmMcJoinFlags.RDMA_MC_JOIN_FLAG_FULLMEMBER;
@@ -382,26 +315,6 @@ public final class ConnectionId extends Resource {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment address = SocketAddresses.allocate(arena, group);
             command(operation + "(" + SocketAddresses.format(group) + ")", () -> call.applyAsInt(address));
-        }
-    }
-
-    /** A call's name with the peer's address, for errors. */
-    String naming(String operation) {
-        InetSocketAddress to = peer;
-        return operation + "(" + (to == null ? portSpace + ", no peer yet" : SocketAddresses.format(to)) + ")";
-    }
-
-    /** Begins a step. What the network or the peer does is a ConnectionException, whether it shows at once or as an event. */
-    private void step(ConnectionStep step, @Nullable InetSocketAddress address, String operation, IntSupplier call) {
-        enterShared(this);
-        try {
-            int result = call.getAsInt();
-            if (result < 0 && ConnectionErrors.isOfNetwork(-result)) {
-                throw ConnectionErrors.of(step, address, -result);
-            }
-            SystemErrors.check(operation, result);
-        } finally {
-            exitShared(this);
         }
     }
 
@@ -421,11 +334,6 @@ public final class ConnectionId extends Resource {
 
     @Override
     public String describe() {
-        InetSocketAddress to = peer;
-        InetSocketAddress on = bound;
-        String where = to != null
-                ? (isPassive ? " from " : " to ") + SocketAddresses.format(to)
-                : on != null ? " on " + SocketAddresses.format(on) : "";
-        return "connection id (" + portSpace + ")" + where;
+        return "connection id (" + portSpace + ")" + addresses.where();
     }
 }

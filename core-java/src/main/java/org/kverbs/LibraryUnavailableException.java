@@ -2,6 +2,7 @@ package org.kverbs;
 
 import java.io.Serial;
 import java.util.List;
+import java.util.Optional;
 import org.kverbs.internal.DeviceNodes;
 
 /**
@@ -95,24 +96,26 @@ public class LibraryUnavailableException extends RdmaException {
 
     /** How to see a library's version; nothing for a file that is not named like a library. */
     private static String versionCommands(String library) {
-        String file = library.substring(library.lastIndexOf('/') + 1);
-        int suffix = file.indexOf(".so.");
-        if (suffix < 0) {
-            return "";
-        }
-        String fedora = file.substring(0, suffix);
-        return " (`dpkg -l " + fedora + file.substring(suffix + 4) + "` or `rpm -q " + fedora + "` shows its version)";
+        return packages(library)
+                .map(names -> " (`dpkg -l " + names.debian + "` or `rpm -q " + names.fedora + "` shows its version)")
+                .orElse("");
     }
 
-    /** Debian names the package of libNAME.so.N libNAMEN, Fedora libNAME. */
     private static String installAdvice(String library) {
+        return packages(library)
+                .map(names -> "Install package " + names.debian + " (Debian, Ubuntu) or " + names.fedora
+                        + " (Fedora, RHEL); if it is in a folder of its own, name that in LD_LIBRARY_PATH.")
+                .orElse("The file should be a shared library of rdma-core, for this processor.");
+    }
+
+    private record Packages(String debian, String fedora) {}
+
+    /** Debian names the package of libNAME.so.N libNAMEN, Fedora libNAME; nothing for a file that is not named like a library. */
+    private static Optional<Packages> packages(String library) {
         String file = library.substring(library.lastIndexOf('/') + 1);
         int suffix = file.indexOf(".so.");
-        if (suffix < 0) {
-            return "The file should be a shared library of rdma-core, for this processor.";
-        }
-        String fedora = file.substring(0, suffix);
-        return "Install package " + fedora + file.substring(suffix + 4) + " (Debian, Ubuntu) or " + fedora
-                + " (Fedora, RHEL); if it is in a folder of its own, name that in LD_LIBRARY_PATH.";
+        return suffix < 0
+                ? Optional.empty()
+                : Optional.of(new Packages(file.substring(0, suffix) + file.substring(suffix + 4), file.substring(0, suffix)));
     }
 }

@@ -24,7 +24,7 @@ final class QueuePairPreparer {
             MemorySegment mask = attributes.asSlice(MASK_OFFSET);
             attributes.set(JAVA_INT, IbvQpAttr.QP_STATE, state.code());
             id.command(
-                    id.naming("rdma_init_qp_attr"),
+                    id.addresses().naming("rdma_init_qp_attr"),
                     () -> id.manager().initQueuePairAttributes(id.handle(), attributes, mask));
             return QueuePairAttributes.from(attributes, mask.get(JAVA_INT, 0));
         }

@@ -13,20 +13,25 @@ import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_INT
 import java.lang.foreign.ValueLayout.JAVA_LONG
+import java.lang.reflect.Proxy
 import java.net.InetSocketAddress
 import java.util.concurrent.LinkedBlockingQueue
 import java.util.concurrent.TimeUnit
 
 /** A connection manager that does nothing by itself: events are what a test [queue]s, and [answers] what calls return. */
-internal class FakeConnectionManager : ConnectionManager {
+internal class FakeConnectionManager private constructor(
+    private val answering: Answering,
+) : ConnectionManager by answering.manager {
     private val arena = Arena.ofAuto()
     private val waiting = mutableMapOf<Long, LinkedBlockingQueue<Long>>()
 
+    constructor() : this(Answering())
+
     /** What a call returns in place of 0, by the name that it has in the interface. */
-    val answers = mutableMapOf<String, Int>()
+    val answers: MutableMap<String, Int> get() = answering.answers
 
     /** Each call on an id or event, in order: its name and the address that it names. */
-    val calls = mutableListOf<Pair<String, Long>>()
+    val calls: MutableList<Pair<String, Long>> get() = answering.calls
 
     /** Ids that there are. */
     val live = mutableSetOf<Long>()
@@ -92,21 +97,11 @@ internal class FakeConnectionManager : ConnectionManager {
         return event
     }
 
-    private fun called(
-        name: String,
-        on: Long,
-    ): Int {
-        calls += name to on
-        return answers[name] ?: 0
-    }
-
     override fun createEventChannel(): Long {
         val channel = arena.allocate(8).address()
         waiting[channel] = LinkedBlockingQueue()
         return channel
     }
-
-    override fun destroyEventChannel(channel: Long): Int = called("destroyEventChannel", channel)
 
     override fun eventChannelFd(channel: Long): Int = -1
 
@@ -114,8 +109,6 @@ internal class FakeConnectionManager : ConnectionManager {
         channel: Long,
         timeoutNanos: Long,
     ): Long = waiting.getValue(channel).poll(timeoutNanos, TimeUnit.NANOSECONDS) ?: 0
-
-    override fun ackEvent(event: Long): Int = called("ackEvent", event)
 
     override fun wakeEventChannel(channel: Long) {
         waiting.getValue(channel).add(0)
@@ -133,103 +126,34 @@ internal class FakeConnectionManager : ConnectionManager {
     }
 
     override fun destroyId(id: Long): Int {
-        if (called("destroyId", id) < 0) return answers.getValue("destroyId")
+        if (answering.call("destroyId", id) < 0) return answers.getValue("destroyId")
         check(live.remove(id)) { "an id is destroyed twice" }
         return 0
     }
 
-    override fun migrateId(
-        id: Long,
-        channel: Long,
-    ): Int = called("migrateId", id)
-
     override fun deviceName(id: Long): String? = null
+}
 
-    override fun bindAddress(
-        id: Long,
-        address: MemorySegment,
-    ): Int = called("bindAddress", id)
+/** Notes each call, and answers as a test says. */
+private class Answering {
+    val answers = mutableMapOf<String, Int>()
+    val calls = mutableListOf<Pair<String, Long>>()
 
-    override fun resolveAddress(
-        id: Long,
-        source: MemorySegment?,
-        destination: MemorySegment,
-        timeoutMillis: Int,
-    ): Int = called("resolveAddress", id)
+    val manager =
+        Proxy.newProxyInstance(javaClass.classLoader, arrayOf(ConnectionManager::class.java)) { _, method, arguments ->
+            val answer = call(method.name, arguments?.firstOrNull() as? Long ?: 0)
+            when (method.returnType) {
+                Int::class.java -> answer
+                Long::class.java -> answer.toLong()
+                else -> null
+            }
+        } as ConnectionManager
 
-    override fun resolveRoute(
-        id: Long,
-        timeoutMillis: Int,
-    ): Int = called("resolveRoute", id)
-
-    override fun listen(
-        id: Long,
-        backlog: Int,
-    ): Int = called("listen", id)
-
-    override fun connect(
-        id: Long,
-        parameters: MemorySegment,
-    ): Int = called("connect", id)
-
-    override fun accept(
-        id: Long,
-        parameters: MemorySegment,
-    ): Int = called("accept", id)
-
-    override fun reject(
-        id: Long,
-        privateData: MemorySegment,
-    ): Int = called("reject", id)
-
-    override fun establish(id: Long): Int = called("establish", id)
-
-    override fun disconnect(id: Long): Int = called("disconnect", id)
-
-    override fun notify(
-        id: Long,
-        event: Int,
-    ): Int = called("notify", id)
-
-    override fun initQueuePairAttributes(
-        id: Long,
-        attributes: MemorySegment,
-        mask: MemorySegment,
-    ): Int = called("initQueuePairAttributes", id)
-
-    override fun joinMulticast(
-        id: Long,
-        address: MemorySegment,
-        joinFlags: Int,
-    ): Int = called("joinMulticast", id)
-
-    override fun leaveMulticast(
-        id: Long,
-        address: MemorySegment,
-    ): Int = called("leaveMulticast", id)
-
-    override fun setOption(
-        id: Long,
-        level: Int,
-        name: Int,
-        value: MemorySegment,
-    ): Int = called("setOption", id)
-
-    override fun setLocalEce(
-        id: Long,
-        ece: MemorySegment,
-    ): Int = called("setLocalEce", id)
-
-    override fun getRemoteEce(
-        id: Long,
-        ece: MemorySegment,
-    ): Int = called("getRemoteEce", id)
-
-    override fun addressInfo(
-        node: MemorySegment?,
-        service: MemorySegment?,
-        hints: MemorySegment?,
-    ): Long = called("addressInfo", 0).toLong()
-
-    override fun freeAddressInfo(info: Long) = Unit
+    fun call(
+        name: String,
+        on: Long,
+    ): Int {
+        calls += name to on
+        return answers[name] ?: 0
+    }
 }

@@ -91,6 +91,16 @@ class LibraryAnswersSpec :
             }
         }
 
+        test("should take a failure for one where the driver does not say why") {
+            NullBench().use { bench ->
+                NullVerbs.set(NullVerbs.Option.MUTE, 1)
+                shouldThrow<RdmaSystemException> { bench.context.queryGid(1, 1) }.errnoName() shouldBe "EIO"
+                shouldThrow<RdmaSystemException> {
+                    bench.context.completionQueue(CompletionQueueAttributes(64, null, 1))
+                }.errnoName() shouldBe "EIO"
+            }
+        }
+
         listOf(true, false).forEach { extended ->
             test("should query a device ${if (extended) "by the extended calls" else "whose context has no extended calls"}") {
                 NullBench(extended).use { bench ->

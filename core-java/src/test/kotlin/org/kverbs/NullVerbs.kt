@@ -22,7 +22,7 @@ import kotlin.io.path.listDirectoryEntries
  */
 internal object NullVerbs {
     /** What there is to set, in the order of `enum null_option`. */
-    enum class Option { EXTENDED, COMPLETE, ENDLESS, REFUSE_AT, REFUSE_ERRNO, KEEP_KIND, KEEP_ERRNO }
+    enum class Option { EXTENDED, COMPLETE, ENDLESS, REFUSE_AT, REFUSE_ERRNO, KEEP_KIND, KEEP_ERRNO, MUTE }
 
     /** Kinds of objects, in the order of `enum null_kind`. */
     enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH }

@@ -1,6 +1,10 @@
 package org.kverbs.dsl
 
-/** Local identifier of a port in an InfiniBand subnet, 16 bits; 0 on Ethernet (`lid`). Costs nothing: it is an `Int` at run time. */
+/**
+ * Local identifier of a port in an InfiniBand subnet, 16 bits; 0 on Ethernet (`lid`). Costs nothing: it is an `Int` at run time.
+ *
+ * @property value 0 to 0xffff, in host order
+ */
 @JvmInline
 public value class Lid(
     public val value: Int,

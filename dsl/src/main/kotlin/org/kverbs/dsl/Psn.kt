@@ -1,6 +1,10 @@
 package org.kverbs.dsl
 
-/** Packet sequence number, 24 bits (`psn`). Costs nothing: it is an `Int` at run time. */
+/**
+ * Packet sequence number, 24 bits (`psn`). Costs nothing: it is an `Int` at run time.
+ *
+ * @property value 0 to 0xffffff, in host order
+ */
 @JvmInline
 public value class Psn(
     public val value: Int,

@@ -1,6 +1,10 @@
 package org.kverbs.dsl
 
-/** Number of a queue pair, 24 bits (`qp_num`). Costs nothing: it is an `Int` at run time. */
+/**
+ * Number of a queue pair, 24 bits (`qp_num`). Costs nothing: it is an `Int` at run time.
+ *
+ * @property value 0 to 0xffffff, in host order
+ */
 @JvmInline
 public value class Qpn(
     public val value: Int,

@@ -1,6 +1,10 @@
 package org.kverbs.dsl
 
-/** Key of memory that lets a peer reach it (`rkey`). Costs nothing: it is an `Int` at run time. */
+/**
+ * Key of memory that lets a peer reach it (`rkey`). Costs nothing: it is an `Int` at run time.
+ *
+ * @property value 32 bits in host order, of which any are a key: read as an `Int`, half of them are below zero
+ */
 @JvmInline
 public value class Rkey(
     public val value: Int,

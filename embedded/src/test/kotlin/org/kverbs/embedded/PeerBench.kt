@@ -20,7 +20,6 @@ import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
 import org.kverbs.embedded.internal.device.Gids
 import org.kverbs.embedded.internal.device.Hca
-import org.kverbs.embedded.internal.device.Link
 import org.kverbs.embedded.internal.engine.Engine
 import org.kverbs.embedded.internal.wire.Packet
 import org.kverbs.internal.ffm.Memory
@@ -139,40 +138,10 @@ internal class PeerBench(
         const val QKEY = 5
     }
 
-    private inner class Ear : Link {
-        override fun open() = 0
-
+    private inner class Ear : OpenLink(16) {
         override fun send(packet: Packet) {
             if (packet.payloadLength > 0) Memory.getByte(packet.payload + packet.payloadLength - 1)
             sent += Sent(packet.opcode, packet.psn, packet.syndrome, packet.payloadLength)
         }
-
-        override fun leadsTo(
-            gidHigh: Long,
-            gidLow: Long,
-        ) = true
-
-        override fun isUsualTo(
-            gidHigh: Long,
-            gidLow: Long,
-        ) = true
-
-        override fun carriesWholeMessages() = false
-
-        override fun window() = 16
-
-        override fun look(waits: Boolean) = Unit
-
-        override fun joinGroup(
-            gidHigh: Long,
-            gidLow: Long,
-        ) = 0
-
-        override fun leaveGroup(
-            gidHigh: Long,
-            gidLow: Long,
-        ) = Unit
-
-        override fun close() = Unit
     }
 }

@@ -5,8 +5,8 @@ import org.kverbs.WorkCompletion
 /**
  * A message that [TestPeer.awaitReceive] got, or the failure of its receive.
  *
- * @property completion the receive's completion; failed ones have no bytes
- * @property bytes a copy of what arrived
+ * @property completion the receive's completion, a copy
+ * @property bytes a copy of the message as it arrived, in its order on the wire; empty if the receive failed
  */
 public class Received(
     public val completion: WorkCompletion,

@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
+import org.kverbs.internal.abi.Errno;
 
 /**
  * The handles of all native calls: constant, taking the function's address first, so that one handle serves the
@@ -61,9 +62,27 @@ final class Downcalls {
         return LINKER.downcallHandle(longs(count), Linker.Option.captureCallState("errno"));
     }
 
-    /** errno as this thread's last call here left it. */
+    /** errno as this thread's last call here left it, which failed; EIO if that didn't say why, as with some drivers. */
     static int errno() {
-        return STATE.get().get(JAVA_INT, ERRNO_OFFSET);
+        int errno = STATE.get().get(JAVA_INT, ERRNO_OFFSET);
+        return errno == 0 ? Errno.EIO : errno;
+    }
+
+    /** What a function returned that gives a pointer, or NULL with errno. */
+    static long pointer(long result) {
+        return result == 0 ? -errno() : result;
+    }
+
+    /**
+     * What a function returned that gives 0, a positive errno, or -1 with errno. Some drivers answer with a negative errno, and some
+     * functions that promise -1 pass on what the driver or the kernel said and leave errno unset.
+     */
+    static int status(long result) {
+        int code = (int) result;
+        if (code == -1) {
+            return -errno();
+        }
+        return code > 0 ? -code : code;
     }
 
     static long call(MemorySegment function) {

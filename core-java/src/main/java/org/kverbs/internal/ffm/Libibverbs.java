@@ -12,130 +12,59 @@ final class Libibverbs {
     /** System property with another file name or path of the library, for an installation of one's own. */
     static final String FILE_PROPERTY = "kverbs.libibverbs";
 
-    private final NativeLibrary library;
-    private final Function getDeviceList;
-    private final Function freeDeviceList;
-    private final Function getDeviceGuid;
-    private final Function openDevice;
-    private final Function closeDevice;
-    private final Function queryDevice;
-    private final Function queryPort;
-    private final Function queryGid;
-    private final Function queryGidEx;
-    private final Function queryGidTable;
-    private final Function queryPkey;
-    private final Function getPkeyIndex;
-    private final Function allocPd;
-    private final Function deallocPd;
-    private final Function regMrIova2;
-    private final Function regMr;
-    private final Function reregMr;
-    private final Function deregMr;
-    private final Function createCompChannel;
-    private final Function destroyCompChannel;
-    private final Function getCqEvent;
-    private final Function ackCqEvents;
-    private final Function createCq;
-    private final Function resizeCq;
-    private final Function destroyCq;
-    private final Function createSrq;
-    private final Function modifySrq;
-    private final Function querySrq;
-    private final Function destroySrq;
-    private final Function createQp;
-    private final Function modifyQp;
-    private final Function queryQp;
-    private final Function destroyQp;
-    private final Function attachMcast;
-    private final Function detachMcast;
-    private final Function createAh;
-    private final Function initAhFromWc;
-    private final Function destroyAh;
-    private final Function getAsyncEvent;
-    private final Function ackAsyncEvent;
-    private final Function isForkInitialized;
-    private final Function queryQpDataInOrder;
-    private final Function qpToQpEx;
-
-    Libibverbs() {
-        library = NativeLibrary.load(file());
-        getDeviceList = base("ibv_get_device_list");
-        freeDeviceList = base("ibv_free_device_list");
-        getDeviceGuid = base("ibv_get_device_guid");
-        openDevice = base("ibv_open_device");
-        closeDevice = base("ibv_close_device");
-        queryDevice = base("ibv_query_device");
-        queryPort = base("ibv_query_port");
-        queryGid = base("ibv_query_gid");
-        queryGidEx = library.function("_ibv_query_gid_ex", 32);
-        queryGidTable = library.function("_ibv_query_gid_table", 32);
-        queryPkey = base("ibv_query_pkey");
-        getPkeyIndex = library.function("ibv_get_pkey_index", 20);
-        allocPd = base("ibv_alloc_pd");
-        deallocPd = base("ibv_dealloc_pd");
-        regMrIova2 = library.function("ibv_reg_mr_iova2", 28);
-        regMr = base("ibv_reg_mr");
-        reregMr = base("ibv_rereg_mr");
-        deregMr = base("ibv_dereg_mr");
-        createCompChannel = base("ibv_create_comp_channel");
-        destroyCompChannel = base("ibv_destroy_comp_channel");
-        getCqEvent = base("ibv_get_cq_event");
-        ackCqEvents = base("ibv_ack_cq_events");
-        createCq = base("ibv_create_cq");
-        resizeCq = base("ibv_resize_cq");
-        destroyCq = base("ibv_destroy_cq");
-        createSrq = base("ibv_create_srq");
-        modifySrq = base("ibv_modify_srq");
-        querySrq = base("ibv_query_srq");
-        destroySrq = base("ibv_destroy_srq");
-        createQp = base("ibv_create_qp");
-        modifyQp = base("ibv_modify_qp");
-        queryQp = base("ibv_query_qp");
-        destroyQp = base("ibv_destroy_qp");
-        attachMcast = base("ibv_attach_mcast");
-        detachMcast = base("ibv_detach_mcast");
-        createAh = base("ibv_create_ah");
-        initAhFromWc = base("ibv_init_ah_from_wc");
-        destroyAh = base("ibv_destroy_ah");
-        getAsyncEvent = base("ibv_get_async_event");
-        ackAsyncEvent = base("ibv_ack_async_event");
-        isForkInitialized = library.function("ibv_is_fork_initialized", 35);
-        queryQpDataInOrder = library.function("ibv_query_qp_data_in_order", 36);
-        qpToQpEx = library.function("ibv_qp_to_qp_ex", 24);
-    }
+    private final NativeLibrary library = NativeLibrary.load(file());
+    private final Function getDeviceList = library.function("ibv_get_device_list");
+    private final Function freeDeviceList = library.function("ibv_free_device_list");
+    private final Function getDeviceGuid = library.function("ibv_get_device_guid");
+    private final Function openDevice = library.function("ibv_open_device");
+    private final Function closeDevice = library.function("ibv_close_device");
+    private final Function queryDevice = library.function("ibv_query_device");
+    private final Function queryPort = library.function("ibv_query_port");
+    private final Function queryGid = library.function("ibv_query_gid");
+    private final Function queryGidEx = library.function("_ibv_query_gid_ex", 32);
+    private final Function queryGidTable = library.function("_ibv_query_gid_table", 32);
+    private final Function queryPkey = library.function("ibv_query_pkey");
+    private final Function getPkeyIndex = library.function("ibv_get_pkey_index", 20);
+    private final Function allocPd = library.function("ibv_alloc_pd");
+    private final Function deallocPd = library.function("ibv_dealloc_pd");
+    private final Function regMrIova2 = library.function("ibv_reg_mr_iova2", 28);
+    private final Function regMr = library.function("ibv_reg_mr");
+    private final Function reregMr = library.function("ibv_rereg_mr");
+    private final Function deregMr = library.function("ibv_dereg_mr");
+    private final Function createCompChannel = library.function("ibv_create_comp_channel");
+    private final Function destroyCompChannel = library.function("ibv_destroy_comp_channel");
+    private final Function getCqEvent = library.function("ibv_get_cq_event");
+    private final Function ackCqEvents = library.function("ibv_ack_cq_events");
+    private final Function createCq = library.function("ibv_create_cq");
+    private final Function resizeCq = library.function("ibv_resize_cq");
+    private final Function destroyCq = library.function("ibv_destroy_cq");
+    private final Function createSrq = library.function("ibv_create_srq");
+    private final Function modifySrq = library.function("ibv_modify_srq");
+    private final Function querySrq = library.function("ibv_query_srq");
+    private final Function destroySrq = library.function("ibv_destroy_srq");
+    private final Function createQp = library.function("ibv_create_qp");
+    private final Function modifyQp = library.function("ibv_modify_qp");
+    private final Function queryQp = library.function("ibv_query_qp");
+    private final Function destroyQp = library.function("ibv_destroy_qp");
+    private final Function attachMcast = library.function("ibv_attach_mcast");
+    private final Function detachMcast = library.function("ibv_detach_mcast");
+    private final Function createAh = library.function("ibv_create_ah");
+    private final Function initAhFromWc = library.function("ibv_init_ah_from_wc");
+    private final Function destroyAh = library.function("ibv_destroy_ah");
+    private final Function getAsyncEvent = library.function("ibv_get_async_event");
+    private final Function ackAsyncEvent = library.function("ibv_ack_async_event");
+    private final Function isForkInitialized = library.function("ibv_is_fork_initialized", 35);
+    private final Function queryQpDataInOrder = library.function("ibv_query_qp_data_in_order", 36);
+    private final Function qpToQpEx = library.function("ibv_qp_to_qp_ex", 24);
 
     /** The library's file, as the system property or the default has it. */
     static String file() {
         return System.getProperty(FILE_PROPERTY, "libibverbs.so.1");
     }
 
-    /** A function that every release of rdma-core has. */
-    private Function base(String symbol) {
-        return library.function(symbol, 0);
-    }
-
-    /** Pointer or NULL with errno. */
-    private static long pointer(long result) {
-        return result == 0 ? -Downcalls.errno() : result;
-    }
-
-    /** 0 or a positive errno; some drivers answer with a negative one, and -1 means errno. */
-    private static int status(long result) {
-        int code = (int) result;
-        if (code == -1) {
-            return -Downcalls.errno();
-        }
-        return code > 0 ? -code : code;
-    }
-
-    /** 0 or -1 with errno; several such functions leave errno unset when a driver returned a positive errno. */
-    private static int minusOne(long result) {
-        return status(result);
-    }
-
     // man 3 ibv_get_device_list: pointer to a NULL-terminated array, or NULL with errno
     long getDeviceList(MemorySegment count) {
-        return pointer(Downcalls.call(getDeviceList.address(), count.address()));
+        return Downcalls.pointer(Downcalls.call(getDeviceList.address(), count.address()));
     }
 
     // man 3 ibv_free_device_list: void
@@ -150,32 +79,32 @@ final class Libibverbs {
 
     // man 3 ibv_open_device: pointer or NULL with errno
     long openDevice(long device) {
-        return pointer(Downcalls.call(openDevice.address(), device));
+        return Downcalls.pointer(Downcalls.call(openDevice.address(), device));
     }
 
     // man 3 ibv_close_device: 0 or -1
     int closeDevice(long context) {
-        return minusOne(Downcalls.call(closeDevice.address(), context));
+        return Downcalls.status(Downcalls.call(closeDevice.address(), context));
     }
 
     // man 3 ibv_query_device: 0 or errno
     int queryDevice(long context, long attributes) {
-        return status(Downcalls.call(queryDevice.address(), context, attributes));
+        return Downcalls.status(Downcalls.call(queryDevice.address(), context, attributes));
     }
 
     // man 3 ibv_query_port: 0 or errno; this symbol fills the first 48 bytes only
     int queryPort(long context, int port, long attributes) {
-        return status(Downcalls.call(queryPort.address(), context, port, attributes));
+        return Downcalls.status(Downcalls.call(queryPort.address(), context, port, attributes));
     }
 
     // man 3 ibv_query_gid: 0 or -1 with errno
     int queryGid(long context, int port, int index, long gid) {
-        return minusOne(Downcalls.call(queryGid.address(), context, port, index, gid));
+        return Downcalls.status(Downcalls.call(queryGid.address(), context, port, index, gid));
     }
 
     // man 3 ibv_query_gid_ex: 0 or errno
     int queryGidEx(long context, int port, int index, long entry, long entrySize) {
-        return status(Downcalls.call(queryGidEx.address(), context, port, index, entry, 0, entrySize));
+        return Downcalls.status(Downcalls.call(queryGidEx.address(), context, port, index, entry, 0, entrySize));
     }
 
     // man 3 ibv_query_gid_table: count or -errno
@@ -185,7 +114,7 @@ final class Libibverbs {
 
     // man 3 ibv_query_pkey: 0 or -1 with errno; the key is big-endian
     int queryPkey(long context, int port, int index, long pkey) {
-        return minusOne(Downcalls.call(queryPkey.address(), context, port, index, pkey));
+        return Downcalls.status(Downcalls.call(queryPkey.address(), context, port, index, pkey));
     }
 
     // man 3 ibv_get_pkey_index: index or -1 with errno; the key is big-endian
@@ -196,21 +125,21 @@ final class Libibverbs {
 
     // man 3 ibv_alloc_pd: pointer or NULL with errno
     long allocPd(long context) {
-        return pointer(Downcalls.call(allocPd.address(), context));
+        return Downcalls.pointer(Downcalls.call(allocPd.address(), context));
     }
 
     // man 3 ibv_dealloc_pd: 0 or errno
     int deallocPd(long pd) {
-        return status(Downcalls.call(deallocPd.address(), pd));
+        return Downcalls.status(Downcalls.call(deallocPd.address(), pd));
     }
 
     // man 3 ibv_reg_mr: pointer or NULL with errno. The macro of verbs.h prefers ibv_reg_mr_iova2, which drops optional
     // access flags that an old kernel would refuse.
     long regMr(long pd, long address, long length, long iova, int access) {
         if (regMrIova2.isPresent()) {
-            return pointer(Downcalls.call(regMrIova2.address(), pd, address, length, iova, access));
+            return Downcalls.pointer(Downcalls.call(regMrIova2.address(), pd, address, length, iova, access));
         }
-        return pointer(Downcalls.call(regMr.address(), pd, address, length, access));
+        return Downcalls.pointer(Downcalls.call(regMr.address(), pd, address, length, access));
     }
 
     // man 3 ibv_rereg_mr: 0, or an ibv_rereg_mr_err_code (below zero) with errno
@@ -221,22 +150,22 @@ final class Libibverbs {
 
     // man 3 ibv_dereg_mr: 0 or errno
     int deregMr(long mr) {
-        return status(Downcalls.call(deregMr.address(), mr));
+        return Downcalls.status(Downcalls.call(deregMr.address(), mr));
     }
 
     // man 3 ibv_create_comp_channel: pointer or NULL with errno
     long createCompChannel(long context) {
-        return pointer(Downcalls.call(createCompChannel.address(), context));
+        return Downcalls.pointer(Downcalls.call(createCompChannel.address(), context));
     }
 
     // man 3 ibv_destroy_comp_channel: 0 or errno (EBUSY while a CQ uses it)
     int destroyCompChannel(long channel) {
-        return status(Downcalls.call(destroyCompChannel.address(), channel));
+        return Downcalls.status(Downcalls.call(destroyCompChannel.address(), channel));
     }
 
     // man 3 ibv_get_cq_event: 0 or -1 with errno (EAGAIN on a non-blocking channel)
     int getCqEvent(long channel, long cq, long cqContext) {
-        return minusOne(Downcalls.call(getCqEvent.address(), channel, cq, cqContext));
+        return Downcalls.status(Downcalls.call(getCqEvent.address(), channel, cq, cqContext));
     }
 
     // man 3 ibv_ack_cq_events: void
@@ -246,57 +175,57 @@ final class Libibverbs {
 
     // man 3 ibv_create_cq: pointer or NULL with errno
     long createCq(long context, int entries, long channel, int vector) {
-        return pointer(Downcalls.call(createCq.address(), context, entries, 0, channel, vector));
+        return Downcalls.pointer(Downcalls.call(createCq.address(), context, entries, 0, channel, vector));
     }
 
     // man 3 ibv_resize_cq: 0 or errno
     int resizeCq(long cq, int entries) {
-        return status(Downcalls.call(resizeCq.address(), cq, entries));
+        return Downcalls.status(Downcalls.call(resizeCq.address(), cq, entries));
     }
 
     // man 3 ibv_destroy_cq: 0 or errno
     int destroyCq(long cq) {
-        return status(Downcalls.call(destroyCq.address(), cq));
+        return Downcalls.status(Downcalls.call(destroyCq.address(), cq));
     }
 
     // man 3 ibv_create_srq: pointer or NULL with errno
     long createSrq(long pd, long initAttributes) {
-        return pointer(Downcalls.call(createSrq.address(), pd, initAttributes));
+        return Downcalls.pointer(Downcalls.call(createSrq.address(), pd, initAttributes));
     }
 
     // man 3 ibv_modify_srq: 0 or errno
     int modifySrq(long srq, long attributes, int mask) {
-        return status(Downcalls.call(modifySrq.address(), srq, attributes, mask));
+        return Downcalls.status(Downcalls.call(modifySrq.address(), srq, attributes, mask));
     }
 
     // man 3 ibv_query_srq: 0 or errno
     int querySrq(long srq, long attributes) {
-        return status(Downcalls.call(querySrq.address(), srq, attributes));
+        return Downcalls.status(Downcalls.call(querySrq.address(), srq, attributes));
     }
 
     // man 3 ibv_destroy_srq: 0 or errno
     int destroySrq(long srq) {
-        return status(Downcalls.call(destroySrq.address(), srq));
+        return Downcalls.status(Downcalls.call(destroySrq.address(), srq));
     }
 
     // man 3 ibv_create_qp: pointer or NULL with errno
     long createQp(long pd, long initAttributes) {
-        return pointer(Downcalls.call(createQp.address(), pd, initAttributes));
+        return Downcalls.pointer(Downcalls.call(createQp.address(), pd, initAttributes));
     }
 
     // man 3 ibv_modify_qp: 0 or errno
     int modifyQp(long qp, long attributes, int mask) {
-        return status(Downcalls.call(modifyQp.address(), qp, attributes, mask));
+        return Downcalls.status(Downcalls.call(modifyQp.address(), qp, attributes, mask));
     }
 
     // man 3 ibv_query_qp: 0 or errno
     int queryQp(long qp, long attributes, int mask, long initAttributes) {
-        return status(Downcalls.call(queryQp.address(), qp, attributes, mask, initAttributes));
+        return Downcalls.status(Downcalls.call(queryQp.address(), qp, attributes, mask, initAttributes));
     }
 
     // man 3 ibv_destroy_qp: 0 or errno
     int destroyQp(long qp) {
-        return status(Downcalls.call(destroyQp.address(), qp));
+        return Downcalls.status(Downcalls.call(destroyQp.address(), qp));
     }
 
     // man 3 ibv_query_qp_data_in_order: 1 or 0; flags have to be 0
@@ -311,32 +240,32 @@ final class Libibverbs {
 
     // man 3 ibv_attach_mcast: 0 or errno
     int attachMcast(long qp, long gid, int lid) {
-        return status(Downcalls.call(attachMcast.address(), qp, gid, lid));
+        return Downcalls.status(Downcalls.call(attachMcast.address(), qp, gid, lid));
     }
 
     // man 3 ibv_detach_mcast: 0 or errno
     int detachMcast(long qp, long gid, int lid) {
-        return status(Downcalls.call(detachMcast.address(), qp, gid, lid));
+        return Downcalls.status(Downcalls.call(detachMcast.address(), qp, gid, lid));
     }
 
     // man 3 ibv_create_ah: pointer or NULL with errno
     long createAh(long pd, long attributes) {
-        return pointer(Downcalls.call(createAh.address(), pd, attributes));
+        return Downcalls.pointer(Downcalls.call(createAh.address(), pd, attributes));
     }
 
     // man 3 ibv_init_ah_from_wc: 0 or -1 with errno
     int initAhFromWc(long context, int port, long completion, long grh, long attributes) {
-        return minusOne(Downcalls.call(initAhFromWc.address(), context, port, completion, grh, attributes));
+        return Downcalls.status(Downcalls.call(initAhFromWc.address(), context, port, completion, grh, attributes));
     }
 
     // man 3 ibv_destroy_ah: 0 or errno
     int destroyAh(long ah) {
-        return status(Downcalls.call(destroyAh.address(), ah));
+        return Downcalls.status(Downcalls.call(destroyAh.address(), ah));
     }
 
     // man 3 ibv_get_async_event: 0 or -1 with errno (EAGAIN on a non-blocking descriptor)
     int getAsyncEvent(long context, long event) {
-        return minusOne(Downcalls.call(getAsyncEvent.address(), context, event));
+        return Downcalls.status(Downcalls.call(getAsyncEvent.address(), context, event));
     }
 
     // man 3 ibv_ack_async_event: void

@@ -31,6 +31,11 @@ final class NativeLibrary {
         }
     }
 
+    /** A function that every release of rdma-core has, looked up at its first call. */
+    Function function(String symbol) {
+        return function(symbol, 0);
+    }
+
     /** A function that is looked up at its first call; {@code release} is the first rdma-core that has it, for the error. */
     Function function(String symbol, int release) {
         return new Function(symbol, release);

@@ -13,7 +13,6 @@ import org.kverbs.ConnectionEventType.REJECTED
 import org.kverbs.ConnectionEventType.TIMEWAIT_EXIT
 import org.kverbs.ConnectionEventType.UNREACHABLE
 import org.kverbs.ConnectionParameters
-import org.kverbs.QueuePairState
 import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Faults
 import java.time.Duration
@@ -110,16 +109,9 @@ class ConnectionFaultsSpec :
         }
 
         test("should connect when only the first RTU is lost, as the REP is answered again") {
-            Parties().use { (client, server, fabric) ->
-                server.listen()
-                val asking = client.resolve(Parties.address())
-                asking.prepare(client.end.qp, QueuePairState.INIT)
-                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
-                server.accept(server.expect(CONNECT_REQUEST).id())
-                client.expect(CONNECT_RESPONSE)
-                fabric.partition(client.device, server.device)
-                client.establish(asking)
-                fabric.heal(client.device, server.device)
+            Parties().use { parties ->
+                val (client, server, fabric) = parties
+                parties.loseRtu()
                 server.expect(ESTABLISHED)
                 fabric.clock().elapsed().toMillis() shouldBeGreaterThan 1000
                 exchange(client.end, server.end)
@@ -127,11 +119,9 @@ class ConnectionFaultsSpec :
         }
 
         test("should wait for a server that takes its time, as the peer asks for patience, and longer than all tries take") {
-            Parties().use { (client, server, fabric) ->
-                server.listen()
-                val asking = client.resolve(Parties.address())
-                asking.prepare(client.end.qp, QueuePairState.INIT)
-                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+            Parties().use { parties ->
+                val (client, server, fabric) = parties
+                val asking = parties.ask()
                 val asked = server.expect(CONNECT_REQUEST).id()
                 fabric.clock().advance(Duration.ofMinutes(5))
                 client.hasEvent() shouldBe false

@@ -104,18 +104,39 @@ internal class Parties(
 
     operator fun component3() = fabric
 
-    /** Connects them; gives the ids of both sides. */
-    fun connect(): kotlin.Pair<ConnectionId, ConnectionId> {
+    /** The server listens and the client asks; gives the client's id. */
+    fun ask(): ConnectionId {
         server.listen()
         val asking = client.resolve(address())
         asking.prepare(client.end.qp, QueuePairState.INIT)
         asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+        return asking
+    }
+
+    /** Goes as far as the server's answer; gives the ids of both sides. */
+    fun answer(): kotlin.Pair<ConnectionId, ConnectionId> {
+        val asking = ask()
         val asked = server.expect(ConnectionEventType.CONNECT_REQUEST).id()
         server.accept(asked)
         client.expect(ConnectionEventType.CONNECT_RESPONSE)
-        client.establish(asking)
-        server.expect(ConnectionEventType.ESTABLISHED)
         return asking to asked
+    }
+
+    /** Goes as far as the client's RTU, which is lost; gives the ids of both sides. */
+    fun loseRtu(): kotlin.Pair<ConnectionId, ConnectionId> {
+        val ids = answer()
+        fabric.partition(client.device, server.device)
+        client.establish(ids.first)
+        fabric.heal(client.device, server.device)
+        return ids
+    }
+
+    /** Connects them; gives the ids of both sides. */
+    fun connect(): kotlin.Pair<ConnectionId, ConnectionId> {
+        val ids = answer()
+        client.establish(ids.first)
+        server.expect(ConnectionEventType.ESTABLISHED)
+        return ids
     }
 
     override fun close() {

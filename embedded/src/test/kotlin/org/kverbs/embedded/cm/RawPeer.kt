@@ -1,11 +1,11 @@
 package org.kverbs.embedded.cm
 
+import org.kverbs.embedded.OpenLink
 import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager
 import org.kverbs.embedded.internal.cm.Mad
 import org.kverbs.embedded.internal.cm.Message
 import org.kverbs.embedded.internal.device.Gids
 import org.kverbs.embedded.internal.device.Hca
-import org.kverbs.embedded.internal.device.Link
 import org.kverbs.embedded.internal.engine.Engine
 import org.kverbs.embedded.internal.wire.Opcode
 import org.kverbs.embedded.internal.wire.Packet
@@ -48,7 +48,7 @@ internal class RawPeer(
         private set
 
     private val wire =
-        object : Link {
+        object : OpenLink(1) {
             override fun open() = 0.also { open++ }
 
             override fun send(packet: Packet) {
@@ -56,32 +56,6 @@ internal class RawPeer(
                 val bytes = Memory.at(packet.payload, MAD.toLong()).toArray(JAVA_BYTE)
                 answers += checkNotNull(Mad.decode(bytes)) { "the device sent what it can't read" }.message()
             }
-
-            override fun leadsTo(
-                gidHigh: Long,
-                gidLow: Long,
-            ) = true
-
-            override fun isUsualTo(
-                gidHigh: Long,
-                gidLow: Long,
-            ) = true
-
-            override fun carriesWholeMessages() = false
-
-            override fun window() = 1
-
-            override fun look(waits: Boolean) = Unit
-
-            override fun joinGroup(
-                gidHigh: Long,
-                gidLow: Long,
-            ) = 0
-
-            override fun leaveGroup(
-                gidHigh: Long,
-                gidLow: Long,
-            ) = Unit
 
             override fun close() {
                 open--

@@ -11,7 +11,6 @@ import org.kverbs.ConnectionEventType.REJECTED
 import org.kverbs.ConnectionEventType.TIMEWAIT_EXIT
 import org.kverbs.ConnectionParameters
 import org.kverbs.PortSpace
-import org.kverbs.QueuePairState
 import java.time.Duration
 
 class RequestSpec :
@@ -74,16 +73,9 @@ class RequestSpec :
         }
 
         test("should take who disconnects before its RTU came as disconnected, and not as established") {
-            Parties().use { (client, server, fabric) ->
-                server.listen()
-                val asking = client.resolve(Parties.address())
-                asking.prepare(client.end.qp, QueuePairState.INIT)
-                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
-                server.accept(server.expect(CONNECT_REQUEST).id())
-                client.expect(CONNECT_RESPONSE)
-                fabric.partition(client.device, server.device)
-                client.establish(asking)
-                fabric.heal(client.device, server.device)
+            Parties().use { parties ->
+                val (client, server) = parties
+                val (asking, _) = parties.loseRtu()
                 asking.disconnect()
                 server.expect(DISCONNECTED).id().disconnect()
                 client.expect(DISCONNECTED)
@@ -105,11 +97,9 @@ class RequestSpec :
         }
 
         test("should move an id and its events to another channel") {
-            Parties().use { (client, server) ->
-                server.listen()
-                val asking = client.resolve(Parties.address())
-                asking.prepare(client.end.qp, QueuePairState.INIT)
-                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+            Parties().use { parties ->
+                val (client, server) = parties
+                val asking = parties.ask()
                 val asked = server.expect(CONNECT_REQUEST).id()
                 server.accept(asked)
                 val other = Party(client.device)
@@ -125,19 +115,10 @@ class RequestSpec :
         }
 
         test("should answer the first data as the lost RTU when it is told of them") {
-            Parties().use { (client, server, fabric) ->
-                server.listen()
-                val asking = client.resolve(Parties.address())
-                asking.prepare(client.end.qp, QueuePairState.INIT)
-                asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
-                val asked = server.expect(CONNECT_REQUEST).id()
-                server.accept(asked)
-                client.expect(CONNECT_RESPONSE)
-                fabric.partition(client.device, server.device)
-                client.establish(asking)
-                fabric.heal(client.device, server.device)
+            Parties().use { parties ->
+                val (_, asked) = parties.loseRtu()
                 asked.notifyOf(AsyncEventType.COMM_EST)
-                server.expect(ESTABLISHED)
+                parties.server.expect(ESTABLISHED)
             }
         }
     })

@@ -23,11 +23,12 @@ final class Cq implements CompletionQueueOps {
 
     private static final VarHandle WAITING = handle();
 
-    final EmbeddedContext context;
     final long address;
     final @Nullable Channel<Cq> channel;
     /** Queue pairs that use it, a queue pair that uses it twice counting twice. */
     int users;
+    private final Hca hca;
+    private final AsyncEvents events;
     private final Engine engine;
     private MemorySegment ring = MemorySegment.NULL;
     private long ringAddress;
@@ -41,11 +42,12 @@ final class Cq implements CompletionQueueOps {
     private boolean armed;
     private boolean armedSolicited;
 
-    Cq(EmbeddedContext context, long address, int entries, @Nullable Channel<Cq> channel) {
-        this.context = context;
+    Cq(Hca hca, AsyncEvents events, long address, int entries, @Nullable Channel<Cq> channel) {
+        this.hca = hca;
+        this.events = events;
         this.address = address;
         this.channel = channel;
-        this.engine = context.hca.engine;
+        this.engine = hca.engine;
         allocate(entries);
     }
 
@@ -140,7 +142,7 @@ final class Cq implements CompletionQueueOps {
     private void overrun() {
         if (!overrun) {
             overrun = true;
-            context.raise(IbvEventType.IBV_EVENT_CQ_ERR, address);
+            events.raise(IbvEventType.IBV_EVENT_CQ_ERR, address);
         }
     }
 
@@ -166,7 +168,7 @@ final class Cq implements CompletionQueueOps {
     @Override
     public int poll(int count, long completions) {
         if ((int) WAITING.getAcquire(this) == 0 && !overrun && !engine.isVirtual()) {
-            context.hca.link.look(armed);
+            hca.link.look(armed);
             if ((int) WAITING.getAcquire(this) == 0) {
                 return 0;
             }
@@ -214,7 +216,7 @@ final class Cq implements CompletionQueueOps {
             engine.leave();
         }
         if (!engine.isVirtual()) {
-            context.hca.link.look(true);
+            hca.link.look(true);
         }
         return 0;
     }

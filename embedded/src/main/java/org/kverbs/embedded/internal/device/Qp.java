@@ -23,8 +23,8 @@ import org.kverbs.spi.QueuePairOps;
 /** A queue pair ({@code struct ibv_qp}): its queues, its state, and what belongs to both directions. */
 final class Qp extends Task implements QueuePairOps {
 
-    final EmbeddedContext context;
     final Hca hca;
+    final AsyncEvents events;
     final long address;
     final int number;
     final int type;
@@ -64,10 +64,10 @@ final class Qp extends Task implements QueuePairOps {
     int maxDestReadAtomic;
     boolean tellsWhenDrained;
 
-    Qp(EmbeddedContext context, long address, int number, QpInit init) {
-        this.context = context;
+    Qp(Hca hca, AsyncEvents events, MemoryVerbs memory, AddressVerbs addresses, long address, int number, QpInit init) {
+        this.hca = hca;
+        this.events = events;
         this.init = init;
-        this.hca = context.hca;
         this.address = address;
         this.number = number;
         this.type = init.type();
@@ -76,7 +76,7 @@ final class Qp extends Task implements QueuePairOps {
         this.recvCq = init.recvCq();
         this.srq = init.srq();
         this.signalsAll = init.signalsAll();
-        this.sends = new SendQueue(this, init.maxSendWr(), init.maxSendSge(), init.maxInline());
+        this.sends = new SendQueue(this, memory, addresses, init.maxSendWr(), init.maxSendSge(), init.maxInline());
         this.poster = new Poster(hca.name, number);
         this.receives = new ReceiveQueue(hca, pd, poster, init.maxRecvWr(), init.maxRecvSge());
         int entries = srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
@@ -138,7 +138,7 @@ final class Qp extends Task implements QueuePairOps {
     private void checkDrained() {
         if (tellsWhenDrained && state == IbvQpState.IBV_QPS_SQD && !isSending()) {
             tellsWhenDrained = false;
-            context.raise(IbvEventType.IBV_EVENT_SQ_DRAINED, address);
+            events.raise(IbvEventType.IBV_EVENT_SQ_DRAINED, address);
         }
     }
 
@@ -215,7 +215,7 @@ final class Qp extends Task implements QueuePairOps {
         datagrams.flush();
         flush();
         if (srq != null) {
-            context.raise(IbvEventType.IBV_EVENT_QP_LAST_WQE_REACHED, address);
+            events.raise(IbvEventType.IBV_EVENT_QP_LAST_WQE_REACHED, address);
         }
     }
 

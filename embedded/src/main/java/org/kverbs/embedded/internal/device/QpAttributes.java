@@ -51,10 +51,6 @@ final class QpAttributes {
         this.kept = kept;
     }
 
-    long address() {
-        return kept;
-    }
-
     /** Changes what the mask says, or nothing. Returns 0 or -errno. */
     int modify(long given, int mask) {
         int to = (mask & IbvQpAttrMask.IBV_QP_STATE) != 0 ? Memory.getInt(given + IbvQpAttr.QP_STATE) : qp.state;

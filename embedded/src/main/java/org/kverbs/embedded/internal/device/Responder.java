@@ -346,7 +346,7 @@ final class Responder {
         answers.acknowledge(psn, Nak.syndrome(nak));
         complete(status, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
         boolean access = nak == Nak.REMOTE_ACCESS;
-        qp.context.raise(access ? IbvEventType.IBV_EVENT_QP_ACCESS_ERR : IbvEventType.IBV_EVENT_QP_REQ_ERR, qp.address);
+        qp.events.raise(access ? IbvEventType.IBV_EVENT_QP_ACCESS_ERR : IbvEventType.IBV_EVENT_QP_REQ_ERR, qp.address);
         qp.toError();
     }
 }

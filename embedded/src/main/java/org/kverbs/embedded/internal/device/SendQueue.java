@@ -44,6 +44,8 @@ final class SendQueue {
     };
 
     private final Qp qp;
+    private final MemoryVerbs memory;
+    private final AddressVerbs addresses;
     private final int maxEntries;
     private final int maxInline;
     /** Keeps the inline data alive. */
@@ -54,8 +56,10 @@ final class SendQueue {
     /** How many from the head on were sent to their end. */
     int cursor;
 
-    SendQueue(Qp qp, int capacity, int maxEntries, int maxInline) {
+    SendQueue(Qp qp, MemoryVerbs memory, AddressVerbs addresses, int capacity, int maxEntries, int maxInline) {
         this.qp = qp;
+        this.memory = memory;
+        this.addresses = addresses;
         this.maxEntries = maxEntries;
         this.maxInline = maxInline;
         inline = Arena.ofAuto().allocate(Math.max(8, (long) capacity * maxInline), 8);
@@ -236,7 +240,7 @@ final class SendQueue {
     }
 
     private int readDatagram(SendWqe wqe, long request) {
-        Ah ah = qp.context.addressHandle(Memory.getLong(request + IbvSendWr.WR_UD_AH));
+        Ah ah = addresses.handle(Memory.getLong(request + IbvSendWr.WR_UD_AH));
         if (ah == null || ah.pd != qp.pd) {
             return -Errno.EINVAL;
         }
@@ -248,13 +252,13 @@ final class SendQueue {
 
     private int readBind(SendWqe wqe, long request) {
         long mw = Memory.getLong(request + IbvSendWr.BIND_MW_MW);
-        Mw window = qp.context.window(mw);
+        Mw window = memory.window(mw);
         if (window == null || window.type != IbvMwType.IBV_MW_TYPE_2 || Memory.getInt(mw + IbvMw.TYPE) != window.type) {
             return -Errno.EINVAL;
         }
         wqe.window = window;
         wqe.rkey = Memory.getInt(request + IbvSendWr.BIND_MW_RKEY);
-        wqe.region = qp.context.region(Memory.getLong(request + IbvSendWr.BIND_MW_BIND_INFO_MR));
+        wqe.region = memory.region(Memory.getLong(request + IbvSendWr.BIND_MW_BIND_INFO_MR));
         wqe.bindAddress = Memory.getLong(request + IbvSendWr.BIND_MW_BIND_INFO_ADDR);
         wqe.bindLength = Memory.getLong(request + IbvSendWr.BIND_MW_BIND_INFO_LENGTH);
         wqe.bindAccess = Memory.getInt(request + IbvSendWr.BIND_MW_BIND_INFO_MW_ACCESS_FLAGS);

@@ -10,7 +10,8 @@ import org.kverbs.spi.ReceiveOps;
 /** A shared receive queue ({@code struct ibv_srq}). */
 final class Srq implements ReceiveOps {
 
-    final EmbeddedContext context;
+    private final Hca hca;
+    private final AsyncEvents events;
     final long address;
     final Pd pd;
     final Poster poster;
@@ -19,36 +20,37 @@ final class Srq implements ReceiveOps {
     int limit;
     int users;
 
-    Srq(EmbeddedContext context, long address, Pd pd, int capacity, int maxEntries) {
-        this.context = context;
+    Srq(Hca hca, AsyncEvents events, long address, Pd pd, int capacity, int maxEntries) {
+        this.hca = hca;
+        this.events = events;
         this.address = address;
         this.pd = pd;
-        this.poster = new Poster(context.hca.name, 0);
-        this.queue = new ReceiveQueue(context.hca, pd, poster, capacity, maxEntries);
+        this.poster = new Poster(hca.name, 0);
+        this.queue = new ReceiveQueue(hca, pd, poster, capacity, maxEntries);
     }
 
     /** After a receive was taken out. */
     void checkLimit() {
         if (queue.size() < limit) {
             limit = 0;
-            context.raise(IbvEventType.IBV_EVENT_SRQ_LIMIT_REACHED, address);
+            events.raise(IbvEventType.IBV_EVENT_SRQ_LIMIT_REACHED, address);
         }
     }
 
     /** Before it goes: what is posted never completes. */
     void forget() {
-        if (context.hca.watch != null) {
-            context.hca.watch.forget(poster);
+        if (hca.watch != null) {
+            hca.watch.forget(poster);
         }
     }
 
     @Override
     public int postReceive(long workRequests, long badWorkRequest) {
-        context.hca.engine.enter();
+        hca.engine.enter();
         try {
             return postAll(queue, workRequests, badWorkRequest);
         } finally {
-            context.hca.engine.leave();
+            hca.engine.leave();
         }
     }
 
