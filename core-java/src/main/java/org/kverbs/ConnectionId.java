@@ -177,6 +177,19 @@ public final class ConnectionId extends Resource {
         resolve(source, destination, timeout);
     }
 
+    /**
+     * The same with what {@link ConnectionEventChannel#addressInfo} found: from its source, if it names one, to its destination.
+     *
+     * @throws IllegalArgumentException if it has no destination, as what was found for who listens
+     */
+    public void resolveAddress(AddressInfo found, Duration timeout) {
+        InetSocketAddress destination = found.destination();
+        if (destination == null) {
+            throw new IllegalArgumentException(found + " has no destination; ask with AddressHints.active for one");
+        }
+        resolve(found.source(), destination, timeout);
+    }
+
     private void resolve(@Nullable InetSocketAddress source, InetSocketAddress destination, Duration timeout) {
         int millis = millis(timeout);
         try (Arena arena = Arena.ofConfined()) {
@@ -276,10 +289,25 @@ public final class ConnectionId extends Resource {
      * @param privateData what the peer is told along with it, at most 148 bytes on InfiniBand and RoCE
      */
     public void reject(byte[] privateData) {
+        rejectBy("rdma_reject", privateData, data -> manager.reject(handle, data));
+    }
+
+    /**
+     * Refuses the peer's request for the vendor's options that it offers ({@link ConnectionIdOptions#remoteEce}); the peer gets REJECTED for
+     * {@link RejectReason#VENDOR_OPTION_NOT_SUPPORTED}, so that it may ask again without ({@code rdma_reject_ece}). iWARP has no reasons, and
+     * datagrams have no such one: there it is the same as {@link #reject}.
+     *
+     * @param privateData as for {@link #reject}
+     */
+    public void rejectEce(byte[] privateData) {
+        rejectBy("rdma_reject_ece", privateData, data -> manager.rejectEce(handle, data));
+    }
+
+    private void rejectBy(String operation, byte[] privateData, ToIntFunction<MemorySegment> call) {
         Ranges.require("length of private data", privateData.length, 0, MAX_PRIVATE_DATA);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment data = arena.allocateFrom(JAVA_BYTE, privateData);
-            command(naming("rdma_reject"), () -> manager.reject(handle, data));
+            command(naming(operation), () -> call.applyAsInt(data));
         }
     }
 

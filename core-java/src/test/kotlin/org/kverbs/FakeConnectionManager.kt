@@ -182,6 +182,11 @@ internal class FakeConnectionManager : ConnectionManager {
         privateData: MemorySegment,
     ): Int = called("reject", id)
 
+    override fun rejectEce(
+        id: Long,
+        privateData: MemorySegment,
+    ): Int = called("rejectEce", id)
+
     override fun establish(id: Long): Int = called("establish", id)
 
     override fun disconnect(id: Long): Int = called("disconnect", id)

@@ -28,6 +28,7 @@ final class Librdmacm {
     private final Function connect;
     private final Function accept;
     private final Function reject;
+    private final Function rejectEce;
     private final Function establish;
     private final Function disconnect;
     private final Function notify;
@@ -56,6 +57,7 @@ final class Librdmacm {
         connect = base("rdma_connect");
         accept = base("rdma_accept");
         reject = base("rdma_reject");
+        rejectEce = library.function("rdma_reject_ece", 31);
         establish = library.function("rdma_establish", 23);
         disconnect = base("rdma_disconnect");
         notify = base("rdma_notify");
@@ -157,6 +159,11 @@ final class Librdmacm {
     // man 3 rdma_reject: 0 or -1 with errno; the length is a uint8_t
     int reject(long id, long privateData, int length) {
         return status(Downcalls.call(reject.address(), id, privateData, length));
+    }
+
+    // rdma_cma.h: the same as rdma_reject
+    int rejectEce(long id, long privateData, int length) {
+        return status(Downcalls.call(rejectEce.address(), id, privateData, length));
     }
 
     // man 3 rdma_establish: 0 or -1 with errno
