@@ -23,7 +23,7 @@ import org.kverbs.spi.ConnectionManager;
  * @param portSpace for connections or for datagrams; {@code rawPortSpace} keeps an unknown one
  * @param rawPortSpace {@code enum rdma_port_space}
  * @param queuePairType the queue pair to make; UNKNOWN if none is said
- * @param source the local address to bind to, or null
+ * @param source the local address to listen on, or the one of the hints to come from; null for none
  * @param destination the peer's address to resolve, or null for one to listen on
  */
 public record AddressInfo(

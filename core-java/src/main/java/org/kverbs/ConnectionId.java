@@ -151,6 +151,19 @@ public final class ConnectionId extends Resource {
     }
 
     /**
+     * The same with what {@link ConnectionEventChannel#addressInfo} found: from its source, if it names one, to its destination.
+     *
+     * @throws IllegalArgumentException if it has no destination, as what was found for who listens
+     */
+    public void resolveAddress(AddressInfo found, Duration timeout) {
+        InetSocketAddress destination = found.destination();
+        if (destination == null) {
+            throw new IllegalArgumentException(found + " has no destination; ask with AddressHints.active for one");
+        }
+        steps.resolveAddress(found.source(), destination, timeout);
+    }
+
+    /**
      * Finds the way to the address ({@code rdma_resolve_route}). ROUTE_RESOLVED or ROUTE_ERROR follows.
      *
      * @param timeout in which ROUTE_ERROR comes if the subnet manager does not answer
@@ -209,10 +222,25 @@ public final class ConnectionId extends Resource {
      * @param privateData what the peer is told along with it, at most 148 bytes on InfiniBand and RoCE
      */
     public void reject(byte[] privateData) {
+        rejectBy("rdma_reject", privateData, data -> manager.reject(handle, data));
+    }
+
+    /**
+     * Refuses the peer's request for the vendor's options that it offers ({@link ConnectionIdOptions#remoteEce}); the peer gets REJECTED for
+     * {@link RejectReason#VENDOR_OPTION_NOT_SUPPORTED}, so that it may ask again without ({@code rdma_reject_ece}). iWARP has no reasons, and
+     * datagrams have no such one: there it is the same as {@link #reject}.
+     *
+     * @param privateData as for {@link #reject}
+     */
+    public void rejectEce(byte[] privateData) {
+        rejectBy("rdma_reject_ece", privateData, data -> manager.rejectEce(handle, data));
+    }
+
+    private void rejectBy(String operation, byte[] privateData, ToIntFunction<MemorySegment> call) {
         Ranges.require("length of private data", privateData.length, 0, MAX_PRIVATE_DATA);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment data = arena.allocateFrom(JAVA_BYTE, privateData);
-            command(addresses.naming("rdma_reject"), () -> manager.reject(handle, data));
+            command(addresses.naming(operation), () -> call.applyAsInt(data));
         }
     }
 

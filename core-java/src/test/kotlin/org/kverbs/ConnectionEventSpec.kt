@@ -278,6 +278,11 @@ class ConnectionEventSpec :
                     "10.0.0.1:7471 is no multicast address"
                 shouldThrow<IllegalArgumentException> { id.reject(ByteArray(256)) }.message shouldBe
                     "length of private data 256 is out of range: 0 to 255"
+                shouldThrow<IllegalArgumentException> { id.rejectEce(ByteArray(256)) }.message shouldContain "out of range"
+                shouldThrow<IllegalArgumentException> { AddressHints.passive(PortSpace.TCP).from(PEER) }.message shouldBe
+                    "who listens has no source 10.0.0.1:7471: the address to listen on is the host that is asked for"
+                val toListenOn = AddressInfo(PortSpace.TCP, PortSpace.TCP.code(), QueuePairType.RC, PEER, null)
+                shouldThrow<IllegalArgumentException> { id.resolveAddress(toListenOn, SECOND) }.message shouldContain "has no destination"
                 shouldThrow<IllegalArgumentException> { channel.id(PortSpace.UNKNOWN) }.message shouldContain "take TCP for connections"
                 fake.calls.shouldBeEmpty()
             }

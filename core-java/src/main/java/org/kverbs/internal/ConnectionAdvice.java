@@ -41,7 +41,7 @@ final class ConnectionAdvice {
                     + " bytes on InfiniBand and RoCE, 180 for datagrams; reads and atomics are at most what the device can.";
             case "rdma_accept" -> "Only the id of a CONNECT_REQUEST can be accepted, once. Private data of an answer has at most 196 bytes"
                     + " on InfiniBand and RoCE, 136 for datagrams; reads and atomics are at most what the device can and the peer asked.";
-            case "rdma_reject" -> "Only the id of a CONNECT_REQUEST can be rejected, once. Private data of a rejection has at most 148"
+            case "rdma_reject", "rdma_reject_ece" -> "Only the id of a CONNECT_REQUEST can be rejected, once. Private data of a rejection has at most 148"
                     + " bytes on InfiniBand and RoCE, 136 for datagrams.";
             case "rdma_establish" -> "It answers CONNECT_RESPONSE, once; iWARP and datagrams have none.";
             case "rdma_disconnect" -> "The id isn't connected.";

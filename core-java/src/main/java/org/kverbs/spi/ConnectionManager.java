@@ -79,6 +79,9 @@ public interface ConnectionManager {
     /** The segment's length is the private data's ({@code rdma_reject}). */
     int reject(long id, MemorySegment privateData);
 
+    /** The same, because of what the peer offered for enhanced connection establishment ({@code rdma_reject_ece}). */
+    int rejectEce(long id, MemorySegment privateData);
+
     /** Answers RDMA_CM_EVENT_CONNECT_RESPONSE when the queue pair can receive ({@code rdma_establish}). */
     int establish(long id);
 

@@ -82,6 +82,7 @@ class SystemErrorsSpec :
             Triple("rdma_connect", Errno.EINVAL, "at most 56 bytes"),
             Triple("rdma_accept", Errno.EINVAL, "at most 196 bytes"),
             Triple("rdma_reject", Errno.EINVAL, "at most 148 bytes"),
+            Triple("rdma_reject_ece", Errno.EINVAL, "at most 148 bytes"),
             Triple("rdma_establish", Errno.EINVAL, "answers CONNECT_RESPONSE"),
             Triple("rdma_disconnect", Errno.EINVAL, "isn't connected"),
             Triple("rdma_init_qp_attr", Errno.EINVAL, "bound to a device"),

@@ -5,8 +5,10 @@ import org.kverbs.ConnectionEventType.ADDR_RESOLVED
 import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
 import org.kverbs.ConnectionEventType.ESTABLISHED
 import org.kverbs.ConnectionEventType.ROUTE_RESOLVED
+import org.kverbs.ConnectionId
 import org.kverbs.ConnectionParameters
 import org.kverbs.ConnectionStep
+import org.kverbs.PortSpace
 import org.kverbs.QueuePair
 import org.kverbs.QueuePairAttributes
 import org.kverbs.QueuePairState
@@ -30,7 +32,7 @@ public suspend fun RdmaHost.connect(
     val chosen = ConnectionSettings().apply(settings)
     lateinit var qp: AsyncQueuePair<RcVerbs>
     val made =
-        establish(address, chosen.parameters(), chosen.timeout) { node ->
+        establish(address, chosen.parameters(), chosen.timeout, { chosen.prepared(qp) }) { node ->
             qp = node.dispatcher.qp(node.pd, RC, block = chosen.queuePair)
             qp.queuePair
         }
@@ -53,9 +55,10 @@ internal suspend fun RdmaHost.establish(
     parameters: ConnectionParameters,
     timeout: Duration,
     prepared: () -> Unit = {},
+    portSpace: PortSpace = PortSpace.TCP,
     make: (RdmaNode) -> QueuePair,
 ): Established {
-    val steps = newId()
+    val steps = newId(portSpace)
     val id = steps.id
     var qp: QueuePair? = null
     try {
@@ -67,11 +70,11 @@ internal suspend fun RdmaHost.establish(
         qp = make(node)
         id.prepare(qp, QueuePairState.INIT)
         prepared()
+        if (portSpace.isDatagram) id.prepareAll(qp)
         id.connect(qp, parameters)
         val answer = steps.await(ConnectionStep.CONNECT, address, timeout, CONNECT_RESPONSE, ESTABLISHED)
         if (answer.type() == CONNECT_RESPONSE) {
-            id.prepare(qp, QueuePairState.RTR)
-            id.prepare(qp, QueuePairState.RTS)
+            id.prepareAll(qp)
             qp.answerSoon()
             id.establish()
         }
@@ -80,6 +83,12 @@ internal suspend fun RdmaHost.establish(
         closeAll(id, qp, cause = e)
         throw e
     }
+}
+
+/** From INIT to where it can send. */
+internal fun ConnectionId.prepareAll(qp: QueuePair) {
+    prepare(qp, QueuePairState.RTR)
+    prepare(qp, QueuePairState.RTS)
 }
 
 /** Lets a sender that found no receive try again after 0.64 ms: the connection manager says 655 ms, the longest there is. */

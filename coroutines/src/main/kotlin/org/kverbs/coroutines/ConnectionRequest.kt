@@ -4,6 +4,7 @@ import org.kverbs.ConnectionEvent
 import org.kverbs.ConnectionEventType.ESTABLISHED
 import org.kverbs.ConnectionParameters
 import org.kverbs.ConnectionStep
+import org.kverbs.PortSpace
 import org.kverbs.QueuePair
 import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
@@ -12,7 +13,7 @@ import org.kverbs.dsl.RcVerbs
 import java.net.InetSocketAddress
 import kotlin.time.Duration
 
-/** Somebody asks for a connection: accept or reject it, once. Whoever asks waits meanwhile, not for ever. */
+/** Somebody asks for a connection, or for a datagram service: accept or reject it, once. Whoever asks waits meanwhile, not for ever. */
 public class ConnectionRequest internal constructor(
     internal val host: RdmaHost,
     internal val steps: ConnectionSteps,
@@ -29,16 +30,17 @@ public class ConnectionRequest internal constructor(
         ConnectionParameters.DEFAULTS.withReads(event.initiatorDepth(), event.responderResources())
 
     /**
-     * Accepts, and suspends until the other side is ready. The other side may send at once: until a receive is posted
-     * its device tries again.
+     * Accepts, and suspends until the other side is ready. The other side may send at once: [ConnectionSettings.prepared] is there to post
+     * receives before.
      *
+     * @throws IllegalStateException if it asks for datagrams
      * @throws org.kverbs.ConnectionException if the other side has gone meanwhile, or doesn't answer in time
      */
     public suspend fun accept(settings: ConnectionSettings.() -> Unit = {}): RdmaConnection {
         val chosen = ConnectionSettings().apply(settings)
         lateinit var qp: AsyncQueuePair<RcVerbs>
         val node =
-            establish(chosen.parameters(), chosen.timeout) { node ->
+            establish(chosen.parameters(), chosen.timeout, { chosen.prepared(qp) }) { node ->
                 qp = node.dispatcher.qp(node.pd, RC, block = chosen.queuePair)
                 qp.queuePair
             }
@@ -54,19 +56,23 @@ public class ConnectionRequest internal constructor(
         parameters: ConnectionParameters,
         timeout: Duration,
         prepared: () -> Unit = {},
+        portSpace: PortSpace = PortSpace.TCP,
         make: (RdmaNode) -> QueuePair,
     ): RdmaNode {
+        val asked = steps.id.portSpace()
+        check(asked == portSpace) {
+            "$peerAddress asks for ${if (asked.isDatagram) "datagrams: acceptDatagrams" else "a connection: accept"} answers that"
+        }
         var qp: QueuePair? = null
         try {
             val node = host.node(steps.id)
             qp = make(node)
             steps.id.prepare(qp, QueuePairState.INIT)
             prepared()
-            steps.id.prepare(qp, QueuePairState.RTR)
-            steps.id.prepare(qp, QueuePairState.RTS)
-            qp.answerSoon()
+            steps.id.prepareAll(qp)
+            if (!portSpace.isDatagram) qp.answerSoon()
             steps.id.accept(qp, parameters)
-            steps.await(ConnectionStep.ACCEPT, peerAddress, timeout, ESTABLISHED)
+            if (!portSpace.isDatagram) steps.await(ConnectionStep.ACCEPT, peerAddress, timeout, ESTABLISHED)
             return node
         } catch (e: Throwable) {
             closeAll(steps.id, qp, cause = e)

@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import org.kverbs.ConnectionParameters
 import org.kverbs.dsl.QueuePairSettings
 import org.kverbs.dsl.RdmaDsl
+import org.kverbs.dsl.Verbs
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
@@ -10,6 +11,8 @@ import kotlin.time.Duration.Companion.seconds
 @RdmaDsl
 public class ConnectionSettings internal constructor() {
     internal var queuePair: QueuePairSettings.() -> Unit = {}
+        private set
+    internal var prepared: (AsyncQueuePair<Verbs>) -> Unit = {}
         private set
     internal var timeout: Duration = 10.seconds
         private set
@@ -19,6 +22,15 @@ public class ConnectionSettings internal constructor() {
     /** The sizes of the queue pair; default is what [QueuePairSettings] says. It needs no completion queue. */
     public fun queuePair(block: QueuePairSettings.() -> Unit) {
         queuePair = block
+    }
+
+    /**
+     * Called when the queue pair can take receives, and before the other side can send: for the first receives, by
+     * `async(start = UNDISPATCHED) { queuePair.receive(...) }` in the caller's scope. A message that finds no receive is tried again on
+     * InfiniBand and RoCE, ends the connection on iWARP, and as a datagram is lost. It must not block; what it throws ends the connecting.
+     */
+    public fun prepared(block: (queuePair: AsyncQueuePair<Verbs>) -> Unit) {
+        prepared = block
     }
 
     /** How long each step may take: finding the address, the route, and the peer's answer. Default 10 s. */

@@ -80,7 +80,7 @@ public class RdmaHost internal constructor(
         return made
     }
 
-    internal fun newId(): ConnectionSteps = track(channel.id(PortSpace.TCP))
+    internal fun newId(portSpace: PortSpace): ConnectionSteps = track(channel.id(portSpace))
 
     /** The device that an id is bound to, opened once. */
     internal fun node(id: ConnectionId): RdmaNode {
@@ -95,17 +95,19 @@ public class RdmaHost internal constructor(
     }
 
     /**
-     * Takes connections at a port of this machine's addresses.
+     * Takes connections, or requests for a datagram service, at a port of this machine's addresses.
      *
      * @param address where; a wildcard takes them at every address, and port 0 is a free one, which [RdmaListener.address] tells
      * @param backlog how many requests may wait; more are rejected
+     * @param portSpace [PortSpace.UDP] for datagrams, whose requests are answered by [acceptDatagrams]; the ports of each are its own
      * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken, EADDRNOTAVAIL for an address of no RDMA device
      */
     public fun listen(
         address: InetSocketAddress,
         backlog: Int = 1024,
+        portSpace: PortSpace = PortSpace.TCP,
     ): RdmaListener {
-        val id = channel.id(PortSpace.TCP)
+        val id = channel.id(portSpace)
         try {
             id.bind(address)
             val listener = RdmaListener(id, backlog)

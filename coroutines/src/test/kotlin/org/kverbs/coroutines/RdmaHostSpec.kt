@@ -5,6 +5,7 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldStartWith
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
@@ -13,6 +14,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
+import org.kverbs.ConnectionParameters
 import org.kverbs.ConnectionRejectedException
 import org.kverbs.WorkCompletionException
 import org.kverbs.dsl.get
@@ -113,6 +115,30 @@ class RdmaHostSpec :
                         }
                     }
                     client.connect(address).close()
+                }
+            }
+        }
+
+        test("should have a receive ready for what the peer sends at once") {
+            pair { _, listener, client, address ->
+                coroutineScope {
+                    val received = CompletableDeferred<Received>()
+                    launch {
+                        val connection =
+                            listener.accept {
+                                prepared {
+                                    val region = it.queuePair.protectionDomain().memoryRegion(64, AccessFlag.LOCAL_WRITE)
+                                    launch(start = CoroutineStart.UNDISPATCHED) { received.complete(it.receive(region[0, 64])) }
+                                }
+                            }
+                        connection.awaitEnd()
+                        connection.close()
+                    }
+                    val impatient = ConnectionParameters.DEFAULTS.withRetries(7, 0)
+                    client.connect(address) { parameters(impatient) }.use {
+                        it.queuePair.send(it.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)[0, 7])
+                        received.await().length shouldBe 7
+                    }
                 }
             }
         }

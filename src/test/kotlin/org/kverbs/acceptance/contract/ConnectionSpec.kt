@@ -193,6 +193,20 @@ internal class ConnectionSpec :
             }
         }
 
+        case("should tell a client that is rejected for its vendor's options so, with what the server says") {
+            channels { clients, servers ->
+                val a = end()
+                val client = clients.resolved(checkNotNull(listener(servers).localAddress()))
+                a.qp.prepare(client, INIT)
+                client.connect(a.qp, ConnectionParameters.DEFAULTS)
+                servers.expect(CONNECT_REQUEST).id().use { it.rejectEce("without, please".encodeToByteArray()) }
+                val answer = clients.next()
+                answer.words() shouldBe "without, please"
+                val rejected = shouldThrow<ConnectionRejectedException> { answer.orThrow() }
+                if (!isIwarp) rejected.reason() shouldBe RejectReason.VENDOR_OPTION_NOT_SUPPORTED
+            }
+        }
+
         case("should tell a client that nobody listens, by address and port") {
             channels { clients, _ ->
                 val a = end()

@@ -42,6 +42,8 @@ import java.net.InetSocketAddress
 import java.net.StandardProtocolFamily
 import java.time.Duration
 
+private const val ALSO_OURS = "10.99.8.8"
+
 /** What librdmacm can do beyond the contract: options, IPv6, moving an id to another channel, the addresses behind names. */
 internal class ConnectionOptionsSpec :
     ContractSpec({
@@ -177,11 +179,32 @@ internal class ConnectionOptionsSpec :
                 val passive = channel.addressInfo(null, "7471", AddressHints.passive(PortSpace.UDP))
                 passive.map { it.source() } shouldContain InetSocketAddress("0.0.0.0", 7471)
                 passive.first().queuePairType() shouldBe QueuePairType.UD
-                val numeric = AddressHints(PortSpace.TCP, false, true, true, StandardProtocolFamily.INET6)
+                val numeric = AddressHints(PortSpace.TCP, false, true, true, StandardProtocolFamily.INET6, null)
                 channel.addressInfo("::1", "7", numeric).first().destination() shouldBe InetSocketAddress("::1", 7)
                 shouldThrow<RdmaSystemException> { channel.addressInfo("no.such.host", "7", numeric) }.message shouldBe
                     "rdma_getaddrinfo(no.such.host, 7) failed: ENOENT (No such file or directory). There is no such host or service: " +
                     "check the names, or give numbers."
+            }
+        }
+
+        case("should come from the local address that the hints name, and from the usual one without") {
+            ip("addr", "add", "$ALSO_OURS/32", "dev", device.netdev)
+            try {
+                channels { channel, _ ->
+                    val hints = AddressHints.active(PortSpace.TCP)
+                    val sources = mapOf(hints to ip, hints.from(InetSocketAddress(ALSO_OURS, 0)) to ALSO_OURS)
+                    for ((asked, source) in sources) {
+                        val found = channel.addressInfo(ip, "7471", asked).first()
+                        found.source() shouldBe asked.source()
+                        val id = channel.id(PortSpace.TCP)
+                        id.resolveAddress(found, STEP_TIMEOUT)
+                        channel.expect(ADDR_RESOLVED)
+                        id.localAddress()?.address?.hostAddress shouldBe source
+                        id.peerAddress() shouldBe at(7471)
+                    }
+                }
+            } finally {
+                ip("addr", "del", "$ALSO_OURS/32", "dev", device.netdev)
             }
         }
     })

@@ -42,7 +42,7 @@ private const val QUIET_POLLS = 100
 
 /** A side in this process, on a device by its name, at its default address or at another of its own. Closing it closes the device. */
 internal class Station(
-    device: String,
+    private val device: String,
     address: String? = null,
 ) : Side,
     AutoCloseable {
@@ -223,7 +223,11 @@ internal class Station(
         port: Int,
     ) {
         val listening = CompletableFuture<Unit>()
-        val whole = CompletableFuture.supplyAsync({ talk(program, role, address, port) { listening.complete(Unit) } }, ::startThread)
+        val whole =
+            CompletableFuture.supplyAsync(
+                { talk(device, program, role, address, port) { listening.complete(Unit) } },
+                ::startThread,
+            )
         if (role == "server") CompletableFuture.anyOf(listening, whole).join()
         talk = whole
     }

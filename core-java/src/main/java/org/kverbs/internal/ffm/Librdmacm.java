@@ -28,6 +28,7 @@ final class Librdmacm {
     private final Function connect = library.function("rdma_connect");
     private final Function accept = library.function("rdma_accept");
     private final Function reject = library.function("rdma_reject");
+    private final Function rejectEce = library.function("rdma_reject_ece", 31);
     private final Function establish = library.function("rdma_establish", 23);
     private final Function disconnect = library.function("rdma_disconnect");
     private final Function notify = library.function("rdma_notify");
@@ -113,6 +114,11 @@ final class Librdmacm {
     // man 3 rdma_reject: 0 or -1 with errno; the length is a uint8_t
     int reject(long id, long privateData, int length) {
         return Downcalls.status(Downcalls.call(reject.address(), id, privateData, length));
+    }
+
+    // rdma_cma.h: the same as rdma_reject
+    int rejectEce(long id, long privateData, int length) {
+        return Downcalls.status(Downcalls.call(rejectEce.address(), id, privateData, length));
     }
 
     // man 3 rdma_establish: 0 or -1 with errno

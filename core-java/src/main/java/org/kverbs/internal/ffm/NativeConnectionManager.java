@@ -150,6 +150,11 @@ final class NativeConnectionManager implements ConnectionManager {
     }
 
     @Override
+    public int rejectEce(long id, MemorySegment privateData) {
+        return rdma.rejectEce(id, privateData.address(), (int) privateData.byteSize());
+    }
+
+    @Override
     public int establish(long id) {
         return onDevice(id, () -> rdma.establish(id));
     }

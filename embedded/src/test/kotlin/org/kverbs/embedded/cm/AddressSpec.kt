@@ -154,11 +154,27 @@ class AddressSpec :
             }
         }
 
+        test("should come from the local address that the hints name, of either family") {
+            for ((source, destination) in listOf("198.18.0.2" to "198.18.0.1", "fe80::200:ff:fe00:2" to "fe80::200:ff:fe00:1")) {
+                Parties().use { (client) ->
+                    val hints = AddressHints.active(PortSpace.TCP).from(at(source, 0))
+                    val found = client.channel.addressInfo(destination, "$PORT", hints).first()
+                    found.source() shouldBe at(source, 0)
+                    found.destination() shouldBe at(destination)
+                    val id = client.id()
+                    id.resolveAddress(found, Duration.ofSeconds(1))
+                    client.channel.awaitEvent(Duration.ZERO).shouldNotBeNull()
+                    id.deviceName() shouldBe "embedded1"
+                }
+            }
+        }
+
         test("should know hosts and services by their names") {
             Parties().use { (client) ->
                 val found = client.channel.addressInfo("localhost", "$PORT", AddressHints.active(PortSpace.TCP))
                 found.first().destination()!!.address.isLoopbackAddress shouldBe true
                 found.first().destination()!!.port shouldBe PORT
+                found.first().source() shouldBe null
                 errno { client.channel.addressInfo("no-such-host.invalid", "1", AddressHints.active(PortSpace.TCP)) } shouldBe ENOENT
             }
         }

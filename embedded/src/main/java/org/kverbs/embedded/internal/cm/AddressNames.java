@@ -16,6 +16,7 @@ import org.kverbs.internal.abi.RdmaAddrinfo;
 import org.kverbs.internal.abi.RdmaAddrinfoFlags;
 import org.kverbs.internal.abi.RdmaPortSpace;
 import org.kverbs.internal.abi.SockaddrIn6;
+import org.kverbs.internal.ffm.Memory;
 
 /**
  * {@code rdma_getaddrinfo}: addresses by the names of hosts, as the machine resolves them. Any thread may use it; asking may wait for a
@@ -24,6 +25,7 @@ import org.kverbs.internal.abi.SockaddrIn6;
 final class AddressNames {
 
     private static final int SOCKET_ADDRESS = (RdmaAddrinfo.SIZE + 7) & ~7;
+    private static final int OTHER_ADDRESS = (SOCKET_ADDRESS + SockaddrIn6.SIZE + 7) & ~7;
 
     /** What was found and not freed. */
     private final Map<Long, MemorySegment> infos = new ConcurrentHashMap<>();
@@ -44,7 +46,7 @@ final class AddressNames {
         if (address == null) {
             return -Errno.ENOENT;
         }
-        MemorySegment info = Arena.ofAuto().allocate(SOCKET_ADDRESS + SockaddrIn6.SIZE, 8);
+        MemorySegment info = Arena.ofAuto().allocate(OTHER_ADDRESS + SockaddrIn6.SIZE, 8);
         address.withPort(port).write(info.asSlice(SOCKET_ADDRESS));
         info.set(ValueLayout.JAVA_INT, RdmaAddrinfo.AI_FLAGS, flags);
         info.set(ValueLayout.JAVA_INT, RdmaAddrinfo.AI_FAMILY, address.family());
@@ -55,8 +57,22 @@ final class AddressNames {
                 ValueLayout.JAVA_LONG,
                 passive ? RdmaAddrinfo.AI_SRC_ADDR : RdmaAddrinfo.AI_DST_ADDR,
                 info.address() + SOCKET_ADDRESS);
+        if (!passive && hints != null) {
+            copySource(hints, info);
+        }
         infos.put(info.address(), info);
         return info.address();
+    }
+
+    /** The address to come from is whose who asks says. */
+    private static void copySource(MemorySegment hints, MemorySegment info) {
+        int size = hints.get(ValueLayout.JAVA_INT, RdmaAddrinfo.AI_SRC_LEN);
+        if (size > 0 && size <= SockaddrIn6.SIZE) {
+            MemorySegment source = Memory.at(hints.get(ValueLayout.JAVA_LONG, RdmaAddrinfo.AI_SRC_ADDR), size);
+            info.asSlice(OTHER_ADDRESS).copyFrom(source);
+            info.set(ValueLayout.JAVA_INT, RdmaAddrinfo.AI_SRC_LEN, size);
+            info.set(ValueLayout.JAVA_LONG, RdmaAddrinfo.AI_SRC_ADDR, info.address() + OTHER_ADDRESS);
+        }
     }
 
     void free(long info) {

@@ -140,11 +140,11 @@ final class Connection extends Event {
     }
 
     /** Returns 0 or -errno. */
-    int reject(byte[] privateData) {
+    int reject(int reason, byte[] privateData) {
         if (state != State.REQ_RECEIVED && state != State.REP_RECEIVED) {
             return -Errno.EINVAL;
         }
-        refuse(Reject.CONSUMER, privateData);
+        refuse(reason, privateData);
         finish();
         return 0;
     }
@@ -174,7 +174,7 @@ final class Connection extends Event {
                 state = State.DREQ_SENT;
                 sendUntilAnswered(new Dreq(localId, remoteId, remoteQpn, NOTHING));
             }
-            case REP_RECEIVED -> reject(NOTHING);
+            case REP_RECEIVED -> reject(Reject.CONSUMER, NOTHING);
             case DREQ_RECEIVED -> {
                 sendDrep();
                 waitForTheLast();

@@ -240,8 +240,17 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
 
     @Override
     public int reject(long id, MemorySegment privateData) {
+        return reject(id, Reject.CONSUMER, privateData);
+    }
+
+    @Override
+    public int rejectEce(long id, MemorySegment privateData) {
+        return reject(id, Reject.VENDOR_OPTION, privateData);
+    }
+
+    private int reject(long id, int reason, MemorySegment privateData) {
         byte[] data = privateData.toArray(ValueLayout.JAVA_BYTE);
-        return with(id, found -> found.session.reject(data));
+        return with(id, found -> found.session.reject(reason, data));
     }
 
     @Override

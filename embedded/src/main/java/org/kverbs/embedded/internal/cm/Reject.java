@@ -12,6 +12,7 @@ final class Reject {
     static final int INVALID_GID = 12;
     static final int INVALID_MTU = 26;
     static final int CONSUMER = 28;
+    static final int VENDOR_OPTION = 35;
 
     private Reject() {}
 }

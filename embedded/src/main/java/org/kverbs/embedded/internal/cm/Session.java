@@ -142,12 +142,12 @@ final class Session implements Connection.Owner, Resolving.Owner {
         return result;
     }
 
-    int reject(byte[] privateData) {
+    int reject(int reason, byte[] privateData) {
         if (resolved != null) {
             return privateData.length > SidrRep.PRIVATE ? -Errno.EINVAL : resolved.reject(privateData);
         }
         boolean can = connection != null && privateData.length <= Message.Rej.PRIVATE;
-        return can ? connection.reject(privateData) : -Errno.EINVAL;
+        return can ? connection.reject(reason, privateData) : -Errno.EINVAL;
     }
 
     int establish() {

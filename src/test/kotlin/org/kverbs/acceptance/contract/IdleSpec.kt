@@ -1,0 +1,94 @@
+package org.kverbs.acceptance.contract
+
+import io.kotest.assertions.withClue
+import io.kotest.matchers.longs.shouldBeLessThan
+import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withContext
+import org.kverbs.coroutines.RdmaConnection
+import org.kverbs.coroutines.RdmaHost
+import org.kverbs.coroutines.WaitStrategy
+import org.kverbs.coroutines.connect
+import org.kverbs.coroutines.rdmaHost
+import org.kverbs.coroutines.receive
+import org.kverbs.coroutines.send
+import org.kverbs.dsl.get
+import java.lang.management.ManagementFactory
+
+/** Processor time that must be gone in the busy thread before the others are compared with it. */
+private const val BUSY_NANOS = 300_000_000L
+
+/** Of the busy thread's time, what one that has nothing to do may use. */
+private const val SHARE = 30
+
+/** What waiting for completions costs when none come. */
+internal class IdleSpec :
+    ContractSpec({
+        case("should use next to no processor time when nothing comes, by events and adaptively, and be there when something does") {
+            val strategies = listOf(WaitStrategy.busy(), WaitStrategy.event(), WaitStrategy.adaptive())
+            val hosts = strategies.map { host(it) }
+            try {
+                runBlocking(Dispatchers.Default) {
+                    val all = hosts.map { talkingAlone(it, this) }
+                    val busy = all.first()
+                    busy.awaitUse(QUIET_NANOS) // meanwhile the adaptive one goes to sleep
+                    val before = all.map { it.used() }
+                    busy.awaitUse(BUSY_NANOS)
+                    val used = all.zip(before) { thread, then -> thread.used() - then }
+                    withClue("ns of busy, event, adaptive: $used") { used.drop(1).forEach { it shouldBeLessThan used.first() / SHARE } }
+                    all.forEach { it.exchange() }
+                }
+            } finally {
+                hosts.forEach { it.close() }
+            }
+        }
+    })
+
+private const val QUIET_NANOS = 100_000_000L
+
+private fun Bench.host(strategy: WaitStrategy): RdmaHost =
+    rdmaHost {
+        device(context.device())
+        dispatcher { strategy(strategy) }
+    }
+
+/** Both ends of a connection of one host, and the thread that takes their completions. */
+private class Ends(
+    private val scope: CoroutineScope,
+    private val client: RdmaConnection,
+    private val server: RdmaConnection,
+    private val thread: Long,
+) {
+    private val memory = server.pd.memoryRegion(128, *FULL_ACCESS)
+
+    suspend fun exchange() {
+        val received = scope.async(start = CoroutineStart.UNDISPATCHED) { server.queuePair.receive(memory[0, 64]) }
+        client.queuePair.send(memory[64, 9])
+        received.await().length shouldBe 9
+    }
+
+    /** Processor time of the thread, in nanoseconds. */
+    fun used(): Long = ManagementFactory.getThreadMXBean().getThreadCpuTime(thread)
+
+    /** Waits until it has used so much more. */
+    fun awaitUse(nanos: Long) {
+        val until = used() + nanos
+        await("$nanos ns of a thread that polls") { used() >= until }
+    }
+}
+
+/** A connection of a host with itself, over which messages have gone already. */
+private suspend fun Bench.talkingAlone(
+    host: RdmaHost,
+    scope: CoroutineScope,
+): Ends {
+    val listener = host.listen(at(0))
+    val accepted = scope.async { listener.accept() }
+    val client = host.connect(listener.address)
+    val thread = withContext(client.node.dispatcher.coroutines) { Thread.currentThread().threadId() }
+    return Ends(scope, client, accepted.await(), thread).also { ends -> repeat(10) { ends.exchange() } }
+}

@@ -1,0 +1,48 @@
+package org.kverbs.acceptance.lab
+
+import org.kverbs.acceptance.contract.Bench
+import org.kverbs.acceptance.contract.Capability.DATAGRAM
+import org.kverbs.acceptance.contract.ContractSpec
+import org.kverbs.acceptance.contract.ip
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.TimeUnit
+
+/** Programs of rdma-core connected with our coroutines, both on one device of the kernel, both ways. */
+internal class CoroutineTalkSpec :
+    ContractSpec({
+        val programs =
+            listOf(
+                TalkProgram.RPING to emptyArray(),
+                TalkProgram.UCMATOSE to emptyArray(),
+                TalkProgram.UDADDY to arrayOf(DATAGRAM),
+            )
+        for ((program, needed) in programs) {
+            case("should connect to a server of ${program.name} by coroutines, talk with it, and disconnect", *needed) {
+                val port = program.port()
+                program.startServer(ip, port).use { c ->
+                    talk(device.name, program.name, "client", ip, port)
+                    c.shouldSucceed()
+                }
+            }
+
+            case("should serve a client of ${program.name} by coroutines, and be disconnected by it or disconnect", *needed) {
+                val port = program.port()
+                val listening = CompletableFuture<Unit>()
+                val served = served(program, port, listening)
+                CompletableFuture.anyOf(listening, served).get(TALK_SECONDS, TimeUnit.SECONDS)
+                program.startClient(ip, port).use { it.shouldSucceed() }
+                served.get(TALK_SECONDS, TimeUnit.SECONDS)
+            }
+        }
+    })
+
+private const val TALK_SECONDS = 30L
+
+private fun Bench.served(
+    program: TalkProgram,
+    port: Int,
+    listening: CompletableFuture<Unit>,
+) = CompletableFuture.runAsync(
+    { talk(device.name, program.name, "server", ip, port) { listening.complete(Unit) } },
+    { Thread.ofPlatform().daemon().start(it) },
+)

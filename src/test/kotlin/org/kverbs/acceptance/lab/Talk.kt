@@ -1,0 +1,111 @@
+package org.kverbs.acceptance.lab
+
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Deferred
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
+import org.kverbs.ConnectionParameters
+import org.kverbs.Device
+import org.kverbs.MemoryRegion
+import org.kverbs.PortSpace
+import org.kverbs.acceptance.contract.FULL_ACCESS
+import org.kverbs.coroutines.AsyncQueuePair
+import org.kverbs.coroutines.ConnectionSettings
+import org.kverbs.coroutines.RdmaConnection
+import org.kverbs.coroutines.RdmaDatagrams
+import org.kverbs.coroutines.RdmaHost
+import org.kverbs.coroutines.Received
+import org.kverbs.coroutines.acceptDatagrams
+import org.kverbs.coroutines.connect
+import org.kverbs.coroutines.connectDatagrams
+import org.kverbs.coroutines.rdmaHost
+import org.kverbs.coroutines.receive
+import org.kverbs.dsl.Verbs
+import org.kverbs.dsl.get
+import java.net.InetAddress
+import java.net.InetSocketAddress
+import kotlin.time.Duration.Companion.seconds
+
+/**
+ * Plays the counterpart of a program of rdma-core by our coroutines, until both are done.
+ *
+ * @param device ours
+ * @param program its name, and the [role] here is the other one: `client` or `server`
+ * @param address the server's, whoever that is
+ * @param listening is called when a client may come
+ */
+internal fun talk(
+    device: String,
+    program: String,
+    role: String,
+    address: String,
+    port: Int,
+    listening: () -> Unit = {},
+): Unit =
+    runBlocking(Dispatchers.Default) {
+        val part = checkNotNull(parts[program to role]) { "no part of a $role of $program" }
+        rdmaHost { device(Device.byName(device)) }.use { host ->
+            withTimeout(WHOLE_TALK) { Talk(host, InetSocketAddress(InetAddress.ofLiteral(address), port), listening, this).part() }
+        }
+    }
+
+// The first one runs cold code on an emulated machine.
+private val WHOLE_TALK = 60.seconds
+private val TALK_STEP = 30.seconds
+
+/** This side's end of a talk. */
+internal class Talk(
+    val host: RdmaHost,
+    val address: InetSocketAddress,
+    private val listening: () -> Unit,
+    private val scope: CoroutineScope,
+) {
+    /** Of this side's queue pair, there since its first receives are posted. */
+    lateinit var memory: MemoryRegion
+        private set
+    private lateinit var queuePair: AsyncQueuePair<Verbs>
+    private val waiting = ArrayDeque<Deferred<Result<Received>>>()
+
+    /** Posts a receive; [received] waits for them in order. The end of the queue pair ends one that nobody waits for. */
+    fun postReceive(
+        offset: Long,
+        bytes: Long,
+    ) {
+        waiting += scope.async(start = CoroutineStart.UNDISPATCHED) { runCatching { queuePair.receive(memory[offset, bytes]) } }
+    }
+
+    suspend fun received(): Received = waiting.removeFirst().await().getOrThrow()
+
+    /** How this side's queue pair is made; [ready] posts its first receives. */
+    private fun settings(ready: Talk.() -> Unit): ConnectionSettings.() -> Unit =
+        {
+            timeout(TALK_STEP)
+            parameters(ConnectionParameters.DEFAULTS.withReads(1, 1))
+            prepared {
+                queuePair = it
+                memory = it.queuePair.protectionDomain().memoryRegion(TALK_MEMORY, *FULL_ACCESS)
+                ready()
+            }
+        }
+
+    suspend fun connect(ready: Talk.() -> Unit): RdmaConnection = host.connect(address, settings(ready))
+
+    suspend fun accept(ready: Talk.() -> Unit): RdmaConnection =
+        host.listen(address).use {
+            listening()
+            it.accept(settings(ready))
+        }
+
+    suspend fun connectDatagrams(ready: Talk.() -> Unit): RdmaDatagrams = host.connectDatagrams(address, settings(ready))
+
+    suspend fun acceptDatagrams(ready: Talk.() -> Unit): RdmaDatagrams =
+        host.listen(address, portSpace = PortSpace.UDP).use {
+            listening()
+            it.request().acceptDatagrams(settings(ready))
+        }
+}
+
+private const val TALK_MEMORY = 1L shl 16

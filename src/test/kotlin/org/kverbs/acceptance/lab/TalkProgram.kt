@@ -1,0 +1,80 @@
+package org.kverbs.acceptance.lab
+
+import io.kotest.assertions.withClue
+import io.kotest.matchers.shouldBe
+import org.kverbs.acceptance.contract.await
+
+/**
+ * A program of rdma-core that makes its connections by librdmacm, with the counts that [parts] expects.
+ *
+ * @param ownPort of one that can't be told another
+ */
+internal class TalkProgram(
+    val name: String,
+    private val options: List<String>,
+    private val ownPort: Int? = null,
+    private val server: (address: String, port: Int) -> List<String>,
+    private val client: (address: String, port: Int) -> List<String>,
+) {
+    fun port(): Int = ownPort ?: freePort()
+
+    /** Starts its server, and returns when a client may come. */
+    fun startServer(
+        address: String,
+        port: Int,
+    ): CProgram {
+        val started = CProgram(name, *(server(address, port) + options).toTypedArray())
+        await("a listener of $name at port $port") { hasListener(address, port) }
+        return started
+    }
+
+    fun startClient(
+        address: String,
+        port: Int,
+    ): CProgram = CProgram(name, *(client(address, port) + options).toTypedArray())
+
+    companion object {
+        private const val DADDYS_PORT = 7174
+        private val talk = listOf("-C", "$TALK_MESSAGES", "-S", "$TALK_BYTES")
+
+        /** RDMA reads and writes, with the data compared by the client (`-V`). */
+        val RPING =
+            TalkProgram(
+                "rping",
+                listOf("-V", "-C", "$PINGS", "-S", "$PING_BYTES"),
+                server = { address, port -> listOf("-s", "-a", address, "-p", "$port") },
+                client = { address, port -> listOf("-c", "-a", address, "-p", "$port") },
+            )
+
+        /** Sends both ways; it counts them, and looks at no data. */
+        val UCMATOSE =
+            TalkProgram(
+                "ucmatose",
+                talk,
+                server = { address, port -> listOf("-b", address, "-p", "$port") },
+                client = { address, port -> listOf("-s", address, "-p", "$port") },
+            )
+
+        /** The same with datagrams. */
+        val UDADDY =
+            TalkProgram(
+                "udaddy",
+                talk,
+                ownPort = DADDYS_PORT,
+                server = { address, _ -> listOf("-b", address) },
+                client = { address, _ -> listOf("-s", address) },
+            )
+    }
+}
+
+/** Whether the connection manager of the kernel has a listener there. */
+internal fun hasListener(
+    address: String,
+    port: Int,
+): Boolean = said("rdma", "resource", "show", "cm_id").lines().any { "state LISTEN" in it && "$address:$port " in it }
+
+/** Waits for its end, which must be a good one. */
+internal fun CProgram.shouldSucceed() {
+    val (status, text) = end()
+    withClue(text) { status shouldBe 0 }
+}
