@@ -2,7 +2,6 @@ package org.kverbs
 
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
-import io.kotest.core.test.config.DefaultTestConfig
 import io.kotest.matchers.shouldBe
 import org.kverbs.internal.abi.CCompiler
 import org.kverbs.internal.abi.runProgram
@@ -90,10 +89,11 @@ internal object NullVerbs {
         return Device.byName("null0").open()
     }
 
-    /** What a spec on null0 is set up with: every test begins with the options as they were, and must leave no object behind. */
+    /**
+     * What a spec on null0 is set up with: every test begins with the options as they were, and must leave no object behind. Without a C
+     * compiler each fails and says what to install.
+     */
     fun FunSpec.onNullDevice() {
-        val enabled = CCompiler.presentOrSkipped(headers)
-        defaultTestConfig = DefaultTestConfig(enabledOrReasonIf = { enabled })
         beforeTest { reset() }
         afterTest {
             withClue("objects that the test left behind") { live() shouldBe emptyMap() }

@@ -29,8 +29,6 @@ final class Completer {
     boolean isHeldBack;
     /** Whether all was sent again since the last progress: a second hint at the same loss means nothing new. */
     private boolean wentBack;
-    /** Whether a request failed, so that nothing after it may be sent. */
-    boolean hasFailed;
 
     Completer(Qp qp) {
         this.qp = qp;
@@ -39,7 +37,6 @@ final class Completer {
     void start() {
         refill();
         isHeldBack = false;
-        hasFailed = false;
         stop();
     }
 
@@ -93,7 +90,7 @@ final class Completer {
     }
 
     private void receiverNotReady(int psn, int code) {
-        if (isHeldBack || hasFailed) {
+        if (isHeldBack) {
             return;
         }
         if (qp.rnrRetry != FOREVER && rnrRetriesLeft-- == 0) {
@@ -121,7 +118,7 @@ final class Completer {
      * again anyway, and its timer must not be set to another time.
      */
     private void retry(int psn) {
-        if (!wentBack && !isHeldBack && !hasFailed) {
+        if (!wentBack && !isHeldBack) {
             wentBack = true;
             if (qp.retryCount == 0) {
                 failAt(psn, IbvWcStatus.IBV_WC_RETRY_EXC_ERR);
@@ -144,7 +141,7 @@ final class Completer {
         }
         int psn = qp.requester.unacknowledged;
         qp.hca.link.look(true);
-        if (qp.requester.unacknowledged != psn || isHeldBack || hasFailed || qp.state == IbvQpState.IBV_QPS_ERR) {
+        if (qp.requester.unacknowledged != psn || isHeldBack || qp.state == IbvQpState.IBV_QPS_ERR) {
             return; // the answer was there, but nobody had taken it
         }
         if (retriesLeft-- <= 0) {
@@ -285,7 +282,7 @@ final class Completer {
     void fail(SendWqe wqe, int status) {
         wqe.status = status;
         wqe.done = true;
-        hasFailed = true;
+        qp.sends.stopAt(wqe);
         completeHead();
     }
 
@@ -294,7 +291,7 @@ final class Completer {
         SendQueue sends = qp.sends;
         while (sends.size() > 0 && sends.get(0).done) {
             SendWqe wqe = sends.get(0);
-            boolean failed = wqe.status != IbvWcStatus.IBV_WC_SUCCESS;
+            boolean failed = wqe.hasFailed();
             if (failed || qp.signalsAll || wqe.is(IbvSendFlags.IBV_SEND_SIGNALED)) {
                 qp.completeSend(wqe, wqe.status);
             } else if (wqe.posted != null) {

@@ -109,7 +109,7 @@ final class Qp extends Task implements QueuePairOps {
     /** Whether a request may be sent now. */
     boolean maySend() {
         boolean sending = state == IbvQpState.IBV_QPS_RTS || state == IbvQpState.IBV_QPS_SQD;
-        return sending && !completer.isHeldBack && !completer.hasFailed;
+        return sending && !completer.isHeldBack;
     }
 
     /** Writes what each packet to the peer has in common. */
@@ -227,8 +227,7 @@ final class Qp extends Task implements QueuePairOps {
     private void flush() {
         while (sends.size() > 0) {
             SendWqe wqe = sends.get(0);
-            boolean failed = wqe.done && wqe.status != IbvWcStatus.IBV_WC_SUCCESS;
-            completeSend(wqe, failed ? wqe.status : IbvWcStatus.IBV_WC_WR_FLUSH_ERR);
+            completeSend(wqe, wqe.hasFailed() ? wqe.status : IbvWcStatus.IBV_WC_WR_FLUSH_ERR);
             sends.pop();
         }
         var receive = new ReceiveQueue.Receive(receives.maxEntries());

@@ -73,11 +73,13 @@ final class Requester {
         SendQueue sends = qp.sends;
         while (sends.cursor < sends.size() && qp.maySend()) {
             SendWqe wqe = sends.get(sends.cursor);
-            if (wqe.done) {
+            if (wqe.hasFailed()) {
+                break;
+            } else if (wqe.done) {
                 sends.cursor++;
             } else if (!wqe.started && (qp.state == IbvQpState.IBV_QPS_SQD || !start(wqe))) {
                 break;
-            } else if (!wqe.done && !send(wqe)) {
+            } else if (!wqe.done && !send(wqe) && !wqe.hasFailed()) {
                 break;
             }
         }
@@ -89,9 +91,12 @@ final class Requester {
             return false;
         }
         if (wqe.isLocal()) {
+            int status = qp.windows.execute(wqe);
+            if (status != IbvWcStatus.IBV_WC_SUCCESS) {
+                return fail(wqe, status);
+            }
             wqe.started = true;
             wqe.psns = 0;
-            qp.windows.execute(wqe);
             wqe.done = true;
             qp.completer.completeHead();
             return true;
@@ -121,8 +126,25 @@ final class Requester {
     private boolean fail(SendWqe wqe, int status) {
         wqe.started = true;
         wqe.psns = 0;
-        qp.completer.fail(wqe, status);
+        failHere(wqe, status);
         return true;
+    }
+
+    /** Fails a request at the cursor for a reason of this side, so that the peer never has all of it. */
+    private void failHere(SendWqe wqe, int status) {
+        qp.completer.fail(wqe, status);
+        SendQueue sends = qp.sends;
+        for (int i = sends.cursor - 1; i >= 0 && qp.type == IbvQpType.IBV_QPT_RC; i--) {
+            SendWqe before = sends.get(i);
+            if (!before.done) {
+                if (!before.isAnswered()) {
+                    // The acknowledgement of this request was to be one of that, and comes no more: it is asked for.
+                    before.sent = before.psns - 1;
+                    sends.cursor = i;
+                }
+                return;
+            }
+        }
     }
 
     /** Sends the next packet of a request. False if it has to wait. */
@@ -181,10 +203,21 @@ final class Requester {
     /** An acknowledgement covers all before it, so one is asked for where nothing follows, and now and then. */
     private boolean wantsAck(boolean last, int covered) {
         sinceAckRequest += covered;
-        boolean more = qp.sends.cursor + 1 < qp.sends.size() && qp.state == IbvQpState.IBV_QPS_RTS;
+        boolean more = qp.state == IbvQpState.IBV_QPS_RTS && isFollowed();
         if (last && !more || sinceAckRequest >= qp.hca.link.window() / 4) {
             sinceAckRequest = 0;
             return true;
+        }
+        return false;
+    }
+
+    /** Whether the peer gets another request behind the one at the cursor. */
+    private boolean isFollowed() {
+        SendQueue sends = qp.sends;
+        for (int i = sends.cursor + 1; i < sends.size() && !sends.get(i).hasFailed(); i++) {
+            if (!sends.get(i).isLocal()) {
+                return true;
+            }
         }
         return false;
     }
@@ -240,7 +273,7 @@ final class Requester {
         if (place == MemoryKey.NONE) {
             place = staging();
             if (!wqe.copy(offset, place, bytes, qp)) {
-                qp.completer.fail(wqe, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
+                failHere(wqe, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
                 return 0;
             }
         }
@@ -289,7 +322,7 @@ final class Requester {
         sends.cursor = sends.size();
         for (int i = 0; i < sends.size(); i++) {
             SendWqe wqe = sends.get(i);
-            if (!wqe.started) {
+            if (!wqe.started || wqe.hasFailed()) {
                 sends.cursor = Math.min(sends.cursor, i);
                 break;
             }

@@ -104,6 +104,15 @@ final class SendQueue {
         cursor = 0;
     }
 
+    /** Sends nothing from a request on that failed; what is before it may have to be sent again. */
+    void stopAt(SendWqe failed) {
+        int at = 0;
+        while (at < cursor && get(at) != failed) {
+            at++;
+        }
+        cursor = at;
+    }
+
     /** Takes the newest out again, so many that this many are left; none of them may have been sent or watched. */
     void cut(int length) {
         size = length;

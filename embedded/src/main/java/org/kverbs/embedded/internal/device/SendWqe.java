@@ -92,6 +92,11 @@ final class SendWqe {
         return opcode == IbvWrOpcode.IBV_WR_LOCAL_INV || opcode == IbvWrOpcode.IBV_WR_BIND_MW;
     }
 
+    /** Whether it failed; then nothing after it is sent. */
+    boolean hasFailed() {
+        return done && status != IbvWcStatus.IBV_WC_SUCCESS;
+    }
+
     boolean isWrite() {
         return opcode == IbvWrOpcode.IBV_WR_RDMA_WRITE || opcode == IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM;
     }

@@ -20,14 +20,12 @@ final class Windows {
         this.qp = qp;
     }
 
-    /** Does a local work request and sets its status. */
-    void execute(SendWqe wqe) {
-        boolean good = wqe.opcode == IbvWrOpcode.IBV_WR_BIND_MW ? bind(wqe) : invalidate(wqe.immediate);
-        if (!good) {
-            wqe.status = wqe.opcode == IbvWrOpcode.IBV_WR_BIND_MW
-                    ? IbvWcStatus.IBV_WC_MW_BIND_ERR
-                    : IbvWcStatus.IBV_WC_LOC_QP_OP_ERR;
+    /** Does a local work request. Returns its status. */
+    int execute(SendWqe wqe) {
+        if (wqe.opcode == IbvWrOpcode.IBV_WR_BIND_MW) {
+            return bind(wqe) ? IbvWcStatus.IBV_WC_SUCCESS : IbvWcStatus.IBV_WC_MW_BIND_ERR;
         }
+        return invalidate(wqe.immediate) ? IbvWcStatus.IBV_WC_SUCCESS : IbvWcStatus.IBV_WC_LOC_QP_OP_ERR;
     }
 
     private boolean bind(SendWqe wqe) {
