@@ -36,6 +36,9 @@ internal class ReceiveSlots(
     private val deserted = ArrayDeque<ReceiveSlot>()
     private val unclaimed = ArrayDeque<Unclaimed>()
 
+    /** Nobody comes any more for what is unclaimed. */
+    private var hasFailed = false
+
     /** Whether [takeOver] would find something; a hint. */
     @Volatile
     var hasLeft: Boolean = false
@@ -222,9 +225,13 @@ internal class ReceiveSlots(
             return // its owner has closed it, and with it the message
         }
         synchronized(lock) {
-            unclaimed.addFirst(Unclaimed(message, memory, pin))
-            noteLeft()
+            if (!hasFailed) {
+                unclaimed.addFirst(Unclaimed(message, memory, pin))
+                noteLeft()
+                return
+            }
         }
+        pin?.unpin()
     }
 
     /** Ends all waits with [cause]; no completion comes any more. */
@@ -232,9 +239,11 @@ internal class ReceiveSlots(
         val waiters = ArrayList<CancellableContinuation<Received>>()
         val pinned = ArrayList<RegisteredBuffer>()
         synchronized(lock) {
+            hasFailed = true
             unclaimed.forEach { it.pin?.let(pinned::add) }
             unclaimed.clear()
             deserted.clear()
+            noteLeft()
             for (slot in slots) {
                 if (slot.memory == null) continue
                 slot.waiter?.let(waiters::add)

@@ -40,7 +40,12 @@ public fun interface WaitStrategy {
             val first = from.inWholeNanoseconds.coerceAtLeast(1)
             val last = upTo.inWholeNanoseconds
             return WaitStrategy { rounds ->
-                if (rounds <= spins) SPIN else (first shl (rounds - spins - 1).coerceAtMost(30)).coerceIn(first, last)
+                val doublings = rounds - spins - 1
+                when {
+                    doublings < 0 -> SPIN
+                    doublings >= first.countLeadingZeroBits() -> last // beyond a Long
+                    else -> minOf(first shl doublings, last)
+                }
             }
         }
 

@@ -1,0 +1,158 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeSameInstanceAs
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.async
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeoutOrNull
+import kotlinx.coroutines.yield
+import java.util.concurrent.atomic.AtomicInteger
+import kotlin.random.Random
+
+/** Credits that are all taken, and who got some since, in order. */
+private class Queue(
+    val scope: CoroutineScope,
+    capacity: Int,
+) {
+    val credits = Credits(capacity).also { it.tryAcquire(capacity) shouldBe true }
+    val served = ArrayList<String>()
+
+    /** Begins to wait now. */
+    fun waiter(
+        name: String,
+        count: Int,
+    ): Job =
+        scope.launch(start = CoroutineStart.UNDISPATCHED) {
+            credits.acquire(count)
+            served.add(name)
+        }
+
+    /** Lets who was resumed run. */
+    suspend fun settle() = repeat(3) { yield() }
+}
+
+class CreditsSpec :
+    FunSpec({
+        timeout = 60_000
+
+        suspend fun queue(
+            capacity: Int,
+            block: suspend Queue.() -> Unit,
+        ) = coroutineScope { Queue(this, capacity).block() }
+
+        test("should serve who waits in the order of asking") {
+            queue(4) {
+                for (name in listOf("first", "second", "third")) waiter(name, 1)
+                repeat(3) { done ->
+                    credits.release(1)
+                    settle()
+                    served shouldContainExactly listOf("first", "second", "third").take(done + 1)
+                }
+            }
+        }
+
+        test("should let no small wish overtake a big one, nor who comes later") {
+            queue(4) {
+                waiter("big", 3)
+                waiter("small", 1)
+                credits.release(2)
+                settle()
+                served.shouldBeEmpty()
+                credits.tryAcquire(1) shouldBe false
+                credits.release(1)
+                settle()
+                served shouldContainExactly listOf("big")
+                credits.release(1)
+                settle()
+                served shouldContainExactly listOf("big", "small")
+            }
+        }
+
+        test("should serve those behind a big wish that was cancelled, and give it nothing") {
+            queue(4) {
+                val big = waiter("big", 4)
+                waiter("small", 1)
+                waiter("smaller", 1)
+                credits.release(2)
+                settle()
+                served.shouldBeEmpty()
+                big.cancelAndJoin()
+                settle()
+                served shouldContainExactly listOf("small", "smaller")
+                credits.release(4)
+                credits.tryAcquire(4) shouldBe true
+            }
+        }
+
+        test("should give what came to who was cancelled before he ran to the next") {
+            queue(2) {
+                val first = waiter("first", 2)
+                waiter("second", 2)
+                credits.release(2) // the first is resumed, but doesn't run yet
+                first.cancelAndJoin()
+                settle()
+                served shouldContainExactly listOf("second")
+            }
+        }
+
+        test("should take nothing for a wish whose time is up") {
+            queue(2) {
+                withTimeoutOrNull(20) { credits.acquire(1) } shouldBe null
+                credits.release(2)
+                credits.tryAcquire(2) shouldBe true
+            }
+        }
+
+        test("should fail all waits with the cause, and those to come") {
+            queue(2) {
+                val waits = List(3) { scope.async(start = CoroutineStart.UNDISPATCHED) { runCatching { credits.acquire(1 + it % 2) } } }
+                val cause = IllegalStateException("the queue pair was closed")
+                credits.fail(cause)
+                for (wait in waits) wait.await().exceptionOrNull() shouldBeSameInstanceAs cause
+                runCatching { credits.acquire(1) }.exceptionOrNull() shouldBeSameInstanceAs cause
+            }
+        }
+
+        test("should refuse a wish that never can be granted") {
+            shouldThrow<IllegalArgumentException> { Credits(4).acquire(5) }.message shouldContain "5 requests at once"
+        }
+
+        test("should lend no more than there are, and have all again in the end, among threads and cancellations") {
+            val credits = Credits(CAPACITY)
+            val lent = AtomicInteger()
+            withContext(Dispatchers.Default) {
+                repeat(200) { number ->
+                    launch {
+                        val random = Random(number)
+                        repeat(200) {
+                            val count = random.nextInt(1, CAPACITY + 1)
+                            val work =
+                                launch {
+                                    credits.acquire(count)
+                                    check(lent.addAndGet(count) <= CAPACITY) { "lent more than $CAPACITY" }
+                                    lent.addAndGet(-count)
+                                    credits.release(count)
+                                }
+                            if (random.nextInt(3) == 0) work.cancel()
+                            work.join()
+                        }
+                    }
+                }
+            }
+            credits.tryAcquire(CAPACITY) shouldBe true
+        }
+    })
+
+private const val CAPACITY = 8

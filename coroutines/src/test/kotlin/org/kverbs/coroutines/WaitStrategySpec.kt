@@ -1,0 +1,96 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.longs.shouldBeGreaterThan
+import io.kotest.matchers.longs.shouldBeLessThan
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.withContext
+import org.kverbs.coroutines.WaitStrategy.Companion.EVENT
+import org.kverbs.coroutines.WaitStrategy.Companion.SPIN
+import org.kverbs.dsl.get
+import java.lang.management.ManagementFactory
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.hours
+import kotlin.time.Duration.Companion.microseconds
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
+
+class WaitStrategySpec :
+    FunSpec({
+        timeout = 60_000
+
+        fun WaitStrategy.idle(rounds: IntRange) = rounds.map { idle(it) }
+
+        test("should look again at once when busy, however long nothing comes") {
+            for (rounds in listOf(1, 1000, Int.MAX_VALUE)) WaitStrategy.busy().idle(rounds) shouldBe SPIN
+        }
+
+        test("should ask for an event at once in event mode") {
+            for (rounds in listOf(1, 1000, Int.MAX_VALUE)) WaitStrategy.event().idle(rounds) shouldBe EVENT
+        }
+
+        test("should look so many times in adaptive mode, and then ask for an event") {
+            WaitStrategy.adaptive(2).idle(1..4) shouldContainExactly listOf(SPIN, SPIN, EVENT, EVENT)
+            WaitStrategy.adaptive(0).idle(1) shouldBe EVENT
+            WaitStrategy.adaptive(2000).idle(Int.MAX_VALUE) shouldBe EVENT
+        }
+
+        test("should sleep twice as long each time in back-off mode, up to the longest") {
+            val strategy = WaitStrategy.backOff(spins = 3, from = 1.microseconds, upTo = 10.microseconds)
+            strategy.idle(1..9) shouldContainExactly listOf(SPIN, SPIN, SPIN, 1000, 2000, 4000, 8000, 10_000, 10_000)
+            for (rounds in listOf(34, 35, 66, 67, 1000, Int.MAX_VALUE)) strategy.idle(rounds) shouldBe 10_000
+        }
+
+        test("should sleep the longest back-off for good, and never less than before on the way there, whatever the durations") {
+            for ((from, upTo) in listOf(1.microseconds to 1.hours, 10.seconds to 1.hours, 7.microseconds to 7.microseconds)) {
+                val sleeps = WaitStrategy.backOff(spins = 0, from = from, upTo = upTo).idle(1..100)
+                withClue("$from to $upTo: $sleeps") {
+                    sleeps.first() shouldBe from.inWholeNanoseconds
+                    sleeps shouldContainExactly sleeps.sorted()
+                    sleeps.last() shouldBe upTo.inWholeNanoseconds
+                }
+            }
+        }
+
+        test("should refuse settings that make no sense") {
+            shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(spins = -1) }.message shouldContain "spins is -1"
+            shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(from = Duration.ZERO) }.message shouldContain "0s"
+            shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(from = 2.milliseconds, upTo = 1.milliseconds) }.message shouldContain "2ms"
+            shouldThrow<IllegalArgumentException> { WaitStrategy.adaptive(-2) }.message shouldContain "rounds is -2"
+        }
+
+        test("should use next to no processor time while nothing comes in event and adaptive mode, unlike a busy one") {
+            val strategies = listOf(WaitStrategy.busy(), WaitStrategy.event(), WaitStrategy.adaptive())
+            val ends = strategies.map { strategy -> TwoEnds(dispatcher = { strategy(strategy) }) }
+            try {
+                val threads = ends.map { traffic(it) }
+                val times = ManagementFactory.getThreadMXBean()
+                val before = threads.map { times.getThreadCpuTime(it) }
+                Thread.sleep(IDLE_MILLIS)
+                val (busy, event, adaptive) = threads.mapIndexed { i, it -> times.getThreadCpuTime(it) - before[i] }
+                withClue("CPU time in ns: busy $busy, event $event, adaptive $adaptive") {
+                    busy shouldBeGreaterThan 0
+                    event shouldBeLessThan busy / 20
+                    adaptive shouldBeLessThan busy / 20
+                }
+            } finally {
+                ends.forEach { it.close() }
+            }
+        }
+    }) {
+    private companion object {
+        const val IDLE_MILLIS = 1000L
+    }
+}
+
+/** Moves something between the ends, so that it is no dispatcher that was never used. The result is the thread that polls for the client. */
+private suspend fun traffic(ends: TwoEnds): Long =
+    withContext(Dispatchers.Default) {
+        repeat(100) { ends.client.qp.write(ends.client.region[0, 8], to = ends.server.region.remote()) }
+        withContext(ends.client.dispatcher.coroutines) { Thread.currentThread().threadId() }
+    }
