@@ -22,7 +22,7 @@ private const val BUILDING = "kverbs: building"
 private const val MAVEN =
     "for jar in core-java/target/kverbs-core embedded/target/kverbs-embedded dsl/target/kverbs-dsl " +
         "coroutines/target/kverbs-coroutines samples/target/kverbs-samples; " +
-        $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p samples/target/lib"
+        $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p samples/target/lib samples/target/scripting"
 
 private val modules = listOf("core-java", "embedded", "dsl", "coroutines", "samples")
 
@@ -73,6 +73,22 @@ class LauncherSpec :
                 (it.root / "dsl/src/main/A.java").deleteExisting()
                 (it.root / "dsl/src/main").age(-1)
                 it.run("./kverbs", "devices").output shouldContain BUILDING
+            }
+        }
+
+        test("should build again when the compiler for scripts is not there") {
+            built().use {
+                (it.root / "samples/target/scripting").deleteExisting()
+                it.run("./kverbs", "devices").output shouldContain BUILDING
+            }
+        }
+
+        test("should give the compiler to scripts, and to nothing else") {
+            built().use {
+                it.script("jdk/bin/java", $$"echo \"java $*\"")
+                it.run("./kverbs", "script", "a.main.kts").output shouldContain
+                    "${it.root}/samples/target/scripting/* org.kverbs.samples.KverbsKt script a.main.kts"
+                it.run("./kverbs", "devices").output shouldNotContain "scripting"
             }
         }
 

@@ -15,6 +15,8 @@ import org.kverbs.RdmaException
 import org.kverbs.samples.devices.DevicesCommand
 import org.kverbs.samples.devinfo.DevInfoCommand
 import org.kverbs.samples.pingpong.PingPongCommand
+import org.kverbs.samples.script.ScriptCommand
+import org.kverbs.samples.script.ScriptException
 import java.io.PrintWriter
 import java.io.StringWriter
 import kotlin.system.exitProcess
@@ -29,6 +31,7 @@ private fun commands(): List<CoreCliktCommand> =
         DevInfoCommand(),
         PingPongCommand(),
         SampleCommand(),
+        ScriptCommand(),
     )
 
 /** `kverbs` itself: what it says about itself, and the options before the subcommand. */
@@ -81,6 +84,10 @@ fun kverbs(
         err.append("kverbs: ").append(answer(e, args).lines().joinToString(" ")).append('\n')
         if (command.debug) err.append(trace(e))
         FAILED
+    } catch (e: ScriptException) {
+        e.message.lines().forEach { err.append("kverbs: ").append(it).append('\n') }
+        if (command.debug) err.append(trace(e.cause ?: e))
+        FAILED
     }
 }
 
@@ -104,7 +111,7 @@ private fun answer(
         }
     }
 
-private fun trace(e: Exception): String = StringWriter().also { e.printStackTrace(PrintWriter(it, true)) }.toString()
+private fun trace(e: Throwable): String = StringWriter().also { e.printStackTrace(PrintWriter(it, true)) }.toString()
 
 private const val FAILED = 1
 private const val WRONG_COMMAND_LINE = 2

@@ -14,7 +14,7 @@ internal class KverbsSpec :
         test("should list its commands in the help, and the launcher's own beside them") {
             val help = Outcome("--help")
             help.status shouldBe 0
-            listOf("devices", "devinfo", "pingpong", "sample", "./kverbs lab").forEach { help.out shouldContain it }
+            listOf("devices", "devinfo", "pingpong", "sample", "script", "./kverbs lab").forEach { help.out shouldContain it }
         }
 
         context("should refuse a wrong command line with status 2 and say what is wrong") {

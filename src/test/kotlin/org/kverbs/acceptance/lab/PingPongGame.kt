@@ -7,6 +7,7 @@ import io.kotest.matchers.string.shouldNotContain
 import org.kverbs.QueuePairType
 import org.kverbs.acceptance.contract.await
 import org.kverbs.samples.pingpong.PingPongOptions
+import org.kverbs.samples.pingpong.Waiting
 import java.util.concurrent.CompletableFuture
 import kotlin.time.Duration.Companion.seconds
 
@@ -19,13 +20,13 @@ internal data class Game(
 ) {
     val bytes = 2L * size * iterations
 
-    fun options(events: Boolean) =
+    fun options(waiting: Waiting = Waiting.SUSPENDED) =
         PingPongOptions(
             type = type,
             device = device,
             size = size,
             iterations = iterations,
-            events = events,
+            waiting = waiting,
             check = true,
             timeout = 10.seconds,
         )

@@ -18,8 +18,7 @@ import org.kverbs.samples.pingpong.Peer
 import org.kverbs.samples.pingpong.PingPong
 import org.kverbs.samples.pingpong.PingPongException
 import org.kverbs.samples.pingpong.PingPongResult
-import java.io.ByteArrayOutputStream
-import java.io.PrintStream
+import org.kverbs.samples.pingpong.Waiting
 import java.util.concurrent.CompletableFuture
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.measureTime
@@ -35,13 +34,13 @@ internal class PingPongSpec :
         val games = sizes.flatMap { (type, all) -> all.map { Game(type, it, iterations = if (it == MIB) 20 else 50) } }
 
         for (game in games) {
-            for (events in listOf(false, true)) {
-                val ours = game.options(events)
-                test("should play $game with itself, ${waiting(events)}") {
+            for (waiting in Waiting.entries) {
+                val ours = game.options(waiting)
+                test("should play $game with itself, by $waiting") {
                     PingPong(ours).run().shouldBeWhole(game)
                 }
                 for (theirEvents in listOf(false, true)) {
-                    val waitings = "ours ${waiting(events)}, C's ${waiting(theirEvents)}"
+                    val waitings = "by $waiting, C ${if (theirEvents) "by events" else "polling"}"
                     test("should play $game as the client of a C server, $waitings") {
                         val port = freePort()
                         game.c(port, theirEvents).use { c ->
@@ -64,18 +63,18 @@ internal class PingPongSpec :
         test("should post receives again and again when few are posted at a time, and when one is") {
             listOf(1, 2, 3).forEach { depth ->
                 val game = Game(RC, 100, 200)
-                PingPong(game.options(events = false).copy(receiveDepth = depth)).run().shouldBeWhole(game)
+                PingPong(game.options().copy(receiveDepth = depth)).run().shouldBeWhole(game)
             }
         }
 
         for (type in listOf(RC, UC, UD)) {
-            for (events in listOf(false, true)) {
-                test("should end soon when a C peer of type $type dies, ${waiting(events)}") {
+            for (waiting in Waiting.entries) {
+                test("should end soon when a C peer of type $type dies, by $waiting") {
                     val port = freePort()
                     val game = Game(type, 64, 10_000_000)
-                    game.c(port, events).use { c ->
+                    game.c(port, events = waiting == Waiting.EVENTS).use { c ->
                         awaitListener(port)
-                        val options = game.options(events).copy(timeout = 2.seconds, peer = Peer.Server("localhost", port))
+                        val options = game.options(waiting).copy(timeout = 2.seconds, peer = Peer.Server("localhost", port))
                         val client = CompletableFuture.supplyAsync { runCatching { PingPong(options).run() } }
                         Thread.sleep(500)
                         withClue("already over: ${client.getNow(null)}") { client.isDone shouldBe false }
@@ -89,7 +88,7 @@ internal class PingPongSpec :
 
         test("should name both sizes when a C client sends messages of another one") {
             val port = freePort()
-            val options = Game(RC, 200, 5).options(events = false).copy(peer = Peer.Client(port))
+            val options = Game(RC, 200, 5).options().copy(peer = Peer.Client(port))
             val server = CompletableFuture.supplyAsync { runCatching { PingPong(options).run() } }
             awaitListener(port)
             Game(RC, 100, 5).c(port, events = false, "localhost").use {
@@ -99,7 +98,7 @@ internal class PingPongSpec :
 
         test("should tell a C client without -g that it needs one") {
             val port = freePort()
-            val options = Game(RC, 64, 5).options(events = false).copy(peer = Peer.Client(port))
+            val options = Game(RC, 64, 5).options().copy(peer = Peer.Client(port))
             val server = CompletableFuture.supplyAsync { runCatching { PingPong(options).run() } }
             awaitListener(port)
             CProgram("ibv_rc_pingpong", "-d", DEVICE, "-p", "$port", "localhost").use {
@@ -115,6 +114,7 @@ internal class PingPongSpec :
                     Regex(
                         """
                         |  device:         rxe0, port 1, GID index 1, RC
+                        |  played by:      suspend functions of coroutines, polling all the time
                         |  local address:  LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:10\.99\.0\.1
                         |  remote address: LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:10\.99\.0\.1
                         |12800 bytes in \d+\.\d\d seconds = \d+\.\d\d Mbit/sec
@@ -150,31 +150,7 @@ internal class PingPongSpec :
             said.status shouldBe 1
             said.err shouldContain DEVICE
         }
-
-        listOf(
-            "ten-lines" to "64 bytes came on $DEVICE: Hello, RDMA\n",
-            "java-echo" to "device: $DEVICE\nserver: Hello, echo\nclient: Hello, echo\n",
-            "echo" to "$DEVICE: Hello, coroutines\n",
-            "counter" to "$DEVICE: 1000 counted, 1000 of them different, up to 999\n",
-            "key-value" to "$DEVICE: answer = 42, question = null\n",
-        ).forEach { (name, text) ->
-            test("should run the sample $name") {
-                val console = System.out
-                val printed = ByteArrayOutputStream()
-                System.setOut(PrintStream(printed, true))
-                val status =
-                    try {
-                        kverbs(listOf("sample", name, "-d", DEVICE))
-                    } finally {
-                        System.setOut(console)
-                    }
-                status shouldBe 0
-                printed.toString() shouldBe text
-            }
-        }
     })
-
-private fun waiting(events: Boolean) = if (events) "by events" else "polling"
 
 private fun PingPongResult.shouldBeWhole(game: Game) {
     bytes shouldBe game.bytes

@@ -1,10 +1,15 @@
 package org.kverbs.samples.pingpong
 
+import kotlinx.coroutines.cancelChildren
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.isActive
+import kotlinx.coroutines.joinAll
+import kotlinx.coroutines.runBlocking
 import org.kverbs.Context
 import org.kverbs.QueuePairEndpoint
-import java.util.concurrent.ExecutionException
-import java.util.concurrent.ExecutorCompletionService
-import java.util.concurrent.Executors
+import org.kverbs.coroutines.CompletionDispatcher
+import org.kverbs.coroutines.WaitStrategy
+import org.kverbs.coroutines.completionDispatcher
 
 /**
  * Sends a message there and back again and again, the way of ibv_rc_pingpong(1) and its kin for UC and UD, which it can have as
@@ -67,35 +72,68 @@ class PingPong(
         far: Context?,
     ): PingPongResult {
         venue.transport?.let { report("  transport:      $it") }
-
-        fun client() = PingPongEnd(device, options, contents(::CheckedClientContents), lead = 0)
-
-        fun server(on: Context = device) = PingPongEnd(on, options, contents(::CheckedServerContents), lead = 1)
-
-        val ends =
-            when (val peer = options.peer) {
-                is Peer.Own -> listOf(client(), server(far!!)).also { (client, server) -> introduce(client, server) }
-                is Peer.Server -> listOf(client().also { call(peer, it, device) })
-                is Peer.Client -> listOf(server().also { answer(peer, it, device) })
-            }
-        rally(ends)
-        val first = ends.first()
-        val measured = options.iterations - options.warmUp
-        return PingPongResult(options.size, measured, first.measuredFrom.elapsedNow(), first.roundTrips.takeIf { it.count > 0 })
+        report("  played by:      ${options.waiting}")
+        return if (options.waiting == Waiting.POLLED) playPolling(device, far) else runBlocking { playSuspending(device, far) }
     }
 
-    /** One thread polls all ends in turn. It can sleep for one of them only, so each that sleeps has a thread. */
-    private fun rally(ends: List<PingPongEnd>) {
-        if (ends.size == 1 || !options.events) return Rally(ends, options.timeout).run()
-        Executors.newFixedThreadPool(ends.size).use { threads ->
-            val over = ExecutorCompletionService<Unit>(threads)
-            ends.forEach { over.submit { Rally(listOf(it), options.timeout).run() } }
+    /** One thread polls all ends in turn. */
+    private fun playPolling(
+        device: Context,
+        far: Context?,
+    ): PingPongResult {
+        val ends = meet(device, far) { at, contents, lead -> PolledEnd(at, options, contents, lead) }
+        ends.forEach { it.begin() }
+        Rally(ends, options.timeout) { ends.sumOf { it.poll() } }.runUntil { ends.all { it.isDone } }
+        return result(ends.first())
+    }
+
+    /** A coroutine an end, and a dispatcher a device: this thread polls for all of them, or each has a thread that sleeps. */
+    private suspend fun playSuspending(
+        device: Context,
+        far: Context?,
+    ): PingPongResult =
+        coroutineScope {
+            val sleeps = options.waiting == Waiting.EVENTS
+            val dispatchers =
+                setOfNotNull(device, far).associateWith {
+                    it.completionDispatcher { if (sleeps) strategy(WaitStrategy.event()) else callerPolls() }
+                }
             try {
-                repeat(ends.size) { over.take().get() }
-            } catch (e: ExecutionException) {
-                threads.shutdownNow() // the other end would wait for this one
-                throw e.cause!!
+                val ends = meet(device, far) { at, contents, lead -> SuspendingEnd(dispatchers.getValue(at), this, options, contents, lead) }
+                val games = ends.map { it.start() }
+                if (sleeps) games.joinAll() else poll(ends, dispatchers.values) { !isActive || games.all { it.isCompleted } }
+                result(ends.first())
+            } finally {
+                coroutineContext.cancelChildren() // who waits for messages that nobody will send
+                dispatchers.values.forEach { it.close() } // they come to their end now, though nobody polls
             }
+        }
+
+    private fun poll(
+        ends: List<PingPongEnd>,
+        dispatchers: Collection<CompletionDispatcher>,
+        isDone: () -> Boolean,
+    ) = Rally(ends, options.timeout) { dispatchers.sumOf { it.poll() } }.runUntil(isDone)
+
+    private fun result(first: PingPongEnd): PingPongResult {
+        val measured = options.iterations - options.warmUp
+        return PingPongResult(options.size, measured, first.elapsed, first.roundTrips.takeIf { it.count > 0 })
+    }
+
+    /** Makes the ends that are this process's, and brings them together with those that they play with. */
+    private fun <E : PingPongEnd> meet(
+        device: Context,
+        far: Context?,
+        make: (Context, Contents, lead: Int) -> E,
+    ): List<E> {
+        fun client() = make(device, contents(::CheckedClientContents), 0)
+
+        fun server(at: Context) = make(at, contents(::CheckedServerContents), 1)
+
+        return when (val peer = options.peer) {
+            is Peer.Own -> listOf(client(), server(far!!)).also { (client, server) -> introduce(client, server) }
+            is Peer.Server -> listOf(client().also { call(peer, it, device) })
+            is Peer.Client -> listOf(server(device).also { answer(peer, it, device) })
         }
     }
 

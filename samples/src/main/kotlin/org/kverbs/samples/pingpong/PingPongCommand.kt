@@ -20,7 +20,7 @@ import org.kverbs.samples.deviceOption
 import java.io.OutputStream
 import kotlin.time.Duration.Companion.seconds
 
-/** `kverbs pingpong`: [PingPong] with the options of ibv_rc_pingpong(1). */
+/** `kverbs pingpong`: [PingPong] with the options of ibv_rc_pingpong(1), and more. */
 class PingPongCommand : CoreCliktCommand("pingpong") {
     private val host by argument("HOST[:PORT]", help = "The server to be the client of").optional()
     private val type by option("--type", help = "The transport (default rc)")
@@ -62,7 +62,8 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         .int()
         .restrictTo(0..15)
         .default(0)
-    private val events by option("-e", "--events", help = "Sleep until there are completions (default: poll)").flag()
+    private val events by option("-e", "--events", help = "Sleep until there are completions (default: poll while there is traffic)").flag()
+    private val poll by option("--poll", help = "Post and poll plain verbs all the time (default: suspend functions of coroutines)").flag()
     private val gidIndex by option("-g", "--gid-idx", metavar = "INDEX", help = "GID to send from (default: the one that suits best)")
         .int()
         .restrictTo(0..255)
@@ -96,7 +97,7 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
                 iterations = iterations,
                 warmUp = warmUp,
                 serviceLevel = serviceLevel,
-                events = events,
+                waiting = waiting(),
                 gidIndex = gidIndex,
                 check = check,
                 timeout = timeout.seconds,
@@ -127,6 +128,14 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
             Runtime.getRuntime().halt(1)
         }
     }
+
+    private fun waiting(): Waiting =
+        when {
+            events && poll -> wrong("--poll", "it never sleeps: leave out --events or this")
+            events -> Waiting.EVENTS
+            poll -> Waiting.POLLED
+            else -> Waiting.SUSPENDED
+        }
 
     private fun peer(): Peer {
         val server = host?.let(::server)

@@ -1,160 +1,101 @@
 package org.kverbs.samples.pingpong
 
-import org.kverbs.CompletionChannel
-import org.kverbs.CompletionHandler
 import org.kverbs.ConnectOptions
 import org.kverbs.Context
+import org.kverbs.MemorySlice
 import org.kverbs.QueuePairEndpoint
 import org.kverbs.QueuePairType
-import org.kverbs.WorkCompletion
-import org.kverbs.dsl.Destination
 import org.kverbs.dsl.LOCAL_WRITE
-import org.kverbs.dsl.completionQueue
 import org.kverbs.dsl.connectOptions
 import org.kverbs.dsl.get
 import org.kverbs.dsl.memoryRegion
-import org.kverbs.dsl.poll
-import org.kverbs.dsl.post
-import org.kverbs.dsl.postReceive
-import org.kverbs.dsl.qp
-import org.kverbs.dsl.qpn
-import org.kverbs.dsl.send
-import org.kverbs.dsl.signaled
+import kotlin.time.Duration
 import kotlin.time.TimeSource
 
 /**
- * One end of a ping-pong: a queue pair, its completion queue and its memory. It is made ready to receive; [connect] it, [begin],
- * then [poll] until it [isDone]. For one thread. Closing the device closes it.
+ * One end of a ping-pong: its memory, what came and went, and the time that it took. [PolledEnd] and [SuspendingEnd] move the messages.
+ * Closing the device closes it.
  *
  * @param lead how many messages it must have got to send its first: 0 for the client, 1 for the server
  */
-internal class PingPongEnd(
+internal abstract class PingPongEnd(
     device: Context,
-    private val options: PingPongOptions,
+    protected val options: PingPongOptions,
     private val contents: Contents,
-    private val lead: Int,
+    protected val lead: Int,
 ) {
-    private val pd = device.protectionDomain()
-
-    /** Where completions are announced, or null for who polls. */
-    val channel: CompletionChannel? = if (options.events) device.completionChannel() else null
-    val cq =
-        device.completionQueue {
-            entries(options.receiveDepth + 1)
-            if (channel != null) channel(channel)
-        }
-    private val qp =
-        pd.qp {
-            type(options.type)
-            cq(cq)
-            maxSendWr(1)
-            maxRecvWr(options.receiveDepth)
-        }
-    private val path = path(options)
+    protected val pd = device.protectionDomain()
+    protected val path = path(options)
 
     private val header = if (options.type == QueuePairType.UD) GRH_BYTES else 0
     private val size = options.size.toLong()
     private val memory = pd.memoryRegion(header + 2 * size) { access(LOCAL_WRITE) }
-    private val incoming = memory[0, header + size]
-    private val outgoing = if (contents.separate) memory[header + size, size] else memory[header, size]
     private val arrived = memory[header, size].memory()
 
-    private var destination: Destination? = null
-    private var receivesPosted = 0
-    private var posted = 0
-    private var sent = 0
-    private var received = 0
+    /** Where messages arrive; a datagram with its header. */
+    protected val incoming: MemorySlice = memory[0, header + size]
+
+    /** The message to send. */
+    protected val outgoing: MemorySlice = if (contents.separate) memory[header + size, size] else memory[header, size]
+
+    protected var posted = 0
+        private set
+    protected var received = 0
+        private set
+    protected var sent = 0
     private var sentAt = 0L
-    private val completed = CompletionHandler(::completed)
 
     /** How long each measured message took there and back. */
     val roundTrips = RoundTrips(options.iterations - options.warmUp)
 
-    /** When the measured messages began. */
-    var measuredFrom = TimeSource.Monotonic.markNow()
+    /** From before the first measured message until all was done. */
+    var elapsed = Duration.ZERO
         private set
+    private var measuredFrom = TimeSource.Monotonic.markNow()
 
     /** What the peer must know. */
-    val address: QueuePairEndpoint = qp.endpoint(path)
+    abstract val address: QueuePairEndpoint
+
+    /** Makes it ready to send to the peer. */
+    abstract fun connect(remote: QueuePairEndpoint)
 
     init {
         contents.begin(outgoing.memory())
-        qp.init(path)
-        postReceives()
     }
-
-    /** Whether all messages went there and back. */
-    val isDone: Boolean get() = sent >= options.iterations && received >= options.iterations
 
     /** How far it came, for a message. */
     val progress: String get() = "after $posted messages posted, $sent sent and $received received of ${options.iterations}"
 
-    /** Makes it ready to send to the peer. */
-    fun connect(remote: QueuePairEndpoint) {
-        if (options.type == QueuePairType.UD) {
-            qp.activate(path)
-            destination = Destination(qp.addressHandle(remote, path), remote.qpn, remote.qkey())
-        } else {
-            qp.connect(remote, path)
-        }
-    }
-
-    /** Sends the first message, if it is this end's. */
-    fun begin() {
+    protected fun startClock() {
         measuredFrom = TimeSource.Monotonic.markNow()
-        sendIfItsTurn()
     }
 
-    /** Handles what has completed, and answers; gives how much there was. */
-    fun poll(): Int = cq.poll(limit = 2, completed)
-
-    private fun completed(completion: WorkCompletion) {
-        completion.orThrow()
-        if (completion.workRequestId() == RECEIVE) received(completion) else sent++
-        sendIfItsTurn()
+    protected fun stopClock() {
+        elapsed = measuredFrom.elapsedNow()
     }
 
-    private fun received(completion: WorkCompletion) {
-        requireMessage(completion)
-        if (lead == 0 && received >= options.warmUp) roundTrips.add(System.nanoTime() - sentAt)
-        contents.received(received++, arrived)
-        if (received == options.warmUp) measuredFrom = TimeSource.Monotonic.markNow()
-        if (--receivesPosted <= 1) postReceives()
-    }
-
-    private fun requireMessage(completion: WorkCompletion) {
-        val length = completion.byteLength() - header
-        if (length != size) throw PingPongException("the peer sends messages of $length bytes, not $size: give both ends the same --size")
-        if (received == posted + lead) throw PingPongException("the peer sent a message without waiting for an answer")
-    }
-
-    private fun postReceives() {
-        while (receivesPosted < options.receiveDepth) {
-            qp.postReceive(incoming, id = RECEIVE)
-            receivesPosted++
-        }
-    }
-
-    private fun sendIfItsTurn() {
-        if (posted == options.iterations || sent < posted || received < posted + lead) return
+    /** Writes the next message, which is sent at once. */
+    protected fun prepareMessage() {
         contents.write(posted++, arrived, outgoing.memory())
         sentAt = System.nanoTime()
-        val to = destination
-        qp.post {
-            if (to == null) send(outgoing, id = SEND) else send(outgoing, to, id = SEND)
-            signaled()
-        }
     }
 
-    companion object {
-        private const val RECEIVE = 1L
-        private const val SEND = 2L
+    /** Takes a message of so many bytes, with its header. */
+    protected fun take(byteLength: Long) {
+        val length = byteLength - header
+        if (length != size) throw PingPongException("the peer sends messages of $length bytes, not $size: give both ends the same --size")
+        if (received == posted + lead) throw PingPongException("the peer sent a message without waiting for an answer")
+        if (lead == 0 && received >= options.warmUp) roundTrips.add(System.nanoTime() - sentAt)
+        contents.received(received++, arrived)
+        if (received == options.warmUp) startClock()
+    }
 
+    private companion object {
         /** The global routing header before each datagram (IBA volume 1, 11.4.1.2). */
-        private const val GRH_BYTES = 40L
+        const val GRH_BYTES = 40L
 
         /** What C's ping-pongs connect with. */
-        private fun path(options: PingPongOptions): ConnectOptions =
+        fun path(options: PingPongOptions): ConnectOptions =
             connectOptions {
                 port(options.devicePort)
                 options.gidIndex?.let { gidIndex(it) }

@@ -21,7 +21,7 @@ import kotlin.time.Duration.Companion.seconds
  * @property iterations how often a message goes there and back
  * @property warmUp how many of the iterations come before those that are measured; the JVM compiles meanwhile
  * @property serviceLevel of the packets, 0 to 15
- * @property events sleep until there are completions, and don't poll all the time
+ * @property waiting by suspend functions, which is the default, or by polling
  * @property gidIndex the entry of the port's GID table to send from, or null for the one that suits best
  * @property check compare the bytes of every message
  * @property timeout how long the peer may keep this end waiting, at every step
@@ -38,7 +38,7 @@ data class PingPongOptions(
     val iterations: Int = 1000,
     val warmUp: Int = 0,
     val serviceLevel: Int = 0,
-    val events: Boolean = false,
+    val waiting: Waiting = Waiting.SUSPENDED,
     val gidIndex: Int? = null,
     val check: Boolean = false,
     val timeout: Duration = 60.seconds,

@@ -88,9 +88,16 @@ internal class ServerProcess(
                 "--gid-idx" to options.gidIndex,
                 "--timeout" to options.timeout.inWholeSeconds,
             )
-        val flags = listOfNotNull("--listen", UNTIL_INPUT_ENDS, "--events".takeIf { options.events }, "--chk".takeIf { options.check })
+        val flags = listOfNotNull("--listen", UNTIL_INPUT_ENDS, waiting(), "--chk".takeIf { options.check })
         return listOf("pingpong") + flags + values.filterValues { it != null }.flatMap { (name, value) -> listOf(name, "$value") }
     }
+
+    private fun waiting() =
+        when (options.waiting) {
+            Waiting.SUSPENDED -> null
+            Waiting.EVENTS -> "--events"
+            Waiting.POLLED -> "--poll"
+        }
 
     /** Ends the process, if it has not ended. */
     override fun close() {

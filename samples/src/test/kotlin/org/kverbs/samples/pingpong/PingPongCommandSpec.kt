@@ -28,6 +28,7 @@ class PingPongCommandSpec :
             "-n 0" to "-n: 0 is smaller than the minimum valid value of 1",
             "-n 10 --warm-up 10" to "--warm-up: 10 of 10 messages (--iters) leave none to measure",
             "--warm-up -1" to "--warm-up: -1 is smaller than the minimum valid value of 0",
+            "-e --poll" to "--poll: it never sleeps: leave out --events or this",
             "-l 16" to "-l: 16 is not in the valid range of 0 to 15",
             "-g -1" to "-g: -1 is not in the valid range",
             "--timeout 0" to "--timeout: 0 is not in the valid range",
@@ -50,11 +51,13 @@ class PingPongCommandSpec :
         }
 
         test("should leave the warm-up out of its figures, and play it") {
-            val options = PingPongOptions(device = "embedded0", iterations = 50, warmUp = 20)
-            val result = PingPong(options).run()
-            result.iterations shouldBe 30
-            result.roundTrips?.count shouldBe 30
-            result.toString() shouldContain "30 iters in "
+            for (waiting in Waiting.entries) {
+                val options = PingPongOptions(device = "embedded0", iterations = 50, warmUp = 20, waiting = waiting)
+                val result = PingPong(options).run()
+                result.iterations shouldBe 30
+                result.roundTrips?.count shouldBe 30
+                result.toString() shouldContain "30 iters in "
+            }
         }
 
         listOf("host", "host:1", "10.0.0.1:65535 -p 65535", "::1 -p 1", "[::1]:1", "[fe80::1%eth0]", "fe80::1%eth0").forEach { server ->

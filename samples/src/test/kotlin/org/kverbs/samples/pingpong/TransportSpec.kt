@@ -27,11 +27,14 @@ private fun local(gid: String) = " {2}local address: {2}LID 0x0000, QPN 0x[0-9a-
 
 private fun remote(gid: String) = " {2}remote address: LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:$gid"
 
-private val pair =
+private fun played(by: Waiting) = " {2}played by: {6}$by"
+
+private fun pair(by: Waiting = Waiting.SUSPENDED) =
     arrayOf(
         " {2}device: {9}embedded0, port 1, GID index 1, RC",
         " {2}remote device: {2}embedded1, port 1, GID index 1, RC",
         " {2}transport: {6}in process, from memory to memory",
+        played(by),
         local("198\\.18\\.0\\.1"),
         remote("198\\.18\\.0\\.2"),
     )
@@ -50,7 +53,7 @@ internal class TransportSpec :
             withClue(outcome) {
                 outcome.status shouldBe 0
                 if (first.provider() == "embedded") {
-                    outcome.out shouldMatch shape(*pair)
+                    outcome.out shouldMatch shape(*pair())
                 } else {
                     outcome.out shouldContain "  device:         ${first.name()}, "
                     outcome.out shouldNotContain "embedded"
@@ -58,20 +61,20 @@ internal class TransportSpec :
             }
         }
 
-        for (waiting in listOf("polling", "--events")) {
+        for ((by, option) in mapOf(Waiting.SUSPENDED to null, Waiting.EVENTS to "--events", Waiting.POLLED to "--poll")) {
             for (type in listOf("rc", "uc", "ud")) {
-                test("should play $type in one process, on two embedded devices, $waiting") {
-                    val arguments = listOf("-n", "200", "-s", "1000", "-c", "--type", type, waiting).filter { it != "polling" }
+                test("should play $type in one process, on two embedded devices, by $by") {
+                    val arguments = listOfNotNull("-n", "200", "-s", "1000", "-c", "--type", type, option)
                     val outcome = Outcome("pingpong", "--transport", "memory", *arguments.toTypedArray())
                     withClue(outcome) {
                         outcome.status shouldBe 0
-                        outcome.out shouldMatch shape(*pair.map { it.replace("RC", type.uppercase()) }.toTypedArray())
+                        outcome.out shouldMatch shape(*pair(by).map { it.replace("RC", type.uppercase()) }.toTypedArray())
                         outcome.out shouldContain "400000 bytes in "
                     }
                 }
 
-                test("should play $type between two processes over UDP, $waiting, and leave none behind") {
-                    val arguments = listOf("-n", "50", "-s", "1000", "-c", "--type", type, waiting).filter { it != "polling" }
+                test("should play $type between two processes over UDP, by $by, and leave none behind") {
+                    val arguments = listOfNotNull("-n", "50", "-s", "1000", "-c", "--type", type, option)
                     val outcome = Outcome("pingpong", "--transport", "udp", *arguments.toTypedArray())
                     withClue(outcome) {
                         outcome.status shouldBe 0
@@ -79,6 +82,7 @@ internal class TransportSpec :
                             shape(
                                 " {2}device: {9}embedded0, port 1, GID index 0, ${type.uppercase()}",
                                 " {2}transport: {6}RoCEv2 over UDP, two processes",
+                                played(by),
                                 local("127\\.[0-9.]+"),
                                 remote("127\\.[0-9.]+"),
                             )
@@ -90,7 +94,7 @@ internal class TransportSpec :
         }
 
         test("should play both ends on the one device that is named") {
-            for (arguments in listOf(arrayOf(), arrayOf("--transport", "memory"), arrayOf("-e"))) {
+            for (arguments in listOf(arrayOf(), arrayOf("--transport", "memory"), arrayOf("-e"), arrayOf("--poll"))) {
                 val outcome = Outcome("pingpong", "-n", "20", "-d", "embedded1", *arguments)
                 withClue(outcome) {
                     outcome.status shouldBe 0
@@ -126,7 +130,7 @@ internal class TransportSpec :
             children().shouldBeEmpty()
         }
 
-        for (waiting in listOf("rc", "ud", "ud -e")) {
+        for (waiting in listOf("rc", "ud", "ud -e", "rc --poll")) {
             test("should end at once, with the server's exit status, when that is killed: $waiting") {
                 val arguments = listOf("pingpong", "--transport", "udp", "-n", ENDLESS, "--type") + waiting.split(' ')
                 val err = StringBuilder()

@@ -1,0 +1,19 @@
+// Ten coroutines count to a thousand in memory that is not theirs: ./kverbs script samples/scripts/counter.main.kts [DEVICE]
+
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.runBlocking
+import org.kverbs.coroutines.*
+import org.kverbs.dsl.*
+
+openDevice(args.firstOrNull() ?: "embedded0").use { device ->
+    val pd = device.protectionDomain()
+    val counter = pd.memoryRegion(8) { access(LOCAL_WRITE, REMOTE_ATOMIC) }
+    val dispatcher = device.completionDispatcher()
+    val (near, far) = List(2) { dispatcher.qp(pd, RC) }
+    near.connect(far.endpoint())
+    far.connect(near.endpoint())
+
+    val tickets = runBlocking { List(10) { async { List(100) { near.fetchAndAdd(counter.remote(), 1) } } }.awaitAll().flatten() }
+    println("${device.device().name()}: ${tickets.toSet().size} tickets, all different, up to ${tickets.max()}")
+}

@@ -1,0 +1,33 @@
+// A server that shares memory by name, and a client that reads and changes it without waking the server:
+//   ./kverbs script samples/scripts/service.main.kts [DEVICE ADDRESS]
+
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import org.kverbs.coroutines.*
+import org.kverbs.dsl.*
+
+val device = args.getOrElse(0) { "embedded0" }
+val address = args.getOrElse(1) { "198.18.0.1" }
+
+runBlocking(Dispatchers.Default) {
+    val port = CompletableDeferred<Int>()
+    val server =
+        launch {
+            rdmaServer(0, device, { port.complete(it.port) }) { connection ->
+                val board = connection.pd.memoryRegion(64) { access(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE) }
+                board.memory().setString(0, "Nobody was here")
+                connection.publish("board", board)
+                for (message in connection.incoming) connection.send("It says: ${board.memory().getString(0)}".encodeToByteArray())
+            }
+        }
+    rdmaClient(address, port.await(), device) { connection ->
+        val board = connection.remote("board")
+        println("$device: " + board.read(0, 15).decodeToString())
+        board.write(0, "Kilroy was here\u0000".encodeToByteArray())
+        connection.send("What does it say?".encodeToByteArray())
+        println("$device: " + connection.receive().decodeToString())
+    }
+    server.cancel()
+}
