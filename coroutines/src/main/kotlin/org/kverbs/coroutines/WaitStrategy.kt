@@ -43,7 +43,10 @@ public fun interface WaitStrategy {
                 val doublings = rounds - spins - 1
                 when {
                     doublings < 0 -> SPIN
-                    doublings >= first.countLeadingZeroBits() -> last // beyond a Long
+
+                    doublings >= first.countLeadingZeroBits() -> last
+
+                    // beyond a Long
                     else -> minOf(first shl doublings, last)
                 }
             }

@@ -60,7 +60,13 @@ class WaitStrategySpec :
         test("should refuse settings that make no sense") {
             shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(spins = -1) }.message shouldContain "spins is -1"
             shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(from = Duration.ZERO) }.message shouldContain "0s"
-            shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(from = 2.milliseconds, upTo = 1.milliseconds) }.message shouldContain "2ms"
+            shouldThrow<IllegalArgumentException> {
+                WaitStrategy.backOff(
+                    from = 2.milliseconds,
+                    upTo = 1.milliseconds,
+                )
+            }.message shouldContain
+                "2ms"
             shouldThrow<IllegalArgumentException> { WaitStrategy.adaptive(-2) }.message shouldContain "rounds is -2"
         }
 

@@ -1,0 +1,79 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.withTimeout
+import org.kverbs.dsl.RC
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.TimeUnit.SECONDS
+import java.util.concurrent.atomic.AtomicBoolean
+import kotlin.concurrent.thread
+import kotlin.time.Duration.Companion.seconds
+
+class CompletionDispatcherSpec :
+    FunSpec({
+        test("should end every wait with the cause when the polling thread dies, and begin none afterwards") {
+            val dies = AtomicBoolean()
+            val strategy =
+                WaitStrategy {
+                    if (dies.get()) throw ArithmeticException("planted")
+                    WaitStrategy.SPIN
+                }
+            val noise = Thread.getDefaultUncaughtExceptionHandler()
+            val uncaught = CompletableFuture<Throwable>()
+            Thread.setDefaultUncaughtExceptionHandler { _, e -> uncaught.complete(e) }
+            try {
+                TwoEnds(dispatcher = { strategy(strategy) }).use { ends ->
+                    val client = ends.client
+                    val wait =
+                        async(start = UNDISPATCHED) { runCatching { client.qp.receive(client.region.slice(0, 64)) }.exceptionOrNull() }
+                    dies.set(true)
+                    val failure = withTimeout(20.seconds) { wait.await() }.shouldBeInstanceOf<IllegalStateException>()
+                    failure.message shouldContain "has ended"
+                    generateSequence<Throwable>(failure) { it.cause }.any { it is ArithmeticException } shouldBe true
+                    uncaught.get(20, SECONDS).shouldBeInstanceOf<ArithmeticException>()
+                    shouldThrow<IllegalStateException> { client.dispatcher.qp(client.pd, RC) }
+                }
+            } finally {
+                Thread.setDefaultUncaughtExceptionHandler(noise)
+            }
+        }
+
+        for ((name, strategy) in mapOf("busy" to WaitStrategy.busy(), "event" to WaitStrategy.event())) {
+            test("should cancel what it runs when the caller's thread is interrupted, and wait for its end, by the $name strategy") {
+                TwoEnds(dispatcher = {
+                    callerPolls()
+                    strategy(strategy)
+                }).use { ends ->
+                    val hasBegun = CompletableFuture<Unit>()
+                    val hasEnded = AtomicBoolean()
+                    val thrown = CompletableFuture<Throwable?>()
+                    val caller =
+                        thread(isDaemon = true) {
+                            thrown.complete(
+                                runCatching {
+                                    ends.client.dispatcher.run {
+                                        try {
+                                            hasBegun.complete(Unit)
+                                            awaitCancellation()
+                                        } finally {
+                                            hasEnded.set(true)
+                                        }
+                                    }
+                                }.exceptionOrNull(),
+                            )
+                        }
+                    hasBegun.get(20, SECONDS)
+                    caller.interrupt()
+                    thrown.get(20, SECONDS).shouldBeInstanceOf<InterruptedException>()
+                    hasEnded.get() shouldBe true
+                }
+            }
+        }
+    })
