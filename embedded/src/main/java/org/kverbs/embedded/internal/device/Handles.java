@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.device;
 
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.function.Predicate;
@@ -9,15 +10,17 @@ import org.kverbs.internal.ffm.Memory;
 
 /**
  * The objects of one kind that a context has, found by the address of their C structure. The structure's handle field, which is the
- * driver's, holds their number here, so that finding one makes no object.
+ * driver's, holds their number here, so that finding one makes no object. No number is given twice, so that what another context made is
+ * not found.
  */
 final class Handles<T> {
+
+    private static final AtomicInteger LAST = new AtomicInteger();
 
     private final Structures structures;
     private final int size;
     private final int handleOffset;
     private final IntMap<T> objects = new IntMap<>();
-    private int last;
 
     Handles(Structures structures, int size, int handleOffset) {
         this.structures = structures;
@@ -44,8 +47,9 @@ final class Handles<T> {
             return -Errno.ENOMEM;
         }
         long address = structures.allocate(size);
-        Memory.putInt(address + handleOffset, ++last);
-        objects.put(last, constructor.apply(address));
+        int number = LAST.incrementAndGet();
+        Memory.putInt(address + handleOffset, number);
+        objects.put(number, constructor.apply(address));
         return address;
     }
 

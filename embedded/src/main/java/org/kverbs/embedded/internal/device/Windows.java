@@ -31,7 +31,7 @@ final class Windows {
     private boolean bind(SendWqe wqe) {
         Mw window = wqe.window;
         Mr region = wqe.region;
-        if (window == null || window.pd != qp.pd || !(wqe.bindLength == 0 || mayBind(region, wqe))) {
+        if (window == null || !isThere(window) || window.pd != qp.pd || !(wqe.bindLength == 0 || mayBind(region, wqe))) {
             return false;
         }
         boolean type2 = window.type == IbvMwType.IBV_MW_TYPE_2;
@@ -45,12 +45,18 @@ final class Windows {
         return true;
     }
 
+    /** Whether it was not closed while the request waited for its turn. */
+    private boolean isThere(MemoryKey memory) {
+        return qp.hca.keys.find(memory.key) == memory;
+    }
+
     private boolean mayBind(@Nullable Mr region, SendWqe wqe) {
         int need = IbvAccessFlags.IBV_ACCESS_MW_BIND;
         if ((wqe.bindAccess & WRITES) != 0) {
             need |= IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE; // who can't write himself can't let others
         }
         return region != null
+                && isThere(region)
                 && region.pd == qp.pd
                 && (region.access & need) == need
                 && MemoryKey.offset(wqe.bindAddress, wqe.bindLength, region.iova, region.length) >= 0;

@@ -1,0 +1,77 @@
+package org.kverbs.embedded
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import org.kverbs.AccessFlag.LOCAL_WRITE
+import org.kverbs.AccessFlag.MW_BIND
+import org.kverbs.AccessFlag.REMOTE_WRITE
+import org.kverbs.ConnectOptions
+import org.kverbs.MemorySlice
+import org.kverbs.MemoryWindow
+import org.kverbs.MemoryWindowType
+import org.kverbs.QueuePairAttributes
+import org.kverbs.QueuePairState
+import org.kverbs.QueuePairType
+import org.kverbs.WorkCompletionStatus.MW_BIND_ERR
+import org.kverbs.WorkRequestException
+
+/** Objects that are not of the context that is called, or are no more. */
+class OwnershipSpec :
+    FunSpec({
+        test("should refuse an address handle of another open device") {
+            EmbeddedFabric.virtual(1).use { fabric ->
+                val device = fabric.addDevice()
+                End(device, QueuePairType.UD, 64).use { own ->
+                    End(device, QueuePairType.UD, 64).use { other ->
+                        listOf(own, other).forEach { it.qp.activate(ConnectOptions.DEFAULTS) }
+                        own.qp.addressHandle(own.qp.endpoint(), ConnectOptions.DEFAULTS)
+                        val foreign = other.qp.addressHandle(other.qp.endpoint(), ConnectOptions.DEFAULTS)
+                        shouldThrow<WorkRequestException> {
+                            own.post { send(1).from(own.mr.slice()).to(foreign, other.qp.number(), 0) }
+                        }.errnoName() shouldBe "EINVAL"
+                    }
+                }
+            }
+        }
+
+        test("should not bind a window to a region that was closed before its turn came") {
+            Pair(EmbeddedFabric.virtual(1)).use { (a, _) ->
+                val pd = a.qp.protectionDomain()
+                val region = pd.memoryRegion(64, LOCAL_WRITE, MW_BIND)
+                val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
+                a.whilePaused {
+                    a.bind(window, region.slice())
+                    region.close()
+                }
+                a.take(1).single().status() shouldBe MW_BIND_ERR
+                window.close()
+            }
+        }
+
+        test("should not bind a window that was closed before its turn came, so that its region can be closed") {
+            Pair(EmbeddedFabric.virtual(1)).use { (a, _) ->
+                val pd = a.qp.protectionDomain()
+                val region = pd.memoryRegion(64, LOCAL_WRITE, MW_BIND)
+                val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
+                a.whilePaused {
+                    a.bind(window, region.slice())
+                    window.close()
+                }
+                a.take(1).single().status() shouldBe MW_BIND_ERR
+                region.close()
+            }
+        }
+    })
+
+private fun End.bind(
+    window: MemoryWindow,
+    slice: MemorySlice,
+) = post { bind(1, window, MemoryWindow.nextRkey(window.rkey()), slice, REMOTE_WRITE.bit()).signaled() }
+
+/** Posts what stays in the send queue until the end of the block. */
+private fun End.whilePaused(block: () -> Unit) {
+    qp.modify(QueuePairAttributes.builder().state(QueuePairState.SQD).build())
+    block()
+    qp.modify(QueuePairAttributes.builder().state(QueuePairState.RTS).build())
+}
