@@ -21,7 +21,12 @@ internal class SendSlots(
 ) {
     private val mask = count(capacity) - 1
 
-    /** A continuation, an [AtomicWaiter], or [NOBODY]; null where no request is under way. */
+    /** Stands for a request that nobody waits for, and that pins something all the same. */
+    private class Kept(
+        val pin: Any,
+    )
+
+    /** A continuation, an [AtomicWaiter], [NOBODY] or a [Kept]; null where no request is under way. */
     private val waiters = AtomicReferenceArray<Any>(mask + 1)
 
     /** What the request pins, and what it is: written before the waiter, read by who took that out. */
@@ -71,11 +76,8 @@ internal class SendSlots(
 
     /** Leaves [pin] with the request that was posted last, which nobody waits for. False if it has ended already. */
     fun keep(pin: Any): Boolean {
-        val slot = tail - 1 and mask
-        if (waiters.getAndSet(slot, null) == null) return false
-        pins[slot] = pin
-        waiters.set(slot, NOBODY)
-        return true
+        // In one step: the polling thread may end the request meanwhile.
+        return waiters.compareAndSet(tail - 1 and mask, NOBODY, Kept(pin))
     }
 
     /**
@@ -101,10 +103,10 @@ internal class SendSlots(
     private fun take(number: Int): Any? {
         while (head != number) {
             val slot = head++ and mask
-            if (waiters.getAndSet(slot, null) != null) unpin(slot)
+            waiters.getAndSet(slot, null)?.let { unpin(slot, it) }
         }
         val slot = head++ and mask
-        return waiters.getAndSet(slot, null)?.also { unpin(slot) }
+        return waiters.getAndSet(slot, null)?.also { unpin(slot, it) }
     }
 
     @Suppress("UNCHECKED_CAST")
@@ -123,8 +125,11 @@ internal class SendSlots(
         failure: Throwable?,
     ): Unit = if (failure == null) waiter.resume(Unit) else waiter.resumeWithException(failure)
 
-    private fun unpin(slot: Int) {
-        when (val pin = pins[slot] ?: return) {
+    private fun unpin(
+        slot: Int,
+        waiter: Any,
+    ) {
+        when (val pin = if (waiter is Kept) waiter.pin else pins[slot]) {
             is RegisteredBuffer -> pin.unpin()
             is Array<*> -> pin.forEach { (it as RegisteredBuffer).unpin() }
         }
@@ -135,7 +140,7 @@ internal class SendSlots(
     fun fail(cause: Throwable) {
         for (slot in 0..mask) {
             val waiter = waiters.getAndSet(slot, null) ?: continue
-            unpin(slot)
+            unpin(slot, waiter)
             resume(waiter, cause)
         }
     }
