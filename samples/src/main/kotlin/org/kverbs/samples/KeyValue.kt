@@ -7,6 +7,7 @@ import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.RdmaNode
 import org.kverbs.coroutines.RemoteRegion
 import org.kverbs.coroutines.rdmaServer
+import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_LONG
@@ -19,7 +20,8 @@ import java.net.InetSocketAddress
  * version, which is odd while the entry changes, the lengths of key and value, and both.
  */
 class KeyValueServer {
-    private var table: MemoryRegion? = null
+    private val table = Arena.ofAuto().allocate(ENTRIES * ENTRY, ENTRY)
+    private val regions = HashMap<RdmaNode, MemoryRegion>()
 
     /** Serves until it is cancelled. */
     suspend fun serve(
@@ -31,23 +33,21 @@ class KeyValueServer {
             connection.publish("table", tableOn(connection.node))
             for (message in connection.incoming) {
                 val (key, value) = message.decodeToString().split('=', limit = 2)
-                connection.send(if (put(tableOn(connection.node), key, value)) OK else FULL)
+                connection.send(if (put(key, value)) OK else FULL)
             }
         }
 
-    /** One table for all connections; it lives as long as the device is open. */
+    /** One table for all connections, whichever device they come by; each device knows it until it is closed. */
     private fun tableOn(node: RdmaNode): MemoryRegion =
-        synchronized(this) { table ?: node.pd.memoryRegion(ENTRIES * ENTRY, LOCAL_WRITE, REMOTE_READ).also { table = it } }
+        synchronized(regions) { regions.getOrPut(node) { node.pd.register(table, LOCAL_WRITE, REMOTE_READ) } }
 
     private fun put(
-        region: MemoryRegion,
         key: String,
         value: String,
     ): Boolean =
-        synchronized(this) {
-            val memory = region.memory()
-            val slot = slots(key).firstOrNull { keyAt(memory.asSlice(it, ENTRY).toArray(JAVA_BYTE)) in listOf("", key) } ?: return false
-            val entry = memory.asSlice(slot, ENTRY)
+        synchronized(table) {
+            val slot = slots(key).firstOrNull { keyAt(table.asSlice(it, ENTRY).toArray(JAVA_BYTE)) in listOf("", key) } ?: return false
+            val entry = table.asSlice(slot, ENTRY)
             val version = entry.get(JAVA_LONG, 0)
             entry.set(JAVA_LONG, 0, version + 1)
             VarHandle.fullFence()

@@ -31,6 +31,7 @@ private fun commands(): List<CoreCliktCommand> =
         DevInfoCommand(),
         PingPongCommand(),
         SampleCommand(),
+        FileCommand(),
         ScriptCommand(),
     )
 

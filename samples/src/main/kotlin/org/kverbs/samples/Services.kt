@@ -7,7 +7,10 @@ import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.sync.Semaphore
+import kotlinx.coroutines.sync.withPermit
 import org.kverbs.Device
+import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.connectMessages
 import org.kverbs.coroutines.rdmaClient
 import org.kverbs.coroutines.rdmaHost
@@ -16,7 +19,7 @@ import java.net.InetAddress
 import java.net.InetSocketAddress
 
 /** Runs a server and its client in this program, on a device of this name or else the first. */
-private fun both(
+internal fun both(
     device: String?,
     server: suspend (String, (InetSocketAddress) -> Unit) -> Unit,
     client: suspend (host: String, port: Int, device: String) -> Unit,
@@ -60,24 +63,31 @@ internal fun keyValue(device: String?) =
         }
     }
 
-/** A thousand clients with a connection each ask the echo server at once. */
+/** A thousand clients with a connection each, all open at once, ask the echo server at once. */
 internal fun thousandClients(device: String?) =
     both(device, { name, onListening -> echoServer(0, name, onListening) }) { host, port, name ->
         rdmaHost { device(Device.byName(name)) }.use { rdma ->
+            // A thousand connects at one moment on a slow machine would each wait longer than a step may take.
+            val doors = Semaphore(CONNECTING)
             val answers =
                 coroutineScope {
-                    List(CLIENTS) { client ->
-                        async {
-                            val connection = rdma.connectMessages(InetSocketAddress(host, port)) { receiveSlots(2) }
-                            connection.send("request $client".encodeToByteArray())
-                            val answer = connection.receive().decodeToString()
-                            connection.finish()
-                            answer == "request $client"
-                        }
+                    List(CLIENTS) {
+                        async { doors.withPermit { rdma.connectMessages(InetSocketAddress(host, port)) { receiveSlots(2) } } }
                     }.awaitAll()
+                        .mapIndexed { client, connection -> async { ask(connection, "request $client") == "request $client" } }
+                        .awaitAll()
                 }
             println("$name: ${answers.count { it }} of $CLIENTS clients were answered")
         }
     }
 
+private suspend fun ask(
+    connection: MessageConnection,
+    question: String,
+): String {
+    connection.send(question.encodeToByteArray())
+    return connection.receive().decodeToString().also { connection.finish() }
+}
+
 private const val CLIENTS = 1000
+private const val CONNECTING = 16
