@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
@@ -79,7 +80,7 @@ public final class CompletionChannel extends Resource {
      * @throws InterruptedException if the thread is interrupted, noticed within 100 ms
      */
     public @Nullable CompletionQueue awaitEvent(Duration timeout) throws InterruptedException {
-        long deadline = System.nanoTime() + timeout.toNanos();
+        long deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
         enterShared(this);
         try {
             while (true) {

@@ -8,6 +8,7 @@ import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.Guard;
@@ -235,7 +236,7 @@ public final class CompletionQueue extends Resource {
      */
     public List<WorkCompletion> await(int count, Duration timeout) throws InterruptedException {
         var got = new ArrayList<WorkCompletion>(count);
-        long deadline = System.nanoTime() + timeout.toNanos();
+        long deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
         for (int idle = 0; got.size() < count; ) {
             if (poll(completion -> got.add(completion.copy()), count - got.size()) > 0) {
                 idle = 0;

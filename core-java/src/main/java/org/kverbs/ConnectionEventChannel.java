@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
@@ -143,7 +144,7 @@ public final class ConnectionEventChannel extends Resource {
      * @throws InterruptedException if the thread is interrupted, noticed within 100 ms
      */
     public @Nullable ConnectionEvent awaitEvent(Duration timeout) throws InterruptedException {
-        long deadline = System.nanoTime() + timeout.toNanos();
+        long deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
         enterShared(this);
         try {
             while (true) {

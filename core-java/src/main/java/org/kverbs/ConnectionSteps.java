@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
@@ -48,7 +49,11 @@ final class ConnectionSteps {
         if (!timeout.isPositive()) {
             throw new IllegalArgumentException("timeout " + timeout + " must be above 0: the step needs time");
         }
-        return (int) Math.min(Integer.MAX_VALUE, timeout.plusNanos(999_999).toMillis());
+        long millis = TimeUnit.MILLISECONDS.convert(timeout);
+        if (millis >= Integer.MAX_VALUE) {
+            return Integer.MAX_VALUE;
+        }
+        return (int) (timeout.getNano() % 1_000_000 == 0 ? millis : millis + 1);
     }
 
     void connect(QueuePair qp, ConnectionParameters parameters) {

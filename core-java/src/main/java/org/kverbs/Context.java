@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SystemErrors;
@@ -250,7 +251,7 @@ public final class Context extends Resource {
             MemorySegment event = arena.allocate(IbvAsyncEvent.SIZE, JAVA_LONG.byteAlignment());
             enterShared(this);
             try {
-                int result = verbs.awaitAsyncEvent(event, timeout.toNanos());
+                int result = verbs.awaitAsyncEvent(event, TimeUnit.NANOSECONDS.convert(timeout));
                 if (result == -Errno.EINTR) {
                     Thread.interrupted();
                     throw new InterruptedException("interrupted while waiting for an event of " + describe());

@@ -20,6 +20,7 @@ import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_INT
 import java.net.InetSocketAddress
 import java.time.Duration
+import java.time.temporal.ChronoUnit
 
 private val PEER = InetSocketAddress("10.0.0.1", 7471)
 private val SECOND: Duration = Duration.ofSeconds(1)
@@ -49,6 +50,16 @@ class ConnectionEventSpec :
                 event.address().shouldBeNull()
                 event.orThrow() shouldBe event
                 channel.awaitEvent(Duration.ZERO).shouldBeNull()
+            }
+        }
+
+        test("should wait, and let a step take, as long as a duration can be") {
+            val fake = FakeConnectionManager()
+            fake.open().use { channel ->
+                val id = channel.id(PortSpace.TCP)
+                id.resolveAddress(PEER, ChronoUnit.FOREVER.duration)
+                fake.queue(channel, ConnectionEventType.ADDR_RESOLVED.code(), id.handle())
+                channel.awaitEvent(ChronoUnit.FOREVER.duration)?.type() shouldBe ConnectionEventType.ADDR_RESOLVED
             }
         }
 
