@@ -123,7 +123,7 @@ public abstract sealed class Resource implements AutoCloseable
 
     /**
      * Runs an action once this is closed and its native object is destroyed, on the thread that closed it; at once if that has
-     * been already. What the action throws, the close throws. A layer above ends its waits by it.
+     * been already. What the action throws, the close throws, after all actions have run. A layer above ends its waits by it.
      */
     public final void whenClosed(Runnable action) {
         synchronized (closeLock) {
@@ -135,14 +135,21 @@ public abstract sealed class Resource implements AutoCloseable
         action.run();
     }
 
-    private void runWhenClosed() {
+    private void runWhenClosed(List<RuntimeException> failures) {
         List<Runnable> actions;
         synchronized (closeLock) {
             actions = whenClosed;
             whenClosed = null;
         }
-        if (actions != null) {
-            actions.forEach(Runnable::run);
+        if (actions == null) {
+            return;
+        }
+        for (Runnable action : actions) {
+            try {
+                action.run();
+            } catch (RuntimeException e) {
+                failures.add(e);
+            }
         }
     }
 
@@ -170,13 +177,13 @@ public abstract sealed class Resource implements AutoCloseable
                 }
                 destroyed = true;
             }
-            runWhenClosed();
             for (Resource parent : parents) {
                 synchronized (parent.children) {
                     parent.children.remove(this);
                 }
             }
             Diagnostics.closed(this);
+            runWhenClosed(failures);
         } catch (RuntimeException e) {
             failures.add(e);
         }

@@ -17,6 +17,7 @@ import java.lang.foreign.Linker
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout
 import java.time.Duration
+import java.time.temporal.ChronoUnit
 import java.util.concurrent.CountDownLatch
 import kotlin.concurrent.thread
 
@@ -57,6 +58,46 @@ class ResourceTreeSpec :
             val mw = bench.pd.memoryWindow(MemoryWindowType.TYPE_2)
             bench.context.close()
             NullVerbs.destroyed().take(4) shouldContainExactly listOf(mw.handle(), qp.handle(), late.handle(), bench.mr.handle())
+        }
+
+        test("should run every action of a close, and know it closed, although one fails") {
+            NullBench().use { bench ->
+                val qp = bench.queuePair()
+                val ran = mutableListOf<Int>()
+                qp.whenClosed { throw IllegalStateException("first") }
+                qp.whenClosed { ran += 2 }
+                qp.whenClosed { throw IllegalStateException("third") }
+                Diagnostics.enable()
+                try {
+                    val region = bench.pd.memoryRegion(64)
+                    region.whenClosed { throw IllegalStateException("a region's") }
+                    shouldThrow<IllegalStateException> { region.close() }
+                    Diagnostics.openResources().map { it.resource().describe() } shouldBe emptyList()
+                } finally {
+                    Diagnostics.disable()
+                }
+                val failure = shouldThrow<IllegalStateException> { qp.close() }
+                failure.message shouldBe "first"
+                failure.suppressed.map { it.message } shouldBe listOf("third")
+                ran shouldBe listOf(2)
+            }
+        }
+
+        test("should wait for as long as a duration can be") {
+            NullBench().use { bench ->
+                val forever = ChronoUnit.FOREVER.duration
+                bench.channel.wakeup()
+                bench.channel.awaitEvent(forever) shouldBe null
+                NullVerbs.complete(bench.cq, listOf(1L))
+                bench.cq.await(1, forever).single().workRequestId() shouldBe 1
+                val closing =
+                    thread {
+                        Thread.sleep(100)
+                        bench.context.close()
+                    }
+                shouldThrow<IllegalStateException> { bench.context.awaitAsyncEvent(forever) }.message shouldContain "is closed"
+                closing.join()
+            }
         }
 
         test("should close with a resource what was made from it, and nothing else") {
