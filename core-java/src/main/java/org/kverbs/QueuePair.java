@@ -255,8 +255,17 @@ public final class QueuePair extends Resource {
 
     private void multicast(String call, Gid group, int lid, boolean attach) {
         var membership = new Membership(group, lid);
-        command(nameOf(call, membership), () -> multicast(membership, attach));
-        if (attach) {
+        command(nameOf(call, membership), () -> {
+            int result = multicast(membership, attach);
+            if (result >= 0) {
+                note(membership, attach); // inside the guard: a close that follows leaves all groups that are noted
+            }
+            return result;
+        });
+    }
+
+    private void note(Membership membership, boolean isIn) {
+        if (isIn) {
             memberships.add(membership);
         } else {
             memberships.remove(membership);
@@ -379,7 +388,7 @@ public final class QueuePair extends Resource {
 
     private void leave(Membership membership) {
         SystemErrors.check(nameOf("ibv_detach_mcast", membership), multicast(membership, false));
-        memberships.remove(membership);
+        note(membership, false);
     }
 
     @Override

@@ -7,14 +7,18 @@ import org.kverbs.AccessFlag.LOCAL_WRITE
 import org.kverbs.AccessFlag.MW_BIND
 import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.ConnectOptions
+import org.kverbs.Gid
 import org.kverbs.MemorySlice
 import org.kverbs.MemoryWindow
 import org.kverbs.MemoryWindowType
 import org.kverbs.QueuePairAttributes
+import org.kverbs.QueuePairInitAttributes
 import org.kverbs.QueuePairState
 import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletionStatus.MW_BIND_ERR
 import org.kverbs.WorkRequestException
+import java.util.concurrent.CyclicBarrier
+import kotlin.concurrent.thread
 
 /** Objects that are not of the context that is called, or are no more. */
 class OwnershipSpec :
@@ -30,6 +34,25 @@ class OwnershipSpec :
                         shouldThrow<WorkRequestException> {
                             own.post { send(1).from(own.mr.slice()).to(foreign, other.qp.number(), 0) }
                         }.errnoName() shouldBe "EINVAL"
+                    }
+                }
+            }
+        }
+
+        test("should leave a group that is joined while the queue pair is being closed") {
+            EmbeddedFabric.virtual(1).use { fabric ->
+                End(fabric.addDevice(), QueuePairType.UD, 64).use { end ->
+                    repeat(3000) {
+                        val qp = end.qp.protectionDomain().queuePair(QueuePairInitAttributes.of(QueuePairType.UD, end.cq))
+                        val gate = CyclicBarrier(2)
+                        val joining =
+                            thread {
+                                gate.await()
+                                runCatching { qp.attachMulticast(Gid.parse("::ffff:224.0.0.9"), 0) }
+                            }
+                        gate.await()
+                        qp.close()
+                        joining.join()
                     }
                 }
             }
