@@ -84,7 +84,7 @@ final class QpAttributes {
             }
         }
         boolean good = within(given, mask, IbvQpAttrMask.IBV_QP_PORT, IbvQpAttr.PORT_NUM, Limits.PORT, Limits.PORT)
-                && within(given, mask, IbvQpAttrMask.IBV_QP_PKEY_INDEX, IbvQpAttr.PKEY_INDEX, 0, 0)
+                && ((mask & IbvQpAttrMask.IBV_QP_PKEY_INDEX) == 0 || Memory.getShort(given + IbvQpAttr.PKEY_INDEX) == 0)
                 && within(given, mask, IbvQpAttrMask.IBV_QP_TIMEOUT, IbvQpAttr.TIMEOUT, 0, 31)
                 && within(given, mask, IbvQpAttrMask.IBV_QP_RETRY_CNT, IbvQpAttr.RETRY_CNT, 0, 7)
                 && within(given, mask, IbvQpAttrMask.IBV_QP_RNR_RETRY, IbvQpAttr.RNR_RETRY, 0, 7)
