@@ -26,17 +26,17 @@ public final class MemoryRegion extends Resource {
     private final long handle;
     private final @Nullable Arena owned;
     private volatile MemorySegment memory;
-    private volatile long remoteAddress;
+    private volatile long requestAddress;
     private volatile int access;
     private boolean deregistered;
 
     MemoryRegion(
-            ProtectionDomain pd, long handle, MemorySegment memory, long remoteAddress, int access, @Nullable Arena owned) {
+            ProtectionDomain pd, long handle, MemorySegment memory, long requestAddress, int access, @Nullable Arena owned) {
         super(List.of(pd));
         this.pd = pd;
         this.handle = handle;
         this.memory = memory;
-        this.remoteAddress = remoteAddress;
+        this.requestAddress = requestAddress;
         this.access = access;
         this.owned = owned;
     }
@@ -62,9 +62,31 @@ public final class MemoryRegion extends Resource {
         return memory;
     }
 
-    /** The address of its first byte in this process, which local work requests use. */
+    /** The address of its first byte in this process. Work requests of both sides use it, too, unless it was registered at another. */
     public long address() {
         return memory.address();
+    }
+
+    /** The address of its first byte in work requests of both sides ({@code man 3 ibv_reg_mr}: iova). */
+    long requestAddress() {
+        return requestAddress;
+    }
+
+    /** What a region begins with in work requests if its maker does not say it. */
+    static long requestAddress(MemorySegment memory, int access) {
+        return (access & AccessFlag.ZERO_BASED.bit()) == 0 ? memory.address() : 0;
+    }
+
+    /** Refuses what no device can be given. */
+    static void requireRegistrable(MemorySegment memory) {
+        if (!memory.isNative()) {
+            throw new IllegalArgumentException(
+                    "memory on the Java heap can't be registered, the garbage collector moves it; use a direct buffer or"
+                            + " an Arena's memory");
+        }
+        if (memory.isReadOnly()) {
+            throw new IllegalArgumentException("a read-only segment can't be registered; give the writable one");
+        }
     }
 
     /** How many bytes. */
@@ -116,7 +138,7 @@ public final class MemoryRegion extends Resource {
 
     /** What a peer needs to read or write it: address, length and rkey. */
     public RemoteMemory remote() {
-        return new RemoteMemory(remoteAddress, length(), rkey());
+        return new RemoteMemory(requestAddress, length(), rkey());
     }
 
     /**
@@ -143,12 +165,10 @@ public final class MemoryRegion extends Resource {
             throw new IllegalArgumentException(
                     describe() + " owns its memory; register memory of your own to move a region later");
         }
-        if (!newMemory.isNative()) {
-            throw new IllegalArgumentException("memory on the Java heap can't be registered");
-        }
+        requireRegistrable(newMemory);
         reregister(IbvReregMrFlags.IBV_REREG_MR_CHANGE_TRANSLATION, newMemory, access);
         memory = newMemory;
-        remoteAddress = newMemory.address();
+        requestAddress = requestAddress(newMemory, access);
     }
 
     private void reregister(int flags, MemorySegment target, int mask) {

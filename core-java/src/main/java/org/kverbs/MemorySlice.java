@@ -25,7 +25,7 @@ public final class MemorySlice {
         }
         this.region = region;
         this.offset = offset;
-        this.address = region.address() + offset;
+        this.address = region.requestAddress() + offset;
         this.length = (int) length;
         this.lkey = region.lkey();
     }
@@ -40,7 +40,7 @@ public final class MemorySlice {
         return offset;
     }
 
-    /** Address in this process. */
+    /** Address in work requests: that in this process, unless the region was registered at another. */
     public long address() {
         return address;
     }

@@ -84,7 +84,7 @@ public final class MemoryWindow extends Resource {
             bind.set(JAVA_LONG, IbvMwBind.WR_ID, workRequestId);
             bind.set(JAVA_INT, IbvMwBind.SEND_FLAGS, IbvSendFlags.IBV_SEND_SIGNALED);
             bind.set(JAVA_LONG, IbvMwBind.BIND_INFO_MR, region.handle());
-            bind.set(JAVA_LONG, IbvMwBind.BIND_INFO_ADDR, region.address() + offset);
+            bind.set(JAVA_LONG, IbvMwBind.BIND_INFO_ADDR, region.requestAddress() + offset);
             bind.set(JAVA_LONG, IbvMwBind.BIND_INFO_LENGTH, length);
             bind.set(JAVA_INT, IbvMwBind.BIND_INFO_MW_ACCESS_FLAGS, AccessFlag.mask(access));
             // Drivers take any type: the check is in the C interface's inline function.

@@ -81,7 +81,7 @@ public final class ProtectionDomain extends Resource {
     }
 
     /**
-     * Registers memory under another address for the remote side ({@code ibv_reg_mr_iova}).
+     * Registers memory under another address for the work requests of both sides ({@code ibv_reg_mr_iova}).
      *
      * @param iova the address of the first byte in work requests; the page offsets of both addresses must be equal
      */
@@ -90,22 +90,15 @@ public final class ProtectionDomain extends Resource {
     }
 
     private MemoryRegion register(MemorySegment memory, @Nullable Long iova, @Nullable Arena owned, AccessFlag... access) {
-        if (!memory.isNative()) {
-            throw new IllegalArgumentException(
-                    "memory on the Java heap can't be registered, the garbage collector moves it; use a direct buffer or"
-                            + " an Arena's memory");
-        }
-        if (memory.isReadOnly()) {
-            throw new IllegalArgumentException("a read-only segment can't be registered; give the writable one");
-        }
+        MemoryRegion.requireRegistrable(memory);
         int mask = AccessFlag.mask(access);
         AccessFlags.requireConsistent(mask);
-        long remoteAddress = iova == null ? memory.address() : iova;
+        long requestAddress = iova == null ? MemoryRegion.requestAddress(memory, mask) : iova;
         return create(
                 "ibv_reg_mr(%s, addr=0x%x, length=%d, access=%s)"
                         .formatted(context.device().name(), memory.address(), memory.byteSize(), AccessFlag.of(mask)),
-                () -> context.verbs.registerMemory(handle, memory.address(), memory.byteSize(), remoteAddress, mask),
-                h -> new MemoryRegion(this, h, memory, remoteAddress, mask, owned),
+                () -> context.verbs.registerMemory(handle, memory.address(), memory.byteSize(), requestAddress, mask),
+                h -> new MemoryRegion(this, h, memory, requestAddress, mask, owned),
                 this);
     }
 

@@ -10,6 +10,7 @@ import org.kverbs.AccessFlag.RELAXED_ORDERING
 import org.kverbs.AccessFlag.REMOTE_ATOMIC
 import org.kverbs.AccessFlag.REMOTE_READ
 import org.kverbs.AccessFlag.REMOTE_WRITE
+import org.kverbs.AccessFlag.ZERO_BASED
 import org.kverbs.MemoryRegion
 import org.kverbs.QueuePairType.RC
 import org.kverbs.QueuePairType.UD
@@ -58,6 +59,9 @@ internal class MemoryRegionSpec :
                     a.post { write(i.toLong(), region.remote().at(10)).inline(pattern(20, seed = i)).signaled() }
                     a.cq.takeOne().shouldBeDone(i.toLong(), RDMA_WRITE, a.qp)
                     region.bytes(20, 10) shouldBe pattern(20, seed = i)
+                    a.post { write(10, b.mr.remote()).from(region.slice(10, 20)).signaled() }
+                    a.cq.takeOne().shouldBeDone(10, RDMA_WRITE, a.qp)
+                    b.mr.bytes(20) shouldBe pattern(20, seed = i)
                 }
                 moved.remote().address() shouldBe iova
                 regions[1].length() shouldBe 150
@@ -65,6 +69,17 @@ internal class MemoryRegionSpec :
                 b.mr.isOpen shouldBe true
                 (regions + moved).forEach(MemoryRegion::close)
             }
+        }
+
+        case("should count the addresses of a zero-based region from its beginning, on both sides", RAW_CONNECT) {
+            val (a, b) = linked()
+            val region = memory(4096, *FULL_ACCESS, ZERO_BASED)
+            region.remote().address() shouldBe 0
+            a.post { write(1, region.remote().at(10)).inline(pattern(20)).signaled() }
+            a.cq.takeOne().shouldBeDone(1, RDMA_WRITE, a.qp)
+            a.post { write(2, b.mr.remote()).from(region.slice(10, 20)).signaled() }
+            a.cq.takeOne().shouldBeDone(2, RDMA_WRITE, a.qp)
+            b.mr.bytes(20) shouldBe pattern(20)
         }
 
         for (type in listOf(RC, UD)) {
