@@ -33,6 +33,7 @@ class Storm(
     val servers = CopyOnWriteArrayList(List(SERVERS) { StormNode(fabric.addDevice()) })
     private val replaced = ArrayList<StormNode>()
     val lanes = List(LANES) { lane -> StormLane(WORKERS, ledger) { client to servers[lane % SERVERS] } }
+
     @Volatile
     private var isWindingUp = false
     private val workers = lanes.flatMapIndexed { lane, it -> workers(lane, it, true, WORKERS) + workers(lane, it, false, SERVER_WORKERS) }
