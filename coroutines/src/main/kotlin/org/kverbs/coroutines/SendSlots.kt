@@ -94,7 +94,8 @@ internal class SendSlots(
         if (count < 1 || count > size) return
         val waiter = take(number)
         if (waiter is AtomicWaiter) waiter.take(number and mask)
-        val failure = if (waiter == null || completion.isSuccess) null else failures.of(completion, opcodes[number and mask])
+        // Noted though nobody waits: a close that is under way may have ended this wait, and not yet those behind it.
+        val failure = if (completion.isSuccess) null else failures.of(completion, opcodes[number and mask])
         freed(count)
         if (waiter != null) resume(waiter, failure)
     }

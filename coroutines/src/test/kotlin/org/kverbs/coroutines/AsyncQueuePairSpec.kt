@@ -88,10 +88,22 @@ class AsyncQueuePairSpec :
         }
 
         test("should do a batch and make one completion for it") {
-            TwoEnds().use { ends ->
+            TwoEnds(dispatcher = { callerPolls() }).use { ends ->
                 val remote = ends.server.region.remote()
-                ends.client.qp.batch {
-                    for (i in 0 until 100) write(ends.client.text("%03d".format(i), i * 8L), to = remote, at = i * 8L)
+                coroutineScope {
+                    val batch =
+                        launch(start = CoroutineStart.UNDISPATCHED) {
+                            ends.client.qp.batch {
+                                for (i in 0 until 100) write(ends.client.text("%03d".format(i), i * 8L), to = remote, at = i * 8L)
+                            }
+                        }
+                    var completions = 0
+                    while (batch.isActive) {
+                        completions += ends.client.dispatcher.poll()
+                        yield()
+                    }
+                    completions += ends.client.dispatcher.poll()
+                    completions shouldBe 1
                 }
                 for (i in 0 until 100) ends.server.textAt(i * 8L, 3) shouldBe "%03d".format(i)
             }

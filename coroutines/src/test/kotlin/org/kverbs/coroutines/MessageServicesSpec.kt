@@ -10,7 +10,6 @@ import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.coroutineScope
-import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
@@ -139,7 +138,6 @@ class MessageServicesSpec :
         test("should refuse who doesn't speak messages") {
             served(handler = {}) { host, address ->
                 shouldThrow<ConnectionRejectedException> { host.connect(address) }
-                delay(1)
             }
         }
     })

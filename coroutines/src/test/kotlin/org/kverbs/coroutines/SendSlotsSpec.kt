@@ -1,0 +1,69 @@
+package org.kverbs.coroutines
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.async
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.suspendCancellableCoroutine
+import org.kverbs.QueuePairInitAttributes
+import org.kverbs.QueuePairType
+import org.kverbs.SendRequests
+import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionStatus
+import org.kverbs.WorkCompletions
+import org.kverbs.dsl.memoryRegion
+import org.kverbs.dsl.openDevice
+
+/** What a device says of two writes of which the first is refused by the peer. */
+private fun refusedAndFlushed(): List<WorkCompletion> =
+    openDevice("embedded0").use { device ->
+        val cq = device.completionQueue(16)
+        val pd = device.protectionDomain()
+        val (from, to) = List(2) { pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq)) }
+        from.connect(to.endpoint())
+        to.connect(from.endpoint())
+        val gone = pd.memoryRegion(8) { access() }.use { it.remote() }
+        val local = pd.memoryRegion(8) { access() }.slice()
+        val writes = SendRequests()
+        repeat(2) { writes.write(it.toLong(), gone).from(local).signaled() }
+        from.post(writes)
+        val batch = WorkCompletions(1)
+        val found = ArrayList<WorkCompletion>()
+        while (found.size < 2) if (cq.poll(batch) > 0) found.add(batch[0].copy())
+        found
+    }
+
+class SendSlotsSpec :
+    FunSpec({
+        timeout = 60_000
+
+        test("should tell who is flushed the first failure, though a close has ended the wait for that one already") {
+            val (refused, flushed) = refusedAndFlushed()
+            refused.status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+            flushed.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
+            val slots = SendSlots(2, Failures())
+            coroutineScope {
+                fun post() =
+                    async(start = CoroutineStart.UNDISPATCHED) {
+                        runCatching {
+                            suspendCancellableCoroutine<Unit> {
+                                slots.put(0, it, refused.rawOpcode(), null)
+                                slots.advance(1)
+                            }
+                        }.exceptionOrNull()
+                    }
+                val closed = IllegalStateException("closed")
+                val first = post()
+                slots.fail(closed)
+                first.await() shouldBe closed
+                val second = post()
+                slots.complete(0, refused) {}
+                slots.complete(1, flushed) {}
+                val failure = second.await().shouldBeInstanceOf<WorkCompletionException>()
+                failure.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+            }
+        }
+    })

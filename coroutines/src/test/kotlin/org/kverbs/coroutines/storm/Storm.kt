@@ -1,0 +1,134 @@
+package org.kverbs.coroutines.storm
+
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.asCoroutineDispatcher
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.joinAll
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeoutOrNull
+import org.kverbs.embedded.EmbeddedFabric
+import org.kverbs.embedded.Faults
+import java.util.concurrent.CopyOnWriteArrayList
+import java.util.concurrent.Executors
+import kotlin.random.Random
+
+/**
+ * 10,000 coroutines of a client on one completion queue, and those of the servers that they work with, all on embedded devices in this
+ * process; and [StormChaos].
+ *
+ * @param seed what is planned follows from it. Threads and timers take their own turns all the same
+ */
+class Storm(
+    seed: Long,
+    operations: Long,
+) : AutoCloseable {
+    val ledger = StormLedger(operations)
+    val fabric = EmbeddedFabric.realTime(seed)
+    private val random = Random(seed)
+    val client = StormNode(fabric.addDevice())
+    val servers = CopyOnWriteArrayList(List(SERVERS) { StormNode(fabric.addDevice()) })
+    private val replaced = ArrayList<StormNode>()
+    val lanes = List(LANES) { lane -> StormLane(WORKERS, ledger) { client to servers[lane % SERVERS] } }
+
+    @Volatile
+    private var isWindingUp = false
+    private val workers = lanes.flatMapIndexed { lane, it -> workers(lane, it, true, WORKERS) + workers(lane, it, false, SERVER_WORKERS) }
+    val aftermath = StormAftermath(this)
+    val chaos = StormChaos(this, fabric, ledger, Random(random.nextLong()))
+
+    /** A thread that doesn't stand in line with ten thousand coroutines. */
+    private val watch = Executors.newSingleThreadExecutor { Thread(it, "storm") }.asCoroutineDispatcher()
+    private val scope = CoroutineScope(Dispatchers.Default + SupervisorJob())
+
+    private fun workers(
+        lane: Int,
+        on: StormLane,
+        isClient: Boolean,
+        count: Int,
+    ) = List(count) {
+        val number = ((lane * 2 + if (isClient) 1 else 2) shl 8) + it
+        // Some only receive, as long as there are others, so that no sender waits for ever.
+        if (it < RECEIVERS) {
+            StormWorker(number, on, isClient, it, listOf(StormKind.RECEIVE), ledger, Random(random.nextLong())) { isWindingUp }
+        } else {
+            StormWorker(number, on, isClient, it, MIX, ledger, Random(random.nextLong())) { ledger.isOver }
+        }
+    }
+
+    /** Puts another device in the place of one that broke, and closes that. */
+    fun replace(node: StormNode) {
+        val index = servers.indexOf(node)
+        servers[index] = StormNode(fabric.addDevice())
+        replaced.add(node)
+        lanes.filterIndexed { lane, _ -> lane % SERVERS == index }.forEach { lane -> lane.linkOrNull()?.let(lane::broken) }
+        node.context.close()
+    }
+
+    /** Lets it rage until there were operations enough, and then looks at what is left. */
+    suspend fun run() {
+        val keepers = lanes.map { scope.launch(watch) { it.keep() } }
+        val raging = scope.launch(Dispatchers.IO) { chaos.rage() }
+        val working =
+            workers.mapIndexed { i, worker ->
+                val where = if (i % 4 == 0) client.dispatcher.coroutines else Dispatchers.Default
+                scope.launch(where) { worker.work() }
+            }
+        awaitProgress(working.filterIndexed { i, _ -> !workers[i].isReceiver })
+        isWindingUp = true
+        awaitProgress(working)
+        raging.join()
+        fabric.setFaults(Faults.NONE)
+        (servers + client).forEach { fabric.linkUp(it.device) }
+        if (ledger.violations.isNotEmpty()) return
+        lanes.forEach { it.finish() }
+        keepers.joinAll()
+        aftermath.check(replaced)
+    }
+
+    /** Waits for the workers' end, as long as each of their waits ends. */
+    private suspend fun awaitProgress(working: List<Job>) {
+        while (withTimeoutOrNull(1000) { working.joinAll() } == null) {
+            val now = System.nanoTime()
+            val stuck = workers.filter { !it.isDone && now - it.since > HANG_NANOS }
+            if (stuck.isEmpty()) continue
+            ledger.violation("hang: ${stuck.size} operations did not end, such as $stuck".take(2000) + dump())
+            return
+        }
+    }
+
+    private fun dump(): String =
+        Thread.getAllStackTraces().entries.joinToString("") { (thread, frames) ->
+            "\n${thread.name}" + frames.take(FRAMES).joinToString("") { "\n    at $it" }
+        }
+
+    override fun close() {
+        scope.coroutineContext[Job]?.cancel()
+        (replaced + servers + client).forEach { it.context.close() }
+        fabric.close()
+        watch.close()
+    }
+
+    companion object {
+        const val LANES = 100
+        const val WORKERS = 100
+        const val SERVER_WORKERS = 12
+        private const val RECEIVERS = 6
+        private const val SERVERS = 4
+        private const val FRAMES = 12
+        private const val HANG_NANOS = 60_000_000_000L
+        private val SHARES =
+            mapOf(
+                StormKind.SEND to 4,
+                StormKind.WRITE to 5,
+                StormKind.READ to 4,
+                StormKind.ADD to 3,
+                StormKind.BATCH to 1,
+                StormKind.HOLD to 2,
+            )
+        private val MIX = SHARES.flatMap { (kind, share) -> List(share) { kind } }
+    }
+}

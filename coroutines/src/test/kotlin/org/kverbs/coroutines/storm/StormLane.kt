@@ -1,0 +1,63 @@
+package org.kverbs.coroutines.storm
+
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.delay
+import java.util.concurrent.atomic.AtomicReference
+
+/** Where a client's workers and a server's are joined: by one link after the other. */
+class StormLane(
+    private val workers: Int,
+    private val ledger: StormLedger,
+    private val nodes: () -> Pair<StormNode, StormNode>,
+) {
+    private val link = AtomicReference(CompletableDeferred<StormLink>())
+    private val broken = Channel<StormLink>(Channel.UNLIMITED)
+
+    /** How many links it had. */
+    var links = 0
+        private set
+
+    /** The link that is up; suspends while there is none. */
+    suspend fun link(): StormLink = link.get().await()
+
+    /** The link that is up, or null. */
+    @OptIn(ExperimentalCoroutinesApi::class)
+    fun linkOrNull(): StormLink? = link.get().let { if (it.isCompleted) it.getCompleted() else null }
+
+    /** Makes links no more. */
+    fun finish() {
+        broken.close()
+    }
+
+    /** Somebody found out that a link doesn't work any more. */
+    fun broken(dead: StormLink) {
+        val now = link.get()
+        if (linkOrNull() === dead && link.compareAndSet(now, CompletableDeferred())) broken.trySend(dead)
+    }
+
+    /** Makes links until [finish]; then there is one, and maybe it works. */
+    suspend fun keep() {
+        make()
+        for (dead in broken) {
+            dead.end()
+            make()
+        }
+    }
+
+    private suspend fun make() {
+        while (true) {
+            val (client, server) = nodes()
+            val mine = client.end(workers)
+            try {
+                link.get().complete(StormLink(mine, server.end(workers), ledger))
+                links++
+                return
+            } catch (_: IllegalStateException) {
+                mine.close() // the server is closed, and another will take its place
+                delay(1)
+            }
+        }
+    }
+}

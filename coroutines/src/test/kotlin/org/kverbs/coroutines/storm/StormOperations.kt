@@ -1,0 +1,148 @@
+package org.kverbs.coroutines.storm
+
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.yield
+import org.kverbs.MemorySlice
+import org.kverbs.coroutines.RegisteredBuffer
+import org.kverbs.coroutines.batch
+import org.kverbs.coroutines.fetchAndAdd
+import org.kverbs.coroutines.read
+import org.kverbs.coroutines.receive
+import org.kverbs.coroutines.send
+import org.kverbs.coroutines.sendWithImmediate
+import org.kverbs.coroutines.write
+import org.kverbs.dsl.write
+import kotlin.random.Random
+
+/** What a worker does on one link. Every buffer is painted when it is taken, and looked at when it is given back. */
+class StormOperations(
+    private val link: StormLink,
+    private val here: StormEnd,
+    private val there: StormEnd,
+    slot: Int,
+    private val ledger: StormLedger,
+    private val random: Random,
+) {
+    private val at = StormEnd.at(slot)
+
+    /** Whose paint may stand in the slot: of the last write that is known to be done, and of those after it. */
+    private val writers = ArrayList<Long>(listOf(StormEnd.NOBODY))
+
+    suspend fun run(
+        kind: StormKind,
+        id: StormId,
+    ) {
+        if (kind == StormKind.ADD) return link.use { add() }
+        val pool = here.node.pool
+        val taken = if (random.nextBoolean()) pool.tryTake(StormNode.BUFFER) else null
+        (taken ?: pool.take(StormNode.BUFFER)).use { buffer ->
+            StormPaint.put(buffer.memory, id.number)
+            if (kind == StormKind.HOLD) hold() else link.use { exchange(kind, buffer, id) }
+            if (kind != StormKind.RECEIVE && kind != StormKind.READ) intact(buffer, id)
+        }
+    }
+
+    private suspend fun exchange(
+        kind: StormKind,
+        buffer: RegisteredBuffer,
+        id: StormId,
+    ) {
+        when (kind) {
+            StormKind.SEND -> send(buffer, id)
+            StormKind.RECEIVE -> receive(buffer, id)
+            StormKind.WRITE -> write(buffer, id)
+            StormKind.READ -> read(buffer, id)
+            else -> batch(buffer, id)
+        }
+    }
+
+    /** Looks at what is left of the paint that this operation put into its buffer. */
+    private fun intact(
+        buffer: RegisteredBuffer,
+        id: StormId,
+        from: Long = 0,
+    ) {
+        StormPaint.flaw(buffer.memory, id.number, from)?.let { ledger.violation("a buffer was reused too early: $it") }
+    }
+
+    private fun length(most: Long): Long = 8 * random.nextLong(1, most / 8 + 1)
+
+    private suspend fun send(
+        buffer: RegisteredBuffer,
+        id: StormId,
+    ) {
+        val length = length(StormNode.BUFFER)
+        here.sent.add(id.number)
+        if (random.nextBoolean()) {
+            here.qp.send(buffer, length)
+        } else {
+            here.qp.sendWithImmediate(buffer.slice(0, length), id.number.toInt(), buffer)
+        }
+        here.acknowledged.add(id.number)
+    }
+
+    private suspend fun receive(
+        buffer: RegisteredBuffer,
+        id: StormId,
+    ) {
+        val received = here.qp.receive(buffer)
+        val message = buffer.memory.asSlice(0, received.length)
+        val sender = StormPaint.owner(message)
+        StormPaint.flaw(message, sender)?.let { ledger.violation("a message came damaged: $it") }
+        if (sender !in there.sent) ledger.violation("a message of ${StormId(sender)} came, which sent none on this link")
+        if (!there.delivered.add(sender)) ledger.violation("the message of ${StormId(sender)} came twice")
+        if (received.immediate != null && received.immediate != sender.toInt()) {
+            ledger.violation("${received.immediate} came with the message of ${StormId(sender)}")
+        }
+        intact(buffer, id, received.length)
+    }
+
+    private suspend fun write(
+        buffer: RegisteredBuffer,
+        id: StormId,
+    ) {
+        writers.add(id.number)
+        here.qp.write(buffer.slice(0, StormEnd.SLOT), there.remote, at, buffer)
+        wrote(id)
+    }
+
+    /** The same bytes several times: only how they complete differs. */
+    private suspend fun batch(
+        buffer: RegisteredBuffer,
+        id: StormId,
+    ) {
+        writers.add(id.number)
+        val local: MemorySlice = buffer.slice(0, StormEnd.SLOT)
+        val count = random.nextInt(1, StormEnd.SENDS + 1)
+        here.qp.batch(buffer) { repeat(count) { write(local, there.remote, at) } }
+        wrote(id)
+    }
+
+    private fun wrote(id: StormId) {
+        writers.clear()
+        writers.add(id.number)
+    }
+
+    private suspend fun read(
+        buffer: RegisteredBuffer,
+        id: StormId,
+    ) {
+        here.qp.read(there.remote, buffer.slice(0, StormEnd.SLOT), at, buffer)
+        val writer = StormPaint.owner(buffer.memory)
+        if (writer !in writers) ledger.violation("read paint of ${StormId(writer)} where ${writers.map(::StormId)} wrote")
+        StormPaint.flaw(buffer.memory, writer, 0, StormEnd.SLOT)?.let { ledger.violation("a read brought damage: $it") }
+        intact(buffer, id, StormEnd.SLOT)
+    }
+
+    private suspend fun add() {
+        here.uncertain.incrementAndGet()
+        val before = here.qp.fetchAndAdd(there.remote, 1)
+        if (!here.found.add(before)) ledger.violation("two additions found $before")
+        here.uncertain.decrementAndGet()
+    }
+
+    /** Uses the buffer for nothing: who had it before may still think it is his. */
+    private suspend fun hold() {
+        if (random.nextBoolean()) delay(1) else yield()
+    }
+}

@@ -1,0 +1,145 @@
+package org.kverbs.coroutines.storm
+
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.async
+import kotlinx.coroutines.supervisorScope
+import kotlinx.coroutines.withTimeoutOrNull
+import kotlinx.coroutines.yield
+import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionStatus
+import org.kverbs.WorkRequestException
+import kotlin.random.Random
+
+/**
+ * A coroutine of the storm: does one operation after the other on its lane's link, and is disturbed in some of them.
+ *
+ * @param slot where at the other end it writes; no other worker of this end does
+ * @param kinds what it does, at random
+ * @param isOver whether that was enough
+ */
+class StormWorker(
+    private val number: Int,
+    private val lane: StormLane,
+    private val isClient: Boolean,
+    private val slot: Int,
+    private val kinds: List<StormKind>,
+    private val ledger: StormLedger,
+    private val random: Random,
+    private val isOver: () -> Boolean,
+) {
+    private var link: StormLink? = null
+    private var operations: StormOperations? = null
+    private var count = 0
+
+    /** Whether it has stopped. */
+    @Volatile
+    var isDone = false
+        private set
+
+    /** What it does now, null for waiting for a link, and since when, by System.nanoTime; for who looks for a hang. */
+    @Volatile
+    var doing: StormKind? = null
+        private set
+
+    @Volatile
+    var since = 0L
+        private set
+
+    val isReceiver: Boolean get() = kinds.size == 1
+
+    /** Works until it is over. */
+    suspend fun work() {
+        while (!isOver()) {
+            since = System.nanoTime()
+            val link = lane.link()
+            ledger.begin()
+            one(operations(link), kinds.random(random))
+            doing = null
+        }
+        isDone = true
+    }
+
+    private fun operations(now: StormLink): StormOperations {
+        if (link !== now) {
+            link = now
+            val ends = if (isClient) now.client to now.server else now.server to now.client
+            operations = StormOperations(now, ends.first, ends.second, slot, ledger, random)
+        }
+        return checkNotNull(operations)
+    }
+
+    private suspend fun one(
+        operations: StormOperations,
+        kind: StormKind,
+    ) {
+        doing = kind
+        val id = StormId(number, ++count)
+        val outcome =
+            try {
+                if (disturbed(kind) { operations.run(kind, id) }) StormOutcome.COMPLETED else StormOutcome.CANCELLED
+            } catch (e: CancellationException) {
+                ledger.end(kind, StormOutcome.CANCELLED)
+                throw e
+            } catch (e: Exception) {
+                ledger.failed(reason(id, kind, e))
+                lane.broken(checkNotNull(link))
+                StormOutcome.FAILED
+            }
+        ledger.end(kind, outcome)
+    }
+
+    /** Lets it be, or gives it little time, or cancels it at some moment. False if that was before its end. */
+    private suspend fun disturbed(
+        kind: StormKind,
+        operation: suspend () -> Unit,
+    ): Boolean =
+        when (random.nextInt(8)) {
+            0 -> withTimeoutOrNull(random.nextLong(4)) { operation() } != null
+            1 -> cancelled(operation)
+            else -> if (kind == StormKind.RECEIVE) withTimeoutOrNull(RECEIVE_MILLIS) { operation() } != null else operation().let { true }
+        }
+
+    private suspend fun cancelled(operation: suspend () -> Unit): Boolean =
+        supervisorScope {
+            val start = if (random.nextBoolean()) CoroutineStart.UNDISPATCHED else CoroutineStart.DEFAULT
+            val result = async(start = start) { runCatching { operation() } }
+            repeat(random.nextInt(4)) { yield() }
+            result.cancel()
+            result.join()
+            val failure = if (result.isCancelled) null else result.await().exceptionOrNull()
+            if (failure != null && failure !is CancellationException) throw failure
+            !result.isCancelled && failure == null
+        }
+
+    /** Why it failed, for the ledger. What a broken link can't be the reason of must not happen. */
+    private fun reason(
+        id: StormId,
+        kind: StormKind,
+        e: Exception,
+    ): String {
+        val known =
+            when (e) {
+                is WorkCompletionException -> completionReason(e)
+                is WorkRequestException -> "refused"
+                is IllegalStateException -> if ("close" in e.message.orEmpty()) "closed" else null
+                else -> null
+            }
+        if (known == null) ledger.violation("$id, $kind: ${e.stackTraceToString().take(2000)}")
+        return known ?: "other"
+    }
+
+    private fun completionReason(e: WorkCompletionException): String? =
+        when (e.status()) {
+            WorkCompletionStatus.RETRY_EXC_ERR -> "no answer"
+            WorkCompletionStatus.WR_FLUSH_ERR -> if (e.cause is WorkCompletionException) "flushed" else null
+            else -> null
+        }
+
+    override fun toString(): String = "worker $number: $doing for ${(System.nanoTime() - since) / 1_000_000_000} s"
+
+    private companion object {
+        /** How long a receive waits for a message that may never be sent. */
+        const val RECEIVE_MILLIS = 50L
+    }
+}
