@@ -30,11 +30,8 @@ class ScriptCommand : CoreCliktCommand("script") {
         val path = Path.of(file)
         if (!path.isRegularFile() || !path.isReadable()) wrong("there is no file to read at $file")
         if (!file.endsWith(SUFFIX)) wrong("the name of a script ends with $SUFFIX, and $file does not")
-        if (javaClass.getResource(COMPILER) ==
-            null
-        ) {
-            throw CliktError("kverbs: this needs Kotlin's compiler, which ./kverbs script brings along")
-        }
+        val hasCompiler = javaClass.getResource(COMPILER) != null
+        if (!hasCompiler) throw CliktError("kverbs: this needs Kotlin's compiler, which ./kverbs script brings along")
         Script(path).run(arguments)
     }
 
