@@ -23,6 +23,8 @@ class ScriptCommand : CoreCliktCommand("script") {
         """
         Run a Kotlin script that may use kverbs' builders, coroutines and embedded devices.
 
+        openDevice() is hardware if there is any, and else an embedded device; the samples take embedded0 unless ARGS name another.
+
         It needs no network, unless it names libraries by @file:DependsOn. Compiled once, it starts faster from then on.
         """.trimIndent()
 
