@@ -28,8 +28,9 @@ import kotlin.io.path.name
 import kotlin.time.Duration
 import kotlin.time.measureTime
 
-// The receiver lends the sender a few slots of its memory. The sender writes a piece of the file into each by RDMA and says so in a message;
-// the receiver moves the piece to its file and gives the slot back. So all slots are under way at once, and files may be larger than memory.
+// The receiver lends the sender a few slots of its memory. The sender writes a piece of the file into each by RDMA and says so in a
+// message; the receiver moves the piece to its file and gives the slot back. So all slots are under way at once, and files may be larger
+// than memory.
 
 /** Bytes of a slot. */
 internal const val SLOT = 1L shl 20

@@ -90,4 +90,4 @@ private suspend fun ask(
 }
 
 private const val CLIENTS = 1000
-private const val CONNECTING = 16
+private const val CONNECTING = 8

@@ -65,7 +65,10 @@ class FileTransferSpec :
             val told = ConcurrentLinkedQueue<Long>()
             val failure =
                 shouldThrow<IOException> {
-                    both("embedded0", { name, onListening -> fileServer(target.toPath().resolve("to"), 0, name, onListening) }) { host, port, name ->
+                    both(
+                        "embedded0",
+                        { name, onListening -> fileServer(target.toPath().resolve("to"), 0, name, onListening) },
+                    ) { host, port, name ->
                         sendFile(from.toPath(), host, port, name) {
                             told += it
                             if (it == 3 * SLOT) from.writeBytes(ByteArray(3 * SLOT.toInt()))

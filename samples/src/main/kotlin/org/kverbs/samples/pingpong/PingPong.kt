@@ -99,7 +99,8 @@ class PingPong(
                     it.completionDispatcher { if (sleeps) strategy(WaitStrategy.event()) else callerPolls() }
                 }
             try {
-                val ends = meet(device, far) { at, contents, lead -> SuspendingEnd(dispatchers.getValue(at), this, options, contents, lead) }
+                val ends =
+                    meet(device, far) { at, contents, lead -> SuspendingEnd(dispatchers.getValue(at), this, options, contents, lead) }
                 val games = ends.map { it.start() }
                 if (sleeps) games.joinAll() else poll(ends, dispatchers.values) { !isActive || games.all { it.isCompleted } }
                 result(ends.first())

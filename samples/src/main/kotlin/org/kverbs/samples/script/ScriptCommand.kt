@@ -23,6 +23,8 @@ class ScriptCommand : CoreCliktCommand("script") {
         """
         Run a Kotlin script that may use kverbs' builders, coroutines and embedded devices.
 
+        openDevice() is hardware if there is any, and else an embedded device; the samples take embedded0 unless ARGS name another.
+
         It needs no network, unless it names libraries by @file:DependsOn. Compiled once, it starts faster from then on.
         """.trimIndent()
 
@@ -30,7 +32,8 @@ class ScriptCommand : CoreCliktCommand("script") {
         val path = Path.of(file)
         if (!path.isRegularFile() || !path.isReadable()) wrong("there is no file to read at $file")
         if (!file.endsWith(SUFFIX)) wrong("the name of a script ends with $SUFFIX, and $file does not")
-        if (javaClass.getResource(COMPILER) == null) throw CliktError("kverbs: this needs Kotlin's compiler, which ./kverbs script brings along")
+        val hasCompiler = javaClass.getResource(COMPILER) != null
+        if (!hasCompiler) throw CliktError("kverbs: this needs Kotlin's compiler, which ./kverbs script brings along")
         Script(path).run(arguments)
     }
 

@@ -1,8 +1,8 @@
 package org.kverbs.samples.script
 
+import kotlinx.coroutines.runBlocking
 import org.jetbrains.kotlin.mainKts.MainKtsEvaluationConfiguration
 import org.jetbrains.kotlin.mainKts.MainKtsScript
-import kotlinx.coroutines.runBlocking
 import org.kverbs.RdmaException
 import java.io.File
 import java.nio.file.Path
