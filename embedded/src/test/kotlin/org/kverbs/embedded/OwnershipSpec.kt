@@ -8,7 +8,7 @@ import org.kverbs.AccessFlag.MW_BIND
 import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.ConnectOptions
 import org.kverbs.Gid
-import org.kverbs.MemorySlice
+import org.kverbs.MemoryRegion
 import org.kverbs.MemoryWindow
 import org.kverbs.MemoryWindowType
 import org.kverbs.QueuePairAttributes
@@ -59,42 +59,25 @@ class OwnershipSpec :
         }
 
         test("should not bind a window to a region that was closed before its turn came") {
-            Pair(EmbeddedFabric.virtual(1)).use { (a, _) ->
-                val pd = a.qp.protectionDomain()
-                val region = pd.memoryRegion(64, LOCAL_WRITE, MW_BIND)
-                val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
-                a.whilePaused {
-                    a.bind(window, region.slice())
-                    region.close()
-                }
-                a.take(1).single().status() shouldBe MW_BIND_ERR
-                window.close()
-            }
+            refuseBinding { region, _ -> region.close() }
         }
 
         test("should not bind a window that was closed before its turn came, so that its region can be closed") {
-            Pair(EmbeddedFabric.virtual(1)).use { (a, _) ->
-                val pd = a.qp.protectionDomain()
-                val region = pd.memoryRegion(64, LOCAL_WRITE, MW_BIND)
-                val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
-                a.whilePaused {
-                    a.bind(window, region.slice())
-                    window.close()
-                }
-                a.take(1).single().status() shouldBe MW_BIND_ERR
-                region.close()
-            }
+            refuseBinding { _, window -> window.close() }
         }
     })
 
-private fun End.bind(
-    window: MemoryWindow,
-    slice: MemorySlice,
-) = post { bind(1, window, MemoryWindow.nextRkey(window.rkey()), slice, REMOTE_WRITE.bit()).signaled() }
-
-/** Posts what stays in the send queue until the end of the block. */
-private fun End.whilePaused(block: () -> Unit) {
-    qp.modify(QueuePairAttributes.builder().state(QueuePairState.SQD).build())
-    block()
-    qp.modify(QueuePairAttributes.builder().state(QueuePairState.RTS).build())
-}
+/** Posts a binding that stays in the send queue until one of the two is closed. */
+private fun refuseBinding(close: (MemoryRegion, MemoryWindow) -> Unit) =
+    Pair(EmbeddedFabric.virtual(1)).use { (a, _) ->
+        val pd = a.qp.protectionDomain()
+        val region = pd.memoryRegion(64, LOCAL_WRITE, MW_BIND)
+        val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
+        a.qp.modify(QueuePairAttributes.builder().state(QueuePairState.SQD).build())
+        a.post { bind(1, window, MemoryWindow.nextRkey(window.rkey()), region.slice(), REMOTE_WRITE.bit()).signaled() }
+        close(region, window)
+        a.qp.modify(QueuePairAttributes.builder().state(QueuePairState.RTS).build())
+        a.take(1).single().status() shouldBe MW_BIND_ERR
+        window.close()
+        region.close()
+    }
