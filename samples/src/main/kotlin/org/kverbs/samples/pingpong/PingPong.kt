@@ -93,10 +93,11 @@ class PingPong(
         far: Context?,
     ): PingPongResult =
         coroutineScope {
-            val sleeps = options.waiting == Waiting.EVENTS
+            val sleeps = options.waiting.sleeps
+            val strategy = if (options.waiting == Waiting.EVENTS) WaitStrategy.event() else WaitStrategy.adaptive()
             val dispatchers =
                 setOfNotNull(device, far).associateWith {
-                    it.completionDispatcher { if (sleeps) strategy(WaitStrategy.event()) else callerPolls() }
+                    it.completionDispatcher { if (sleeps) strategy(strategy) else callerPolls() }
                 }
             try {
                 val ends =

@@ -62,7 +62,8 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         .int()
         .restrictTo(0..15)
         .default(0)
-    private val events by option("-e", "--events", help = "Sleep until there are completions (default: poll while there is traffic)").flag()
+    private val events by option("-e", "--events", help = "Sleep until there are completions (default: poll all the time)").flag()
+    private val adaptive by option("--adaptive", help = "Poll while there is traffic, and sleep when nothing comes for a while").flag()
     private val poll by option("--poll", help = "Post and poll plain verbs all the time (default: suspend functions of coroutines)").flag()
     private val gidIndex by option("-g", "--gid-idx", metavar = "INDEX", help = "GID to send from (default: the one that suits best)")
         .int()
@@ -131,8 +132,10 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
 
     private fun waiting(): Waiting =
         when {
-            events && poll -> wrong("--poll", "it never sleeps: leave out --events or this")
+            poll && (events || adaptive) -> wrong("--poll", "it never sleeps: leave out --${if (events) "events" else "adaptive"} or this")
+            events && adaptive -> wrong("--adaptive", "it sleeps when nothing comes, --events always: leave out one")
             events -> Waiting.EVENTS
+            adaptive -> Waiting.ADAPTIVE
             poll -> Waiting.POLLED
             else -> Waiting.SUSPENDED
         }

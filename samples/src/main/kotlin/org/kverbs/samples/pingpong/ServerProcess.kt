@@ -96,6 +96,7 @@ internal class ServerProcess(
         when (options.waiting) {
             Waiting.SUSPENDED -> null
             Waiting.EVENTS -> "--events"
+            Waiting.ADAPTIVE -> "--adaptive"
             Waiting.POLLED -> "--poll"
         }
 

@@ -56,7 +56,7 @@ internal class SuspendingEnd(
     fun start(): Job = coroutines.launch { play() }
 
     private suspend fun play() {
-        val watch = if (options.waiting == Waiting.EVENTS) coroutines.launch(Dispatchers.Default) { watch() } else null
+        val watch = if (options.waiting.sleeps) coroutines.launch(Dispatchers.Default) { watch() } else null
         startClock()
         if (lead > 0) receive()
         repeat(options.iterations) {

@@ -29,6 +29,8 @@ class PingPongCommandSpec :
             "-n 10 --warm-up 10" to "--warm-up: 10 of 10 messages (--iters) leave none to measure",
             "--warm-up -1" to "--warm-up: -1 is smaller than the minimum valid value of 0",
             "-e --poll" to "--poll: it never sleeps: leave out --events or this",
+            "--adaptive --poll" to "--poll: it never sleeps: leave out --adaptive or this",
+            "-e --adaptive" to "--adaptive: it sleeps when nothing comes, --events always: leave out one",
             "-l 16" to "-l: 16 is not in the valid range of 0 to 15",
             "-g -1" to "-g: -1 is not in the valid range",
             "--timeout 0" to "--timeout: 0 is not in the valid range",

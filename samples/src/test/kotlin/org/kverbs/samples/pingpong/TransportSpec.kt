@@ -61,7 +61,9 @@ internal class TransportSpec :
             }
         }
 
-        for ((by, option) in mapOf(Waiting.SUSPENDED to null, Waiting.EVENTS to "--events", Waiting.POLLED to "--poll")) {
+        val options =
+            mapOf(Waiting.SUSPENDED to null, Waiting.EVENTS to "--events", Waiting.ADAPTIVE to "--adaptive", Waiting.POLLED to "--poll")
+        for ((by, option) in options) {
             for (type in listOf("rc", "uc", "ud")) {
                 test("should play $type in one process, on two embedded devices, by $by") {
                     val arguments = listOfNotNull("-n", "200", "-s", "1000", "-c", "--type", type, option)

@@ -1,4 +1,4 @@
-package org.kverbs.acceptance.contract
+package org.kverbs.acceptance.lab
 
 import io.kotest.assertions.withClue
 import io.kotest.matchers.longs.shouldBeLessThan
@@ -9,6 +9,11 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
+import org.kverbs.acceptance.contract.Bench
+import org.kverbs.acceptance.contract.ContractSpec
+import org.kverbs.acceptance.contract.FULL_ACCESS
+import org.kverbs.acceptance.contract.at
+import org.kverbs.acceptance.contract.await
 import org.kverbs.coroutines.RdmaConnection
 import org.kverbs.coroutines.RdmaHost
 import org.kverbs.coroutines.WaitStrategy
