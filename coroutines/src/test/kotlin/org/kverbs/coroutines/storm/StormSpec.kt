@@ -7,12 +7,12 @@ import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 
 /**
- * 200,000 operations of 10,000 coroutines, or as many as the system property storm.operations says, with all that can go wrong;
+ * 100,000 operations of 10,000 coroutines, or as many as the system property storm.operations says, with all that can go wrong;
  * storm.seed makes the same plan again. `coroutines/storm` does millions.
  */
 class StormSpec :
     FunSpec({
-        val operations = System.getProperty("storm.operations", "200000").toLong()
+        val operations = System.getProperty("storm.operations", "100000").toLong()
         val seed = System.getProperty("storm.seed")?.toLong() ?: System.nanoTime()
 
         test("should end each operation once, touch no buffer of another, and lose and leak nothing in a storm (seed $seed)") {
