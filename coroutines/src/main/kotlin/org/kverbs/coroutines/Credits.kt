@@ -24,7 +24,10 @@ internal class Credits(
     private var waiting = 0
     private var failure: Throwable? = null
 
-    /** Takes [count] credits if there are so many and nobody waits for any. */
+    /**
+     * Takes [count] credits if there are so many and nobody waits for any. It may say no while those of a waiter that was cancelled at its last
+     * moment are on their way back: who can't do without calls [acquire].
+     */
     fun tryAcquire(count: Int): Boolean = waiting == 0 && take(count)
 
     private fun take(count: Int): Boolean {

@@ -9,36 +9,22 @@ import org.jetbrains.lincheck.datastructures.ThreadIdGen
 import java.util.concurrent.atomic.AtomicInteger
 
 /** What Lincheck makes many of and runs from several threads: two credits. A thread gives back its own only. */
-class CreditsUnderLincheck {
+abstract class LentCredits {
     private val credits = Credits(CAPACITY)
     private val own = IntArray(8)
     private val lent = AtomicInteger()
 
-    @Operation(promptCancellation = true)
-    suspend fun acquireOne(
-        @Param(gen = ThreadIdGen::class) thread: Int,
+    protected suspend fun acquire(
+        thread: Int,
+        count: Int,
     ): Boolean {
-        credits.acquire(1)
-        return hold(thread, 1)
+        credits.acquire(count)
+        return hold(thread, count)
     }
 
-    @Operation(promptCancellation = true)
-    suspend fun acquireBoth(
-        @Param(gen = ThreadIdGen::class) thread: Int,
-    ): Boolean {
-        credits.acquire(2)
-        return hold(thread, 2)
-    }
+    protected fun tryOne(thread: Int): Boolean = credits.tryAcquire(1) && hold(thread, 1)
 
-    @Operation
-    fun tryAcquire(
-        @Param(gen = ThreadIdGen::class) thread: Int,
-    ): Boolean = credits.tryAcquire(1) && hold(thread, 1)
-
-    @Operation
-    fun release(
-        @Param(gen = ThreadIdGen::class) thread: Int,
-    ): Int {
+    protected fun giveBack(thread: Int): Int {
         val count = own[thread]
         own[thread] = 0
         lent.addAndGet(-count)
@@ -46,8 +32,7 @@ class CreditsUnderLincheck {
         return count
     }
 
-    @Operation
-    fun fail(): Unit = credits.fail(IllegalStateException("failed"))
+    protected fun end(): Unit = credits.fail(IllegalStateException("failed"))
 
     private fun hold(
         thread: Int,
@@ -63,29 +48,81 @@ class CreditsUnderLincheck {
     }
 }
 
+/** Nobody is cancelled here. */
+class PatientCredits : LentCredits() {
+    @Operation(cancellableOnSuspension = false)
+    suspend fun acquireOne(
+        @Param(gen = ThreadIdGen::class) thread: Int,
+    ): Boolean = acquire(thread, 1)
+
+    @Operation(cancellableOnSuspension = false)
+    suspend fun acquireBoth(
+        @Param(gen = ThreadIdGen::class) thread: Int,
+    ): Boolean = acquire(thread, 2)
+
+    @Operation
+    fun tryAcquire(
+        @Param(gen = ThreadIdGen::class) thread: Int,
+    ): Boolean = tryOne(thread)
+
+    @Operation
+    fun release(
+        @Param(gen = ThreadIdGen::class) thread: Int,
+    ): Int = giveBack(thread)
+
+    @Operation
+    fun fail(): Unit = end()
+}
+
+/**
+ * Who waits may be cancelled, also when its credits are on their way. Without tryAcquire, which may say no until they are back: it stands for
+ * no moment at which nobody has them, and its callers wait then.
+ */
+class CancelledCredits : LentCredits() {
+    @Operation(promptCancellation = true)
+    suspend fun acquireOne(
+        @Param(gen = ThreadIdGen::class) thread: Int,
+    ): Boolean = acquire(thread, 1)
+
+    @Operation(promptCancellation = true)
+    suspend fun acquireBoth(
+        @Param(gen = ThreadIdGen::class) thread: Int,
+    ): Boolean = acquire(thread, 2)
+
+    @Operation
+    fun release(
+        @Param(gen = ThreadIdGen::class) thread: Int,
+    ): Int = giveBack(thread)
+
+    @Operation
+    fun fail(): Unit = end()
+}
+
 class CreditsLincheckSpec :
     FunSpec({
         timeout = 300_000
 
-        test("should lend and take back as if one did it at a time, in every order that model checking tries") {
-            ModelCheckingOptions()
-                .iterations(10)
-                .invocationsPerIteration(100)
-                .threads(3)
-                .actorsPerThread(2)
-                .actorsBefore(1)
-                .actorsAfter(0)
-                .check(CreditsUnderLincheck::class)
-        }
+        for (credits in listOf(PatientCredits::class, CancelledCredits::class)) {
+            test("should lend and take back as if one did it at a time, in every order that model checking tries (${credits.simpleName})") {
+                ModelCheckingOptions()
+                    .iterations(10)
+                    .invocationsPerIteration(100)
+                    .threads(3)
+                    .actorsPerThread(2)
+                    .actorsBefore(1)
+                    .actorsAfter(0)
+                    .check(credits)
+            }
 
-        test("should lend and take back as if one did it at a time, under stress") {
-            StressOptions()
-                .iterations(10)
-                .invocationsPerIteration(1000)
-                .threads(3)
-                .actorsPerThread(2)
-                .actorsBefore(1)
-                .actorsAfter(0)
-                .check(CreditsUnderLincheck::class)
+            test("should lend and take back as if one did it at a time, under stress (${credits.simpleName})") {
+                StressOptions()
+                    .iterations(10)
+                    .invocationsPerIteration(1000)
+                    .threads(3)
+                    .actorsPerThread(2)
+                    .actorsBefore(1)
+                    .actorsAfter(0)
+                    .check(credits)
+            }
         }
     })

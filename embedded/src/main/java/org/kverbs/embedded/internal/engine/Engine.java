@@ -17,6 +17,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Engine implements AutoCloseable {
 
+    /** Events that the timer lets happen before it lets those who wait for the lock have it. */
+    private static final int TURN = 32;
+
+    private static final long PAUSE_NANOS = 100_000;
+
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition due = lock.newCondition();
     private final EventHeap events = new EventHeap();
@@ -173,6 +178,7 @@ public final class Engine implements AutoCloseable {
 
     private void runTimer() {
         enter();
+        int turn = 0;
         try {
             while (!closed) {
                 Event event = events.first();
@@ -187,10 +193,22 @@ public final class Engine implements AutoCloseable {
                     events.cancel(event);
                     event.happen();
                     settle();
+                    if (++turn >= TURN) {
+                        turn = 0;
+                        giveWay();
+                    }
                 }
             }
         } finally {
             leave();
+        }
+    }
+
+    /** As long as events are due the timer would keep the lock, which goes to who runs, not to who has waited longest. */
+    private void giveWay() {
+        if (lock.hasQueuedThreads()) {
+            timerWakes = Long.MIN_VALUE; // it looks again soon, whatever is scheduled meanwhile
+            sleep(PAUSE_NANOS);
         }
     }
 
