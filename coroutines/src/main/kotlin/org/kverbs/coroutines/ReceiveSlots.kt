@@ -185,21 +185,34 @@ internal class ReceiveSlots(
         to: MemorySlice,
         toPin: RegisteredBuffer?,
     ) {
-        val fits = !message.isInBuffer || message.length <= to.length()
-        if (fits && message.isInBuffer && from.address() != to.address()) {
-            to.memory().copyFrom(from.memory().asSlice(0, message.length))
-        }
+        val failure = bring(message, from, to)
         fromPin?.unpin()
-        if (fits) {
+        if (failure == null) {
             hand(message, waiter, to, toPin)
         } else {
             toPin?.unpin()
-            waiter.resumeWithException(
-                IllegalArgumentException(
-                    "a message of ${message.length} bytes came to the buffer of an earlier, cancelled receive, and doesn't fit into" +
-                        " the ${to.length()} bytes of this one; give all receives of a queue buffers of one size",
-                ),
+            waiter.resumeWithException(failure)
+        }
+    }
+
+    /** Copies a message. Returns why it can't be; then it is lost. */
+    private fun bring(
+        message: Received,
+        from: MemorySlice,
+        to: MemorySlice,
+    ): RuntimeException? {
+        if (!message.isInBuffer || from.address() == to.address()) return null
+        if (message.length > to.length()) {
+            return IllegalArgumentException(
+                "a message of ${message.length} bytes came to the buffer of an earlier, cancelled receive, and doesn't fit into" +
+                    " the ${to.length()} bytes of this one; give all receives of a queue buffers of one size",
             )
+        }
+        return try {
+            to.memory().copyFrom(from.memory().asSlice(0, message.length))
+            null
+        } catch (e: IllegalStateException) {
+            IllegalStateException("the memory of a receive was closed when its message came", e) // perhaps with its device, by another thread
         }
     }
 
