@@ -212,7 +212,8 @@ internal class ReceiveSlots(
             to.memory().copyFrom(from.memory().asSlice(0, message.length))
             null
         } catch (e: IllegalStateException) {
-            IllegalStateException("the memory of a receive was closed when its message came", e) // perhaps with its device, by another thread
+            // Perhaps with its device, by another thread.
+            IllegalStateException("the memory of a receive was closed when its message came", e)
         }
     }
 
