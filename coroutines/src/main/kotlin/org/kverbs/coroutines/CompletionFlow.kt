@@ -6,8 +6,9 @@ import kotlinx.coroutines.flow.flow
 import org.kverbs.CompletionQueue
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
-import java.util.concurrent.ConcurrentLinkedDeque
+import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.atomic.AtomicInteger
 
 /** Takes a queue's completions while they are collected, and no more than [ROOM] ahead of the collector. */
 internal class CompletionFlow(
@@ -15,7 +16,8 @@ internal class CompletionFlow(
     private val dispatcher: CompletionDispatcher,
 ) : Pollable(cq) {
     private val loop = dispatcher.loop
-    private val taken = ConcurrentLinkedDeque<WorkCompletion>()
+    private val taken = ConcurrentLinkedQueue<WorkCompletion>()
+    private val free = AtomicInteger(ROOM)
     private val news = Channel<Unit>(Channel.CONFLATED)
     private val isCollected = AtomicBoolean()
 
@@ -34,8 +36,14 @@ internal class CompletionFlow(
                 check(dispatcher.channel.isOpen) { "${dispatcher.channel.describe()} is closed, and with it the dispatcher of completions" }
                 while (true) {
                     // Taken out just before it is given: a collector that is cancelled leaves the rest to the next.
-                    taken.pollFirst()?.let { emit(it) } ?: news.receive()
-                    if (isFull) loop.wake()
+                    val next = taken.poll()
+                    if (next == null) {
+                        news.receive()
+                    } else {
+                        free.incrementAndGet()
+                        if (isFull) loop.wake()
+                        emit(next)
+                    }
                 }
             } finally {
                 loop.remove(this@CompletionFlow)
@@ -44,11 +52,14 @@ internal class CompletionFlow(
         }
 
     override fun poll(batch: WorkCompletions): Int {
-        val room = ROOM - taken.size
+        val room = free.get()
         isFull = room <= 0
         if (room <= 0) return 0
         val count = cq.poll({ taken.add(it.copy()) }, room)
-        if (count > 0) news.trySend(Unit)
+        if (count > 0) {
+            free.addAndGet(-count)
+            news.trySend(Unit)
+        }
         return count
     }
 
@@ -77,5 +88,8 @@ public fun CompletionDispatcher.completions(cq: CompletionQueue): Flow<WorkCompl
     require(cq.channel() === channel) {
         "${cq.describe()} doesn't announce its completions to this dispatcher; make it with dispatcher.channel"
     }
-    return CompletionFlow(cq, this).flow
+    val completions = CompletionFlow(cq, this)
+    // The polling thread may sleep, and then doesn't see it.
+    cq.whenClosed { completions.fail(IllegalStateException("${cq.describe()} was closed")) }
+    return completions.flow
 }

@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import org.kverbs.MemorySlice
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionOpcode
+import org.kverbs.dsl.Destination
 
 /** What a request does. An object for each kind, where a lambda would be one for each call. */
 internal enum class SendOperation(
@@ -24,6 +25,7 @@ internal enum class SendOperation(
      *
      * @param address the peer's, where it matters, with [rkey]; the key to invalidate is one too
      * @param immediate 32 bits in host order, where it matters
+     * @param to where a datagram goes
      */
     fun write(
         requests: SendRequests,
@@ -32,6 +34,7 @@ internal enum class SendOperation(
         address: Long,
         rkey: Int,
         immediate: Int,
+        to: Destination?,
     ) {
         when (this) {
             SEND -> requests.send(id).from(local)
@@ -41,5 +44,6 @@ internal enum class SendOperation(
             WRITE_WITH_IMMEDIATE -> requests.writeWithImmediate(id, address, rkey, immediate).from(local)
             READ -> requests.read(id, address, rkey).into(local)
         }
+        if (to != null) requests.to(to.address, to.queuePair.value, to.qkey)
     }
 }

@@ -60,7 +60,7 @@ internal class SendSide(
     ) {
         // Calls in tail position only: a function that goes on after a call makes an object for each call of it.
         if (credits.tryAcquire(1)) return start(operation, local, pin, address, rkey, immediate, to)
-        return await(operation.code, pin) { requests, id -> write(requests, id, operation, local, address, rkey, immediate, to) }
+        return await(operation.code, pin) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to) }
     }
 
     // Generic, not Unit: for an inlined block of type Unit the compiler doesn't see that nothing comes behind it.
@@ -83,21 +83,7 @@ internal class SendSide(
         rkey: Int,
         immediate: Int,
         to: Destination?,
-    ): Unit = post(waiter, operation.code, pin) { requests, id -> write(requests, id, operation, local, address, rkey, immediate, to) }
-
-    private fun write(
-        requests: SendRequests,
-        id: Long,
-        operation: SendOperation,
-        local: MemorySlice,
-        address: Long,
-        rkey: Int,
-        immediate: Int,
-        to: Destination?,
-    ) {
-        operation.write(requests, id, local, address, rkey, immediate)
-        if (to != null) requests.to(to.address, to.queuePair.value, to.qkey)
-    }
+    ): Unit = post(waiter, operation.code, pin) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to) }
 
     /** The same for a request that [write] writes with the id that it is given. */
     suspend fun await(
@@ -183,7 +169,7 @@ internal class SendSide(
     /**
      * Posts what [write] writes, in one call, and suspends until all of it is done. Only the last request makes a completion.
      *
-     * @param pins already pinned; unpinned when the last request has ended
+     * @param pins pinned while the requests are under way
      */
     suspend fun awaitAll(
         pins: Array<out RegisteredBuffer>,

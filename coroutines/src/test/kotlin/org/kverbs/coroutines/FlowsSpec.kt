@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.CompletableDeferred
@@ -40,6 +41,7 @@ import org.kverbs.dsl.qp
 import org.kverbs.dsl.signaled
 import org.kverbs.dsl.write
 import org.kverbs.embedded.EmbeddedFabric
+import java.util.concurrent.ConcurrentLinkedQueue
 import kotlin.time.Duration.Companion.seconds
 
 private const val PATIENCE = 20
@@ -102,11 +104,11 @@ class FlowsSpec :
                 val looped = Looped(device, WaitStrategy.event())
                 val begun = CompletableDeferred<Unit>()
                 val goOn = CompletableDeferred<Unit>()
-                val seen = ArrayList<Long>()
+                val seen = ConcurrentLinkedQueue<Long>()
                 coroutineScope {
                     val collector =
                         launch(Dispatchers.IO) {
-                            looped.dispatcher.completions(looped.cq).take(1500).collect {
+                            looped.dispatcher.completions(looped.cq).collect {
                                 begun.complete(Unit)
                                 goOn.await()
                                 seen += it.workRequestId()
@@ -114,10 +116,17 @@ class FlowsSpec :
                         }
                     looped.write(0L until 1500)
                     withTimeout(PATIENCE.seconds) { begun.await() }
+                    // Nobody else should poll; here that shows what was left.
+                    val left = ArrayList<Long>()
+                    while (looped.cq.poll({ left += it.workRequestId() }, 100) > 0) continue
+                    left.size shouldBeGreaterThan 1000
+                    looped.write(2000L until 2500)
                     goOn.complete(Unit)
-                    withTimeout(PATIENCE.seconds) { collector.join() }
+                    withTimeout(PATIENCE.seconds) { while (seen.size + left.size < 2000) delay(1) }
+                    collector.cancel()
+                    (seen + left).sorted() shouldContainExactly (0L until 1500) + (2000L until 2500)
+                    seen.toList() shouldContainExactly seen.sorted()
                 }
-                seen shouldContainExactly (0L until 1500).toList()
             }
         }
 
@@ -159,6 +168,7 @@ class FlowsSpec :
                     val flow = looped.dispatcher.completions(looped.cq)
                     coroutineScope {
                         val end = async(start = UNDISPATCHED) { runCatching { flow.collect() }.exceptionOrNull() }
+                        delay(50) // until the polling thread sleeps, which is the hard case
                         close(looped)
                         withTimeout(PATIENCE.seconds) { end.await() }.shouldBeClosed()
                         withTimeout(PATIENCE.seconds) { runCatching { flow.collect() }.exceptionOrNull() }.shouldBeClosed()
