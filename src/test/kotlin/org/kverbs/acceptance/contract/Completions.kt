@@ -1,5 +1,6 @@
 package org.kverbs.acceptance.contract
 
+import io.kotest.assertions.fail
 import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
 import org.kverbs.CompletionQueue
@@ -25,7 +26,7 @@ internal fun await(
 ) {
     val start = TimeSource.Monotonic.markNow()
     while (!condition()) {
-        if (start.elapsedNow() > DEADLINE) throw AssertionError("$what: not within $DEADLINE")
+        if (start.elapsedNow() > DEADLINE) fail("$what: not within $DEADLINE")
         Thread.sleep(0, 50_000)
     }
 }

@@ -108,14 +108,14 @@ internal object SoftRoceWire {
         return start(address, java.orElseThrow(), *(options + classes).toTypedArray())
     }
 
-    /** Runs [block] while packets in both directions meet what tc-netem(8) does by these words. */
+    /** Runs [block] while packets in both directions meet a queueing discipline, in the words of tc(8). */
     fun <T> impaired(
-        netem: String,
+        discipline: String,
         block: () -> T,
     ): T {
         try {
             for ((where, netdev) in ends) {
-                said("tc", *where.toTypedArray(), "qdisc", "add", "dev", netdev, "root", "netem", *netem.split(' ').toTypedArray())
+                said("tc", *where.toTypedArray(), "qdisc", "add", "dev", netdev, "root", *discipline.split(' ').toTypedArray())
             }
             return block()
         } finally {

@@ -156,7 +156,7 @@ final class AnswerQueue extends Event {
     /** Sends what may go at once. What it sends may end the queue pair, if that is connected to itself. */
     private void work() {
         int left = qp.hca.link.window();
-        while (size > 0 && left > 0) {
+        while (size > 0 && left > 0 && !qp.hca.link.mustWait(qp)) {
             Due due = ring[head];
             left -= due.isRead ? sendData(due, left) : sendValue(due);
             if (size > 0 && due.sent == due.psns) {
@@ -192,7 +192,7 @@ final class AnswerQueue extends Event {
         qp.hca.touched(from, rest, false);
         int step = qp.hca.link.carriesWholeMessages() ? Requester.WHOLE : 1;
         int packets = 0;
-        while (size > 0 && due.sent < due.psns && packets < most) {
+        while (size > 0 && due.sent < due.psns && packets < most && !qp.hca.link.mustWait(qp)) {
             int covered = Math.min(step, due.psns - due.sent);
             int length = (int) Math.min(rest, (long) covered * mtu);
             prepare(opcode(due.sent == 0, due.sent + covered == due.psns), Psn.plus(due.psn, due.sent), due.msn);

@@ -52,7 +52,7 @@ final class Datagrams {
     /** Sends all that is posted; a datagram is done when it was sent. */
     void run() {
         SendQueue sends = qp.sends;
-        while (sends.size() > 0 && qp.maySend()) {
+        while (sends.size() > 0 && qp.maySend() && !qp.hca.link.mustWait(qp)) {
             SendWqe wqe = sends.get(0);
             wqe.started = true;
             int status = wqe.isAllowed(qp) ? send(wqe) : IbvWcStatus.IBV_WC_LOC_PROT_ERR;

@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.device;
 
+import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.wire.Packet;
 
 /** What carries a device's packets to others. Called with the engine's lock held, {@link #look} without it, too. */
@@ -10,6 +11,15 @@ public interface Link extends AutoCloseable {
 
     /** Sends a packet, or loses it. The packet and its payload are the caller's again when this returns. */
     void send(Packet packet);
+
+    /**
+     * Whether packets that can wait must, as those before them have not left; a packet that is sent nevertheless is lost.
+     *
+     * @param task made ready when there is room again
+     */
+    default boolean mustWait(Task task) {
+        return false;
+    }
 
     /** Whether packets to an address find their way. */
     boolean leadsTo(long gidHigh, long gidLow);

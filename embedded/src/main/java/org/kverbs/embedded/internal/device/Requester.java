@@ -151,7 +151,10 @@ final class Requester {
     private boolean send(SendWqe wqe) {
         int psn = Psn.plus(wqe.firstPsn, wqe.sent);
         int window = qp.hca.link.window() - Psn.distance(psn, unacknowledged);
-        if (qp.type == IbvQpType.IBV_QPT_RC && window <= 0 || qp.type == IbvQpType.IBV_QPT_UC && mustPause()) {
+        if (qp.type == IbvQpType.IBV_QPT_RC && window <= 0 || qp.hca.link.mustWait(qp)) {
+            return false;
+        }
+        if (qp.type == IbvQpType.IBV_QPT_UC && mustPause()) {
             return false;
         }
         packet.psn = psn;

@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.device.Gids;
 import org.kverbs.embedded.internal.device.Hca;
 import org.kverbs.embedded.internal.device.Link;
+import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.wire.Icrc;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.embedded.internal.wire.PacketCodec;
@@ -52,10 +53,8 @@ public final class UdpLink implements Link {
     private final Peer self;
     /** Guarded by the engine's lock. */
     private final Peers peers = new Peers();
-    private final Icrc sendIcrc;
+    private final Outlet outlet;
     private final Icrc receiveIcrc;
-    private final ByteBuffer sendBuffer;
-    private final long sendAddress;
     private final ByteBuffer receiveBuffer;
     private final long receiveAddress;
     private final Packet received = new Packet(0);
@@ -75,12 +74,9 @@ public final class UdpLink implements Link {
         this.device = device;
         this.address = address;
         this.self = new Peer(address);
-        MemorySegment send = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
+        this.outlet = new Outlet(device.engine(), self);
         MemorySegment receive = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
-        this.sendIcrc = new Icrc(send.asByteBuffer());
         this.receiveIcrc = new Icrc(receive.asByteBuffer());
-        this.sendBuffer = send.asSlice(Icrc.HEADROOM).asByteBuffer();
-        this.sendAddress = send.address() + Icrc.HEADROOM;
         this.receiveBuffer = receive.asSlice(Icrc.HEADROOM).asByteBuffer();
         this.receiveAddress = receive.address() + Icrc.HEADROOM;
     }
@@ -96,6 +92,7 @@ public final class UdpLink implements Link {
         try {
             DatagramChannel opened = open(self.address);
             channel = opened;
+            outlet.open(opened);
             NetworkInterface network = networkInterface(address);
             if (network != null) {
                 opened.setOption(StandardSocketOptions.IP_MULTICAST_IF, network);
@@ -158,26 +155,15 @@ public final class UdpLink implements Link {
 
     @Override
     public void send(Packet packet) {
-        DatagramChannel to = channel;
-        if (to == null || !device.isUp() || Gids.isV4(packet.destinationGidHigh, packet.destinationGidLow) != self.isV4()) {
+        if (!device.isUp() || Gids.isV4(packet.destinationGidHigh, packet.destinationGidLow) != self.isV4()) {
             return;
         }
-        Peer peer = peers.find(packet.destinationGidHigh, packet.destinationGidLow);
-        int length = PacketCodec.encode(packet, sendAddress);
-        Icrc.put(sendAddress + length, icrc(self, peer, sendAddress, length));
-        sendBuffer.limit(length + Icrc.LENGTH).position(0);
-        try {
-            to.send(sendBuffer, peer.address); // a full socket loses it, as a full switch would
-        } catch (IOException e) {
-            // No route, or no such host: the packet is lost, and who waits for an answer will notice.
-        }
+        outlet.send(packet, peers.find(packet.destinationGidHigh, packet.destinationGidLow));
     }
 
-    private int icrc(Peer from, Peer to, long at, int length) {
-        int port = Icrc.UDP_PORT;
-        return from.isV4()
-                ? sendIcrc.ofV4((int) from.gidLow, (int) to.gidLow, Icrc.DONT_FRAGMENT, port, port, at, length)
-                : sendIcrc.ofV6(from.gidHigh, from.gidLow, to.gidHigh, to.gidLow, port, port, at, length);
+    @Override
+    public boolean mustWait(Task task) {
+        return outlet.mustWait(task);
     }
 
     @Override
@@ -375,6 +361,7 @@ public final class UdpLink implements Link {
     public void close() {
         groups.forEach(each -> quietly(each.channel));
         groups.clear();
+        outlet.close();
         quietly(selector);
         quietly(channel);
         selector = null;
