@@ -37,13 +37,13 @@ class StormWorker(
     var isDone = false
         private set
 
-    /** What it does now, null for waiting for a link, and since when, by System.nanoTime; for who looks for a hang. */
+    /** What it does now, null for waiting for a link or for its first turn, and since when, by System.nanoTime; for who looks for a hang. */
     @Volatile
     var doing: StormKind? = null
         private set
 
     @Volatile
-    var since = 0L
+    var since = System.nanoTime()
         private set
 
     val isReceiver: Boolean get() = kinds.size == 1
