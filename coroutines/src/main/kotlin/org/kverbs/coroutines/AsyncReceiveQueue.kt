@@ -1,5 +1,6 @@
 package org.kverbs.coroutines
 
+import kotlinx.coroutines.Deferred
 import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
 import org.kverbs.SharedReceiveQueue
@@ -20,6 +21,12 @@ public class AsyncReceiveQueue internal constructor(
 
     /** The same into a pooled buffer, all of it. */
     public suspend fun receive(into: RegisteredBuffer): Received = side.await(into.slice(), into)
+
+    /** Posts a receive whose message is awaited later, as a queue pair's [postReceive] does. */
+    public fun postReceive(into: MemorySlice): Deferred<Received> = side.post(into, null)
+
+    /** The same into a pooled buffer, all of it. */
+    public fun postReceive(into: RegisteredBuffer): Deferred<Received> = side.post(into.slice(), into)
 
     /** Closes the queue and ends all waits. */
     override fun close(): Unit = queue.close()

@@ -1,5 +1,6 @@
 package org.kverbs.coroutines
 
+import kotlinx.coroutines.Deferred
 import org.kverbs.MemorySlice
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionOpcode
@@ -132,6 +133,19 @@ public suspend fun AsyncQueuePair<Verbs>.receive(into: MemorySlice): Received = 
 
 /** The same into a pooled buffer, all of it. */
 public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Received = receives.await(into.slice(), into)
+
+/**
+ * Posts a receive whose message is awaited later, by who must be ready before the peer sends:
+ * `val answer = qp.postReceive(into); qp.send(question); answer.await()`. It belongs to the queue pair, not to a scope. Cancelled, it leaves its
+ * message to the next receive.
+ *
+ * @throws IllegalStateException if the receive queue is full, which is not waited for here
+ * @throws org.kverbs.WorkRequestException if the device refuses it
+ */
+public fun AsyncQueuePair<Verbs>.postReceive(into: MemorySlice): Deferred<Received> = receives.post(into, null)
+
+/** The same into a pooled buffer, all of it. */
+public fun AsyncQueuePair<Verbs>.postReceive(into: RegisteredBuffer): Deferred<Received> = receives.post(into.slice(), into)
 
 private fun RemoteMemory.at(
     offset: Long,

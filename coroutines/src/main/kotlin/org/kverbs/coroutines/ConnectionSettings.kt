@@ -25,9 +25,9 @@ public class ConnectionSettings internal constructor() {
     }
 
     /**
-     * Called when the queue pair can take receives, and before the other side can send: for the first receives, by
-     * `async(start = UNDISPATCHED) { queuePair.receive(...) }` in the caller's scope. A message that finds no receive is tried again on
-     * InfiniBand and RoCE, ends the connection on iWARP, and as a datagram is lost. It must not block; what it throws ends the connecting.
+     * Called when the queue pair can take receives, and before the other side can send: for the first receives, by [postReceive]. A message
+     * that finds no receive is tried again on InfiniBand and RoCE, ends the connection on iWARP, and as a datagram is lost. It must not block;
+     * what it throws ends the connecting.
      */
     public fun prepared(block: (queuePair: AsyncQueuePair<Verbs>) -> Unit) {
         prepared = block

@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.CancellableContinuation
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.MemorySlice
 import org.kverbs.WorkCompletion
@@ -32,6 +33,21 @@ internal class ReceiveSide(
         return awaitTurn(memory, pin)
     }
 
+    /** Does so at once, and leaves it to the caller when to wait. */
+    fun post(
+        memory: MemorySlice,
+        pin: RegisteredBuffer?,
+    ): Deferred<Received> {
+        val message = CompletableDeferred<Received>()
+        if (!slots.hasLeft || !tryTakeOver(message, memory, pin)) {
+            check(
+                credits.tryAcquire(1),
+            ) { "all $capacity receives of this queue are posted: await one of them first, or ask for more by maxRecvWr" }
+            start(message, memory, pin)
+        }
+        return message
+    }
+
     private suspend fun awaitTurn(
         memory: MemorySlice,
         pin: RegisteredBuffer?,
@@ -58,9 +74,8 @@ internal class ReceiveSide(
         return taken as? Received
     }
 
-    @Suppress("UNCHECKED_CAST")
     private fun tryTakeOver(
-        waiter: CancellableContinuation<*>,
+        waiter: Any,
         memory: MemorySlice,
         pin: RegisteredBuffer?,
     ): Boolean {
@@ -69,7 +84,7 @@ internal class ReceiveSide(
         try {
             synchronized(lock) {
                 checkNotEnded()
-                taken = slots.takeOver(waiter as CancellableContinuation<Received>, memory, pin)
+                taken = slots.takeOver(waiter, memory, pin)
             }
         } finally {
             if (!taken) pin?.unpin()
@@ -79,7 +94,7 @@ internal class ReceiveSide(
 
     /** Has a credit, which is given back if no request is posted. */
     private fun start(
-        waiter: CancellableContinuation<Received>,
+        waiter: Any,
         memory: MemorySlice,
         pin: RegisteredBuffer?,
     ) {

@@ -1,6 +1,5 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.CancellableContinuation
 import org.kverbs.MemorySlice
 
 /** One receive request of [ReceiveSlots]: its memory, and who waits for it. Guarded by the lock of those. */
@@ -12,7 +11,7 @@ internal class ReceiveSlot(
     var pin: RegisteredBuffer? = null
 
     /** Who waits; null if nobody does any more. */
-    var waiter: CancellableContinuation<Received>? = null
+    var waiter: Any? = null
 
     /** Where the waiter wants the message, if it took over the request of another; else null. */
     var target: MemorySlice? = null

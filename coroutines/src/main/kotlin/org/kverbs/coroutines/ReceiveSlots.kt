@@ -1,6 +1,8 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Deferred
 import org.kverbs.MemorySlice
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
@@ -13,7 +15,7 @@ import kotlin.coroutines.resumeWithException
  * A request whose caller was cancelled stays posted, since no device takes one back. The next caller takes it over, oldest first, or
  * the message that came meanwhile: so none is lost, and their order stays.
  *
- * Any thread; nobody is resumed under the lock.
+ * Who waits is a CancellableContinuation, or a CompletableDeferred that somebody will await. Any thread; nobody is resumed under the lock.
  *
  * @param capacity how many can be under way; the caller keeps to it
  */
@@ -46,7 +48,7 @@ internal class ReceiveSlots(
 
     /** Takes a slot for a request that is about to be posted on [memory], which [pin] keeps. */
     fun put(
-        waiter: CancellableContinuation<Received>,
+        waiter: Any,
         memory: MemorySlice,
         pin: RegisteredBuffer?,
     ): Int {
@@ -58,7 +60,7 @@ internal class ReceiveSlots(
                     it.waiter = waiter
                 }
             }
-        waiter.invokeOnCancellation { desert(slot, waiter) }
+        desertWhenCancelled(slot, waiter)
         return slot.index
     }
 
@@ -75,7 +77,7 @@ internal class ReceiveSlots(
      * @return false if there is neither
      */
     fun takeOver(
-        waiter: CancellableContinuation<Received>,
+        waiter: Any,
         memory: MemorySlice,
         pin: RegisteredBuffer?,
     ): Boolean {
@@ -95,14 +97,26 @@ internal class ReceiveSlots(
         if (left != null) {
             deliver(left.message, waiter, left.memory, left.pin, memory, pin)
         } else {
-            waiter.invokeOnCancellation { desert(slot!!, waiter) }
+            desertWhenCancelled(slot!!, waiter)
         }
         return true
     }
 
+    private fun desertWhenCancelled(
+        slot: ReceiveSlot,
+        waiter: Any,
+    ) {
+        if (waiter is Deferred<*>) {
+            // However it ends: a request that has completed is nobody's any more, and then this does nothing.
+            waiter.invokeOnCompletion { desert(slot, waiter) }
+        } else {
+            (waiter as CancellableContinuation<*>).invokeOnCancellation { desert(slot, waiter) }
+        }
+    }
+
     private fun desert(
         slot: ReceiveSlot,
-        waiter: CancellableContinuation<Received>,
+        waiter: Any,
     ) {
         val pinned =
             synchronized(lock) {
@@ -143,7 +157,7 @@ internal class ReceiveSlots(
         val pin: RegisteredBuffer?
         val target: MemorySlice?
         val targetPin: RegisteredBuffer?
-        val waiter: CancellableContinuation<Received>?
+        val waiter: Any?
         synchronized(lock) {
             memory = slot.memory ?: return
             pin = slot.pin
@@ -161,7 +175,7 @@ internal class ReceiveSlots(
             message == null -> {
                 pin?.unpin()
                 targetPin?.unpin()
-                waiter?.resumeWithException(failure!!)
+                waiter?.let { fail(it, failure!!) }
             }
 
             waiter == null -> {}
@@ -179,7 +193,7 @@ internal class ReceiveSlots(
     /** Brings a message to the memory that its taker wants it in. */
     private fun deliver(
         message: Received,
-        waiter: CancellableContinuation<Received>,
+        waiter: Any,
         from: MemorySlice,
         fromPin: RegisteredBuffer?,
         to: MemorySlice,
@@ -191,7 +205,7 @@ internal class ReceiveSlots(
             hand(message, waiter, to, toPin)
         } else {
             toPin?.unpin()
-            waiter.resumeWithException(failure)
+            fail(waiter, failure)
         }
     }
 
@@ -218,26 +232,37 @@ internal class ReceiveSlots(
     }
 
     /** Hands a message over. A caller that is cancelled before it sees it leaves it to the next. */
+    @Suppress("UNCHECKED_CAST")
     private fun hand(
         message: Received,
-        waiter: CancellableContinuation<Received>,
+        waiter: Any,
         memory: MemorySlice,
         pin: RegisteredBuffer?,
     ) {
-        waiter.resume(message) { _, _, _ -> putBack(message, memory, pin) }
-        pin?.unpin()
+        if (waiter is CompletableDeferred<*>) {
+            if ((waiter as CompletableDeferred<Received>).complete(message)) pin?.unpin() else putBack(message, memory, pin)
+        } else {
+            (waiter as CancellableContinuation<Received>).resume(message) { _, _, _ ->
+                if (pin == null || isPinnedAgain(pin)) putBack(message, memory, pin)
+            }
+            pin?.unpin()
+        }
     }
+
+    /** False if its owner has closed it, and with it the message. */
+    private fun isPinnedAgain(pin: RegisteredBuffer): Boolean =
+        try {
+            pin.pin()
+            true
+        } catch (_: IllegalStateException) {
+            false
+        }
 
     private fun putBack(
         message: Received,
         memory: MemorySlice,
         pin: RegisteredBuffer?,
     ) {
-        try {
-            pin?.pin()
-        } catch (_: IllegalStateException) {
-            return // its owner has closed it, and with it the message
-        }
         synchronized(lock) {
             if (!hasFailed) {
                 unclaimed.addFirst(Unclaimed(message, memory, pin))
@@ -248,9 +273,20 @@ internal class ReceiveSlots(
         pin?.unpin()
     }
 
+    private fun fail(
+        waiter: Any,
+        cause: Throwable,
+    ) {
+        if (waiter is CompletableDeferred<*>) {
+            waiter.completeExceptionally(cause)
+        } else {
+            (waiter as CancellableContinuation<*>).resumeWithException(cause)
+        }
+    }
+
     /** Ends all waits with [cause]; no completion comes any more. */
     fun fail(cause: Throwable) {
-        val waiters = ArrayList<CancellableContinuation<Received>>()
+        val waiters = ArrayList<Any>()
         val pinned = ArrayList<RegisteredBuffer>()
         synchronized(lock) {
             hasFailed = true
@@ -267,6 +303,6 @@ internal class ReceiveSlots(
             }
         }
         pinned.forEach(RegisteredBuffer::unpin)
-        waiters.forEach { it.resumeWithException(cause) }
+        waiters.forEach { fail(it, cause) }
     }
 }

@@ -4,7 +4,6 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldStartWith
 import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
@@ -24,6 +23,7 @@ import org.kverbs.coroutines.acceptMessages
 import org.kverbs.coroutines.connect
 import org.kverbs.coroutines.connectMessages
 import org.kverbs.coroutines.fetchAndAdd
+import org.kverbs.coroutines.postReceive
 import org.kverbs.coroutines.rdmaHost
 import org.kverbs.coroutines.read
 import org.kverbs.coroutines.receive
@@ -39,7 +39,7 @@ internal class CoroutineSpec :
                 val here = client.pd.memoryRegion(256, *FULL_ACCESS)
                 val there = server.pd.memoryRegion(256, *FULL_ACCESS)
                 here.memory().setString(0, "suspended")
-                val received = async(start = CoroutineStart.UNDISPATCHED) { server.queuePair.receive(there[0, 64]) }
+                val received = server.queuePair.postReceive(there[0, 64])
                 client.queuePair.send(here[0, 10])
                 received.await().length shouldBe 10
                 there.memory().getString(0) shouldBe "suspended"
@@ -72,9 +72,9 @@ internal class CoroutineSpec :
         case("should fail what waits when the peer is gone") {
             connected { client, server ->
                 val there = server.pd.memoryRegion(64, *FULL_ACCESS)
-                val waiting = async(start = CoroutineStart.UNDISPATCHED) { runCatching { server.queuePair.receive(there[0, 64]) } }
+                val waiting = server.queuePair.postReceive(there[0, 64])
                 client.close()
-                (waiting.await().exceptionOrNull() as WorkCompletionException).status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
+                shouldThrow<WorkCompletionException> { waiting.await() }.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
             }
         }
 

@@ -4,7 +4,6 @@ import io.kotest.assertions.withClue
 import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.runBlocking
@@ -18,8 +17,8 @@ import org.kverbs.coroutines.RdmaConnection
 import org.kverbs.coroutines.RdmaHost
 import org.kverbs.coroutines.WaitStrategy
 import org.kverbs.coroutines.connect
+import org.kverbs.coroutines.postReceive
 import org.kverbs.coroutines.rdmaHost
-import org.kverbs.coroutines.receive
 import org.kverbs.coroutines.send
 import org.kverbs.dsl.get
 import java.lang.management.ManagementFactory
@@ -63,7 +62,6 @@ private fun Bench.host(strategy: WaitStrategy): RdmaHost =
 
 /** Both ends of a connection of one host, and the thread that takes their completions. */
 private class Ends(
-    private val scope: CoroutineScope,
     private val client: RdmaConnection,
     private val server: RdmaConnection,
     private val thread: Long,
@@ -71,7 +69,7 @@ private class Ends(
     private val memory = server.pd.memoryRegion(128, *FULL_ACCESS)
 
     suspend fun exchange() {
-        val received = scope.async(start = CoroutineStart.UNDISPATCHED) { server.queuePair.receive(memory[0, 64]) }
+        val received = server.queuePair.postReceive(memory[0, 64])
         client.queuePair.send(memory[64, 9])
         received.await().length shouldBe 9
     }
@@ -95,5 +93,5 @@ private suspend fun Bench.talkingAlone(
     val accepted = scope.async { listener.accept() }
     val client = host.connect(listener.address)
     val thread = withContext(client.node.dispatcher.coroutines) { Thread.currentThread().threadId() }
-    return Ends(scope, client, accepted.await(), thread).also { ends -> repeat(10) { ends.exchange() } }
+    return Ends(client, accepted.await(), thread).also { ends -> repeat(10) { ends.exchange() } }
 }

@@ -1,10 +1,7 @@
 package org.kverbs.acceptance.lab
 
-import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.async
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
 import org.kverbs.ConnectionParameters
@@ -21,8 +18,8 @@ import org.kverbs.coroutines.Received
 import org.kverbs.coroutines.acceptDatagrams
 import org.kverbs.coroutines.connect
 import org.kverbs.coroutines.connectDatagrams
+import org.kverbs.coroutines.postReceive
 import org.kverbs.coroutines.rdmaHost
-import org.kverbs.coroutines.receive
 import org.kverbs.dsl.Verbs
 import org.kverbs.dsl.get
 import java.net.InetAddress
@@ -48,7 +45,7 @@ internal fun talk(
     runBlocking(Dispatchers.Default) {
         val part = checkNotNull(parts[program to role]) { "no part of a $role of $program" }
         rdmaHost { device(Device.byName(device)) }.use { host ->
-            withTimeout(WHOLE_TALK) { Talk(host, InetSocketAddress(InetAddress.ofLiteral(address), port), listening, this).part() }
+            withTimeout(WHOLE_TALK) { Talk(host, InetSocketAddress(InetAddress.ofLiteral(address), port), listening).part() }
         }
     }
 
@@ -61,23 +58,22 @@ internal class Talk(
     val host: RdmaHost,
     val address: InetSocketAddress,
     private val listening: () -> Unit,
-    private val scope: CoroutineScope,
 ) {
     /** Of this side's queue pair, there since its first receives are posted. */
     lateinit var memory: MemoryRegion
         private set
     private lateinit var queuePair: AsyncQueuePair<Verbs>
-    private val waiting = ArrayDeque<Deferred<Result<Received>>>()
+    private val waiting = ArrayDeque<Deferred<Received>>()
 
-    /** Posts a receive; [received] waits for them in order. The end of the queue pair ends one that nobody waits for. */
+    /** Posts a receive; [received] waits for them in order. */
     fun postReceive(
         offset: Long,
         bytes: Long,
     ) {
-        waiting += scope.async(start = CoroutineStart.UNDISPATCHED) { runCatching { queuePair.receive(memory[offset, bytes]) } }
+        waiting += queuePair.postReceive(memory[offset, bytes])
     }
 
-    suspend fun received(): Received = waiting.removeFirst().await().getOrThrow()
+    suspend fun received(): Received = waiting.removeFirst().await()
 
     /** How this side's queue pair is made; [ready] posts its first receives. */
     private fun settings(ready: Talk.() -> Unit): ConnectionSettings.() -> Unit =

@@ -1,11 +1,15 @@
 package org.kverbs.coroutines.storm
 
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.ExperimentalCoroutinesApi
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.yield
 import org.kverbs.MemorySlice
+import org.kverbs.coroutines.Received
 import org.kverbs.coroutines.RegisteredBuffer
 import org.kverbs.coroutines.batch
 import org.kverbs.coroutines.fetchAndAdd
+import org.kverbs.coroutines.postReceive
 import org.kverbs.coroutines.read
 import org.kverbs.coroutines.receive
 import org.kverbs.coroutines.send
@@ -84,8 +88,31 @@ class StormOperations(
     private suspend fun receive(
         buffer: RegisteredBuffer,
         id: StormId,
+    ): Unit = if (random.nextBoolean()) took(here.qp.receive(buffer), buffer, id) else receivePosted(buffer, id)
+
+    /** Who gives up one that was posted has its message all the same, if that came first. */
+    @OptIn(ExperimentalCoroutinesApi::class) // getCompleted
+    private suspend fun receivePosted(
+        buffer: RegisteredBuffer,
+        id: StormId,
     ) {
-        val received = here.qp.receive(buffer)
+        val posted = here.qp.postReceive(buffer)
+        val received =
+            try {
+                posted.await()
+            } catch (e: CancellationException) {
+                posted.cancel()
+                if (!posted.isCancelled) took(posted.getCompleted(), buffer, id)
+                throw e
+            }
+        took(received, buffer, id)
+    }
+
+    private fun took(
+        received: Received,
+        buffer: RegisteredBuffer,
+        id: StormId,
+    ) {
         val message = buffer.memory.asSlice(0, received.length)
         val sender = StormPaint.owner(message)
         StormPaint.flaw(message, sender)?.let { ledger.violation("a message came damaged: $it") }

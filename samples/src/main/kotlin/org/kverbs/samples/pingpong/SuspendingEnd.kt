@@ -1,11 +1,9 @@
 package org.kverbs.samples.pingpong
 
 import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Job
-import kotlinx.coroutines.async
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import org.kverbs.QueuePairEndpoint
@@ -15,8 +13,8 @@ import org.kverbs.coroutines.CompletionDispatcher
 import org.kverbs.coroutines.Received
 import org.kverbs.coroutines.activate
 import org.kverbs.coroutines.connect
+import org.kverbs.coroutines.postReceive
 import org.kverbs.coroutines.qp
-import org.kverbs.coroutines.receive
 import org.kverbs.coroutines.send
 import org.kverbs.dsl.ConnectedVerbs
 import org.kverbs.dsl.Destination
@@ -75,9 +73,8 @@ internal class SuspendingEnd(
         if (messages.size <= 1) awaitMessages()
     }
 
-    /** Each coroutine posts its receive before this returns. */
     private fun awaitMessages() {
-        while (messages.size < options.receiveDepth) messages += coroutines.async(start = UNDISPATCHED) { queue.qp.receive(incoming) }
+        while (messages.size < options.receiveDepth) messages += queue.qp.postReceive(incoming)
     }
 
     /** What [Rally] does for who polls. A timer for each message would cost more than the message. */

@@ -1,0 +1,110 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.nulls.shouldNotBeNull
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withTimeoutOrNull
+import kotlinx.coroutines.yield
+import org.kverbs.dsl.get
+
+class PostedReceiveSpec :
+    FunSpec({
+        timeout = 60_000
+
+        test("should take a message before anybody awaits it") {
+            TwoEnds().use { ends ->
+                val posted = ends.server.qp.postReceive(ends.server.region[0, 64])
+                posted.isCompleted shouldBe false
+                ends.client.qp.send(ends.client.text("early"))
+                posted.await().length shouldBe 5
+                ends.server.textAt(0, 5) shouldBe "early"
+            }
+        }
+
+        test("should take messages in the order of posting, with those of a suspended caller behind them") {
+            TwoEnds().use { ends ->
+                val posted = List(3) { ends.server.qp.postReceive(ends.server.region[it * 64L, 64]) }
+                coroutineScope {
+                    launch { for (word in listOf("a", "bb", "ccc", "dddd")) ends.client.qp.send(ends.client.text(word)) }
+                    val last = ends.server.qp.receive(ends.server.region[3 * 64L, 64])
+                    posted.map { it.await().length } + last.length shouldContainExactly listOf(1L, 2L, 3L, 4L)
+                }
+            }
+        }
+
+        test("should leave the message of one that was cancelled to the next receive, posted or awaited") {
+            TwoEnds(settings = { maxRecvWr(2) }).use { ends ->
+                List(2) { ends.server.qp.postReceive(ends.server.region[it * 64L, 64]) }.forEach { it.cancel() }
+                val posted = ends.server.qp.postReceive(ends.server.region[128, 64])
+                ends.client.qp.send(ends.client.text("one"))
+                ends.client.qp.send(ends.client.text("four"))
+                posted.await().length shouldBe 3
+                ends.server.textAt(128, 3) shouldBe "one"
+                ends.server.qp.receive(ends.server.region[192, 64]).length shouldBe 4
+                ends.server.textAt(192, 4) shouldBe "four"
+            }
+        }
+
+        test("should take a message that came to one that was cancelled") {
+            TwoEnds().use { ends ->
+                val (cancelled, next) = List(2) { ends.server.qp.postReceive(ends.server.region[it * 64L, 64]) }
+                cancelled.cancel()
+                for (word in listOf("left", "taken")) ends.client.qp.send(ends.client.text(word))
+                next.await().length shouldBe 5 // so the other message has come, too
+                ends.server.qp.postReceive(ends.server.region[128, 64]).await().length shouldBe 4
+                ends.server.textAt(128, 4) shouldBe "left"
+            }
+        }
+
+        test("should stay posted when who awaits it gives up") {
+            TwoEnds().use { ends ->
+                val posted = ends.server.qp.postReceive(ends.server.region[0, 64])
+                withTimeoutOrNull(20) { posted.await() } shouldBe null
+                ends.client.qp.send(ends.client.text("late"))
+                posted.await().length shouldBe 4
+            }
+        }
+
+        test("should refuse one more than the queue holds, and take one again when a message has come") {
+            TwoEnds(settings = { maxRecvWr(2) }).use { ends ->
+                val posted = List(2) { ends.server.qp.postReceive(ends.server.region[0, 64]) }
+                shouldThrow<IllegalStateException> { ends.server.qp.postReceive(ends.server.region[0, 64]) }.message shouldContain
+                    "all 2 receives of this queue are posted"
+                ends.client.qp.send(ends.client.text("room"))
+                posted[0].await()
+                ends.server.qp.postReceive(ends.server.region[0, 64])
+            }
+        }
+
+        test("should keep a pooled buffer until its message has come") {
+            TwoEnds().use { ends ->
+                ends.server.pd.bufferPool().use { pool ->
+                    val buffer = pool.tryTake(64).shouldNotBeNull()
+                    val posted = ends.server.qp.postReceive(buffer)
+                    buffer.close()
+                    pool.taken shouldBe 1
+                    ends.client.qp.send(ends.client.text("pinned"))
+                    posted.await().length shouldBe 6
+                    while (pool.taken != 0) yield()
+                }
+            }
+        }
+
+        test("should end with the reason when the queue pair is closed, unless it was cancelled before") {
+            TwoEnds().use { ends ->
+                val (posted, cancelled) = List(2) { ends.server.qp.postReceive(ends.server.region[0, 64]) }
+                cancelled.cancel()
+                ends.server.qp.close()
+                shouldThrow<IllegalStateException> { posted.await() }.message shouldContain "was closed"
+                shouldThrow<CancellationException> { cancelled.await() }
+                shouldThrow<IllegalStateException> { ends.server.qp.postReceive(ends.server.region[0, 64]) }.message shouldContain
+                    "was closed"
+            }
+        }
+    })
