@@ -73,6 +73,6 @@ class StormAftermath(
     }
 
     private companion object {
-        const val WAIT_MILLIS = 5_000L
+        const val WAIT_MILLIS = 30_000L
     }
 }

@@ -35,6 +35,9 @@ class StormLedger(
         outcomes.computeIfAbsent("$kind $outcome") { LongAdder() }.increment()
     }
 
+    /** How many have ended, but for receives, which end by themselves. */
+    val ended: Long get() = outcomes.filterKeys { !it.startsWith("${StormKind.RECEIVE} ") }.values.sumOf { it.sum() }
+
     /** How many ended so. */
     fun count(outcome: StormOutcome): Long = outcomes.filterKeys { it.endsWith(" $outcome") }.values.sumOf { it.sum() }
 

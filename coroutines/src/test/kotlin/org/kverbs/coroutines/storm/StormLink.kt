@@ -122,7 +122,8 @@ class StormLink(
     }
 
     companion object {
-        const val HANG_MILLIS = 60_000L
+        /** Far more than ten thousand coroutines take for a turn each, on a busy machine, too. */
+        const val HANG_MILLIS = 300_000L
         private const val ENDING = Int.MIN_VALUE
 
         /** Small packets; tries again after 8 ms, seven times; a peer without a receive is asked again after 0.08 ms, for ever. */
