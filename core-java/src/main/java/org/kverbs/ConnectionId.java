@@ -296,15 +296,15 @@ public final class ConnectionId extends Resource {
         }
         synchronized (migration) {
             ConnectionEventChannel from = channel;
-            enterShared(from, to);
+            enterShared(this, from, to); // a close of this waits until it is the other's altogether
             try {
                 to.add(handle, this); // an event may come there before the call returns
-                command(addresses.naming("rdma_migrate_id"), () -> manager.migrateId(handle, to.handle()));
+                SystemErrors.check(addresses.naming("rdma_migrate_id"), manager.migrateId(handle, to.handle()));
                 channel = to;
                 moveTo(to);
             } finally {
                 (channel == to ? from : to).remove(handle, this);
-                exitShared(from, to);
+                exitShared(this, from, to);
             }
         }
     }

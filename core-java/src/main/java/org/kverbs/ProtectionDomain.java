@@ -81,9 +81,10 @@ public final class ProtectionDomain extends Resource {
     }
 
     /**
-     * Registers memory under another address for the work requests of both sides ({@code ibv_reg_mr_iova}).
+     * Registers memory under another address for the work requests of both sides ({@code ibv_reg_mr_iova2}).
      *
      * @param iova the address of the first byte in work requests; the page offsets of both addresses must be equal
+     * @throws LibraryUnavailableException if the installed libibverbs, before rdma-core 28, knows of no other address
      */
     public MemoryRegion registerAt(long iova, MemorySegment memory, AccessFlag... access) {
         return register(memory, iova, null, access);

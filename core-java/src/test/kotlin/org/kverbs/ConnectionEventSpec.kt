@@ -18,9 +18,11 @@ import org.kverbs.internal.abi.Errno
 import org.kverbs.internal.abi.RdmaCmEvent
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_INT
+import java.lang.ref.WeakReference
 import java.net.InetSocketAddress
 import java.time.Duration
 import java.time.temporal.ChronoUnit
+import kotlin.concurrent.thread
 
 private val PEER = InetSocketAddress("10.0.0.1", 7471)
 private val SECOND: Duration = Duration.ofSeconds(1)
@@ -245,6 +247,40 @@ class ConnectionEventSpec :
                     shouldThrow<IllegalArgumentException> { id.migrate(other) }.message shouldContain "it is of another provider"
                 }
             }
+            fake.live.shouldBeEmpty()
+        }
+
+        test("should leave nothing of an id that is closed while it moves, in either channel") {
+            val fake = FakeConnectionManager()
+            val from = fake.open()
+            val to = fake.open()
+            // Whoever else takes ids in and gives them back makes the move longer.
+            val others = List(2) { thread(isDaemon = true) { while (to.isOpen) runCatching { to.id(PortSpace.TCP).close() } } }
+            val closed =
+                List(500) {
+                    val id = from.id(PortSpace.TCP)
+                    lateinit var closing: Thread
+                    fake.whileMigrating = {
+                        closing = thread { id.close() }
+                        while (id.isOpen) Thread.yield() // it waits for the call to return
+                    }
+                    id.migrate(to)
+                    closing.join()
+                    WeakReference(id)
+                }
+            fake.whileMigrating = {}
+
+            fun kept() = closed.count { it.get() != null }
+            for (attempt in 1..100) {
+                System.gc()
+                if (kept() == 0) break
+                Thread.sleep(10)
+            }
+            val left = kept()
+            from.close()
+            to.close()
+            others.forEach { it.join() }
+            withClue("of ${closed.size} ids that were closed, the channels still hold this many") { left shouldBe 0 }
             fake.live.shouldBeEmpty()
         }
 

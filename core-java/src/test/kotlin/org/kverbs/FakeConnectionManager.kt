@@ -15,6 +15,8 @@ import java.lang.foreign.ValueLayout.JAVA_INT
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.lang.reflect.Proxy
 import java.net.InetSocketAddress
+import java.util.Collections
+import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.LinkedBlockingQueue
 import java.util.concurrent.TimeUnit
 
@@ -33,8 +35,11 @@ internal class FakeConnectionManager private constructor(
     /** Each call on an id or event, in order: its name and the address that it names. */
     val calls: MutableList<Pair<String, Long>> get() = answering.calls
 
+    /** What happens while an id is moved to another channel. */
+    var whileMigrating: () -> Unit = {}
+
     /** Ids that there are. */
-    val live = mutableSetOf<Long>()
+    val live: MutableSet<Long> = ConcurrentHashMap.newKeySet()
 
     private val provider =
         object : VerbsProvider {
@@ -131,13 +136,21 @@ internal class FakeConnectionManager private constructor(
         return 0
     }
 
+    override fun migrateId(
+        id: Long,
+        channel: Long,
+    ): Int {
+        whileMigrating()
+        return answering.call("migrateId", id)
+    }
+
     override fun deviceName(id: Long): String? = null
 }
 
 /** Notes each call, and answers as a test says. */
 private class Answering {
     val answers = mutableMapOf<String, Int>()
-    val calls = mutableListOf<Pair<String, Long>>()
+    val calls: MutableList<Pair<String, Long>> = Collections.synchronizedList(mutableListOf())
 
     val manager =
         Proxy.newProxyInstance(javaClass.classLoader, arrayOf(ConnectionManager::class.java)) { _, method, arguments ->

@@ -69,6 +69,18 @@ class LibraryAnswersSpec :
             }
         }
 
+        test("should register memory at its own address only where the library knows of no other, and say which release does") {
+            NullBench().use { bench ->
+                val memory = bench.mr.memory()
+                shouldThrow<LibraryUnavailableException> { bench.pd.registerAt(0x7000_0000, memory) }.message shouldStartWith
+                    "ibv_reg_mr_iova2 needs rdma-core 28 or newer, and the ${NullVerbs.library} of this machine lacks it. Upgrade "
+                shouldThrow<LibraryUnavailableException> { bench.pd.registerAt(memory.address(), memory, AccessFlag.ZERO_BASED) }
+                NullVerbs.live(NullVerbs.Kind.MR) shouldBe 1
+                bench.pd.registerAt(memory.address(), memory).remote().address() shouldBe memory.address()
+                bench.pd.register(memory, AccessFlag.ZERO_BASED).remote().address() shouldBe 0
+            }
+        }
+
         test("should say which release tells the fork status, and whether data comes in order") {
             shouldThrow<LibraryUnavailableException> { ForkStatus.ofThisProcess() }.message shouldContain
                 "ibv_is_fork_initialized needs rdma-core 35 or newer"

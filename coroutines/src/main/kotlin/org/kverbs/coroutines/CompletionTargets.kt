@@ -56,10 +56,6 @@ internal class CompletionTargets {
         if (entry.generation == key ushr INDEX_BITS) entry.target?.complete(id.toInt(), completion)
     }
 
-    /** Those there are now. */
-    @Synchronized
-    fun all(): List<CompletionTarget> = (0 until used).mapNotNull { entries[it]?.target }
-
     private companion object {
         const val INDEX_BITS = 20
         const val INDEX_MASK = (1 shl INDEX_BITS) - 1

@@ -1,10 +1,8 @@
 package org.kverbs.coroutines
 
 import io.kotest.core.spec.style.FunSpec
-import org.jetbrains.lincheck.datastructures.ModelCheckingOptions
 import org.jetbrains.lincheck.datastructures.Operation
 import org.jetbrains.lincheck.datastructures.Param
-import org.jetbrains.lincheck.datastructures.StressOptions
 import org.jetbrains.lincheck.datastructures.ThreadIdGen
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -104,25 +102,11 @@ class CreditsLincheckSpec :
 
         for (credits in listOf(PatientCredits::class, CancelledCredits::class)) {
             test("should lend and take back as if one did it at a time, in every order that model checking tries (${credits.simpleName})") {
-                ModelCheckingOptions()
-                    .iterations(10)
-                    .invocationsPerIteration(100)
-                    .threads(3)
-                    .actorsPerThread(2)
-                    .actorsBefore(1)
-                    .actorsAfter(0)
-                    .check(credits)
+                checkOrders(credits)
             }
 
             test("should lend and take back as if one did it at a time, under stress (${credits.simpleName})") {
-                StressOptions()
-                    .iterations(10)
-                    .invocationsPerIteration(1000)
-                    .threads(3)
-                    .actorsPerThread(2)
-                    .actorsBefore(1)
-                    .actorsAfter(0)
-                    .check(credits)
+                checkUnderStress(credits)
             }
         }
     })

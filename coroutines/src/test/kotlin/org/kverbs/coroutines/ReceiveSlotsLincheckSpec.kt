@@ -2,9 +2,7 @@ package org.kverbs.coroutines
 
 import io.kotest.core.spec.style.FunSpec
 import kotlinx.coroutines.suspendCancellableCoroutine
-import org.jetbrains.lincheck.datastructures.ModelCheckingOptions
 import org.jetbrains.lincheck.datastructures.Operation
-import org.jetbrains.lincheck.datastructures.StressOptions
 import org.jetbrains.lincheck.datastructures.Validate
 
 /**
@@ -81,24 +79,10 @@ class ReceiveSlotsLincheckSpec :
         beforeSpec { Completions.all }
 
         test("should hand each message to one receive, as if one did it at a time, in every order that model checking tries") {
-            ModelCheckingOptions()
-                .iterations(10)
-                .invocationsPerIteration(100)
-                .threads(3)
-                .actorsPerThread(2)
-                .actorsBefore(1)
-                .actorsAfter(0)
-                .check(ReceiveSlotsUnderLincheck::class)
+            checkOrders(ReceiveSlotsUnderLincheck::class)
         }
 
         test("should hand each message to one receive, as if one did it at a time, under stress") {
-            StressOptions()
-                .iterations(10)
-                .invocationsPerIteration(1000)
-                .threads(3)
-                .actorsPerThread(2)
-                .actorsBefore(1)
-                .actorsAfter(0)
-                .check(ReceiveSlotsUnderLincheck::class)
+            checkUnderStress(ReceiveSlotsUnderLincheck::class)
         }
     })

@@ -3,9 +3,7 @@ package org.kverbs.coroutines
 import io.kotest.core.spec.style.FunSpec
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
-import org.jetbrains.lincheck.datastructures.ModelCheckingOptions
 import org.jetbrains.lincheck.datastructures.Operation
-import org.jetbrains.lincheck.datastructures.StressOptions
 import org.jetbrains.lincheck.datastructures.Validate
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -98,24 +96,10 @@ class SendSlotsLincheckSpec :
         beforeSpec { Completions.all }
 
         test("should end each request once, as if one did it at a time, in every order that model checking tries") {
-            ModelCheckingOptions()
-                .iterations(10)
-                .invocationsPerIteration(100)
-                .threads(3)
-                .actorsPerThread(2)
-                .actorsBefore(1)
-                .actorsAfter(0)
-                .check(SendSlotsUnderLincheck::class)
+            checkOrders(SendSlotsUnderLincheck::class)
         }
 
         test("should end each request once, as if one did it at a time, under stress") {
-            StressOptions()
-                .iterations(10)
-                .invocationsPerIteration(1000)
-                .threads(3)
-                .actorsPerThread(2)
-                .actorsBefore(1)
-                .actorsAfter(0)
-                .check(SendSlotsUnderLincheck::class)
+            checkUnderStress(SendSlotsUnderLincheck::class)
         }
     })

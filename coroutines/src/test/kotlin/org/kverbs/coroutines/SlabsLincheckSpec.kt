@@ -1,10 +1,8 @@
 package org.kverbs.coroutines
 
 import io.kotest.core.spec.style.FunSpec
-import org.jetbrains.lincheck.datastructures.ModelCheckingOptions
 import org.jetbrains.lincheck.datastructures.Operation
 import org.jetbrains.lincheck.datastructures.Param
-import org.jetbrains.lincheck.datastructures.StressOptions
 import org.jetbrains.lincheck.datastructures.ThreadIdGen
 import org.kverbs.MemoryRegion
 import org.kverbs.dsl.memoryRegion
@@ -77,24 +75,10 @@ class SlabsLincheckSpec :
         }
 
         test("should lend and take back as if one did it at a time, in every order that model checking tries") {
-            ModelCheckingOptions()
-                .iterations(5)
-                .invocationsPerIteration(200)
-                .threads(3)
-                .actorsPerThread(2)
-                .actorsBefore(1)
-                .actorsAfter(0)
-                .check(SlabsUnderLincheck::class)
+            checkOrders(SlabsUnderLincheck::class, iterations = 5, invocations = 200)
         }
 
         test("should lend and take back as if one did it at a time, under stress") {
-            StressOptions()
-                .iterations(10)
-                .invocationsPerIteration(2000)
-                .threads(3)
-                .actorsPerThread(2)
-                .actorsBefore(1)
-                .actorsAfter(0)
-                .check(SlabsUnderLincheck::class)
+            checkUnderStress(SlabsUnderLincheck::class, invocations = 2000)
         }
     })

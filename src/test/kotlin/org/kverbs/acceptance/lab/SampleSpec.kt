@@ -2,13 +2,17 @@ package org.kverbs.acceptance.lab
 
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.engine.spec.tempdir
+import io.kotest.engine.spec.tempfile
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldMatch
 import org.kverbs.samples.kverbs
 import java.io.ByteArrayOutputStream
 import java.io.File
 import java.io.PrintStream
 import java.util.concurrent.TimeUnit.MINUTES
+import kotlin.random.Random
 
 private const val DEVICE = "rxe0"
 
@@ -24,18 +28,19 @@ internal class SampleSpec :
             "thousand-clients" to "$DEVICE: 1000 of 1000 clients were answered\n",
         ).forEach { (name, text) ->
             test("should run the sample $name") {
-                val console = System.out
-                val printed = ByteArrayOutputStream()
-                System.setOut(PrintStream(printed, true))
-                val status =
-                    try {
-                        kverbs(listOf("sample", name, "-d", DEVICE))
-                    } finally {
-                        System.setOut(console)
-                    }
-                status shouldBe 0
-                printed.toString() shouldBe text
+                printed("sample", name, "-d", DEVICE) shouldBe text
             }
+        }
+
+        test("should copy a file by $DEVICE") {
+            val size = 5 * (1 shl 20) + 7
+            val from = tempfile().apply { writeBytes(Random(size).nextBytes(size)) }
+            val folder = tempdir()
+            val text = printed("file", from.path, folder.path, "-d", DEVICE)
+            text shouldMatch """$DEVICE: $size bytes in \d+\.\d\d seconds = \d+\.\d MB/s, checksums agree\n"""
+            folder.list() shouldBe arrayOf(from.name)
+            // Not "shouldBe": it would print megabytes if they differ.
+            File(folder, from.name).readBytes().contentEquals(from.readBytes()) shouldBe true
         }
 
         test("should run a script on the device that it is told") {
@@ -52,3 +57,18 @@ internal class SampleSpec :
             }
         }
     })
+
+/** What a command prints that ends well. */
+private fun printed(vararg arguments: String): String {
+    val console = System.out
+    val printed = ByteArrayOutputStream()
+    System.setOut(PrintStream(printed, true))
+    val status =
+        try {
+            kverbs(arguments.toList())
+        } finally {
+            System.setOut(console)
+        }
+    withClue(printed) { status shouldBe 0 }
+    return printed.toString()
+}

@@ -1,6 +1,7 @@
 package org.kverbs.internal.ffm;
 
 import java.lang.foreign.MemorySegment;
+import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.ffm.NativeLibrary.Function;
 
 /**
@@ -134,9 +135,10 @@ final class Libibverbs {
     }
 
     // man 3 ibv_reg_mr: pointer or NULL with errno. The macro of verbs.h prefers ibv_reg_mr_iova2, which drops optional
-    // access flags that an old kernel would refuse.
+    // access flags that an old kernel would refuse; and ibv_reg_mr alone knows of no other address than the memory's own.
     long regMr(long pd, long address, long length, long iova, int access) {
-        if (regMrIova2.isPresent()) {
+        boolean isOwn = iova == ((access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? address : 0);
+        if (regMrIova2.isPresent() || !isOwn) {
             return Downcalls.pointer(Downcalls.call(regMrIova2.address(), pd, address, length, iova, access));
         }
         return Downcalls.pointer(Downcalls.call(regMr.address(), pd, address, length, access));

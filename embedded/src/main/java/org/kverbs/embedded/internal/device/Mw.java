@@ -2,7 +2,9 @@ package org.kverbs.embedded.internal.device;
 
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.abi.IbvAccessFlags;
+import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwType;
+import org.kverbs.internal.ffm.Memory;
 
 /** A memory window ({@code struct ibv_mw}): a key to part of a region (IBA volume 1, 10.6.7). */
 final class Mw extends MemoryKey {
@@ -32,6 +34,17 @@ final class Mw extends MemoryKey {
         long from = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? start : 0;
         long offset = offset(virtual, bytes, from, length);
         return offset < 0 ? NONE : region.base + (start - region.iova) + offset;
+    }
+
+    /**
+     * Gives the window the key of a bind that is posted now. It is the caller's before the bind is carried out, and the one after that of
+     * the last bind that was posted, done or not: as with a card, and with Soft-RoCE.
+     */
+    int giveKey() {
+        int last = Memory.getInt(structure + IbvMw.RKEY);
+        int next = last & ~0xff | last + 1 & 0xff;
+        Memory.putInt(structure + IbvMw.RKEY, next);
+        return next;
     }
 
     /** Lets peers at a part of a region; a length of 0 at none. */

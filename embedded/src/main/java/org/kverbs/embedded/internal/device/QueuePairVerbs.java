@@ -2,7 +2,6 @@ package org.kverbs.embedded.internal.device;
 
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.abi.Errno;
-import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwBind;
 import org.kverbs.internal.abi.IbvMwType;
 import org.kverbs.internal.abi.IbvQp;
@@ -150,8 +149,6 @@ final class QueuePairVerbs {
                 length,
                 Memory.getInt(bind + IbvMwBind.BIND_INFO_MW_ACCESS_FLAGS));
         if (result == 0) {
-            // The key is the caller's before the binding is done, as with a card.
-            Memory.putInt(mw + IbvMw.RKEY, window.key & ~0xff | window.key + 1 & 0xff);
             by.posted();
         }
         return result;

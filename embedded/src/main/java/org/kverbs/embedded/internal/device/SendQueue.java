@@ -160,7 +160,7 @@ final class SendQueue {
         wqe.flags = flags;
         wqe.count = 0;
         wqe.length = 0;
-        wqe.rkey = window.key & ~0xff | (window.key + 1) & 0xff;
+        wqe.rkey = window.giveKey();
         wqe.window = window;
         wqe.region = region;
         wqe.bindAddress = address;

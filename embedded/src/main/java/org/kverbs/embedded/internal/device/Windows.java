@@ -40,7 +40,9 @@ final class Windows {
             return false;
         }
         window.key = wqe.rkey;
-        Memory.putInt(window.structure + IbvMw.RKEY, wqe.rkey);
+        if (type2) { // the key of a type 1 window is there since the bind was posted
+            Memory.putInt(window.structure + IbvMw.RKEY, wqe.rkey);
+        }
         window.bind(region, wqe.bindAddress, wqe.bindLength, wqe.bindAccess, qp);
         return true;
     }
