@@ -16,7 +16,8 @@ private const val HELLO = 24
 private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
 
 /**
- * Connects to a server of messages ([serve]), and suspends until it has accepted.
+ * Connects to a server of messages ([serve]), and suspends until it has accepted. The name of an unresolved address is looked up without
+ * blocking the caller's thread.
  *
  * @param privateData bytes for the server, at most 32
  * @param timeout for each step: finding the address, the route, and the server's answer
@@ -143,7 +144,14 @@ public suspend fun rdmaServer(
 
 private fun hostOf(device: String?) = rdmaHost { if (device != null) device(Device.byName(device)) }
 
-/** A client in a line: `rdmaClient("server", 7471) { connection -> connection.send(bytes) }`. Finishes and closes the connection after the block. [device] is as for [rdmaServer]. */
+/**
+ * A client in a line: `rdmaClient("server", 7471) { connection -> connection.send(bytes) }`. Finishes and closes the connection after the
+ * block.
+ *
+ * @param host a name or an IP address; a name is looked up without blocking the caller's thread
+ * @param device as for [rdmaServer]
+ * @throws org.kverbs.ConnectionException if no host has this name, and as [connectMessages] does
+ */
 public suspend fun <R> rdmaClient(
     host: String,
     port: Int,
@@ -151,7 +159,7 @@ public suspend fun <R> rdmaClient(
     block: suspend CoroutineScope.(MessageConnection) -> R,
 ): R =
     hostOf(device).use { rdma ->
-        val connection = rdma.connectMessages(InetSocketAddress(host, port))
+        val connection = rdma.connectMessages(InetSocketAddress.createUnresolved(host, port)) // looked up without blocking this thread
         try {
             coroutineScope { block(connection) }.also { connection.finish() }
         } finally {
