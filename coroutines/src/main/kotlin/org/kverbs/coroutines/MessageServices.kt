@@ -7,12 +7,16 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.supervisorScope
 import org.kverbs.ConnectionParameters
 import org.kverbs.Device
+import java.net.InetAddress
 import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /** The hello of a channel stands before the user's private data. */
 private const val HELLO = 24
+
+/** The wildcard of IPv6, which takes connections to IPv4 addresses as well; that of IPv4 takes no others. */
+private val ANYWHERE = InetAddress.getByAddress(ByteArray(16))
 private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
 
 /**
@@ -140,7 +144,7 @@ public suspend fun rdmaServer(
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,
-): Nothing = hostOf(device).use { it.serve(InetSocketAddress(port), onListening = onListening, handler = handler) }
+): Nothing = hostOf(device).use { it.serve(InetSocketAddress(ANYWHERE, port), onListening = onListening, handler = handler) }
 
 private fun hostOf(device: String?) = rdmaHost { if (device != null) device(Device.byName(device)) }
 

@@ -150,6 +150,23 @@ class MessageServicesSpec :
             }
         }
 
+        test("should be a server for IPv4 and IPv6 at every address, in a line") {
+            coroutineScope {
+                val listening = CompletableDeferred<InetSocketAddress>()
+                val server =
+                    launch {
+                        rdmaServer(0, "embedded0", listening::complete) { for (message in it.incoming) it.send(message) }
+                    }
+                for (host in listOf("127.0.0.1", "::1", "198.18.0.1")) {
+                    rdmaClient(host, listening.await().port, "embedded0") {
+                        it.send(host.encodeToByteArray())
+                        it.receive().decodeToString() shouldBe host
+                    }
+                }
+                server.cancel()
+            }
+        }
+
         test("should say that no host has the name, and at which step, without blocking the thread meanwhile or once it is cancelled") {
             // This thread is the only one of its coroutines: a lookup that blocked it would be over before the test goes on.
             runBlocking {
