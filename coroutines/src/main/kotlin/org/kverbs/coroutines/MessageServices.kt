@@ -133,8 +133,15 @@ private suspend fun serveOne(
 }
 
 /**
- * A server in a line: `rdmaServer(7471) { connection -> for (message in connection.incoming) connection.send(message) }`. It runs until it is
- * cancelled, on the RDMA hardware of this machine, or else on the embedded device. See [serve].
+ * A server in a line, which runs until it is cancelled, on the RDMA hardware of this machine, or else on the embedded device. See [serve].
+ *
+ * ```
+ * fun main(): Unit = runBlocking {
+ *     rdmaServer(7471) { connection -> for (message in connection.incoming) connection.send(message) }
+ * }
+ * ```
+ *
+ * It never returns, so a function whose body it is names its type, as here, or does not compile.
  *
  * @param device by whose connection manager, if not the usual one
  * @throws org.kverbs.DeviceNotFoundException if there is no such device
