@@ -1,25 +1,35 @@
 package org.kverbs.coroutines
 
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.ensureActive
+import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.ConnectionEvent
 import org.kverbs.ConnectionEventType.ADDR_RESOLVED
 import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
 import org.kverbs.ConnectionEventType.ESTABLISHED
 import org.kverbs.ConnectionEventType.ROUTE_RESOLVED
+import org.kverbs.ConnectionException
 import org.kverbs.ConnectionId
 import org.kverbs.ConnectionParameters
 import org.kverbs.ConnectionStep
+import org.kverbs.ConnectionTimeoutException
 import org.kverbs.PortSpace
 import org.kverbs.QueuePair
 import org.kverbs.QueuePairAttributes
 import org.kverbs.QueuePairState
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs
+import java.net.InetAddress
 import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.toJavaDuration
 
 /**
- * Connects to an address, and suspends until the other side has accepted.
+ * Connects to an address, and suspends until the other side has accepted. The name of an unresolved address
+ * ([InetSocketAddress.createUnresolved]) is looked up without blocking the caller's thread.
  *
  * @throws org.kverbs.ConnectionRejectedException if the other side says no, with what it says; nobody listening is one too
  * @throws org.kverbs.ConnectionTimeoutException if a step takes longer than [ConnectionSettings.timeout]
@@ -62,7 +72,8 @@ internal suspend fun RdmaHost.establish(
     val id = steps.id
     var qp: QueuePair? = null
     try {
-        id.resolveAddress(address, timeout.toJavaDuration())
+        val resolved = lookUp(address, timeout)
+        id.resolveAddress(resolved, timeout.toJavaDuration())
         steps.await(ConnectionStep.RESOLVE_ADDRESS, address, timeout, ADDR_RESOLVED)
         id.resolveRoute(timeout.toJavaDuration())
         steps.await(ConnectionStep.RESOLVE_ROUTE, address, timeout, ROUTE_RESOLVED)
@@ -83,6 +94,31 @@ internal suspend fun RdmaHost.establish(
         closeAll(id, qp, cause = e)
         throw e
     }
+}
+
+/**
+ * The IP address of a host's name, asked of the system on a thread that may block, as the answer takes seconds when no name server
+ * answers. Who is cancelled does not wait for it.
+ */
+private suspend fun RdmaHost.lookUp(
+    address: InetSocketAddress,
+    timeout: Duration,
+): InetSocketAddress {
+    if (!address.isUnresolved) return address
+    val answer = scope.async(Dispatchers.IO) { runCatching { InetAddress.getByName(address.hostString) } }
+    val found =
+        try {
+            withTimeoutOrNull(timeout) { answer.await() }
+        } catch (e: CancellationException) {
+            currentCoroutineContext().ensureActive()
+            throw IllegalStateException("the host of these connections was closed", e)
+        } ?: throw ConnectionTimeoutException(ConnectionStep.RESOLVE_ADDRESS, address, timeout.toJavaDuration())
+    val ip =
+        found.getOrElse {
+            val why = "no host has this name: check how it is written, or give an IP address"
+            throw ConnectionException(ConnectionStep.RESOLVE_ADDRESS, address, 0, why).initCause(it)
+        }
+    return InetSocketAddress(ip, address.port)
 }
 
 /** From INIT to where it can send. */

@@ -7,16 +7,21 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.supervisorScope
 import org.kverbs.ConnectionParameters
 import org.kverbs.Device
+import java.net.InetAddress
 import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /** The hello of a channel stands before the user's private data. */
 private const val HELLO = 24
+
+/** The wildcard of IPv6, which takes connections to IPv4 addresses as well; that of IPv4 takes no others. */
+private val ANYWHERE = InetAddress.getByAddress(ByteArray(16))
 private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
 
 /**
- * Connects to a server of messages ([serve]), and suspends until it has accepted.
+ * Connects to a server of messages ([serve]), and suspends until it has accepted. The name of an unresolved address is looked up without
+ * blocking the caller's thread.
  *
  * @param privateData bytes for the server, at most 32
  * @param timeout for each step: finding the address, the route, and the server's answer
@@ -128,8 +133,15 @@ private suspend fun serveOne(
 }
 
 /**
- * A server in a line: `rdmaServer(7471) { connection -> for (message in connection.incoming) connection.send(message) }`. It runs until it is
- * cancelled, on the RDMA hardware of this machine, or else on the embedded device. See [serve].
+ * A server in a line, which runs until it is cancelled, on the RDMA hardware of this machine, or else on the embedded device. See [serve].
+ *
+ * ```
+ * fun main(): Unit = runBlocking {
+ *     rdmaServer(7471) { connection -> for (message in connection.incoming) connection.send(message) }
+ * }
+ * ```
+ *
+ * It never returns, so a function whose body it is names its type, as here, or does not compile.
  *
  * @param device by whose connection manager, if not the usual one
  * @throws org.kverbs.DeviceNotFoundException if there is no such device
@@ -139,11 +151,18 @@ public suspend fun rdmaServer(
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,
-): Nothing = hostOf(device).use { it.serve(InetSocketAddress(port), onListening = onListening, handler = handler) }
+): Nothing = hostOf(device).use { it.serve(InetSocketAddress(ANYWHERE, port), onListening = onListening, handler = handler) }
 
 private fun hostOf(device: String?) = rdmaHost { if (device != null) device(Device.byName(device)) }
 
-/** A client in a line: `rdmaClient("server", 7471) { connection -> connection.send(bytes) }`. Finishes and closes the connection after the block. [device] is as for [rdmaServer]. */
+/**
+ * A client in a line: `rdmaClient("server", 7471) { connection -> connection.send(bytes) }`. Finishes and closes the connection after the
+ * block.
+ *
+ * @param host a name or an IP address; a name is looked up without blocking the caller's thread
+ * @param device as for [rdmaServer]
+ * @throws org.kverbs.ConnectionException if no host has this name, and as [connectMessages] does
+ */
 public suspend fun <R> rdmaClient(
     host: String,
     port: Int,
@@ -151,7 +170,7 @@ public suspend fun <R> rdmaClient(
     block: suspend CoroutineScope.(MessageConnection) -> R,
 ): R =
     hostOf(device).use { rdma ->
-        val connection = rdma.connectMessages(InetSocketAddress(host, port))
+        val connection = rdma.connectMessages(InetSocketAddress.createUnresolved(host, port)) // looked up without blocking this thread
         try {
             coroutineScope { block(connection) }.also { connection.finish() }
         } finally {

@@ -5,17 +5,26 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldHaveSize
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
+import kotlinx.coroutines.yield
 import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
 import org.kverbs.ConnectionRejectedException
+import org.kverbs.ConnectionStep
 import java.net.InetSocketAddress
 import java.util.Collections
+import kotlin.time.Duration.Companion.seconds
 
 class MessageServicesSpec :
     FunSpec({
@@ -138,6 +147,39 @@ class MessageServicesSpec :
         test("should refuse who doesn't speak messages") {
             served(handler = {}) { host, address ->
                 shouldThrow<ConnectionRejectedException> { host.connect(address) }
+            }
+        }
+
+        test("should be a server for IPv4 and IPv6 at every address, in a line") {
+            coroutineScope {
+                val listening = CompletableDeferred<InetSocketAddress>()
+                val server =
+                    launch {
+                        rdmaServer(0, "embedded0", listening::complete) { for (message in it.incoming) it.send(message) }
+                    }
+                for (host in listOf("127.0.0.1", "::1", "198.18.0.1")) {
+                    rdmaClient(host, listening.await().port, "embedded0") {
+                        it.send(host.encodeToByteArray())
+                        it.receive().decodeToString() shouldBe host
+                    }
+                }
+                server.cancel()
+            }
+        }
+
+        test("should say that no host has the name, and at which step, without blocking the thread meanwhile or once it is cancelled") {
+            // This thread is the only one of its coroutines: a lookup that blocked it would be over before the test goes on.
+            runBlocking {
+                val client = launch { rdmaClient(SlowNames.HOST, 7471, "embedded0") {} }
+                withTimeout(20.seconds) { while (SlowNames.asked.count > 0) delay(1) }
+                client.cancelAndJoin()
+                SlowNames.answered.count shouldBe 1
+                val failing = async { runCatching { rdmaClient(SlowNames.HOST, 7471, "embedded0") {} } }
+                yield()
+                SlowNames.letGo.countDown()
+                val failure = failing.await().exceptionOrNull().shouldBeInstanceOf<ConnectionException>()
+                failure.step() shouldBe ConnectionStep.RESOLVE_ADDRESS
+                failure.message shouldContain "slow.test:7471 failed: no host has this name"
             }
         }
     })

@@ -44,7 +44,8 @@ class FileCommand : CoreCliktCommand("file") {
         if (!to.toAbsolutePath().parent.isDirectory()) wrong("TO", "there is no folder ${to.toAbsolutePath().parent}")
         if (to.toRealPathOrNull() == from.toRealPath()) wrong("TO", "it is the same file as FROM")
         try {
-            both(device, { name, onListening -> fileServer(to, 0, name, onListening) }) { host, port, name ->
+            // The server's failures are told by its client, here.
+            both(device, { name, onListening -> fileServer(to, 0, name, onListening, onFailure = {}) }) { host, port, name ->
                 val size = from.fileSize()
                 val took =
                     if (progress || System.console()?.isTerminal == true) {

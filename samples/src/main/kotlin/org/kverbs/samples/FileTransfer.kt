@@ -7,24 +7,31 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 import org.kverbs.AccessFlag.LOCAL_WRITE
 import org.kverbs.AccessFlag.REMOTE_WRITE
+import org.kverbs.Device
+import org.kverbs.MemoryRegion
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.asByteBuffer
 import org.kverbs.coroutines.bufferPool
 import org.kverbs.coroutines.rdmaClient
-import org.kverbs.coroutines.rdmaServer
+import org.kverbs.coroutines.rdmaHost
+import org.kverbs.coroutines.serve
 import java.io.IOException
 import java.net.InetSocketAddress
 import java.nio.ByteBuffer
 import java.nio.channels.FileChannel
+import java.nio.file.AccessDeniedException
 import java.nio.file.Files
+import java.nio.file.NoSuchFileException
 import java.nio.file.Path
 import java.nio.file.StandardCopyOption.REPLACE_EXISTING
+import java.nio.file.StandardOpenOption.CREATE_NEW
 import java.nio.file.StandardOpenOption.READ
 import java.nio.file.StandardOpenOption.WRITE
 import java.util.concurrent.atomic.AtomicLong
 import java.util.zip.CRC32C
 import kotlin.io.path.deleteIfExists
 import kotlin.io.path.name
+import kotlin.random.Random
 import kotlin.time.Duration
 import kotlin.time.measureTime
 
@@ -36,34 +43,67 @@ import kotlin.time.measureTime
 internal const val SLOT = 1L shl 20
 private const val SLOTS = 8
 
-/** Receives a file from each client and puts it [to] there, once it is whole and has the sender's checksum. Until it is cancelled. */
+/**
+ * Receives a file from each client and puts it [to] there, once it is whole and has the sender's checksum. Until it is cancelled.
+ *
+ * @param onFailure told why a file did not arrive, as its sender is
+ */
 suspend fun fileServer(
     to: Path,
     port: Int,
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
+    onFailure: (Throwable) -> Unit = { System.err.println("a file did not arrive: ${it.message}") },
 ): Nothing =
-    rdmaServer(port, device, onListening) { connection ->
-        val part = Files.createTempFile(to.toAbsolutePath().parent, to.name, ".part")
-        try {
-            FileChannel.open(part, WRITE).use { receiveInto(it, connection) }
-            val checksum = checksum(part)
-            if (connection.receive().decodeToString() == checksum) {
-                Files.move(part, to, REPLACE_EXISTING)
-                connection.send(WHOLE)
-            } else {
-                connection.send("arrived with checksum $checksum".encodeToByteArray())
+    rdmaHost { if (device != null) device(Device.byName(device)) }.use { host ->
+        host.serve(InetSocketAddress("::", port), onListening = onListening, onFailure = onFailure) { connection ->
+            connection.pd.memoryRegion(SLOTS * SLOT, LOCAL_WRITE, REMOTE_WRITE).use { slots ->
+                connection.publish("slots", slots)
+                val failure =
+                    try {
+                        connection.send(keep(to, connection, slots))
+                        null
+                    } catch (e: IOException) {
+                        e.also { connection.send("$FAILED${reason(e)}".encodeToByteArray()) }
+                    }
+                for (message in connection.incoming) continue // the sender writes into the slots until it has heard
+                failure?.let { throw it }
             }
-        } finally {
-            part.deleteIfExists()
         }
+    }
+
+/** The answer to the sender. The file has a name of its own until it is whole, and the rights that any new file has. */
+private suspend fun keep(
+    to: Path,
+    connection: MessageConnection,
+    slots: MemoryRegion,
+): ByteArray {
+    val part = to.resolveSibling("${to.name}.${Random.nextLong().toHexString()}.part")
+    val file = FileChannel.open(part, CREATE_NEW, WRITE)
+    try {
+        file.use { receiveInto(it, connection, slots) }
+        val checksum = checksum(part)
+        if (connection.receive().decodeToString() != checksum) return "arrived with checksum $checksum".encodeToByteArray()
+        Files.move(part, to, REPLACE_EXISTING)
+        return WHOLE
+    } finally {
+        part.deleteIfExists()
+    }
+}
+
+/** The message of some exceptions about files is the file's name alone. */
+private fun reason(e: IOException): String =
+    when (e) {
+        is NoSuchFileException -> "${e.file} can't be created there"
+        is AccessDeniedException -> "${e.file}: permission denied"
+        else -> e.message ?: e.toString()
     }
 
 private suspend fun receiveInto(
     file: FileChannel,
     connection: MessageConnection,
-) = connection.pd.memoryRegion(SLOTS * SLOT, LOCAL_WRITE, REMOTE_WRITE).use { slots ->
-    connection.publish("slots", slots)
+    slots: MemoryRegion,
+) {
     while (true) {
         val (slot, offset, length) = numbers(connection.receive())
         if (length == 0L) break
@@ -77,7 +117,7 @@ private suspend fun receiveInto(
  *
  * @param onProgress told how many bytes have arrived, from any thread
  * @return how long the bytes took, without the comparison of checksums
- * @throws IOException if the file changes meanwhile, or arrives as another one
+ * @throws IOException if the file changes meanwhile, or arrives as another one, or if the server can't keep it; says why
  */
 suspend fun sendFile(
     from: Path,
@@ -87,13 +127,29 @@ suspend fun sendFile(
     onProgress: (Long) -> Unit = {},
 ): Duration =
     rdmaClient(host, port, device) { connection ->
-        val took = measureTime { FileChannel.open(from, READ).use { sendFrom(it, connection, onProgress) } }
-        val checksum = checksum(from)
-        connection.send(checksum.encodeToByteArray())
-        val verdict = connection.receive()
-        if (!verdict.contentEquals(WHOLE)) throw IOException("$from was sent with checksum $checksum, and ${verdict.decodeToString()}")
-        took
-    }
+        try {
+            Result.success(send(from, connection, onProgress))
+        } catch (e: IOException) {
+            Result.failure(e) // both sides know, and part in peace
+        }
+    }.getOrThrow()
+
+private suspend fun send(
+    from: Path,
+    connection: MessageConnection,
+    onProgress: (Long) -> Unit,
+): Duration {
+    val took = measureTime { FileChannel.open(from, READ).use { sendFrom(it, connection, onProgress) } }
+    val checksum = checksum(from)
+    connection.send(checksum.encodeToByteArray())
+    val verdict = connection.receive()
+    if (verdict.contentEquals(WHOLE)) return took
+    throw refusal(verdict) ?: IOException("$from was sent with checksum $checksum, and ${verdict.decodeToString()}")
+}
+
+/** The server's reason not to go on, if this is it. */
+private fun refusal(message: ByteArray): IOException? =
+    message.decodeToString().takeIf { it.startsWith(FAILED) }?.let { IOException("the receiver: ${it.removePrefix(FAILED)}") }
 
 private suspend fun sendFrom(
     file: FileChannel,
@@ -106,7 +162,13 @@ private suspend fun sendFrom(
     val free = List(SLOTS) { Channel<Unit>(1) }
     connection.pd.bufferPool { maxBytes(SLOTS * SLOT) }.use { pool ->
         coroutineScope {
-            val answers = launch { for (message in connection.incoming) free[numbers(message)[0].toInt()].send(Unit) }
+            val answers =
+                launch {
+                    for (message in connection.incoming) {
+                        refusal(message)?.let { throw it }
+                        free[numbers(message)[0].toInt()].send(Unit)
+                    }
+                }
             val senders =
                 free.mapIndexed { slot, gotBack ->
                     launch {
@@ -159,3 +221,4 @@ private suspend fun checksum(file: Path): String =
     }
 
 private val WHOLE = "whole".encodeToByteArray()
+private const val FAILED = "failed: "

@@ -32,8 +32,7 @@ class KeyValueServer {
         rdmaServer(port, device, onListening) { connection ->
             connection.publish("table", tableOn(connection.node))
             for (message in connection.incoming) {
-                val (key, value) = message.decodeToString().split('=', limit = 2)
-                connection.send(if (put(key, value)) OK else FULL)
+                connection.send(change(message.decodeToString()))
             }
         }
 
@@ -41,19 +40,30 @@ class KeyValueServer {
     private fun tableOn(node: RdmaNode): MemoryRegion =
         synchronized(regions) { regions.getOrPut(node) { node.pd.register(table, LOCAL_WRITE, REMOTE_READ) } }
 
+    /** What came may be anything: whatever does not fit is refused before the entry is touched, whose readers wait for the end of a change. */
+    private fun change(request: String): ByteArray {
+        val (key, value) = request.split('=', limit = 2).map { it.encodeToByteArray() }.takeIf { it.size == 2 } ?: return WRONG
+        return when {
+            key.isEmpty() || key.size + value.size > ROOM -> WRONG
+            put(request.substringBefore('='), key, value) -> OK
+            else -> FULL
+        }
+    }
+
     private fun put(
-        key: String,
-        value: String,
+        name: String,
+        key: ByteArray,
+        value: ByteArray,
     ): Boolean =
         synchronized(table) {
-            val slot = slots(key).firstOrNull { keyAt(table.asSlice(it, ENTRY).toArray(JAVA_BYTE)) in listOf("", key) } ?: return false
+            val slot = slots(name).firstOrNull { keyAt(table.asSlice(it, ENTRY).toArray(JAVA_BYTE)) in listOf("", name) } ?: return false
             val entry = table.asSlice(slot, ENTRY)
             val version = entry.get(JAVA_LONG, 0)
             entry.set(JAVA_LONG, 0, version + 1)
             VarHandle.fullFence()
-            entry.set(JAVA_BYTE, 8, key.length.toByte())
-            entry.set(JAVA_BYTE, 9, value.length.toByte())
-            MemorySegment.copy((key + value).encodeToByteArray(), 0, entry, JAVA_BYTE, TEXT.toLong(), key.length + value.length)
+            entry.set(JAVA_BYTE, 8, key.size.toByte())
+            entry.set(JAVA_BYTE, 9, value.size.toByte())
+            MemorySegment.copy(key + value, 0, entry, JAVA_BYTE, TEXT.toLong(), key.size + value.size)
             VarHandle.fullFence()
             entry.set(JAVA_LONG, 0, version + 2)
             true
@@ -62,35 +72,47 @@ class KeyValueServer {
     private companion object {
         val OK = "ok".encodeToByteArray()
         val FULL = "full".encodeToByteArray()
+        val WRONG = "no KEY=VALUE with a key, and at most $ROOM bytes of both".encodeToByteArray()
     }
 }
 
-/** Asks a [KeyValueServer] to change an entry. Key and value are at most 54 ASCII characters together. */
+/**
+ * Asks a [KeyValueServer] to change an entry. False if there is no room for another key like this.
+ *
+ * @param key not empty, and without `=`
+ * @param value at most 54 bytes of UTF-8 together with the key
+ */
 suspend fun MessageConnection.put(
     key: String,
     value: String,
 ): Boolean {
-    require((key + value).length <= ENTRY - TEXT) { "'$key=$value' is longer than ${ENTRY - TEXT} characters" }
+    require(key.isNotEmpty() && '=' !in key) { "'$key' is no key: it must not be empty, nor contain '='" }
+    require((key + value).encodeToByteArray().size <= ROOM) { "'$key' and '$value' are longer than $ROOM bytes of UTF-8 together" }
     send("$key=$value".encodeToByteArray())
     return receive().decodeToString() == "ok"
 }
 
-/** Reads a value out of the server's table, `remote("table")`. Null if there is none. */
+/**
+ * Reads a value out of the server's table, `remote("table")`. Null if there is none.
+ *
+ * @throws IllegalStateException if the entry never came to rest
+ */
 suspend fun RemoteRegion.get(key: String): String? {
     for (slot in slots(key)) {
         val entry = stable(slot)
         if (keyAt(entry).isEmpty()) return null
-        if (keyAt(entry) == key) return entry.decodeToString(TEXT + key.length, TEXT + key.length + entry[9])
+        if (keyAt(entry) == key) return entry.decodeToString(TEXT + entry[8], TEXT + entry[8] + entry[9])
     }
     return null
 }
 
-/** Reads an entry until nobody has changed it meanwhile. */
+/** Reads an entry until nobody has changed it meanwhile; a change takes no longer than a few reads. */
 private suspend fun RemoteRegion.stable(slot: Long): ByteArray {
-    while (true) {
+    repeat(READS) {
         val entry = read(slot, ENTRY.toInt())
         if (entry[0] % 2 == 0 && readLong(slot) == versionOf(entry)) return entry
     }
+    error("the entry at byte $slot of the table was being changed at each of $READS reads: look whether its server still runs")
 }
 
 private fun versionOf(entry: ByteArray) = MemorySegment.ofArray(entry).get(JAVA_LONG_UNALIGNED, 0)
@@ -103,3 +125,5 @@ private fun slots(key: String): List<Long> = List(4) { Math.floorMod(key.hashCod
 private const val ENTRIES = 1024L
 private const val ENTRY = 64L
 private const val TEXT = 10
+private const val ROOM = (ENTRY - TEXT).toInt()
+private const val READS = 1000

@@ -13,7 +13,9 @@ import java.io.ByteArrayOutputStream
 import java.io.File
 import java.io.IOException
 import java.io.PrintStream
+import java.nio.file.Path
 import java.util.concurrent.ConcurrentLinkedQueue
+import kotlin.io.path.getPosixFilePermissions
 import kotlin.random.Random
 
 class FileTransferSpec :
@@ -92,5 +94,34 @@ class FileTransferSpec :
                 outcome.status shouldBe 2
                 outcome.err shouldContain message
             }
+        }
+
+        test("should say why the receiver can't make the file, in one sentence") {
+            for (size in listOf(0, SLOT.toInt() + 1)) {
+                val outcome = Outcome("file", file("unwelcome$size", size).path, "/proc/copy")
+                outcome.status shouldBe 1
+                outcome.err shouldMatch """kverbs: the receiver: /proc/copy\.[0-9a-f]+\.part can't be created there\n"""
+            }
+        }
+
+        test("should say why the receiver can't keep what came, in one sentence and nothing else") {
+            // A process with a limit for its files, as a full disk needs a disk.
+            val target = File(folder, "limited").apply { mkdir() }
+            val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
+            val command = "ulimit -f 4096; exec \"$0\" --enable-native-access=ALL-UNNAMED -cp \"$1\" org.kverbs.samples.KverbsKt file \"$2\" \"$3\""
+            val source = file("too long", 20 * SLOT.toInt())
+            val process =
+                ProcessBuilder("bash", "-c", command, java, System.getProperty("java.class.path"), source.path, target.path)
+                    .redirectErrorStream(true)
+                    .start()
+            process.inputReader().readText() shouldBe "kverbs: the receiver: File too large\n"
+            process.waitFor() shouldBe 1
+            target.list()!!.toList().shouldBeEmpty()
+        }
+
+        test("should give the copy the rights of any new file") {
+            val source = file("readable", 10)
+            Outcome("file", source.path, "$folder/read").status shouldBe 0
+            File(folder, "read").toPath().getPosixFilePermissions() shouldBe source.toPath().getPosixFilePermissions()
         }
     })
