@@ -162,6 +162,11 @@ public final class UdpLink implements Link {
     }
 
     @Override
+    public boolean leadsToOtherProcesses() {
+        return true;
+    }
+
+    @Override
     public boolean mustWait(Task task) {
         return outlet.mustWait(task);
     }
