@@ -134,7 +134,8 @@ public final class QueuePair extends Resource {
                 QueuePairState from = result == -Errno.EINVAL ? state() : QueuePairState.UNKNOWN;
                 QueuePairState to =
                         attributes.attributes().contains(QueuePairAttribute.STATE) ? attributes.state() : from;
-                throw SystemErrors.modifyQueuePair(number, type, from, to, attributes.mask(), -result);
+                TransportType transport = pd.context().device().transportType();
+                throw SystemErrors.modifyQueuePair(number, transport, type, from, to, attributes.mask(), -result);
             }
         } finally {
             exitShared(this);
@@ -201,7 +202,7 @@ public final class QueuePair extends Resource {
      * is sent.
      *
      * @throws IllegalStateException for a UD queue pair, which isn't connected but {@link #activate activated}
-     * @throws RdmaSystemException if a step is refused
+     * @throws RdmaSystemException if a step is refused; an iWARP device refuses, as only the connection manager connects it
      */
     public void connect(QueuePairEndpoint remote, ConnectOptions options) {
         if (type == QueuePairType.UD) {

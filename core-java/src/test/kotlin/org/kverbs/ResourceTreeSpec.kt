@@ -12,10 +12,14 @@ import io.kotest.matchers.string.shouldStartWith
 import org.kverbs.NullVerbs.onNullDevice
 import org.kverbs.internal.inThreads
 import java.io.File
+import java.io.FileInputStream
+import java.lang.foreign.Arena
 import java.lang.foreign.FunctionDescriptor
 import java.lang.foreign.Linker
-import java.lang.foreign.MemorySegment
-import java.lang.foreign.ValueLayout
+import java.lang.foreign.MemoryLayout
+import java.lang.foreign.ValueLayout.ADDRESS
+import java.lang.foreign.ValueLayout.JAVA_INT
+import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.time.Duration
 import java.time.temporal.ChronoUnit
 import java.util.concurrent.CountDownLatch
@@ -282,19 +286,18 @@ class ResourceTreeSpec :
 
         test("should deregister a region once, though its memory could not be freed because a native call was using it") {
             NullBench().use { bench ->
-                val region = bench.pd.memoryRegion(16)
-                region.memory().set(ValueLayout.JAVA_LONG, 8, 150_000_000) // struct timespec: 150 ms
-                val inside = CountDownLatch(1)
-                val sleeper =
-                    thread {
-                        inside.countDown()
-                        NANOSLEEP.invokeWithArguments(region.memory(), MemorySegment.NULL)
-                    }
-                inside.await()
-                Thread.sleep(30)
-                shouldThrow<IllegalStateException> { region.close() }
-                NullVerbs.live(NullVerbs.Kind.MR) shouldBe 1
-                sleeper.join()
+                val region = bench.pd.memoryRegion(MORE_THAN_A_PIPE_HOLDS)
+                val (from, to) = pipe()
+                FileInputStream("/proc/self/fd/$from").use { reader ->
+                    val writer = thread { WRITE.invokeWithArguments(to, region.memory(), MORE_THAN_A_PIPE_HOLDS) }
+                    reader.read() // of a byte that it has written: it is inside, and can't get out before the rest is read
+                    shouldThrow<IllegalStateException> { region.close() }
+                    NullVerbs.live(NullVerbs.Kind.MR) shouldBe 1
+                    reader.readNBytes(MORE_THAN_A_PIPE_HOLDS.toInt() - 1)
+                    writer.join()
+                }
+                CLOSE.invokeWithArguments(from)
+                CLOSE.invokeWithArguments(to)
                 region.close()
                 NullVerbs.live(NullVerbs.Kind.MR) shouldBe 1
                 NullVerbs.destroyed() shouldBe listOf(region.handle())
@@ -302,12 +305,24 @@ class ResourceTreeSpec :
         }
     })
 
-private val NANOSLEEP =
-    Linker.nativeLinker().run {
-        downcallHandle(
-            defaultLookup().findOrThrow("nanosleep"),
-            FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS),
-        )
+/** Of a pipe(7) in Linux: 64 KiB, and one page more may be half read. */
+private const val MORE_THAN_A_PIPE_HOLDS = 1L shl 18
+
+private val WRITE = native("write", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG)
+private val CLOSE = native("close", JAVA_INT, JAVA_INT)
+
+private fun native(
+    name: String,
+    result: MemoryLayout,
+    vararg arguments: MemoryLayout,
+) = Linker.nativeLinker().run { downcallHandle(defaultLookup().findOrThrow(name), FunctionDescriptor.of(result, *arguments)) }
+
+/** The end to read from, and the end to write to. */
+private fun pipe(): List<Int> =
+    Arena.ofConfined().use { arena ->
+        val ends = arena.allocate(JAVA_INT, 2)
+        native("pipe", JAVA_INT, ADDRESS).invokeWithArguments(ends) shouldBe 0
+        List(2) { ends.getAtIndex(JAVA_INT, it.toLong()) }
     }
 
 private fun openDescriptors() = File("/proc/self/fd").list()!!.size

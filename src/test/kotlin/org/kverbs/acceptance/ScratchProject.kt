@@ -7,6 +7,7 @@ import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.io.path.copyTo
 import kotlin.io.path.createDirectories
 import kotlin.io.path.createTempDirectory
+import kotlin.io.path.deleteExisting
 import kotlin.io.path.div
 import kotlin.io.path.readText
 import kotlin.io.path.writeText
@@ -26,14 +27,16 @@ internal class ScratchProject : AutoCloseable {
     private val bin = (root / "bin").createDirectories()
     private val jdk = root / "jdk"
 
+    /** The names of the programs that were started since [record], a line each. */
+    val started: Path = root / "started"
+
     init {
         val project = Path.of(System.getProperty("kverbs.root"))
         (root / "lab").createDirectories()
         listOf("kverbs", "verify", "lab/host.sh").forEach { (project / it).copyTo(root / it) }
         listOf("kverbs", "verify").forEach { (root / it).executable() }
-        listOf("bash", "readlink", "find", "grep", "awk", "mkdir", "mv", "flock", "sed", "rm", "id", "touch", "cat").forEach {
-            Files.createSymbolicLink(bin / it, programOnPath(it))
-        }
+        Files.createSymbolicLink(bin / "bash", programOnPath("bash"))
+        tools.forEach { Files.createSymbolicLink(bin / it, programOnPath(it)) }
         stub(jdk / "bin/java", $$"echo \"java ${*: -2}\"; exit 7")
         stub(jdk / "bin/javac", "exit 1")
         (jdk / "release").writeText("JAVA_VERSION=\"25.0.1\"\n")
@@ -45,6 +48,13 @@ internal class ScratchProject : AutoCloseable {
         name: String,
         script: String,
     ) = stub(bin / name, script)
+
+    /** From now on each program on the PATH but the shell notes in [started] that it runs. */
+    fun record() =
+        tools.forEach {
+            (bin / it).deleteExisting() // else the script would be written over what the link leads to
+            stub(bin / it, $$"echo $$it >> $$started; exec $${programOnPath(it)} \"$@\"")
+        }
 
     /** A file of the project's, with the folders above it. */
     fun file(
@@ -89,6 +99,11 @@ internal class ScratchProject : AutoCloseable {
     }
 
     private fun Path.executable() = check(toFile().setExecutable(true)) { "$this can not be made executable" }
+
+    private companion object {
+        /** What the programs under test may call. */
+        val tools = listOf("readlink", "find", "grep", "awk", "mkdir", "mv", "flock", "sed", "rm", "id", "touch", "cat")
+    }
 
     private fun programOnPath(name: String): Path =
         System

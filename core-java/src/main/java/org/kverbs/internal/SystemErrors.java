@@ -2,9 +2,12 @@ package org.kverbs.internal;
 
 import static org.kverbs.internal.abi.Errno.EINVAL;
 
+import java.util.EnumSet;
+import java.util.Set;
 import org.kverbs.QueuePairState;
 import org.kverbs.QueuePairType;
 import org.kverbs.RdmaSystemException;
+import org.kverbs.TransportType;
 import org.kverbs.WorkRequestException;
 
 /** Turns an errno of the C libraries or the kernel into an exception that says what to do. */
@@ -35,10 +38,13 @@ public final class SystemErrors {
         return new WorkRequestException(operation, positive, ErrorAdvice.post(function(operation), positive), index, count);
     }
 
+    private static final Set<QueuePairState> CONNECTING = EnumSet.of(QueuePairState.INIT, QueuePairState.RTR, QueuePairState.RTS);
+
     /**
-     * The exception for ibv_modify_qp; EINVAL is explained by the transition and its attributes.
+     * The exception for ibv_modify_qp; EINVAL is explained by the transition and its attributes, or by the transport.
      *
      * @param queuePairNumber the queue pair
+     * @param transport its device's; iWARP has no addresses that two queue pairs could be connected by
      * @param type its type
      * @param from the state it is in; UNKNOWN will do for other errors than EINVAL
      * @param to the state asked for, the same as {@code from} if the mask has no IBV_QP_STATE
@@ -46,11 +52,23 @@ public final class SystemErrors {
      * @param errno the error number, as it is or negated
      */
     public static RdmaSystemException modifyQueuePair(
-            int queuePairNumber, QueuePairType type, QueuePairState from, QueuePairState to, int mask, int errno) {
+            int queuePairNumber,
+            TransportType transport,
+            QueuePairType type,
+            QueuePairState from,
+            QueuePairState to,
+            int mask,
+            int errno) {
         int positive = Math.abs(errno);
-        String advice = positive == EINVAL
-                ? QueuePairTransitions.explain(type, from, to, mask)
-                : ErrorAdvice.call("ibv_modify_qp", positive);
+        String advice;
+        if (positive != EINVAL) {
+            advice = ErrorAdvice.call("ibv_modify_qp", positive);
+        } else if (transport == TransportType.IWARP && CONNECTING.contains(to)) {
+            advice = "iWARP devices are connected by the connection manager only, which goes by IP addresses: take rdmaServer and "
+                    + "rdmaClient, or RdmaHost, of kverbs-coroutines, or ConnectionId.";
+        } else {
+            advice = QueuePairTransitions.explain(type, from, to, mask);
+        }
         String change = from == QueuePairState.UNKNOWN ? "to " + to : from + " -> " + to;
         return new RdmaSystemException("ibv_modify_qp(" + type + " queue pair " + queuePairNumber + ", " + change + ")", positive, advice);
     }

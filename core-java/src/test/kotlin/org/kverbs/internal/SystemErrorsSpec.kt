@@ -11,6 +11,7 @@ import io.kotest.matchers.string.shouldStartWith
 import org.kverbs.QueuePairState
 import org.kverbs.QueuePairType
 import org.kverbs.RdmaSystemException
+import org.kverbs.TransportType
 import org.kverbs.internal.abi.Errno
 
 class SystemErrorsSpec :
@@ -131,14 +132,29 @@ class SystemErrorsSpec :
 
         test("should explain EINVAL of a modification by its transition, and other errors as usual") {
             fun refused(errno: Int) =
-                SystemErrors.modifyQueuePair(17, QueuePairType.RC, QueuePairState.INIT, QueuePairState.RTS, 1, errno).message!!
+                SystemErrors
+                    .modifyQueuePair(17, TransportType.IB, QueuePairType.RC, QueuePairState.INIT, QueuePairState.RTS, 1, errno)
+                    .message!!
 
             refused(-Errno.EINVAL) shouldBe
                 "ibv_modify_qp(RC queue pair 17, INIT -> RTS) failed: EINVAL (Invalid argument). " +
                 QueuePairTransitions.explain(QueuePairType.RC, QueuePairState.INIT, QueuePairState.RTS, 1)
             refused(Errno.EPERM) shouldContain "Q_Key with its highest bit set"
             SystemErrors
-                .modifyQueuePair(17, QueuePairType.RC, QueuePairState.UNKNOWN, QueuePairState.RTR, 1, Errno.ENODATA)
+                .modifyQueuePair(17, TransportType.IB, QueuePairType.RC, QueuePairState.UNKNOWN, QueuePairState.RTR, 1, Errno.ENODATA)
                 .message shouldStartWith "ibv_modify_qp(RC queue pair 17, to RTR) failed: ENODATA (No data available). "
+        }
+
+        test("should say how iWARP is connected where it refuses to be by a modification, and explain other changes as usual") {
+            fun refused(to: QueuePairState) =
+                SystemErrors
+                    .modifyQueuePair(17, TransportType.IWARP, QueuePairType.RC, QueuePairState.RESET, to, 1, Errno.EINVAL)
+                    .advice()
+
+            listOf(QueuePairState.INIT, QueuePairState.RTR, QueuePairState.RTS).forEach {
+                refused(it) shouldContain "connected by the connection manager only"
+                refused(it) shouldContain "rdmaServer and rdmaClient, or RdmaHost"
+            }
+            refused(QueuePairState.SQD) shouldBe QueuePairTransitions.explain(QueuePairType.RC, QueuePairState.RESET, QueuePairState.SQD, 1)
         }
     })

@@ -14,7 +14,9 @@ import kotlin.time.Duration.Companion.seconds
  * A [MessageChannel] to a peer's address: messages both ways with flow control, and memory that one side publishes and the other reads,
  * writes and counts in. Everything about waiting, cancellation and errors is the channel's.
  *
- * **End.** A peer that disconnects, or whose program ends, ends every wait with a [ConnectionException], after what had come.
+ * **End.** A peer that disconnects, or whose program ends, ends every wait with a [ConnectionException], after what had come. One whose host
+ * loses power, or whose process on an embedded device is killed (`kill -9`), says nothing, and who only receives waits on: RC has no
+ * keep-alive. Send now and then, which then fails, or wait in [kotlinx.coroutines.withTimeout]; [RdmaConnection] says more.
  */
 public class MessageConnection internal constructor(
     host: RdmaHost,

@@ -18,8 +18,10 @@ import kotlin.time.Duration.Companion.seconds
  * A connection to a peer: a queue pair with suspend functions, and its end. Any thread.
  *
  * **End.** When the peer disconnects or its program ends, everything that waits fails with
- * [org.kverbs.WorkCompletionException], flushed. A machine that vanishes is noticed by whoever sends: the device tries for a while, then fails
- * the send. Who only receives never hears of it.
+ * [org.kverbs.WorkCompletionException], flushed. The kernel tells of its devices' programs however they end; an embedded device tells of its
+ * process's exit (a return from main, System.exit, SIGTERM), and no more. Of a host that loses power or its network, and of an embedded
+ * device's process that is killed (`kill -9`), nothing is heard: RC has no keep-alive. Whoever sends notices, as the device tries for a
+ * while and then fails the send; who only receives never does. So send now and then, or wait in [kotlinx.coroutines.withTimeout].
  */
 public class RdmaConnection internal constructor(
     host: RdmaHost,

@@ -16,6 +16,7 @@ import org.kverbs.RdmaSystemException
 import org.kverbs.SharedReceiveQueueAttributes
 import org.kverbs.acceptance.contract.Capability.ADDRESS_EVENTS
 import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
+import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 
 /** Checks that each device offers what is declared for it and refuses the rest: see [Capability]. */
 internal class CapabilitiesSpec :
@@ -33,6 +34,12 @@ internal class CapabilitiesSpec :
                         refusal.advice() shouldNotBe ""
                     }
                 }
+            }
+        }
+
+        if (RAW_CONNECT !in device.capabilities) {
+            case("should say that the connection manager connects queue pairs, where nothing else does") {
+                shouldThrow<RdmaSystemException> { linked() }.advice() shouldContain "connected by the connection manager only"
             }
         }
 

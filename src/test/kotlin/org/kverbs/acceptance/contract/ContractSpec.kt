@@ -1,6 +1,8 @@
 package org.kverbs.acceptance.contract
 
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.core.test.Enabled
+import io.kotest.core.test.TestCase
 import io.kotest.matchers.collections.shouldBeEmpty
 import org.kverbs.Diagnostics
 import org.kverbs.embedded.BufferMisuse.Kind.OVERLAP
@@ -37,7 +39,8 @@ internal class Contract(
         body: Bench.() -> Unit,
     ) {
         if (!device.can(needed)) return
-        spec.test("$sentence [${device.name}]").config(timeout = 60.seconds, blockingTest = true) {
+        val enabled = { _: TestCase -> device.absence?.let(Enabled::disabled) ?: Enabled.enabled }
+        spec.test("$sentence [${device.name}]").config(timeout = 60.seconds, blockingTest = true, enabledOrReasonIf = enabled) {
             Diagnostics.enable()
             try {
                 Bench(device).use(body)

@@ -88,6 +88,7 @@ final class Agent implements Gsi.Handler {
         // It was opened for who made the connection, so that it opens again.
         connection.remote.port().open();
         byId.put(connection.localId, connection);
+        Farewell.add(connection);
     }
 
     /** A connection knows its peer's queue pair. */
@@ -97,6 +98,7 @@ final class Agent implements Gsi.Handler {
 
     void remove(Connection connection) {
         byId.remove(connection.localId);
+        Farewell.remove(connection);
         bySide.remove(side(connection), connection);
         byQueuePair.remove(queuePair(connection), connection);
         connection.remote.port().close();

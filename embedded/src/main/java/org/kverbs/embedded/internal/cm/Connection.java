@@ -9,6 +9,7 @@ import org.kverbs.embedded.internal.cm.Message.Rej;
 import org.kverbs.embedded.internal.cm.Message.Rep;
 import org.kverbs.embedded.internal.cm.Message.Req;
 import org.kverbs.embedded.internal.cm.Message.Rtu;
+import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.internal.abi.Errno;
 
@@ -108,6 +109,10 @@ final class Connection extends Event {
         return state;
     }
 
+    Engine engine() {
+        return agent.engine();
+    }
+
     int remoteId() {
         return remoteId;
     }
@@ -182,6 +187,13 @@ final class Connection extends Event {
             default -> {
                 // It is not connected yet, or it ends already.
             }
+        }
+    }
+
+    /** Tells the peer; the owner may go on to its end as if it had disconnected. With the lock. */
+    void processEnds() {
+        if (state == State.REP_SENT || state == State.ESTABLISHED) {
+            disconnect();
         }
     }
 

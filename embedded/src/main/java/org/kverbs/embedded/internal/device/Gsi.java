@@ -64,6 +64,11 @@ public final class Gsi extends Task {
         hca.release();
     }
 
+    /** Whether who is at the other end of the link may live longer than this process. */
+    public boolean leadsToOtherProcesses() {
+        return hca.link.leadsToOtherProcesses();
+    }
+
     /** Sends a datagram of {@link #MAD} bytes to queue pair 1 at an address, from one of ours. */
     public void send(byte[] mad, int sourceIndex, long gidHigh, long gidLow) {
         MemorySegment.copy(mad, 0, staging, ValueLayout.JAVA_BYTE, 0, MAD);

@@ -21,6 +21,11 @@ public interface Link extends AutoCloseable {
         return false;
     }
 
+    /** Whether who is at its other end may live longer than this process. */
+    default boolean leadsToOtherProcesses() {
+        return false;
+    }
+
     /** Whether packets to an address find their way. */
     boolean leadsTo(long gidHigh, long gidLow);
 

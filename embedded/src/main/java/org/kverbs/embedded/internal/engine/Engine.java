@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * anything is to be done, and whoever waits moves it on to the next event: then no thread of its own runs, and a program with one
  * thread sees the same order every time.
  *
- * <p>All methods but {@link #enter}, {@link #leave} and {@link #close} need the lock.
+ * <p>All methods but {@link #enter}, {@link #tryEnter}, {@link #leave} and {@link #close} need the lock.
  */
 public final class Engine implements AutoCloseable {
 
@@ -44,6 +44,11 @@ public final class Engine implements AutoCloseable {
     /** Takes the lock. */
     public void enter() {
         lock.lock();
+    }
+
+    /** Takes the lock, if it can be had within a time. */
+    public boolean tryEnter(long nanos) throws InterruptedException {
+        return lock.tryLock(nanos, TimeUnit.NANOSECONDS);
     }
 
     /** Does what became ready and gives the lock back. */

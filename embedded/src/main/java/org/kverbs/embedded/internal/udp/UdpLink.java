@@ -108,6 +108,9 @@ public final class UdpLink implements Link {
         } catch (BindException e) {
             close();
             return local() ? -Errno.EADDRINUSE : -Errno.EADDRNOTAVAIL;
+        } catch (UnsupportedOperationException e) {
+            close();
+            return -Errno.EAFNOSUPPORT; // a machine without IPv6
         } catch (IOException e) {
             close();
             return -Errno.EIO;
@@ -159,6 +162,11 @@ public final class UdpLink implements Link {
             return;
         }
         outlet.send(packet, peers.find(packet.destinationGidHigh, packet.destinationGidLow));
+    }
+
+    @Override
+    public boolean leadsToOtherProcesses() {
+        return true;
     }
 
     @Override

@@ -1,0 +1,19 @@
+@file:JvmName("ClientProgram")
+
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.runBlocking
+import java.net.InetSocketAddress
+import kotlin.system.exitProcess
+
+/** Connects to a server, sends a message and ends, in one way or another, without closing anything: see [ProcessEndSpec]. */
+internal fun main(arguments: Array<String>) {
+    val (how, server, port) = arguments
+    runBlocking {
+        val connection = rdmaHost { provider("embedded") }.connectMessages(InetSocketAddress(server, port.toInt()))
+        connection.send("I am here".encodeToByteArray())
+        if (how == "gets SIGTERM") awaitCancellation()
+    }
+    if (how == "exits") exitProcess(3)
+}

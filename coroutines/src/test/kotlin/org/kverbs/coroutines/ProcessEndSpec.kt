@@ -1,0 +1,64 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import org.kverbs.ConnectionException
+import org.kverbs.Device
+import org.kverbs.embedded.EmbeddedProvider
+import java.net.InetSocketAddress
+import java.nio.file.Path
+import kotlin.random.Random
+
+/** What a peer hears of a process on the embedded device that ends with its connections open. */
+class ProcessEndSpec :
+    FunSpec({
+        timeout = 120_000
+
+        for ((how, status) in listOf("exits" to 3, "falls off main" to 0, "gets SIGTERM" to 128 + 15)) {
+            test("should end the loop over the messages of a process that $how") {
+                val (server, client) = neighbours()
+                val devices = EmbeddedProvider("udp:$server")
+                rdmaHost { device(Device.of(devices, devices.devices().single())) }.use { host ->
+                    host.listen(InetSocketAddress(server, 0)).use { listener ->
+                        val process = clientProcess(client, how, server, listener.address.port)
+                        try {
+                            val connection = listener.request().acceptMessages()
+                            val came = mutableListOf<String>()
+                            shouldThrow<ConnectionException> {
+                                for (message in connection.incoming) {
+                                    came += message.decodeToString()
+                                    if (how == "gets SIGTERM") process.destroy()
+                                }
+                            }.message shouldContain "the connection has ended"
+                            came shouldContainExactly listOf("I am here")
+                            process.waitFor() shouldBe status
+                        } finally {
+                            process.destroyForcibly()
+                        }
+                    }
+                }
+            }
+        }
+    })
+
+/** Two addresses of this machine that no other test has drawn. */
+private fun neighbours(): Pair<String, String> {
+    val network = "127.${Random.nextInt(128, 255)}.${Random.nextInt(256)}"
+    val host = 2 * Random.nextInt(1, 127)
+    return "$network.$host" to "$network.${host + 1}"
+}
+
+private fun clientProcess(
+    address: String,
+    how: String,
+    server: String,
+    port: Int,
+): Process {
+    val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
+    val options = listOf("--enable-native-access=ALL-UNNAMED", "-Dkverbs.embedded=udp:$address")
+    val program = listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.coroutines.ClientProgram", how, server, "$port")
+    return ProcessBuilder(listOf(java) + options + program).inheritIO().start()
+}
