@@ -79,7 +79,8 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         Send messages there and back, and measure it; the peer can be ibv_rc_pingpong, ibv_uc_pingpong or ibv_ud_pingpong.
 
         With HOST it is the client, with --listen the server, with neither it is both ends: in one process, or with --transport udp in
-        two. Give both ends the same type, size, MTU and iterations.
+        two. Give both ends the same type, size, MTU and iterations. Without hardware, HOST is a loopback address, which --listen
+        prints; ends on two machines without hardware each give their own address, --transport udp:ADDRESS.
         """.trimIndent()
 
     override fun run() {
@@ -105,13 +106,27 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
                 peer = peer(),
             )
         try {
-            echo(PingPong(options, ::echo).run())
+            echo(play(options))
         } catch (e: UnfitOptionException) {
             wrong(e.option, e.message!!)
         } catch (e: ServerProcessException) {
             echo("kverbs: ${e.message}", err = true)
             throw ProgramResult(e.status)
         }
+    }
+
+    private fun play(given: PingPongOptions): PingPongResult {
+        val options = given.forTwoTerminals()
+        val server = options.peer as? Peer.Client
+        val isOurChoice = given.transport == null && options.transport != null
+        return PingPong(options) { line ->
+            echo(line)
+            if (server != null && isOurChoice &&
+                line.startsWith(PingPong.LISTENING)
+            ) {
+                echo("  the other end:  ${options.clientCommand(server)}")
+            }
+        }.run()
     }
 
     private fun OptionCallTransformContext.transport(text: String): Transport =

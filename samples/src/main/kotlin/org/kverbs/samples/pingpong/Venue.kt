@@ -20,7 +20,7 @@ internal class Venue private constructor(
         /** Hardware if there is any, and else embedded devices: a pair of them for two ends. */
         fun of(options: PingPongOptions): Venue {
             val listed = if (options.transport == null) Device.list() else emptyList()
-            val usual = Transport.Memory.takeIf { options.suitsPair() && listed.isNotEmpty() && listed.first().isEmbedded() }
+            val usual = Transport.Memory.takeIf { options.suitsPair() && listed.isNotEmpty() && isEmbedded(listed.first()) }
             val transport = options.transport ?: usual
             val devices = transport?.devices() ?: listed
             val near = devices.find { options.device == null || it.name() == options.device } ?: throw options.unknownDevice(devices)
@@ -33,7 +33,7 @@ internal class Venue private constructor(
             return Venue(near, far, transport)
         }
 
-        private fun Device.isEmbedded() = provider() == EmbeddedProvider().name()
+        fun isEmbedded(device: Device) = device.provider() == EmbeddedProvider().name()
 
         private fun Transport.devices(): List<Device> {
             val provider =
@@ -46,14 +46,15 @@ internal class Venue private constructor(
         }
 
         /** Whether nobody said which devices to take, or which embedded ones there are. */
-        private fun PingPongOptions.suitsPair() =
-            peer is Peer.Own && device == null &&
-                System.getProperty("kverbs.embedded", System.getenv("KVERBS_EMBEDDED")).isNullOrBlank()
+        private fun PingPongOptions.suitsPair() = peer is Peer.Own && device == null && isUsual()
+
+        /** Whether the embedded devices are those that every process has by itself. */
+        fun isUsual() = System.getProperty("kverbs.embedded", System.getenv("KVERBS_EMBEDDED")).isNullOrBlank()
 
         private fun PingPongOptions.unknownDevice(devices: List<Device>): Exception {
             val names = devices.map { it.name() }
             if (device == null) return DeviceNotFoundException("any device", names)
-            if (transport != null && Device.list().any { it.name() == device && !it.isEmbedded() }) {
+            if (transport != null && Device.list().any { it.name() == device && !isEmbedded(it) }) {
                 return UnfitOptionException(
                     "--transport",
                     "$device is hardware with a wire of its own; leave out this option, or take ${names.joinToString(" or ")}",

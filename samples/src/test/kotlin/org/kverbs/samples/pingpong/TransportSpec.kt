@@ -11,6 +11,7 @@ import io.kotest.matchers.string.shouldNotContain
 import org.kverbs.Device
 import org.kverbs.samples.Outcome
 import org.kverbs.samples.kverbs
+import java.net.ServerSocket
 import java.nio.file.Path
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CountDownLatch
@@ -47,6 +48,8 @@ private fun serverOf(process: ProcessHandle): ProcessHandle =
 
 internal class TransportSpec :
     FunSpec({
+        val isBare = Device.list().first().provider() == "embedded"
+
         test("should take hardware if there is any, and else give each end an embedded device") {
             val first = Device.list().first()
             val outcome = Outcome("pingpong", "-n", "20", "-c")
@@ -92,6 +95,44 @@ internal class TransportSpec :
                         children().shouldBeEmpty()
                     }
                 }
+            }
+        }
+
+        test(
+            "should play between two terminals of a machine without hardware, by the command that the first one prints",
+        ).config(enabled = isBare) {
+            val port = ServerSocket(0).use { it.localPort }
+            val command = "./kverbs pingpong 127.0.0.1:$port --size 100 --iters 30 --chk"
+            val out = StringBuilder()
+            val ready = CompletableFuture<Unit>()
+            val heard =
+                object : Appendable by out {
+                    override fun append(text: CharSequence?): Appendable =
+                        apply { if ("the other end" in out.append(text)) ready.complete(Unit) }
+                }
+            val arguments = listOf("pingpong", "--listen", "-p", "$port", "-s", "100", "-n", "30", "-c")
+            val server = CompletableFuture.supplyAsync { kverbs(arguments, heard) }
+            ready.orTimeout(WAIT_SECONDS, SECONDS).get()
+            out.toString() shouldContain "\n  the other end:  $command"
+            val client = Outcome(*command.removePrefix("./kverbs ").split(' ').toTypedArray())
+            withClue(client) {
+                client.status shouldBe 0
+                client.out shouldContain "  transport:      RoCEv2 over UDP, two processes\n"
+                client.out shouldContain "6000 bytes in "
+            }
+            server.get(WAIT_SECONDS, SECONDS) shouldBe 0
+        }
+
+        listOf(
+            listOf("--listen", "-d", "embedded0") to "--device: embedded0 reaches devices of its own process only",
+            listOf("127.0.0.1", "-d", "embedded1") to "--device: embedded1 reaches devices of its own process only",
+            listOf("192.0.2.1") to "HOST[:PORT]: this machine has no RDMA hardware to reach 192.0.2.1 by",
+        ).forEach { (arguments, message) ->
+            test("should refuse ends that can't meet, ${arguments.joinToString(" ")}, and name what makes them").config(enabled = isBare) {
+                val outcome = Outcome("pingpong", *arguments.toTypedArray())
+                outcome.status shouldBe 2
+                outcome.err shouldContain message
+                outcome.err shouldContain "--transport udp:ADDRESS"
             }
         }
 
