@@ -217,15 +217,15 @@ class AsyncQueuePairSpec :
         }
 
         test("should return from a cancelled call before its request completes, which goes on") {
-            TwoEnds(dispatcher = { callerPolls() }).use { ends -> // so that nothing completes before it is polled
-                coroutineScope {
+            TwoEnds(dispatcher = { callerPolls() }).use { ends ->
+                coroutineScope { // in which nobody polls, so that nothing completes
                     val calls =
                         listOf<suspend () -> Any>(
                             { ends.server.qp.receive(ends.server.region[0, 8]) },
                             { ends.client.qp.write(ends.client.text("goes on"), to = ends.server.region.remote(), at = 64) },
                             { ends.client.qp.batch { send(ends.client.text("too")) } },
-                        ).map { call -> launch(start = CoroutineStart.UNDISPATCHED) { call() } }
-                    calls.forEach { it.cancelAndJoin() }
+                        )
+                    calls.map { launch(start = CoroutineStart.UNDISPATCHED) { it() } }.forEach { it.cancelAndJoin() }
                 }
                 var completions = 0
                 while (completions < 3) completions += ends.client.dispatcher.poll() + ends.server.dispatcher.poll()
