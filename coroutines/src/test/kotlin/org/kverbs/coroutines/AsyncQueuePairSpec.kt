@@ -218,7 +218,8 @@ class AsyncQueuePairSpec :
 
         test("should return from a cancelled call before its request completes, which goes on") {
             TwoEnds(dispatcher = { callerPolls() }).use { ends ->
-                coroutineScope { // in which nobody polls, so that nothing completes
+                coroutineScope {
+                    // in which nobody polls, so that nothing completes
                     val calls =
                         listOf<suspend () -> Any>(
                             { ends.server.qp.receive(ends.server.region[0, 8]) },
