@@ -2,6 +2,7 @@ package org.kverbs.coroutines
 
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
@@ -42,13 +43,14 @@ private suspend fun RdmaHost.ask(listener: RdmaListener): ConnectionId {
 
 /** Holds a host's event thread: a coroutine that is resumed unconfined runs on the thread that resumes it. */
 private class HeldEvents {
-    val begun = CountDownLatch(1)
+    val begun = CompletableDeferred<Unit>()
     private val over = CountDownLatch(1)
 
     suspend fun hold(listener: RdmaListener) {
         val request = listener.request()
-        check(Thread.currentThread().name == "kverbs-connections") { "${Thread.currentThread().name} is held, which takes no events" }
-        begun.countDown()
+        val thread = Thread.currentThread().name.substringBefore(' ') // what follows names the coroutine
+        check(thread == "kverbs-connections") { "$thread is held, which takes no events" }
+        begun.complete(Unit)
         over.await()
         request.reject()
     }
@@ -63,11 +65,11 @@ class HostEventsSpec :
         test("should serve the next client after a request that there was no room for, and that could not be rejected either") {
             val hosts = List(3) { rdmaHost { provider("embedded") } }
             val (server, client, other) = hosts
+            val held = HeldEvents()
             try {
                 val full = server.listen(ANYWHERE, backlog = 1)
                 val holding = server.listen(ANYWHERE)
                 val meanwhile = other.listen(ANYWHERE)
-                val held = HeldEvents()
                 coroutineScope {
                     val holder = launch(Dispatchers.Unconfined) { held.hold(holding) }
                     val first = client.ask(full)
@@ -88,6 +90,7 @@ class HostEventsSpec :
                     served.await()
                 }
             } finally {
+                held.end()
                 hosts.forEach { it.close() }
             }
         }
