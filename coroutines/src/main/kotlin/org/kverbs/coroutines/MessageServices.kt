@@ -7,6 +7,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.supervisorScope
 import org.kverbs.ConnectionParameters
 import org.kverbs.Device
+import org.kverbs.TransportType
 import java.net.InetAddress
 import java.net.InetSocketAddress
 import kotlin.time.Duration
@@ -14,9 +15,6 @@ import kotlin.time.Duration.Companion.seconds
 
 /** The hello of a channel stands before the user's private data. */
 private const val HELLO = 24
-
-/** The wildcard of IPv6, which takes connections to IPv4 addresses as well; that of IPv4 takes no others. */
-private val ANYWHERE = InetAddress.getByAddress(ByteArray(16))
 private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
 
 /**
@@ -143,6 +141,8 @@ private suspend fun serveOne(
  *
  * It never returns, so a function whose body it is names its type, as here, or does not compile.
  *
+ * It listens at every address, of IPv4 and IPv6, or with iWARP devices of IPv4 alone.
+ *
  * @param device by whose connection manager, if not the usual one
  * @throws org.kverbs.DeviceNotFoundException if there is no such device
  */
@@ -151,7 +151,16 @@ public suspend fun rdmaServer(
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,
-): Nothing = hostOf(device).use { it.serve(InetSocketAddress(ANYWHERE, port), onListening = onListening, handler = handler) }
+): Nothing = hostOf(device).use { it.serve(InetSocketAddress(everywhere(device), port), onListening = onListening, handler = handler) }
+
+/** The wildcard of IPv6 takes connections to IPv4 addresses as well, except on iWARP, where each takes its own. */
+private fun everywhere(device: String?): InetAddress {
+    val devices = if (device == null) Device.list() else listOf(Device.byName(device))
+    return InetAddress.getByAddress(ByteArray(if (devices.any { it.transportType() == TransportType.IWARP }) IPV4_BYTES else IPV6_BYTES))
+}
+
+private const val IPV4_BYTES = 4
+private const val IPV6_BYTES = 16
 
 private fun hostOf(device: String?) = rdmaHost { if (device != null) device(Device.byName(device)) }
 

@@ -7,14 +7,13 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 import org.kverbs.AccessFlag.LOCAL_WRITE
 import org.kverbs.AccessFlag.REMOTE_WRITE
-import org.kverbs.Device
 import org.kverbs.MemoryRegion
+import org.kverbs.RdmaException
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.asByteBuffer
 import org.kverbs.coroutines.bufferPool
 import org.kverbs.coroutines.rdmaClient
-import org.kverbs.coroutines.rdmaHost
-import org.kverbs.coroutines.serve
+import org.kverbs.coroutines.rdmaServer
 import java.io.IOException
 import java.net.InetSocketAddress
 import java.nio.ByteBuffer
@@ -55,22 +54,31 @@ suspend fun fileServer(
     onListening: (InetSocketAddress) -> Unit = {},
     onFailure: (Throwable) -> Unit = { System.err.println("a file did not arrive: ${it.message}") },
 ): Nothing =
-    rdmaHost { if (device != null) device(Device.byName(device)) }.use { host ->
-        host.serve(InetSocketAddress("::", port), onListening = onListening, onFailure = onFailure) { connection ->
-            connection.pd.memoryRegion(SLOTS * SLOT, LOCAL_WRITE, REMOTE_WRITE).use { slots ->
-                connection.publish("slots", slots)
-                val failure =
-                    try {
-                        connection.send(keep(to, connection, slots))
-                        null
-                    } catch (e: IOException) {
-                        e.also { connection.send("$FAILED${reason(e)}".encodeToByteArray()) }
-                    }
-                for (message in connection.incoming) continue // the sender writes into the slots until it has heard
-                failure?.let { throw it }
-            }
+    rdmaServer(port, device, onListening) { connection ->
+        try {
+            receive(to, connection)
+        } catch (e: IOException) {
+            onFailure(e)
+        } catch (e: RdmaException) {
+            onFailure(e)
         }
     }
+
+private suspend fun receive(
+    to: Path,
+    connection: MessageConnection,
+) = connection.pd.memoryRegion(SLOTS * SLOT, LOCAL_WRITE, REMOTE_WRITE).use { slots ->
+    connection.publish("slots", slots)
+    val failure =
+        try {
+            connection.send(keep(to, connection, slots))
+            null
+        } catch (e: IOException) {
+            e.also { connection.send("$FAILED${reason(e)}".encodeToByteArray()) }
+        }
+    for (message in connection.incoming) continue // the sender writes into the slots until it has heard
+    failure?.let { throw it }
+}
 
 /** The answer to the sender. The file has a name of its own until it is whole, and the rights that any new file has. */
 private suspend fun keep(

@@ -14,8 +14,6 @@ import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.connectMessages
 import org.kverbs.coroutines.rdmaClient
 import org.kverbs.coroutines.rdmaHost
-import org.kverbs.dsl.openDevice
-import java.net.InetAddress
 import java.net.InetSocketAddress
 
 /** Runs a server and its client in this program, on a device of this name or else the first. */
@@ -33,13 +31,6 @@ internal fun both(
         serving.cancel()
     }
 }
-
-/** The address that a RoCE device's connections go by, of its GID table. */
-private fun ipAddressOf(device: String): InetAddress =
-    openDevice(device).use { open ->
-        val gid = open.queryGid(1, open.defaultGidIndex(1))
-        InetAddress.getByAddress(gid.bytes()) // an IPv4 address in its IPv6 form comes out as itself
-    }
 
 /** Says something and hears it again. */
 internal fun echo(device: String?) =
