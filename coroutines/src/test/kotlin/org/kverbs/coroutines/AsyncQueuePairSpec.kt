@@ -26,7 +26,6 @@ import org.kverbs.dsl.get
 import org.kverbs.dsl.send
 import org.kverbs.dsl.write
 import java.lang.foreign.ValueLayout.JAVA_LONG
-import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
 class AsyncQueuePairSpec :
