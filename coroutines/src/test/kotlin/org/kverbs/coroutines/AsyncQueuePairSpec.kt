@@ -10,9 +10,9 @@ import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
-import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
+import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeoutOrNull
@@ -26,7 +26,7 @@ import org.kverbs.dsl.get
 import org.kverbs.dsl.send
 import org.kverbs.dsl.write
 import java.lang.foreign.ValueLayout.JAVA_LONG
-import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
 
 class AsyncQueuePairSpec :
     FunSpec({
@@ -219,17 +219,18 @@ class AsyncQueuePairSpec :
         test("should return from a cancelled call before its request completes, which goes on") {
             TwoEnds(dispatcher = { callerPolls() }).use { ends ->
                 coroutineScope {
-                    // in which nobody polls, so that nothing completes
                     val calls =
                         listOf<suspend () -> Any>(
                             { ends.server.qp.receive(ends.server.region[0, 8]) },
                             { ends.client.qp.write(ends.client.text("goes on"), to = ends.server.region.remote(), at = 64) },
                             { ends.client.qp.batch { send(ends.client.text("too")) } },
-                        )
-                    calls.map { launch(start = CoroutineStart.UNDISPATCHED) { it() } }.forEach { it.cancelAndJoin() }
+                        ).map { launch(start = CoroutineStart.UNDISPATCHED) { it() } }
+                    calls.forEach { it.cancel() }
+                    val returned = withTimeoutOrNull(20.seconds) { calls.joinAll() } // nothing completes, as nobody polls
+                    var completions = 0
+                    while (completions < 3) completions += ends.client.dispatcher.poll() + ends.server.dispatcher.poll()
+                    returned.shouldNotBeNull()
                 }
-                var completions = 0
-                while (completions < 3) completions += ends.client.dispatcher.poll() + ends.server.dispatcher.poll()
                 ends.server.textAt(64, 7) shouldBe "goes on"
                 ends.server.textAt(0, 3) shouldBe "too"
             }

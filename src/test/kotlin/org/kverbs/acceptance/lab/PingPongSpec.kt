@@ -21,6 +21,7 @@ import org.kverbs.samples.pingpong.PingPongException
 import org.kverbs.samples.pingpong.PingPongResult
 import org.kverbs.samples.pingpong.Waiting
 import java.util.concurrent.CompletableFuture
+import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.time.Duration.Companion.seconds
 
@@ -72,11 +73,14 @@ internal class PingPongSpec :
             for (waiting in Waiting.entries) {
                 test("should end when a C peer of type $type dies, and say why, by $waiting") {
                     val port = freePort()
-                    val game = Game(type, 64, 10_000_000)
-                    game.c(port, events = waiting == Waiting.EVENTS).use { c ->
+                    val endless = Game(type, 64, 10_000_000)
+                    endless.c(port, events = waiting == Waiting.EVENTS).use { c ->
                         awaitListener(port)
-                        val options = game.options(waiting).copy(timeout = 2.seconds, peer = Peer.Server("localhost", port))
-                        val client = CompletableFuture.supplyAsync { runCatching { PingPong(options).run() } }
+                        val options = endless.options(waiting).copy(timeout = 2.seconds, peer = Peer.Server("localhost", port))
+                        val met = CountDownLatch(1)
+                        val game = PingPong(options) { if (it.startsWith("  remote address:")) met.countDown() }
+                        val client = CompletableFuture.supplyAsync { runCatching { game.run() } }
+                        met.await(60, SECONDS) shouldBe true // else it would only be told that nobody listens
                         Thread.sleep(500)
                         withClue("already over: ${client.getNow(null)}") { client.isDone shouldBe false }
                         c.kill()
