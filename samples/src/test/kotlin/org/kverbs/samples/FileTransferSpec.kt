@@ -108,7 +108,8 @@ class FileTransferSpec :
             // A process with a limit for its files, as a full disk needs a disk.
             val target = File(folder, "limited").apply { mkdir() }
             val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
-            val command = "ulimit -f 4096; exec \"$0\" --enable-native-access=ALL-UNNAMED -cp \"$1\" org.kverbs.samples.KverbsKt file \"$2\" \"\$3\""
+            val kverbs = "--enable-native-access=ALL-UNNAMED -cp \"$1\" org.kverbs.samples.KverbsKt"
+            val command = "ulimit -f 4096; exec \"$0\" $kverbs file \"$2\" \"$3\""
             val source = file("too long", 20 * SLOT.toInt())
             val process =
                 ProcessBuilder("bash", "-c", command, java, System.getProperty("java.class.path"), source.path, target.path)
