@@ -22,7 +22,12 @@ public class AsyncReceiveQueue internal constructor(
     /** The same into a pooled buffer, all of it. */
     public suspend fun receive(into: RegisteredBuffer): Received = side.await(into.slice(), into)
 
-    /** Posts a receive whose message is awaited later, as a queue pair's [postReceive] does. */
+    /**
+     * Posts a receive whose message is awaited later. Waiting, cancellation and ownership are those of a queue pair's `postReceive`.
+     *
+     * @throws IllegalStateException if the queue is full, which is not waited for here
+     * @throws org.kverbs.WorkRequestException if the device refuses it
+     */
     public fun postReceive(into: MemorySlice): Deferred<Received> = side.post(into, null)
 
     /** The same into a pooled buffer, all of it. */

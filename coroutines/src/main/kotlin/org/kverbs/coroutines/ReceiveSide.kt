@@ -27,7 +27,7 @@ internal class ReceiveSide(
         memory: MemorySlice,
         pin: RegisteredBuffer?,
     ): Received {
-        check(capacity > 0) { "this queue pair was made with maxRecvWr(0): it can't receive" }
+        checkCapacity()
         // In tail position: see SendSide.
         if (!slots.hasLeft && credits.tryAcquire(1)) return start(memory, pin)
         return awaitTurn(memory, pin)
@@ -38,14 +38,21 @@ internal class ReceiveSide(
         memory: MemorySlice,
         pin: RegisteredBuffer?,
     ): Deferred<Received> {
+        checkCapacity()
         val message = CompletableDeferred<Received>()
-        if (!slots.hasLeft || !tryTakeOver(message, memory, pin)) {
-            check(
-                credits.tryAcquire(1),
-            ) { "all $capacity receives of this queue are posted: await one of them first, or ask for more by maxRecvWr" }
-            start(message, memory, pin)
-        }
+        if (slots.hasLeft && tryTakeOver(message, memory, pin)) return message
+        if (!credits.tryAcquire(1)) refuse()
+        start(message, memory, pin)
         return message
+    }
+
+    private fun checkCapacity() = check(capacity > 0) { "this queue pair was made with maxRecvWr(0): it can't receive" }
+
+    private fun refuse(): Nothing {
+        synchronized(lock) { checkNotEnded() } // a queue that has ended stays as full as it was
+        error(
+            "all $capacity receives of this queue are posted, or others wait to post one: await a message first, or make the queue longer",
+        )
     }
 
     private suspend fun awaitTurn(

@@ -2,7 +2,6 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.Deferred
 import org.kverbs.MemorySlice
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
@@ -106,7 +105,7 @@ internal class ReceiveSlots(
         slot: ReceiveSlot,
         waiter: Any,
     ) {
-        if (waiter is Deferred<*>) {
+        if (waiter is CompletableDeferred<*>) {
             // However it ends: a request that has completed is nobody's any more, and then this does nothing.
             waiter.invokeOnCompletion { desert(slot, waiter) }
         } else {

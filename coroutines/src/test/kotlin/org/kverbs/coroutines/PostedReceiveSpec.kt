@@ -11,6 +11,7 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
+import org.kverbs.dsl.RC
 import org.kverbs.dsl.get
 
 class PostedReceiveSpec :
@@ -96,8 +97,37 @@ class PostedReceiveSpec :
             }
         }
 
-        test("should end with the reason when the queue pair is closed, unless it was cancelled before") {
+        test("should say that a queue pair made without receives has none to post") {
+            TwoEnds(settings = { maxRecvWr(0) }).use { ends ->
+                shouldThrow<IllegalStateException> { ends.server.qp.postReceive(ends.server.region[0, 64]) }.message shouldContain
+                    "maxRecvWr(0)"
+            }
+        }
+
+        test("should be posted on a shared queue, and take the message of either of its queue pairs") {
             TwoEnds().use { ends ->
+                ends.server.dispatcher.srq(ends.server.pd) { maxWr(2) }.use { srq ->
+                    val pairs =
+                        List(2) {
+                            val client = ends.client.dispatcher.qp(ends.client.pd, RC)
+                            val server = ends.server.dispatcher.qp(ends.server.pd, RC, srq)
+                            client.connect(server.endpoint())
+                            server.connect(client.endpoint())
+                            client to server
+                        }
+                    val posted = List(2) { srq.postReceive(ends.server.region[it * 64L, 64]) }
+                    shouldThrow<IllegalStateException> { srq.postReceive(ends.server.region[128, 64]) }.message shouldContain
+                        "all 2 receives"
+                    pairs.forEachIndexed { i, (client, _) -> client.send(ends.client.text("from $i")) }
+                    posted.map { it.await().queuePairNumber } shouldContainExactly pairs.map { (_, server) -> server.queuePair.number() }
+                    ends.server.textAt(64, 6) shouldBe "from 1"
+                    pairs.forEach { (_, server) -> server.close() }
+                }
+            }
+        }
+
+        test("should end with the reason when the queue pair is closed, unless it was cancelled before") {
+            TwoEnds(settings = { maxRecvWr(2) }).use { ends ->
                 val (posted, cancelled) = List(2) { ends.server.qp.postReceive(ends.server.region[0, 64]) }
                 cancelled.cancel()
                 ends.server.qp.close()
