@@ -42,7 +42,4 @@ private fun Bench.served(
     program: TalkProgram,
     port: Int,
     listening: CompletableFuture<Unit>,
-) = CompletableFuture.runAsync(
-    { talk(device.name, program.name, "server", ip, port) { listening.complete(Unit) } },
-    { Thread.ofPlatform().daemon().start(it) },
-)
+) = inThread { talk(device.name, program.name, "server", ip, port) { listening.complete(Unit) } }

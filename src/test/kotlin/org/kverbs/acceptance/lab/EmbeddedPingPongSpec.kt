@@ -7,7 +7,6 @@ import io.kotest.matchers.string.shouldContain
 import org.kverbs.QueuePairType.RC
 import org.kverbs.QueuePairType.UC
 import org.kverbs.QueuePairType.UD
-import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
 
 private const val MIB = 1 shl 20
@@ -35,7 +34,7 @@ internal class EmbeddedPingPongSpec :
             test("should play $game as the server of a C client${game.claim}") {
                 val port = freePort()
                 game.undisturbed {
-                    val server = CompletableFuture.supplyAsync { far.kverbs(game.ours() + listOf("--listen", "-p", "$port")) }
+                    val server = inThread { far.kverbs(game.ours() + listOf("--listen", "-p", "$port")) }
                     awaitListener(port, of = "${far.pid}")
                     game.c(port, events = false, SoftRoceWire.THERE).use { it.shouldHavePlayed(game) }
                     server.join().shouldHavePlayed(game)

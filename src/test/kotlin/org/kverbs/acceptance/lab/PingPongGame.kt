@@ -8,7 +8,6 @@ import org.kverbs.QueuePairType
 import org.kverbs.acceptance.contract.await
 import org.kverbs.samples.pingpong.PingPongOptions
 import org.kverbs.samples.pingpong.Waiting
-import java.util.concurrent.CompletableFuture
 import kotlin.time.Duration.Companion.seconds
 
 /** What both ends have to agree on; contents are checked. */
@@ -50,7 +49,7 @@ internal class CProgram(
     vararg command: String,
 ) : AutoCloseable {
     private val process = ProcessBuilder(*command).redirectErrorStream(true).start()
-    private val output = CompletableFuture.supplyAsync { process.inputReader().readText() }
+    private val output = inThread { process.inputReader().readText() }
 
     /** Waits for its end, and gives its exit status and all that it printed. */
     fun end(): Pair<Int, String> {

@@ -20,7 +20,6 @@ import org.kverbs.samples.pingpong.PingPong
 import org.kverbs.samples.pingpong.PingPongException
 import org.kverbs.samples.pingpong.PingPongResult
 import org.kverbs.samples.pingpong.Waiting
-import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.time.Duration.Companion.seconds
@@ -53,7 +52,7 @@ internal class PingPongSpec :
                     }
                     test("should play $game as the server of a C client, $waitings") {
                         val port = freePort()
-                        val server = CompletableFuture.supplyAsync { PingPong(ours.copy(peer = Peer.Client(port))).run() }
+                        val server = inThread { PingPong(ours.copy(peer = Peer.Client(port))).run() }
                         awaitListener(port)
                         game.c(port, theirEvents, "localhost").use { it.shouldHavePlayed(game) }
                         server.join().bytes shouldBe game.bytes
@@ -79,7 +78,7 @@ internal class PingPongSpec :
                         val options = endless.options(waiting).copy(timeout = 2.seconds, peer = Peer.Server("localhost", port))
                         val met = CountDownLatch(1)
                         val game = PingPong(options) { if (it.startsWith("  remote address:")) met.countDown() }
-                        val client = CompletableFuture.supplyAsync { runCatching { game.run() } }
+                        val client = inThread { runCatching { game.run() } }
                         met.await(60, SECONDS) shouldBe true // else it would only be told that nobody listens
                         Thread.sleep(500)
                         withClue("already over: ${client.getNow(null)}") { client.isDone shouldBe false }
@@ -96,7 +95,7 @@ internal class PingPongSpec :
         test("should name both sizes when a C client sends messages of another one") {
             val port = freePort()
             val options = Game(RC, 200, 5).options().copy(peer = Peer.Client(port))
-            val server = CompletableFuture.supplyAsync { runCatching { PingPong(options).run() } }
+            val server = inThread { runCatching { PingPong(options).run() } }
             awaitListener(port)
             Game(RC, 100, 5).c(port, events = false, "localhost").use {
                 shouldThrow<PingPongException> { server.join().getOrThrow() }.message shouldContain "messages of 100 bytes, not 200"
@@ -106,7 +105,7 @@ internal class PingPongSpec :
         test("should tell a C client without -g that it needs one") {
             val port = freePort()
             val options = Game(RC, 64, 5).options().copy(peer = Peer.Client(port))
-            val server = CompletableFuture.supplyAsync { runCatching { PingPong(options).run() } }
+            val server = inThread { runCatching { PingPong(options).run() } }
             awaitListener(port)
             CProgram("ibv_rc_pingpong", "-d", DEVICE, "-p", "$port", "localhost").use {
                 shouldThrow<PingPongException> { server.join().getOrThrow() }.message shouldContain "start it with -g INDEX"

@@ -223,17 +223,9 @@ internal class Station(
         port: Int,
     ) {
         val listening = CompletableFuture<Unit>()
-        val whole =
-            CompletableFuture.supplyAsync(
-                { talk(device, program, role, address, port) { listening.complete(Unit) } },
-                ::startThread,
-            )
+        val whole = inThread { talk(device, program, role, address, port) { listening.complete(Unit) } }
         if (role == "server") CompletableFuture.anyOf(listening, whole).join()
         talk = whole
-    }
-
-    private fun startThread(action: Runnable) {
-        Thread.ofPlatform().daemon().start(action)
     }
 
     override fun endTalk() = talk.get(3 * DEADLINE.inWholeSeconds, TimeUnit.SECONDS) // its first run is that of cold code
