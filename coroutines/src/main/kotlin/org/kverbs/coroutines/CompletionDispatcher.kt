@@ -166,7 +166,8 @@ public class CompletionDispatcher internal constructor(
     /** A queue with room for so many completions, now reserved. */
     internal fun reserve(completions: Int): PolledQueue {
         queues.firstOrNull { it.cq.isOpen && it.reserve(completions) }?.let { return it }
-        val queue = PolledQueue(completionQueue(maxOf(completions, minOf(queueEntries, context.queryDevice().maxCqe()))), targets)
+        val entries = maxOf(completions, minOf(queueEntries, context.queryDevice().maxCqe()))
+        val queue = PolledQueue(completionQueue(entries), targets, loop::wake)
         check(queue.reserve(completions))
         queues.add(queue)
         loop.add(queue)

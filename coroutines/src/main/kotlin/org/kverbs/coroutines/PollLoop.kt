@@ -37,7 +37,8 @@ internal class PollLoop(
         queues.remove(queue)
     }
 
-    fun all(): List<Pollable> = queues.toList()
+    /** All queues of this moment. Not toList(), which asks for the size first: the queue that it then takes may have gone. */
+    fun all(): List<Pollable> = ArrayList(queues)
 
     /** Runs a task on the polling thread. */
     fun run(task: Runnable) {

@@ -5,10 +5,15 @@ import org.kverbs.WorkCompletions
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 
-/** A completion queue of a dispatcher, the room in it, and whose completions come there. */
+/**
+ * A completion queue of a dispatcher, the room in it, and whose completions come there.
+ *
+ * @param wake makes the polling thread look here, should it sleep
+ */
 internal class PolledQueue(
     cq: CompletionQueue,
     private val targets: CompletionTargets,
+    private val wake: () -> Unit,
 ) : Pollable(cq) {
     private val capacity = cq.entries()
     private val reserved = AtomicInteger()
@@ -29,6 +34,8 @@ internal class PolledQueue(
     /** Gives room back; it is free when the queue has been emptied once. */
     fun giveBack(completions: Int) {
         leaving.addAndGet(completions)
+        // Nothing may ever complete here again, and then the room would stay taken.
+        wake()
     }
 
     fun add(user: CompletionTarget) {

@@ -8,6 +8,7 @@ import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.delay
 import kotlinx.coroutines.withTimeout
 import org.kverbs.dsl.RC
 import java.util.concurrent.CompletableFuture
@@ -42,6 +43,23 @@ class CompletionDispatcherSpec :
                 }
             } finally {
                 Thread.setDefaultUncaughtExceptionHandler(noise)
+            }
+        }
+
+        test("should have the room of a closed queue pair again, though nothing completes any more") {
+            val sleeps = CompletableFuture<Unit>()
+            val strategy =
+                WaitStrategy {
+                    sleeps.complete(Unit)
+                    WaitStrategy.EVENT
+                }
+            TwoEnds(dispatcher = { strategy(strategy) }).use { ends ->
+                val queue = ends.client.qp.sends.polled
+                sleeps.get(20, SECONDS)
+                delay(50) // it goes to sleep now
+                queue.reserve(queue.cq.entries()) shouldBe false
+                ends.client.qp.close()
+                withTimeout(20.seconds) { while (!queue.reserve(queue.cq.entries())) delay(1) }
             }
         }
 

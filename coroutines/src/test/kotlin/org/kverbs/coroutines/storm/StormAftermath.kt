@@ -1,12 +1,10 @@
 package org.kverbs.coroutines.storm
 
 import kotlinx.coroutines.delay
-import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeoutOrNull
-import kotlinx.coroutines.yield
-import org.kverbs.CompletionQueue
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkRequestException
+import org.kverbs.coroutines.PolledQueue
 import kotlin.random.Random
 
 /** What a storm must not leave: messages that were acknowledged and never came, buffers, waits and room that were never given back. */
@@ -21,14 +19,14 @@ class StormAftermath(
 
     suspend fun check(replaced: List<StormNode>) {
         val links = storm.lanes.map { it.link() }
-        val queues = links.flatMap { listOf(it.client.qp.queuePair.sendCq(), it.client.qp.queuePair.recvCq()) }.toSet()
+        val queues = links.flatMap { listOf(it.client.qp.sends.polled, it.client.qp.receives.polled) }.toSet()
         if (queues.size != 1) ledger.violation("the client's links are on ${queues.size} completion queues, not on one")
         for (link in links) {
             if (drained(link, link.client, link.server) && drained(link, link.server, link.client)) whole++
             link.end()
         }
         for (node in replaced + storm.servers + storm.client) returned(node)
-        forgotten(storm.client, queues.first())
+        forgotten(queues.first())
     }
 
     /** Takes what was sent and nobody took. False if the link broke in the last moment. */
@@ -61,13 +59,13 @@ class StormAftermath(
         if (node.pool.taken != 0 || node.pool.waiting != 0) ledger.violation("not all buffers came back: ${node.pool}")
     }
 
-    /** All the room in the dispatcher's queue is free: giving it back is the last step of a queue of requests, so all of them have ended. */
-    private suspend fun forgotten(
-        node: StormNode,
-        queue: CompletionQueue,
-    ) {
-        repeat(2) { withContext(node.dispatcher.coroutines) { yield() } } // it has looked at the queue since
-        if (node.dispatcher.reserve(queue.entries()).cq !== queue) ledger.violation("room in the completion queue was not given back")
+    /**
+     * All the room in the completion queue is free in the end: giving it back is the last step of a queue of requests, so all of them have
+     * ended. That takes as many rounds of the polling thread as there are completions left of those that were closed.
+     */
+    private suspend fun forgotten(queue: PolledQueue) {
+        withTimeoutOrNull(WAIT_MILLIS) { while (!queue.reserve(queue.cq.entries())) delay(1) }
+            ?: ledger.violation("room in the completion queue was not given back")
     }
 
     private companion object {
