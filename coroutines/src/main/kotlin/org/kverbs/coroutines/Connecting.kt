@@ -49,6 +49,13 @@ public suspend fun RdmaHost.connect(
     return RdmaConnection(this, made.steps, made.node, qp, made.answer.privateData())
 }
 
+/** Connects to a host by its name or IP address; errors as above. */
+public suspend fun RdmaHost.connect(
+    host: String,
+    port: Int,
+    settings: ConnectionSettings.() -> Unit = {},
+): RdmaConnection = connect(InetSocketAddress.createUnresolved(host, port), settings) // looked up without blocking this thread
+
 /** A connection that is up: its id, the device it is on, and what the other side answered. */
 internal class Established(
     val steps: ConnectionSteps,

@@ -7,8 +7,6 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.supervisorScope
 import org.kverbs.ConnectionParameters
 import org.kverbs.Device
-import org.kverbs.TransportType
-import java.net.InetAddress
 import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
@@ -42,6 +40,15 @@ public suspend fun RdmaHost.connectMessages(
         }
     return started(made.steps, made.node, channel, made.answer.privateData())
 }
+
+/** Connects to a server of messages by its host's name or IP address; errors as above. */
+public suspend fun RdmaHost.connectMessages(
+    host: String,
+    port: Int,
+    privateData: ByteArray = ByteArray(0),
+    timeout: Duration = 10.seconds,
+    settings: MessageChannelSettings.() -> Unit = {},
+): MessageConnection = connectMessages(InetSocketAddress.createUnresolved(host, port), privateData, timeout, settings)
 
 /** Accepts a request that [connectMessages] made; errors as [ConnectionRequest.accept], and [ChannelProtocolException] if something else did. */
 public suspend fun ConnectionRequest.acceptMessages(
@@ -151,16 +158,7 @@ public suspend fun rdmaServer(
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,
-): Nothing = hostOf(device).use { it.serve(InetSocketAddress(everywhere(device), port), onListening = onListening, handler = handler) }
-
-/** The wildcard of IPv6 takes connections to IPv4 addresses as well, except on iWARP, where each takes its own. */
-private fun everywhere(device: String?): InetAddress {
-    val devices = if (device == null) Device.list() else listOf(Device.byName(device))
-    return InetAddress.getByAddress(ByteArray(if (devices.any { it.transportType() == TransportType.IWARP }) IPV4_BYTES else IPV6_BYTES))
-}
-
-private const val IPV4_BYTES = 4
-private const val IPV6_BYTES = 16
+): Nothing = hostOf(device).use { it.serve(it.everywhere(port), onListening = onListening, handler = handler) }
 
 private fun hostOf(device: String?) = rdmaHost { if (device != null) device(Device.byName(device)) }
 
@@ -179,7 +177,7 @@ public suspend fun <R> rdmaClient(
     block: suspend CoroutineScope.(MessageConnection) -> R,
 ): R =
     hostOf(device).use { rdma ->
-        val connection = rdma.connectMessages(InetSocketAddress.createUnresolved(host, port)) // looked up without blocking this thread
+        val connection = rdma.connectMessages(host, port)
         try {
             coroutineScope { block(connection) }.also { connection.finish() }
         } finally {

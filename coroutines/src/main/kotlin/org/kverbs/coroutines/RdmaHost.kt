@@ -9,6 +9,8 @@ import org.kverbs.ConnectionEventChannel
 import org.kverbs.ConnectionId
 import org.kverbs.Device
 import org.kverbs.PortSpace
+import org.kverbs.TransportType
+import java.net.InetAddress
 import java.net.InetSocketAddress
 import java.time.Duration
 import java.util.concurrent.ConcurrentHashMap
@@ -18,7 +20,7 @@ import java.util.concurrent.ConcurrentHashMap
  *
  * ```
  * rdmaHost().use { host ->
- *     val connection = host.connect(InetSocketAddress("10.0.0.1", 7471))
+ *     val connection = host.connect("10.0.0.1", 7471)
  *     connection.queuePair.send(buffer)
  * }
  * ```
@@ -124,6 +126,24 @@ public class RdmaHost internal constructor(
         }
     }
 
+    /**
+     * Takes connections at a port of every address, of IPv4 and IPv6, or with iWARP devices of IPv4 alone; parameters and errors as above.
+     *
+     * @param port 0 is a free one
+     */
+    public fun listen(
+        port: Int,
+        backlog: Int = 1024,
+        portSpace: PortSpace = PortSpace.TCP,
+    ): RdmaListener = listen(everywhere(port), backlog, portSpace)
+
+    /** The wildcard of IPv6 takes connections to IPv4 addresses as well, except on iWARP, where each takes its own. */
+    internal fun everywhere(port: Int): InetSocketAddress {
+        val devices = builder.device?.let(::listOf) ?: Device.list()
+        val bytes = if (devices.any { it.transportType() == TransportType.IWARP }) IPV4_BYTES else IPV6_BYTES
+        return InetSocketAddress(InetAddress.getByAddress(ByteArray(bytes)), port)
+    }
+
     override fun close() {
         scope.cancel()
         // Under no lock: what is closed may call back from other threads.
@@ -134,6 +154,8 @@ public class RdmaHost internal constructor(
     private companion object {
         val FOREVER: Duration = Duration.ofDays(1)
         val BUSY = "busy".encodeToByteArray()
+        const val IPV4_BYTES = 4
+        const val IPV6_BYTES = 16
 
         fun open(builder: RdmaHostBuilder): ConnectionEventChannel {
             val device = builder.device

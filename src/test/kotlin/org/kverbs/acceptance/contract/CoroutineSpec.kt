@@ -4,6 +4,7 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldStartWith
 import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
@@ -13,23 +14,38 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.ConnectionRejectedException
+import org.kverbs.MemoryRegion
+import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.acceptance.contract.Capability.ATOMICS
+import org.kverbs.acceptance.contract.Capability.DATAGRAM
+import org.kverbs.acceptance.contract.Capability.MULTICAST_ROUTE
+import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.RdmaConnection
 import org.kverbs.coroutines.RdmaHost
+import org.kverbs.coroutines.Received
 import org.kverbs.coroutines.acceptMessages
+import org.kverbs.coroutines.completionDispatcher
 import org.kverbs.coroutines.connect
 import org.kverbs.coroutines.connectMessages
+import org.kverbs.coroutines.connectOver
 import org.kverbs.coroutines.fetchAndAdd
+import org.kverbs.coroutines.joinMulticast
 import org.kverbs.coroutines.postReceive
+import org.kverbs.coroutines.qp
 import org.kverbs.coroutines.rdmaHost
 import org.kverbs.coroutines.read
 import org.kverbs.coroutines.receive
 import org.kverbs.coroutines.send
 import org.kverbs.coroutines.write
+import org.kverbs.dsl.RC
 import org.kverbs.dsl.get
+import java.net.InetAddress
+import java.net.InetSocketAddress
+import java.nio.channels.ServerSocketChannel
+import java.nio.channels.SocketChannel
 
 /** Suspend functions and message channels over connections by address, with both ends in this process. */
 internal class CoroutineSpec :
@@ -85,6 +101,60 @@ internal class CoroutineSpec :
                     val refusal = shouldThrow<ConnectionRejectedException> { client.connect(listener.address) }
                     refusal.privateData().decodeToString() shouldStartWith "not today"
                 }
+            }
+        }
+
+        case("should connect by a host and a port") {
+            hosts { client, server ->
+                server.listen(0).use { listener ->
+                    val accepted = async { listener.accept() }
+                    val asking = client.connect(ip, listener.address.port)
+                    val asked = accepted.await()
+                    val received = asked.queuePair.postReceive(asked.pd.memoryRegion(64, *FULL_ACCESS)[0, 64])
+                    asking.queuePair.send(asking.pd.memoryRegion(64, *FULL_ACCESS)[0, 10])
+                    received.await().length shouldBe 10
+                }
+            }
+        }
+
+        case("should connect over a socket of TCP, and hand over a note", RAW_CONNECT) {
+            val dispatcher = context.completionDispatcher()
+            val (here, there) = List(2) { dispatcher.qp(pd, RC) }
+            val memory = pd.memoryRegion(128, *FULL_ACCESS)
+            memory.memory().setString(0, "by hand")
+            ServerSocketChannel.open().use { listener ->
+                listener.bind(InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+                SocketChannel.open(listener.localAddress).use { near ->
+                    runBlocking(Dispatchers.Default) {
+                        val serving = async { listener.accept().use { there.connectOver(it, memory.remote().toText()) } }
+                        here.write(memory[0, 8], to = RemoteMemory.parse(here.connectOver(near)), at = 64)
+                        serving.await() shouldBe ""
+                    }
+                }
+            }
+            memory.memory().getString(64) shouldBe "by hand"
+        }
+
+        case("should get what is sent to a multicast group", MULTICAST_ROUTE, DATAGRAM) {
+            hosts { speaking, listening ->
+                val (group, at) = InetAddress.ofLiteral("239.1.2.4") to InetAddress.ofLiteral(ip)
+                lateinit var memory: MemoryRegion
+                lateinit var received: Deferred<Received>
+                val member =
+                    listening.joinMulticast(group, at) {
+                        prepared {
+                            memory = it.queuePair.protectionDomain().memoryRegion(128, *FULL_ACCESS)
+                            received = it.postReceive(memory[0, 128])
+                        }
+                    }
+                val speaker = speaking.joinMulticast(group, at, sendOnly = true)
+                val from = speaker.pd.memoryRegion(64, *FULL_ACCESS)
+                from.memory().setString(0, "to all")
+                speaker.queuePair.send(from[0, 7], speaker.group)
+                received.await().length shouldBe GRH_BYTES + 7
+                memory.memory().getString(GRH_BYTES) shouldBe "to all"
+                speaker.close()
+                member.close()
             }
         }
 

@@ -1,0 +1,96 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.runInterruptible
+import org.kverbs.ConnectOptions
+import org.kverbs.QueuePairEndpoint
+import org.kverbs.dsl.ConnectedVerbs
+import java.io.EOFException
+import java.net.ProtocolException
+import java.nio.ByteBuffer
+import java.nio.channels.SocketChannel
+
+/** An endpoint's text has up to 79 characters; the rest is for the note. */
+private const val LONGEST_LINE = 4096
+private const val READY = "ready"
+
+/**
+ * Connects to the queue pair at the other end of a TCP connection, without a connection manager: each end tells its endpoint and a note, connects,
+ * and says that it has. Both call this, and when it returns both can send.
+ *
+ * ```
+ * SocketChannel.open(InetSocketAddress("server", 7000)).use { socket ->
+ *     val table = RemoteMemory.parse(qp.connectOver(socket))    // there: qp.connectOver(server.accept(), note = region.remote().toText())
+ * }
+ * ```
+ *
+ * What is sent are three lines of UTF-8: [QueuePairEndpoint.toText], the note, and `ready`. It is not protected: who can read along learns the keys.
+ *
+ * **Ownership.** The socket stays open, and the caller's; nothing of it is used when this has returned.
+ *
+ * **Cancellation** closes the socket, and ends this at once. It has no timeout of its own: `withTimeout` gives it one.
+ *
+ * @param socket in blocking mode; its I/O runs on [Dispatchers.IO]
+ * @param note a line for the other end, such as the keys of memory, at most 4096 bytes
+ * @param prepared called when the queue pair can take receives, and before the other side can send: for the first receives, by [postReceive]
+ * @return the other end's note
+ * @throws IllegalArgumentException if the note has more than a line
+ * @throws java.io.IOException if the socket fails; an [EOFException] if the other end closes it, a [ProtocolException] if it says something else
+ * @throws org.kverbs.RdmaSystemException if the device refuses to connect; the socket is then closed, so that the other end hears of it
+ */
+public suspend fun AsyncQueuePair<ConnectedVerbs>.connectOver(
+    socket: SocketChannel,
+    note: String = "",
+    options: ConnectOptions = ConnectOptions.DEFAULTS,
+    prepared: () -> Unit = {},
+): String {
+    val mine = note.encodeToByteArray()
+    require(
+        '\n' !in note && mine.size <= LONGEST_LINE,
+    ) { "a note of ${mine.size} bytes: it must be one line of at most $LONGEST_LINE bytes" }
+    val ours = endpoint(options).toText()
+    try {
+        return runInterruptible(Dispatchers.IO) {
+            socket.sendLine(ours.encodeToByteArray())
+            socket.sendLine(mine)
+            val theirs = socket.line()
+            val told = socket.line()
+            connect(endpointOf(theirs, socket), options)
+            prepared()
+            socket.sendLine(READY.encodeToByteArray())
+            val last = socket.line()
+            if (last != READY) throw ProtocolException("${socket.remoteAddress} said '${last.take(100)}' where '$READY' was expected")
+            told
+        }
+    } catch (e: Throwable) {
+        socket.close()
+        throw e
+    }
+}
+
+private fun endpointOf(
+    line: String,
+    socket: SocketChannel,
+): QueuePairEndpoint =
+    try {
+        QueuePairEndpoint.parse(line)
+    } catch (e: IllegalArgumentException) {
+        throw ProtocolException("${socket.remoteAddress} did not say what its queue pair is: ${e.message}").initCause(e)
+    }
+
+private fun SocketChannel.sendLine(bytes: ByteArray) {
+    val line = ByteBuffer.wrap(bytes + '\n'.code.toByte())
+    while (line.hasRemaining()) write(line)
+}
+
+/** Byte by byte: what stands behind the last line is the caller's. */
+private fun SocketChannel.line(): String {
+    val line = ByteBuffer.allocate(LONGEST_LINE + 1)
+    while (line.hasRemaining()) {
+        line.limit(line.position() + 1)
+        if (read(line) < 0) throw EOFException("$remoteAddress closed the socket before both queue pairs were connected")
+        if (line[line.position() - 1] == '\n'.code.toByte()) return String(line.array(), 0, line.position() - 1, Charsets.UTF_8)
+        line.limit(line.capacity())
+    }
+    throw ProtocolException("$remoteAddress sent a line of more than $LONGEST_LINE bytes")
+}
