@@ -59,10 +59,7 @@ public class ConnectionRequest internal constructor(
         portSpace: PortSpace = PortSpace.TCP,
         make: (RdmaNode) -> QueuePair,
     ): RdmaNode {
-        val asked = steps.id.portSpace()
-        check(asked == portSpace) {
-            "$peerAddress asks for ${if (asked.isDatagram) "datagrams: acceptDatagrams" else "a connection: accept"} answers that"
-        }
+        requireAsksFor(portSpace)
         var qp: QueuePair? = null
         try {
             val node = host.node(steps.id)
@@ -77,6 +74,14 @@ public class ConnectionRequest internal constructor(
         } catch (e: Throwable) {
             closeAll(steps.id, qp, cause = e)
             throw e
+        }
+    }
+
+    /** A request that is answered in the wrong way stays open, for the right one. */
+    internal fun requireAsksFor(portSpace: PortSpace) {
+        val asked = steps.id.portSpace()
+        check(asked == portSpace) {
+            "$peerAddress asks for ${if (asked.isDatagram) "datagrams: acceptDatagrams" else "a connection: accept"} answers that"
         }
     }
 

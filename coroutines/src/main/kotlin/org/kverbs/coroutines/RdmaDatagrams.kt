@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import org.kverbs.ConnectionId
+import org.kverbs.ConnectionParameters
 import org.kverbs.PortSpace
 import org.kverbs.ProtectionDomain
 import org.kverbs.dsl.DatagramVerbs
@@ -100,4 +101,24 @@ public suspend fun ConnectionRequest.acceptDatagrams(settings: ConnectionSetting
             qp.queuePair
         }
     return RdmaDatagrams(steps.id, node, qp, privateData, null)
+}
+
+/**
+ * Answers a request with the queue pair of an earlier one, so that one serves all who ask. Nothing is left open of the request.
+ *
+ * @param datagrams what [acceptDatagrams] made of the earlier request
+ * @param privateData bytes for who asks, at most 136
+ * @throws IllegalStateException if it asks for a connection
+ * @throws IllegalArgumentException if it came to another device than [datagrams] is on; who asks is then rejected
+ * @throws org.kverbs.RdmaSystemException if the device refuses, or the host was closed
+ */
+public fun ConnectionRequest.acceptDatagrams(
+    datagrams: RdmaDatagrams,
+    privateData: ByteArray = ByteArray(0),
+) {
+    requireAsksFor(PortSpace.UDP)
+    steps.id.use { id ->
+        require(host.node(id) === datagrams.node) { "$peerAddress asks at ${id.deviceName()}, and $datagrams are on ${datagrams.node}" }
+        id.accept(datagrams.queuePair.queuePair, ConnectionParameters.DEFAULTS.withPrivateData(privateData))
+    }
 }

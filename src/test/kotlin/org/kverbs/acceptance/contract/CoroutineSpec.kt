@@ -1,6 +1,8 @@
 package org.kverbs.acceptance.contract
 
 import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.matchers.collections.shouldContainExactlyInAnyOrder
+import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldStartWith
 import kotlinx.coroutines.CoroutineScope
@@ -15,6 +17,7 @@ import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.ConnectionRejectedException
 import org.kverbs.MemoryRegion
+import org.kverbs.PortSpace
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
@@ -26,9 +29,11 @@ import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.RdmaConnection
 import org.kverbs.coroutines.RdmaHost
 import org.kverbs.coroutines.Received
+import org.kverbs.coroutines.acceptDatagrams
 import org.kverbs.coroutines.acceptMessages
 import org.kverbs.coroutines.completionDispatcher
 import org.kverbs.coroutines.connect
+import org.kverbs.coroutines.connectDatagrams
 import org.kverbs.coroutines.connectMessages
 import org.kverbs.coroutines.connectOver
 import org.kverbs.coroutines.fetchAndAdd
@@ -133,6 +138,32 @@ internal class CoroutineSpec :
                 }
             }
             memory.memory().getString(64) shouldBe "by hand"
+        }
+
+        case("should serve two who ask for datagrams with one queue pair", DATAGRAM) {
+            hosts { client, server ->
+                server.listen(at(0), portSpace = PortSpace.UDP).use { listener ->
+                    lateinit var memory: MemoryRegion
+                    val came = ArrayList<Deferred<Received>>()
+                    val serving =
+                        async {
+                            val first =
+                                listener.request().acceptDatagrams {
+                                    prepared {
+                                        memory = it.queuePair.protectionDomain().memoryRegion(256, *FULL_ACCESS)
+                                        repeat(2) { n -> came += it.postReceive(memory[n * 128L, 128]) }
+                                    }
+                                }
+                            listener.request().acceptDatagrams(first, "as well".encodeToByteArray())
+                        }
+                    val asking = List(2) { client.connectDatagrams(listener.address) }
+                    serving.await()
+                    asking[1].privateData.decodeToString() shouldStartWith "as well"
+                    for (one in asking) one.queuePair.send(one.pd.memoryRegion(64, *FULL_ACCESS)[0, 9], one.service.shouldNotBeNull())
+                    came.awaitAll().map { it.sourceQueuePair } shouldContainExactlyInAnyOrder asking.map { it.queuePair.queuePair.number() }
+                    came[0].await().length shouldBe GRH_BYTES + 9
+                }
+            }
         }
 
         case("should get what is sent to a multicast group", MULTICAST_ROUTE, DATAGRAM) {

@@ -20,6 +20,7 @@ private val OPTIONS = listOf("-Xms96m", "-Xmx96m", "-XX:+AlwaysPreTouch", "-XX:+
  */
 class ConnectionChurnSpec :
     FunSpec({
+        timeout = 14_400_000 // Kotest's ten minutes are too short for the long run on a slow machine
         val connections = System.getProperty("churn.connections", "6000").toInt()
 
         test("should hold no more after $connections connections than after a third of them") {
@@ -35,7 +36,7 @@ class ConnectionChurnSpec :
                     status shouldBe 0
                     val held = text.lines().mapNotNull(Holdings::parse) shouldHaveSize 2
                     println("churn: after ${connections / 3} connections ${held[0]}; after $connections ${held[1]}")
-                    check(held[0], held[1], connections - connections / 3)
+                    check(held[0], held[1])
                 }
             } finally {
                 output.delete()
@@ -43,13 +44,12 @@ class ConnectionChurnSpec :
         }
     })
 
-/** The JVM itself goes on learning, above all its compilers; the rest would be 200 bytes a connection, far less than one leaves behind. */
+/** The JVM itself goes on learning, above all its compilers. For 100,000 connections the rest would be 63 and 377 bytes each. */
 private fun check(
     before: Holdings,
     after: Holdings,
-    connections: Int,
 ) {
     after.open shouldBe before.open
-    after.heap - before.heap shouldBeLessThan 2.MiB + connections * 200L
-    after.resident - before.resident shouldBeLessThan 24.MiB + connections * 200L
+    after.heap - before.heap shouldBeLessThan 4.MiB
+    after.resident - before.resident shouldBeLessThan 24.MiB
 }
