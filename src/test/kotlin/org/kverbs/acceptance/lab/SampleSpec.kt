@@ -14,46 +14,63 @@ import java.io.PrintStream
 import java.util.concurrent.TimeUnit.MINUTES
 import kotlin.random.Random
 
-private const val DEVICE = "rxe0"
+private const val ROCE = "rxe0"
 
-/** The samples and a script on a real device. */
+/** Its queue pairs are connected by the connection manager alone, and it has no atomics: the samples that need others aren't for it. */
+private const val IWARP = "siw0"
+
+/** The samples and a script on real devices. */
 internal class SampleSpec :
     FunSpec({
-        listOf(
-            "ten-lines" to "64 bytes came on $DEVICE: Hello, RDMA\n",
-            "java-echo" to "device: $DEVICE\nserver: Hello, echo\nclient: Hello, echo\n",
-            "echo" to "$DEVICE: Hello, coroutines\n",
-            "counter" to "$DEVICE: 1000 counted, 1000 of them different, up to 999\n",
-            "key-value" to "$DEVICE: answer = 42, question = null\n",
-            "thousand-clients" to "$DEVICE: 1000 of 1000 clients were answered\n",
-        ).forEach { (name, text) ->
-            test("should run the sample $name") {
-                printed("sample", name, "-d", DEVICE) shouldBe text
+        mapOf(
+            ROCE to
+                listOf(
+                    "ten-lines" to "64 bytes came on $ROCE: Hello, RDMA\n",
+                    "java-echo" to "device: $ROCE\nserver: Hello, echo\nclient: Hello, echo\n",
+                    "echo" to "$ROCE: Hello, coroutines\n",
+                    "counter" to "$ROCE: 1000 counted, 1000 of them different, up to 999\n",
+                    "key-value" to "$ROCE: answer = 42, question = null\n",
+                    "thousand-clients" to "$ROCE: 1000 of 1000 clients were answered\n",
+                ),
+            IWARP to
+                listOf(
+                    "echo" to "$IWARP: Hello, coroutines\n",
+                    "key-value" to "$IWARP: answer = 42, question = null\n",
+                ),
+        ).forEach { (device, samples) ->
+            samples.forEach { (name, text) ->
+                test("should run the sample $name on $device") {
+                    printed("sample", name, "-d", device) shouldBe text
+                }
             }
         }
 
-        test("should copy a file by $DEVICE") {
-            val size = 5 * (1 shl 20) + 7
-            val from = tempfile().apply { writeBytes(Random(size).nextBytes(size)) }
-            val folder = tempdir()
-            val text = printed("file", from.path, folder.path, "-d", DEVICE)
-            text shouldMatch """$DEVICE: $size bytes in \d+\.\d\d seconds = \d+\.\d MB/s, checksums agree\n"""
-            folder.list() shouldBe arrayOf(from.name)
-            // Not "shouldBe": it would print megabytes if they differ.
-            File(folder, from.name).readBytes().contentEquals(from.readBytes()) shouldBe true
+        for (device in listOf(ROCE, IWARP)) {
+            test("should copy a file by $device") {
+                val size = 5 * (1 shl 20) + 7
+                val from = tempfile().apply { writeBytes(Random(size).nextBytes(size)) }
+                val folder = tempdir()
+                val text = printed("file", from.path, folder.path, "-d", device)
+                text shouldMatch """$device: $size bytes in \d+\.\d\d seconds = \d+\.\d MB/s, checksums agree\n"""
+                folder.list() shouldBe arrayOf(from.name)
+                // Not "shouldBe": it would print megabytes if they differ.
+                File(folder, from.name).readBytes().contentEquals(from.readBytes()) shouldBe true
+            }
         }
 
-        test("should run a script on the device that it is told") {
-            val script =
-                ProcessBuilder("./kverbs", "script", "samples/scripts/service.main.kts", DEVICE, "10.99.0.1")
-                    .directory(File(System.getProperty("kverbs.root")))
-                    .redirectErrorStream(true)
-                    .start()
-            val text = script.inputReader().readText()
-            check(script.waitFor(1, MINUTES)) { "the script did not end: $text" }
-            withClue(text) {
-                script.exitValue() shouldBe 0
-                text shouldContain "$DEVICE: It says: Kilroy was here\n"
+        for ((device, address) in listOf(ROCE to "10.99.0.1", IWARP to "10.97.0.1")) {
+            test("should run a script on $device, as it is told") {
+                val script =
+                    ProcessBuilder("./kverbs", "script", "samples/scripts/service.main.kts", device, address)
+                        .directory(File(System.getProperty("kverbs.root")))
+                        .redirectErrorStream(true)
+                        .start()
+                val text = script.inputReader().readText()
+                check(script.waitFor(1, MINUTES)) { "the script did not end: $text" }
+                withClue(text) {
+                    script.exitValue() shouldBe 0
+                    text shouldContain "$device: It says: Kilroy was here\n"
+                }
             }
         }
     })
