@@ -84,7 +84,8 @@ final class ConnectionErrors {
             case INSUFFICIENT_RESPONDER_RESOURCES -> "Ask for fewer reads and atomics (initiator depth).";
             case INVALID_MTU -> "The path's MTU is too large for the peer: compare both sides' in `ibv_devinfo`.";
             case NO_QP, NO_EEC, NO_RESOURCES -> "The peer is short of resources: try again later.";
-            case TIMEOUT -> "The peer waited for this side's answer in vain: answer earlier, and check that packets come through.";
+            case TIMEOUT -> "The peer has gone: it was closed, or waited for this side's answer in vain. Answer earlier, and check that packets"
+                    + " come through.";
             default -> "The peer's log may say more.";
         };
     }

@@ -2,15 +2,18 @@ package org.kverbs.coroutines
 
 import org.kverbs.ConnectionEvent
 import org.kverbs.ConnectionEventType.ESTABLISHED
+import org.kverbs.ConnectionException
 import org.kverbs.ConnectionParameters
 import org.kverbs.ConnectionStep
 import org.kverbs.PortSpace
 import org.kverbs.QueuePair
 import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
+import org.kverbs.RdmaSystemException
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs
 import java.net.InetSocketAddress
+import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.time.Duration
 
 /** Somebody asks for a connection, or for a datagram service: accept or reject it, once. Whoever asks waits meanwhile, not for ever. */
@@ -19,6 +22,8 @@ public class ConnectionRequest internal constructor(
     internal val steps: ConnectionSteps,
     event: ConnectionEvent,
 ) {
+    private val isAccepted = AtomicBoolean()
+
     /** What the other side gave along, with zeros behind it on InfiniBand and RoCE. */
     public val privateData: ByteArray = event.privateData()
 
@@ -33,8 +38,9 @@ public class ConnectionRequest internal constructor(
      * Accepts, and suspends until the other side is ready. The other side may send at once: [ConnectionSettings.prepared] is there to post
      * receives before.
      *
-     * @throws IllegalStateException if it asks for datagrams
+     * @throws IllegalStateException if it asks for datagrams, or was answered already
      * @throws org.kverbs.ConnectionException if the other side has gone meanwhile, or doesn't answer in time
+     * @throws org.kverbs.RdmaSystemException if the device or its connection manager refuses the [settings]
      */
     public suspend fun accept(settings: ConnectionSettings.() -> Unit = {}): RdmaConnection {
         val chosen = ConnectionSettings().apply(settings)
@@ -60,6 +66,7 @@ public class ConnectionRequest internal constructor(
         make: (RdmaNode) -> QueuePair,
     ): RdmaNode {
         requireAsksFor(portSpace)
+        check(isAccepted.compareAndSet(false, true)) { "the request of $peerAddress was accepted already" }
         var qp: QueuePair? = null
         try {
             val node = host.node(steps.id)
@@ -72,8 +79,9 @@ public class ConnectionRequest internal constructor(
             if (!portSpace.isDatagram) steps.await(ConnectionStep.ACCEPT, peerAddress, timeout, ESTABLISHED)
             return node
         } catch (e: Throwable) {
-            closeAll(steps.id, qp, cause = e)
-            throw e
+            val reason = if (e is RdmaSystemException && parameters.fit() && isRefusedAsGone(e)) gone(e) else e
+            closeAll(steps.id, qp, cause = reason)
+            throw reason
         }
     }
 
@@ -84,6 +92,29 @@ public class ConnectionRequest internal constructor(
             "$peerAddress asks for ${if (asked.isDatagram) "datagrams: acceptDatagrams" else "a connection: accept"} answers that"
         }
     }
+
+    /**
+     * Whether the manager refused a step because the connection has ended: it then has no attributes for a queue pair any more. An event that
+     * tells of it need not come, as the kernel has none for who has not accepted.
+     */
+    private fun isRefusedAsGone(failure: RdmaSystemException): Boolean =
+        failure.operation().startsWith("rdma_") && failure.errnoName() == INVALID &&
+            try {
+                steps.id.queuePairAttributes(QueuePairState.INIT)
+                false
+            } catch (e: RdmaSystemException) {
+                e.errnoName() == INVALID
+            } catch (_: IllegalStateException) {
+                false // the host was closed
+            }
+
+    private fun gone(failure: RdmaSystemException): Throwable {
+        val why = "the peer has gone: it was closed, or gave up waiting. If it happens often, accept sooner."
+        return ConnectionException(ConnectionStep.ACCEPT, peerAddress, 0, why).initCause(failure)
+    }
+
+    /** The kernel ends the connection, too, when it refuses an answer for its length. */
+    private fun ConnectionParameters.fit() = privateData().size <= ANSWER
 
     /** Says no, with a reason for the other side: at most 148 bytes. */
     public fun reject(privateData: ByteArray = ByteArray(0)): Unit = steps.id.use { it.reject(privateData) }
@@ -96,5 +127,12 @@ public class ConnectionRequest internal constructor(
         } catch (_: IllegalStateException) {
             // the host is closed, and with it the request
         }
+    }
+
+    private companion object {
+        const val INVALID = "EINVAL"
+
+        /** Private data of an answer on InfiniBand and RoCE, in bytes. */
+        const val ANSWER = 196
     }
 }

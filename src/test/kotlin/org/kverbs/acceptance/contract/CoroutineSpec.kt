@@ -5,6 +5,7 @@ import io.kotest.matchers.collections.shouldContainExactlyInAnyOrder
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldStartWith
+import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
@@ -15,10 +16,13 @@ import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeoutOrNull
+import org.kverbs.ConnectionException
 import org.kverbs.ConnectionRejectedException
+import org.kverbs.ConnectionStep
 import org.kverbs.MemoryRegion
 import org.kverbs.PortSpace
 import org.kverbs.RemoteMemory
+import org.kverbs.TransportType
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.acceptance.contract.Capability.ATOMICS
@@ -186,6 +190,24 @@ internal class CoroutineSpec :
                 memory.memory().getString(GRH_BYTES) shouldBe "to all"
                 speaker.close()
                 member.close()
+            }
+        }
+
+        case("should say that who asked has gone before it was accepted, or end the connection") {
+            hosts { client, server ->
+                server.listen(at(0)).use { listener ->
+                    val asking = launch { client.connect(listener.address) }
+                    val request = listener.request()
+                    asking.cancel()
+                    delay(200) // what tells it is on its way
+                    val accepting = runCatching { request.accept() }
+                    // On iWARP to go waits for the answer, and one that says yes is heard before that.
+                    if (accepting.isSuccess && context.device().transportType() == TransportType.IWARP) {
+                        accepting.getOrThrow().awaitEnd()
+                    } else {
+                        accepting.exceptionOrNull().shouldBeInstanceOf<ConnectionException>().step() shouldBe ConnectionStep.ACCEPT
+                    }
+                }
             }
         }
 

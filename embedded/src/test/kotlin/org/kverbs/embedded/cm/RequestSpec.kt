@@ -1,5 +1,6 @@
 package org.kverbs.embedded.cm
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import org.kverbs.AsyncEventType
@@ -11,6 +12,10 @@ import org.kverbs.ConnectionEventType.REJECTED
 import org.kverbs.ConnectionEventType.TIMEWAIT_EXIT
 import org.kverbs.ConnectionParameters
 import org.kverbs.PortSpace
+import org.kverbs.QueuePairState.INIT
+import org.kverbs.QueuePairState.RTR
+import org.kverbs.QueuePairState.RTS
+import org.kverbs.RdmaSystemException
 import java.time.Duration
 
 class RequestSpec :
@@ -69,6 +74,22 @@ class RequestSpec :
                 asked.deviceName() shouldBe "embedded1"
                 fabric.clock().advance(Duration.ofMinutes(1))
                 server.expect(DISCONNECTED).status() shouldBe -110
+            }
+        }
+
+        test("should have no attributes for a queue pair once who asked has gone, and not accept") {
+            Parties().use { parties ->
+                val (_, server) = parties
+                val asking = parties.ask()
+                val asked = server.expect(CONNECT_REQUEST).id()
+                asked.prepare(server.end.qp, INIT)
+                asking.close()
+                server.expect(REJECTED).status() shouldBe 4
+                for (state in listOf(INIT, RTR, RTS)) {
+                    shouldThrow<RdmaSystemException> { asked.queuePairAttributes(state) }.errnoName() shouldBe "EINVAL"
+                }
+                val parameters = ConnectionParameters.DEFAULTS
+                shouldThrow<RdmaSystemException> { asked.accept(server.end.qp, parameters) }.errnoName() shouldBe "EINVAL"
             }
         }
 

@@ -109,6 +109,11 @@ final class Connection extends Event {
         return state;
     }
 
+    /** Whether it is made or up; once it ends, there is nothing to prepare a queue pair for. */
+    boolean isUnderWay() {
+        return state.compareTo(State.ESTABLISHED) <= 0;
+    }
+
     Engine engine() {
         return agent.engine();
     }

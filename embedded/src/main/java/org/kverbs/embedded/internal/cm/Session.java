@@ -171,6 +171,9 @@ final class Session implements Connection.Owner, Resolving.Owner {
         if (!id.takesConnections()) {
             return Negotiated.writeDatagrams(attributes, to, RdmaLimits.RDMA_UDP_QKEY);
         }
+        if (connection != null && !connection.isUnderWay()) {
+            return -Errno.EINVAL;
+        }
         if (negotiated == null) {
             return to == IbvQpState.IBV_QPS_INIT ? Negotiated.writeInit(attributes) : -Errno.EINVAL;
         }

@@ -1,0 +1,125 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import org.kverbs.ConnectionEventType.REJECTED
+import org.kverbs.ConnectionException
+import org.kverbs.ConnectionStep
+import org.kverbs.RdmaSystemException
+import java.net.InetSocketAddress
+
+/** Requests that can't be accepted: who asked has gone, or they were answered, or what is answered is too long. */
+class GoneRequestSpec :
+    FunSpec({
+        timeout = 60_000
+
+        suspend fun asked(block: suspend CoroutineScope.(RdmaHost, RdmaListener, InetSocketAddress) -> Unit) =
+            rdmaHost { provider("embedded") }.use { server ->
+                rdmaHost { provider("embedded") }.use { client ->
+                    val listener = server.listen(InetSocketAddress("0.0.0.0", 0))
+                    coroutineScope { block(client, listener, InetSocketAddress("127.0.0.1", listener.address.port)) }
+                }
+            }
+
+        test("should say that the peer has gone when it has before it was accepted") {
+            asked { client, listener, address ->
+                val asking = launch { client.connect(address) }
+                val request = listener.request()
+                asking.cancelAndJoin()
+                request.steps.events
+                    .receive()
+                    .type() shouldBe REJECTED // the manager has heard
+                val failure = shouldThrow<ConnectionException> { request.accept() }
+                failure.step() shouldBe ConnectionStep.ACCEPT
+                failure.address() shouldBe request.peerAddress
+                failure.message shouldContain "the peer has gone"
+            }
+        }
+
+        test("should say that the peer has gone when it has while the connection is prepared") {
+            asked { client, listener, address ->
+                val asking = launch(Dispatchers.Default) { client.connect(address) }
+                val request = listener.request()
+                val failure =
+                    shouldThrow<ConnectionException> {
+                        request.accept {
+                            prepared {
+                                runBlocking {
+                                    asking.cancelAndJoin()
+                                    request.steps.events.receive()
+                                }
+                            }
+                        }
+                    }
+                failure.message shouldContain "the peer has gone"
+            }
+        }
+
+        test("should not say so of an answer that is too long") {
+            asked { client, listener, address ->
+                val asking = async { runCatching { client.connect(address) } }
+                val request = listener.request()
+                val failure = shouldThrow<RdmaSystemException> { request.accept { privateData(ByteArray(197)) } }
+                failure.message shouldContain "at most 196 bytes"
+                asking.await().exceptionOrNull().shouldBeInstanceOf<ConnectionException>()
+            }
+        }
+
+        test("should refuse to be accepted twice, and keep the connection") {
+            asked { client, listener, address ->
+                val asking = async { client.connect(address) }
+                val request = listener.request()
+                val accepted = request.accept()
+                shouldThrow<IllegalStateException> { request.accept() }.message shouldContain "accepted already"
+                asking.await().disconnect()
+                accepted.awaitEnd()
+            }
+        }
+
+        test("should serve on when a client has gone before it was accepted, and tell of it") {
+            val isAsked = CompletableDeferred<Unit>()
+            val hasGone = CompletableDeferred<Unit>()
+            val failure = CompletableDeferred<Throwable>()
+            val listening = CompletableDeferred<InetSocketAddress>()
+            rdmaHost { provider("embedded") }.use { host ->
+                coroutineScope {
+                    val server =
+                        launch(Dispatchers.Default) {
+                            host.serve(
+                                InetSocketAddress("0.0.0.0", 0),
+                                settings = {
+                                    isAsked.complete(Unit)
+                                    runBlocking { hasGone.await() } // called before the request is accepted
+                                },
+                                onListening = { listening.complete(it) },
+                                onFailure = { failure.complete(it) },
+                            ) { connection -> for (message in connection.incoming) connection.send(message) }
+                        }
+                    val address = InetSocketAddress("127.0.0.1", listening.await().port)
+                    rdmaHost { provider("embedded") }.use { client ->
+                        val asking = launch { client.connectMessages(address) }
+                        isAsked.await()
+                        asking.cancelAndJoin()
+                        hasGone.complete(Unit)
+                        failure.await().shouldBeInstanceOf<ConnectionException>().step() shouldBe ConnectionStep.ACCEPT
+                        val next = client.connectMessages(address)
+                        next.send("still there".encodeToByteArray())
+                        next.receive().decodeToString() shouldBe "still there"
+                        next.finish()
+                    }
+                    server.cancelAndJoin()
+                }
+            }
+        }
+    })
