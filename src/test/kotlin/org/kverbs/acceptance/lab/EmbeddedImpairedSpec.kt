@@ -1,15 +1,45 @@
 package org.kverbs.acceptance.lab
 
+import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeUnique
+import io.kotest.matchers.shouldBe
 import org.kverbs.QueuePairType.RC
 import org.kverbs.QueuePairType.UC
+import org.kverbs.QueuePairType.UD
+import org.kverbs.RemoteMemory
+import org.kverbs.WorkCompletionOpcode.RECV
+import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
+import org.kverbs.WorkCompletionStatus.SUCCESS
+import org.kverbs.acceptance.contract.await
+import org.kverbs.acceptance.lab.Operation.COMPARE_AND_SWAP
+import org.kverbs.acceptance.lab.Operation.FETCH_AND_ADD
 import org.kverbs.acceptance.lab.Operation.SEND
+import org.kverbs.acceptance.lab.Operation.SEND_WITH_IMMEDIATE
+import org.kverbs.acceptance.lab.Operation.SEND_WITH_INVALIDATE
 import org.kverbs.acceptance.lab.Operation.WRITE
+import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
+import java.nio.ByteBuffer
+import java.nio.ByteOrder
 import kotlin.time.measureTime
 
 private const val BYTES = 2 shl 20
 
-/** Reliable transfers between the embedded device and Soft-RoCE on a network that loses, delays and reorders packets of both. */
+/** Bytes of a message of 74 packets. */
+private const val MESSAGE = 300_001
+private const val GRH = 40
+private const val DATAGRAM = 4096
+
+/** How many datagrams a receive queue holds. */
+private const val DATAGRAMS = 64
+
+/** As many of them differ. */
+private const val PATTERNS = 8
+
+/** Atomics that may be under way at once. */
+private const val ATOMICS = 16
+
+/** Transfers between the embedded device and Soft-RoCE on a network that loses, delays and reorders packets of both. */
 internal class EmbeddedImpairedSpec :
     FunSpec({
         for (netem in listOf("loss 1%", "delay 5ms", "delay 5ms reorder 25% 50%")) {
@@ -21,6 +51,26 @@ internal class EmbeddedImpairedSpec :
                             println("netem $netem $direction: send ${measureTime { carry(SEND, BYTES) }}")
                             println("netem $netem $direction: read ${measureTime { read(BYTES) }}")
                         }
+                    }
+                }
+
+                test("should do each atomic once and in order, with $netem, $direction") {
+                    BothSides.linked(direction, RC) { SoftRoceWire.impaired("netem $netem") { count(rounds = 16) } }
+                }
+
+                test("should carry immediate data, and end windows' keys by sends with invalidate, with $netem, $direction") {
+                    BothSides.linked(direction, RC) {
+                        SoftRoceWire.impaired("netem $netem") {
+                            repeat(2) { listOf(SEND_WITH_IMMEDIATE, WRITE_WITH_IMMEDIATE).forEach { carry(it, MESSAGE) } }
+                            invalidate(windows = 3)
+                        }
+                    }
+                }
+
+                test("should carry datagrams whole, and none twice, with $netem, $direction") {
+                    val least = if (netem.startsWith("loss")) DATAGRAMS * 3 / 4 else DATAGRAMS
+                    repeat(2) {
+                        BothSides.linked(direction, UD) { SoftRoceWire.impaired("netem $netem") { carryDatagrams(least) } }
                     }
                 }
             }
@@ -35,3 +85,73 @@ internal class EmbeddedImpairedSpec :
             }
         }
     })
+
+/** Counts a number up by adds and swaps in turn. One that is done twice, or out of turn, spoils what the next finds. */
+private fun Linked.count(rounds: Int) {
+    to.putLong(TARGET, 0)
+    repeat(rounds) { round ->
+        val numbers = List(ATOMICS) { (round * ATOMICS + it).toLong() }
+        val requests =
+            numbers.mapIndexed { i, number ->
+                val into = listOf(Piece(i * 8L, 8))
+                if (i % 2 == 0) {
+                    Request(number, FETCH_AND_ADD, into, at(0), number = 1)
+                } else {
+                    Request(number, COMPARE_AND_SWAP, into, at(0), number = number, swap = number + 1)
+                }
+            }
+        from.post(requests)
+        from.take(ATOMICS).zip(requests) { done, request -> done.shouldBe(request.id, request.operation) }
+        val found = ByteBuffer.wrap(from.read(Piece(0, ATOMICS * 8))).order(ByteOrder.nativeOrder()).asLongBuffer()
+        numbers.map { found.get() } shouldBe numbers
+    }
+    to.long(TARGET) shouldBe (rounds * ATOMICS).toLong()
+}
+
+/** Writes by a window and ends its key right behind that, for some windows; then the last of them must admit to nothing. */
+private fun Linked.invalidate(windows: Int) {
+    val sent = Piece(0, MESSAGE)
+    val written = Piece(TARGET, MESSAGE)
+    val received = Piece(TARGET + (1 shl 20), MESSAGE)
+    val keys =
+        List(windows) { number ->
+            val window = to.bindWindow(written)
+            from.fill(sent, seed = number)
+            to.receive(7, listOf(received))
+            val key = RemoteMemory.parse(window).rkey()
+            from.post(listOf(Request(1, WRITE, listOf(sent), window), Request(2, SEND_WITH_INVALIDATE, listOf(sent), word = key)))
+            val (write, send) = from.take(2)
+            write.shouldBe(1, WRITE)
+            send.shouldBe(2, SEND_WITH_INVALIDATE)
+            to.take(1).single().bytes shouldBe MESSAGE
+            to.mismatch(written, seed = number) shouldBe -1
+            to.mismatch(received, seed = number) shouldBe -1
+            window
+        }
+    from.post(listOf(Request(3, WRITE, listOf(Piece(0, 8)), keys.last())))
+    from.take(1).single().status shouldBe REM_ACCESS_ERR
+}
+
+/** Sends as many as the peer has receives, numbered by their immediate data, and checks those that arrive: so many at [least]. */
+private fun Linked.carryDatagrams(least: Int) {
+    val places = List(DATAGRAMS) { TARGET + it * (GRH + DATAGRAM) }
+    places.forEach { to.receive(it, listOf(Piece(it, GRH + DATAGRAM))) }
+    repeat(PATTERNS) { from.fill(Piece(it * DATAGRAM.toLong(), DATAGRAM), seed = it) }
+    from.post(
+        List(DATAGRAMS) {
+            Request(it.toLong(), SEND_WITH_IMMEDIATE, listOf(Piece(it % PATTERNS * DATAGRAM.toLong(), DATAGRAM)), word = it)
+        },
+    )
+    from.take(DATAGRAMS).forEachIndexed { i, done -> done.shouldBe(i.toLong(), SEND_WITH_IMMEDIATE) }
+    val arrived = ArrayList<Done>()
+    await("$least of $DATAGRAMS datagrams") {
+        arrived += to.takeRest()
+        arrived.size >= least
+    }
+    arrived.map { it.immediate }.shouldBeUnique()
+    for (datagram in arrived) {
+        val number = checkNotNull(datagram.immediate) { "$datagram has no number" }
+        datagram shouldBe Done(datagram.id, SUCCESS, RECV, GRH + DATAGRAM.toLong(), number, fromNumber, "::ffff:$fromAddress")
+        withClue(datagram) { to.mismatch(Piece(datagram.id + GRH, DATAGRAM), seed = number % PATTERNS) shouldBe -1 }
+    }
+}

@@ -60,6 +60,9 @@ internal interface Side {
     /** Waits for so many completions, and gives them in order. */
     fun take(count: Int): List<Done>
 
+    /** Takes what completes, in order, until nothing has for a while. */
+    fun takeRest(): List<Done>
+
     /** Whether nothing completes for a while. */
     fun isIdle(): Boolean
 

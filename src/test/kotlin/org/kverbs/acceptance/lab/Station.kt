@@ -190,6 +190,22 @@ internal class Station(
             ?.dgid()
             ?.toCompactString()
 
+    override fun takeRest(): List<Done> {
+        val batch = WorkCompletions(1)
+        val rest = ArrayList<Done>()
+        var quiet = 0
+        while (quiet < QUIET_POLLS) {
+            if (end.cq.poll(batch) > 0) {
+                rest += done(batch[0])
+                quiet = 0
+            } else {
+                quiet++
+                Thread.sleep(1)
+            }
+        }
+        return rest
+    }
+
     override fun isIdle(): Boolean {
         val batch = WorkCompletions(1)
         repeat(QUIET_POLLS) {
