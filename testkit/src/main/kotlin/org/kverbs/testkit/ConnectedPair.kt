@@ -1,3 +1,6 @@
+@file:JvmMultifileClass
+@file:JvmName("Testkit")
+
 package org.kverbs.testkit
 
 import org.kverbs.ConnectOptions
@@ -46,6 +49,8 @@ public class ConnectedPair internal constructor(
  * }
  * ```
  *
+ * From Java: `Testkit.connectedPair((pair, client, server) -> { ...; return null; })`, in which the pair has what Kotlin finds in the block.
+ *
  * @param faults what goes wrong from the start, after the ends are connected; on a real device none can
  * @param seed what the faults, keys and numbers follow from; a real device chooses by itself
  * @param diagnostics whether the use of memory that is posted fails the test, too ([EmbeddedFabric.diagnose]); the message shows where
@@ -54,6 +59,7 @@ public class ConnectedPair internal constructor(
  * @throws IllegalStateException if faults are asked of a real device
  * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
  */
+@JvmOverloads
 public fun <R> connectedPair(
     faults: Faults = Faults.NONE,
     seed: Long = 1,

@@ -1,3 +1,6 @@
+@file:JvmMultifileClass
+@file:JvmName("Testkit")
+
 package org.kverbs.testkit
 
 import org.kverbs.Diagnostics
