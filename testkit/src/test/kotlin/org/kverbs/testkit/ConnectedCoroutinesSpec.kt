@@ -20,11 +20,17 @@ import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.yield
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
+import org.kverbs.coroutines.AsyncQueuePair
+import org.kverbs.coroutines.BufferPool
 import org.kverbs.coroutines.fetchAndAdd
 import org.kverbs.coroutines.qp
 import org.kverbs.coroutines.read
+import org.kverbs.coroutines.readByteArray
+import org.kverbs.coroutines.receive
+import org.kverbs.coroutines.send
 import org.kverbs.coroutines.write
 import org.kverbs.dsl.RC
+import org.kverbs.dsl.RcVerbs
 import org.kverbs.dsl.connectOptions
 import org.kverbs.dsl.get
 import org.kverbs.embedded.Faults
@@ -47,6 +53,23 @@ class ConnectedCoroutinesSpec :
                 client.qp.fetchAndAdd(server.memory.remote(), 2) shouldBe 40
                 client.qp.read(server.memory.remote(), into = client.memory[64, 8])
                 client.memory.memory().get(JAVA_LONG, 64) shouldBe 42
+            }
+        }
+
+        // As README has it.
+        test("should answer when the line is whole again") {
+            connectedCoroutines { client, server ->
+                val serving = launch { answer(server.qp, server.pool) } // what is tested: a suspend function on an AsyncQueuePair
+                val (here, there) = fabric.devices()
+                fabric.partition(here, there)
+                launch {
+                    delay(100.milliseconds)
+                    fabric.heal(here, there)
+                }
+                val answer = async(start = UNDISPATCHED) { client.receive(64) }
+                client.send("ping".encodeToByteArray())
+                answer.await().decodeToString() shouldBe "gnip"
+                serving.cancel()
             }
         }
 
@@ -177,6 +200,19 @@ class ConnectedCoroutinesSpec :
             }.message shouldContain "misused while it was posted, 1 times"
         }
     })
+
+private suspend fun answer(
+    qp: AsyncQueuePair<RcVerbs>,
+    pool: BufferPool,
+) {
+    pool.take(64).use { buffer ->
+        while (true) {
+            val length = qp.receive(buffer).length
+            buffer.write(buffer.readByteArray(length).reversedArray())
+            qp.send(buffer, length)
+        }
+    }
+}
 
 private suspend fun forget(peer: CoroutinePeer) = peer.pool.take(64)
 
