@@ -12,11 +12,20 @@ internal class AtomicWaiter(
     private val results: MemorySegment,
 ) {
     private var result = 0L
+    private var closed: IllegalStateException? = null
 
     /** Takes the result, before the slot is used again. */
     fun take(slot: Int) {
-        result = results.getAtIndex(JAVA_LONG, slot.toLong())
+        try {
+            result = results.getAtIndex(JAVA_LONG, slot.toLong())
+        } catch (e: IllegalStateException) {
+            // The queue pair is being closed by another thread, and its memory with it.
+            closed = IllegalStateException("the queue pair was closed when the result of its atomic came", e)
+        }
     }
 
-    fun resume(failure: Throwable?): Unit = if (failure == null) continuation.resume(result) else continuation.resumeWithException(failure)
+    fun resume(failure: Throwable?) {
+        val cause = failure ?: closed
+        if (cause == null) continuation.resume(result) else continuation.resumeWithException(cause)
+    }
 }

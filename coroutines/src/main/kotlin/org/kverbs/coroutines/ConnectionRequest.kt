@@ -65,8 +65,7 @@ public class ConnectionRequest internal constructor(
         portSpace: PortSpace = PortSpace.TCP,
         make: (RdmaNode) -> QueuePair,
     ): RdmaNode {
-        requireAsksFor(portSpace)
-        check(isAccepted.compareAndSet(false, true)) { "the request of $peerAddress was accepted already" }
+        beginAnswer(portSpace)
         var qp: QueuePair? = null
         try {
             val node = host.node(steps.id)
@@ -85,12 +84,13 @@ public class ConnectionRequest internal constructor(
         }
     }
 
-    /** A request that is answered in the wrong way stays open, for the right one. */
-    internal fun requireAsksFor(portSpace: PortSpace) {
+    /** Once. A request that is answered in the wrong way stays open, for the right one. */
+    internal fun beginAnswer(portSpace: PortSpace) {
         val asked = steps.id.portSpace()
         check(asked == portSpace) {
             "$peerAddress asks for ${if (asked.isDatagram) "datagrams: acceptDatagrams" else "a connection: accept"} answers that"
         }
+        check(isAccepted.compareAndSet(false, true)) { "the request of $peerAddress was accepted already" }
     }
 
     /**

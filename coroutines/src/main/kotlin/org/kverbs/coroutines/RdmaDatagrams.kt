@@ -108,7 +108,7 @@ public suspend fun ConnectionRequest.acceptDatagrams(settings: ConnectionSetting
  *
  * @param datagrams what [acceptDatagrams] made of the earlier request
  * @param privateData bytes for who asks, at most 136
- * @throws IllegalStateException if it asks for a connection
+ * @throws IllegalStateException if it asks for a connection, or was answered already
  * @throws IllegalArgumentException if it came to another device than [datagrams] is on; who asks is then rejected
  * @throws org.kverbs.RdmaSystemException if the device refuses, or the host was closed
  */
@@ -116,7 +116,7 @@ public fun ConnectionRequest.acceptDatagrams(
     datagrams: RdmaDatagrams,
     privateData: ByteArray = ByteArray(0),
 ) {
-    requireAsksFor(PortSpace.UDP)
+    beginAnswer(PortSpace.UDP)
     steps.id.use { id ->
         require(host.node(id) === datagrams.node) { "$peerAddress asks at ${id.deviceName()}, and $datagrams are on ${datagrams.node}" }
         id.accept(datagrams.queuePair.queuePair, ConnectionParameters.DEFAULTS.withPrivateData(privateData))

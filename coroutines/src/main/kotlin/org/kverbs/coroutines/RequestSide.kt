@@ -37,11 +37,15 @@ internal abstract class RequestSide(
     /** Ends all waits. Any number of times. */
     protected abstract fun failWaits(cause: Throwable)
 
+    /** Gives back what it has registered: the queue is gone, and nobody posts any more. */
+    protected open fun release(): Unit = Unit
+
     /** The queue is gone. */
     fun end(cause: Throwable) {
         fail(cause)
         targets.remove(key)
         polled.remove(this)
         polled.giveBack(capacity)
+        release()
     }
 }

@@ -34,10 +34,9 @@ internal class SendSide(
     private val single = SendRequests()
     private val lists = ArrayDeque<SendRequests>()
 
-    /** 8 bytes a slot: what atomics found, and other single numbers. Registered when it is first needed. */
-    private val results: MemoryRegion by lazy {
-        queuePair.protectionDomain().memoryRegion(slots.size * 8L, AccessFlag.LOCAL_WRITE)
-    }
+    /** 8 bytes a slot: what atomics found, and other single numbers. Registered when it is first needed. Written under the lock. */
+    @Volatile
+    private var results: MemoryRegion? = null
 
     init {
         begin()
@@ -100,7 +99,7 @@ internal class SendSide(
         opcode: Int,
         write: (SendRequests, Long) -> Unit,
     ): Long {
-        val memory = results
+        val memory = results ?: registerResults()
         credits.acquire(1)
         return suspendCancellableCoroutine { continuation ->
             post(AtomicWaiter(continuation, memory.memory()), opcode, null) { requests, id ->
@@ -116,13 +115,19 @@ internal class SendSide(
         number: Long,
         write: (SendRequests, Long) -> Unit,
     ) {
-        val memory = results
+        val memory = results ?: registerResults()
         await(opcode, null) { requests, id ->
             memory.memory().set(JAVA_LONG, resultAt(id), number)
             write(requests, id)
             requests.from(memory.slice(resultAt(id), 8))
         }
     }
+
+    private fun registerResults(): MemoryRegion =
+        synchronized(lock) {
+            checkNotEnded()
+            results ?: queuePair.protectionDomain().memoryRegion(slots.size * 8L, AccessFlag.LOCAL_WRITE).also { results = it }
+        }
 
     private fun resultAt(id: Long) = Integer.remainderUnsigned(id.toInt(), slots.size) * 8L
 
@@ -238,5 +243,9 @@ internal class SendSide(
     override fun failWaits(cause: Throwable) {
         slots.fail(cause)
         credits.fail(cause)
+    }
+
+    override fun release() {
+        synchronized(lock) { results.also { results = null } }?.close()
     }
 }

@@ -2,7 +2,9 @@ package org.kverbs.coroutines
 
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.collections.shouldHaveSize
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
@@ -17,6 +19,8 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
+import org.kverbs.Diagnostics
+import org.kverbs.MemoryRegion
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
@@ -84,6 +88,36 @@ class AsyncQueuePairSpec :
                     received.await().map { it.immediate } shouldContainExactly listOf(0x1234, -2)
                     ends.server.textAt(500, 4) shouldBe "note"
                 }
+            }
+        }
+
+        test("should give the memory of its atomics back when it is closed, and register none for who comes later") {
+            fun regions() = Diagnostics.openResources().map { it.resource() }.filterIsInstance<MemoryRegion>()
+            Diagnostics.enable()
+            try {
+                TwoEnds().use { ends ->
+                    val remote = ends.server.region.remote()
+                    val before = regions()
+                    ends.client.qp.fetchAndAdd(remote, 1) shouldBe 0
+                    (regions() - before) shouldHaveSize 1
+                    ends.client.qp.close()
+                    (regions() - before).shouldBeEmpty()
+                    shouldThrow<IllegalStateException> { ends.client.qp.fetchAndAdd(remote, 1) }.message shouldContain "was closed"
+                    (regions() - before).shouldBeEmpty()
+                }
+                TwoEnds().use { ends ->
+                    val remote = ends.server.region.remote()
+                    val ended =
+                        coroutineScope {
+                            val counting = List(64) { async { runCatching { while (true) ends.client.qp.fetchAndAdd(remote, 1) } } }
+                            ends.client.qp.read(remote, into = ends.client.region[0, 8])
+                            ends.client.qp.close() // while results come
+                            counting.awaitAll()
+                        }
+                    ended.forEach { it.exceptionOrNull()?.message.orEmpty() shouldContain "closed" }
+                }
+            } finally {
+                Diagnostics.disable()
             }
         }
 

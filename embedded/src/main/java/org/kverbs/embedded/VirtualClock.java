@@ -1,12 +1,15 @@
 package org.kverbs.embedded;
 
 import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.engine.Event;
 
 /**
  * The time of a fabric whose timeouts take no time. It stands still while there is something to do, and whoever waits on one of the
- * fabric's devices (polls an empty completion queue, awaits an event) moves it on to the next timer or packet. A retry count of seven with
- * the longest timeout is over within microseconds, and in the same order at each run.
+ * fabric's devices (polls an empty completion queue, awaits an event) moves it on to the next timer or packet, unless it is {@linkplain
+ * #hold held}. A retry count of seven with the longest timeout is over within microseconds, and in the same order at each run.
  *
  * <p>Any thread may use it.
  */
@@ -43,5 +46,69 @@ public final class VirtualClock {
         } finally {
             engine.leave();
         }
+    }
+
+    /**
+     * From now on, and for good, time doesn't move when somebody waits: only by {@link #next} and {@link #advance}. Polls of empty queues
+     * find nothing, and who waits for an event with a timeout waits by the real clock. So time stands still while a program works that
+     * polls more than one queue, or has more than one thread.
+     */
+    public void hold() {
+        engine.enter();
+        try {
+            engine.hold();
+        } finally {
+            engine.leave();
+        }
+    }
+
+    /**
+     * Moves on to the next timer or packet, and lets that and what follows from it at once happen.
+     *
+     * @return false if nothing is to happen any more, unless somebody does something
+     */
+    public boolean next() {
+        engine.enter();
+        try {
+            return engine.step();
+        } finally {
+            engine.leave();
+        }
+    }
+
+    /**
+     * Has something done when a time has passed, in order with the timers and packets of the fabric: a cable is pulled in the middle of a
+     * transfer, somebody is woken.
+     *
+     * @param action called by the thread that moves the clock, with the lock of all devices held: it must be quick, wait for nobody and
+     *     not throw
+     * @return cancels it when it is run; without effect once the action was called
+     * @throws IllegalArgumentException if the time is negative
+     */
+    public Runnable after(Duration time, Runnable action) {
+        Objects.requireNonNull(action, "action");
+        if (time.isNegative()) {
+            throw new IllegalArgumentException("an action after " + time + ": time goes forward only");
+        }
+        Event event = new Event() {
+            @Override
+            protected void happen() {
+                action.run();
+            }
+        };
+        engine.enter();
+        try {
+            engine.schedule(event, Math.min(TimeUnit.NANOSECONDS.convert(time), Long.MAX_VALUE - engine.now()));
+        } finally {
+            engine.leave();
+        }
+        return () -> {
+            engine.enter();
+            try {
+                engine.cancel(event);
+            } finally {
+                engine.leave();
+            }
+        };
     }
 }

@@ -1,3 +1,6 @@
+@file:JvmMultifileClass
+@file:JvmName("Testkit")
+
 package org.kverbs.testkit
 
 import org.kverbs.ConnectOptions
@@ -11,7 +14,7 @@ import org.kverbs.embedded.VirtualClock
 public const val TEST_DEVICE: String = "KVERBS_TEST_DEVICE"
 
 /** What the block of a [connectedPair] can do to what lies between its ends. */
-public class ConnectedPair internal constructor(
+public open class ConnectedPair internal constructor(
     private val embedded: EmbeddedFabric?,
 ) {
     /** Whether the ends are on embedded devices, so that there are a [fabric], a [clock] and [faults]; a test may ask before. */
@@ -46,6 +49,8 @@ public class ConnectedPair internal constructor(
  * }
  * ```
  *
+ * From Java: `Testkit.connectedPair((pair, client, server) -> { ...; return null; })`, in which the pair has what Kotlin finds in the block.
+ *
  * @param faults what goes wrong from the start, after the ends are connected; on a real device none can
  * @param seed what the faults, keys and numbers follow from; a real device chooses by itself
  * @param diagnostics whether the use of memory that is posted fails the test, too ([EmbeddedFabric.diagnose]); the message shows where
@@ -54,40 +59,47 @@ public class ConnectedPair internal constructor(
  * @throws IllegalStateException if faults are asked of a real device
  * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
  */
+@JvmOverloads
 public fun <R> connectedPair(
     faults: Faults = Faults.NONE,
     seed: Long = 1,
     options: ConnectOptions = ConnectOptions.DEFAULTS,
     diagnostics: Boolean = false,
     block: ConnectedPair.(client: TestPeer, server: TestPeer) -> R,
+): R =
+    onDevices(faults, seed, diagnostics) { fabric, device ->
+        TestPeer(device()).use { client ->
+            TestPeer(device()).use { server ->
+                client.qp.connect(server.qp.endpoint(options), options)
+                server.qp.connect(client.qp.endpoint(options), options)
+                fabric?.setFaults(faults)
+                val before = open()
+                ConnectedPair(fabric).block(client, server).also { failOnLeaks(before + client.buffers + server.buffers) }
+            }
+        }
+    }
+
+/** Runs what makes its ends on devices of a fabric of their own, or on the real one, for which there is no fabric. */
+internal inline fun <R> onDevices(
+    faults: Faults,
+    seed: Long,
+    diagnostics: Boolean,
+    block: (fabric: EmbeddedFabric?, device: () -> Device) -> R,
 ): R {
     Diagnostics.enable()
     val name = System.getenv(TEST_DEVICE)
     if (name != null && faults != Faults.NONE) throw impossibleOn(name)
     val fabric = if (name == null) EmbeddedFabric.virtual(seed) else null
-    val pair = ConnectedPair(fabric)
     // They tell at the end, and not in the log.
     if (diagnostics) fabric?.diagnose { }
-
-    fun device(): Device = fabric?.addDevice() ?: Device.byName(name)
-
     return (fabric ?: AutoCloseable { }).use {
-        val result =
-            TestPeer(device()).use { client ->
-                TestPeer(device()).use { server ->
-                    client.qp.connect(server.qp.endpoint(options), options)
-                    server.qp.connect(client.qp.endpoint(options), options)
-                    if (faults != Faults.NONE) pair.faults(faults)
-                    val before = open()
-                    pair.block(client, server).also { failOnLeaks(before + client.buffers + server.buffers) }
-                }
-            }
+        val result = block(fabric) { fabric?.addDevice() ?: Device.byName(name) }
         failOnMisuses(fabric?.misuses().orEmpty())
         result
     }
 }
 
-private fun impossibleOn(device: String) =
+internal fun impossibleOn(device: String) =
     IllegalStateException(
         "$TEST_DEVICE puts this pair on $device, where the time is real and nothing can be made to go wrong: fabric, clock and faults" +
             " belong to embedded devices. Unset $TEST_DEVICE for this test, or ask isEmbedded before.",

@@ -1,3 +1,6 @@
+@file:JvmMultifileClass
+@file:JvmName("Testkit")
+
 package org.kverbs.testkit
 
 import org.kverbs.Diagnostics
@@ -12,7 +15,7 @@ private const val MISUSES = 10
 
 /**
  * Runs the block, and fails if anything that was opened in it is open still: the message names each such resource and shows where it was
- * opened. It turns [Diagnostics] on and leaves them on. What other threads open meanwhile counts too, so tests that run at the same time
+ * opened. The block may suspend where the caller may. It turns [Diagnostics] on and leaves them on. What other threads open meanwhile counts too, so tests that run at the same time
  * in one JVM must not use it.
  *
  * If the embedded devices have their diagnostics on (`-Dkverbs.embedded.diagnostics=true`, see [EmbeddedProvider]) it fails as well if they
@@ -21,20 +24,39 @@ private const val MISUSES = 10
  * @return what the block returned
  * @throws AssertionError if something leaked, or was misused
  */
-public fun <R> leakCheck(block: () -> R): R {
-    Diagnostics.enable()
-    val before = open()
-    val misused = EmbeddedProvider.misuses().size
+public inline fun <R> leakCheck(block: () -> R): R {
+    val watch = LeakWatch()
     val result = block()
-    failOnLeaks(before)
-    failOnMisuses(EmbeddedProvider.misuses().drop(misused))
+    watch.end()
     return result
+}
+
+/** What was open when a [leakCheck] began, and what had been misused. */
+@PublishedApi
+internal class LeakWatch {
+    private val before: Set<Any>
+    private val misused: Int
+
+    init {
+        Diagnostics.enable()
+        before = open()
+        misused = EmbeddedProvider.misuses().size
+    }
+
+    /** Fails if it has become more. */
+    fun end() {
+        failOnLeaks(before)
+        failOnMisuses(EmbeddedProvider.misuses().drop(misused))
+    }
 }
 
 internal fun open(): Set<Any> = Diagnostics.openResources().mapTo(mutableSetOf()) { it.resource() }
 
-internal fun failOnLeaks(before: Set<Any>) {
-    val leaked = Diagnostics.openResources().filter { it.resource() !in before }
+internal fun failOnLeaks(
+    before: Set<Any>,
+    isKnown: (Any) -> Boolean = { false },
+) {
+    val leaked = Diagnostics.openResources().filter { it.resource() !in before && !isKnown(it.resource()) }
     if (leaked.isEmpty()) return
     val places =
         leaked.joinToString("\n") { open ->
@@ -54,7 +76,7 @@ internal fun failOnMisuses(misuses: List<BufferMisuse>) {
 }
 
 /** Where it was, for a message; the frames of kverbs itself say nothing about who did it. */
-private fun Throwable?.frames(): String =
+internal fun Throwable?.frames(): String =
     this
         ?.stackTrace
         .orEmpty()
@@ -63,5 +85,7 @@ private fun Throwable?.frames(): String =
         .joinToString("\n") { "    at $it" }
 
 private fun isInside(frame: StackTraceElement): Boolean =
-    listOf("org.kverbs.internal.", "org.kverbs.embedded.internal.", "org.kverbs.dsl.").any { frame.className.startsWith(it) } ||
+    listOf("org.kverbs.internal.", "org.kverbs.embedded.internal.", "org.kverbs.dsl.", "org.kverbs.coroutines.").any {
+        frame.className.startsWith(it)
+    } ||
         frame.className.substringAfter("org.kverbs.").none { it == '.' }

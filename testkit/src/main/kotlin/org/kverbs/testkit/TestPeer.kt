@@ -27,6 +27,7 @@ import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 
 private const val DEPTH = 128
+private val PATIENCE = 10.seconds
 
 /**
  * One end of a [connectedPair]: an open device, a queue pair of type RC in RTS, its completion queue, and [memory] that the other end may read,
@@ -87,19 +88,25 @@ public class TestPeer internal constructor(
         )
     }
 
+    /** Waits for the next completion of the send queue, 10 s at most. Throws what it throws with a timeout. */
+    public fun awaitSend(): WorkCompletion = awaitSend(PATIENCE)
+
     /**
      * Waits for the next completion of the send queue.
      *
      * @throws AssertionError if there is none in time
      */
-    public fun awaitSend(timeout: Duration = 10.seconds): WorkCompletion = await(sent, "a send", timeout)
+    public fun awaitSend(timeout: Duration): WorkCompletion = await(sent, "a send", timeout)
+
+    /** Waits for the next message, or for the failure of a receive, 10 s at most. Throws what it throws with a timeout. */
+    public fun awaitReceive(): Received = awaitReceive(PATIENCE)
 
     /**
      * Waits for the next message, or for the failure of a receive.
      *
      * @throws AssertionError if there is none in time
      */
-    public fun awaitReceive(timeout: Duration = 10.seconds): Received {
+    public fun awaitReceive(timeout: Duration): Received {
         val completion = await(received, "a receive", timeout)
         val buffer = receives.removeFirst().memory()
         val length = if (completion.isSuccess) completion.byteLength() else 0

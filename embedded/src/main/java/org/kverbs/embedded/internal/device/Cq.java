@@ -176,7 +176,7 @@ final class Cq implements CompletionQueueOps {
         engine.enter();
         try {
             if (waiting == 0) {
-                engine.step(); // virtual time passes for who waits
+                engine.polledInVain();
             }
             if (waiting == 0) {
                 return overrun ? -Errno.EOVERFLOW : 0;

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * once, and what it leads to, down to the peer's completion if the peer is in reach; what must wait stands in a heap of events.
  *
  * <p>By the real clock a daemon thread runs what is due; it sleeps while nothing is. By the virtual clock time stands still while
- * anything is to be done, and whoever waits moves it on to the next event: then no thread of its own runs, and a program with one
- * thread sees the same order every time.
+ * anything is to be done, and whoever waits moves it on to the next event, unless it is held: then no thread of its own runs, and a
+ * program with one thread sees the same order every time.
  *
  * <p>All methods but {@link #enter}, {@link #tryEnter}, {@link #leave} and {@link #close} need the lock.
  */
@@ -27,6 +27,7 @@ public final class Engine implements AutoCloseable {
     private final EventHeap events = new EventHeap();
     private final boolean virtual;
     private long virtualNanos;
+    private boolean held;
     private @Nullable Task firstTask;
     private @Nullable Task lastTask;
     private @Nullable Thread timer;
@@ -114,6 +115,18 @@ public final class Engine implements AutoCloseable {
         }
     }
 
+    /** Somebody polls in vain, for whom virtual time goes on. */
+    public void polledInVain() {
+        if (!held) {
+            step();
+        }
+    }
+
+    /** From now on virtual time stands still for those who wait. */
+    public void hold() {
+        held = true;
+    }
+
     /** Moves virtual time to the next event and lets it happen, and what it leads to. Returns whether there was one. */
     public boolean step() {
         settle();
@@ -138,7 +151,7 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
-     * Waits for a signal, or in virtual time lets the next event happen, which may be what is waited for.
+     * Waits for a signal, or in virtual time that isn't held lets the next event happen, which may be what is waited for.
      *
      * @param deadline when to give up, by {@link #now}; {@link Long#MAX_VALUE} for never
      * @return false when it is time to give up
@@ -146,7 +159,7 @@ public final class Engine implements AutoCloseable {
      */
     public boolean await(Condition condition, long deadline) throws InterruptedException {
         settle();
-        Event event = virtual ? events.first() : null;
+        Event event = virtual && !held ? events.first() : null;
         if (event != null && event.time <= deadline) {
             step();
             // Timers may follow each other for ever: others must get the lock between them.
@@ -163,8 +176,11 @@ public final class Engine implements AutoCloseable {
         if (left <= 0) {
             return false;
         }
-        // A virtual clock on which nothing is to happen waits for other threads as long as it says, by the real one.
+        // A virtual clock that is held, or on which nothing is to happen, waits for other threads as long as it says, by the real one.
         if (condition.awaitNanos(left) <= 0 && virtual) {
+            if (held) {
+                return false;
+            }
             virtualNanos = Math.max(virtualNanos, deadline);
         }
         return true;

@@ -1,0 +1,52 @@
+package org.kverbs.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.kverbs.testkit.Testkit.connectedPair;
+import static org.kverbs.testkit.Testkit.leakCheck;
+
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+import org.kverbs.CompletionQueue;
+import org.kverbs.WorkCompletionStatus;
+import org.kverbs.embedded.Faults;
+
+/** The testkit from Java. */
+class JavaTest {
+
+    private static final byte[] PING = "ping".getBytes(StandardCharsets.UTF_8);
+
+    @Test
+    void shouldBringTheMessageOverABadLine() {
+        connectedPair(Faults.BAD_LINE, (pair, client, server) -> {
+            server.postReceive(64);
+            client.send(PING);
+            assertEquals("ping", server.awaitReceive().getText());
+            assertTrue(client.awaitSend().isSuccess());
+            return null;
+        });
+    }
+
+    @Test
+    void shouldLetTheBlockCutTheWire() {
+        WorkCompletionStatus status = connectedPair((pair, client, server) -> {
+            pair.getFabric().partition(client.getContext().device(), server.getContext().device());
+            client.send(PING);
+            return client.awaitSend().status();
+        });
+        assertEquals(WorkCompletionStatus.RETRY_EXC_ERR, status);
+    }
+
+    @Test
+    void shouldFailATestThatLeavesSomethingOpen() {
+        connectedPair((pair, client, server) -> {
+            CompletionQueue[] leaked = new CompletionQueue[1];
+            AssertionError failure = assertThrows(
+                    AssertionError.class, () -> leakCheck(() -> leaked[0] = client.getContext().completionQueue(1)));
+            assertTrue(failure.getMessage().contains("JavaTest."), failure.getMessage());
+            leaked[0].close();
+            return null;
+        });
+    }
+}

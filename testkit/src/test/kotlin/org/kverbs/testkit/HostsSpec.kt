@@ -1,0 +1,97 @@
+package org.kverbs.testkit
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.longs.shouldBeGreaterThan
+import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
+import kotlinx.coroutines.async
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
+import org.kverbs.coroutines.MessageConnection
+import org.kverbs.coroutines.RdmaHost
+import org.kverbs.coroutines.connectMessages
+import org.kverbs.coroutines.rdmaHost
+import org.kverbs.coroutines.serve
+import org.kverbs.embedded.EmbeddedFabric
+import org.kverbs.embedded.Faults
+import java.net.InetSocketAddress
+import java.time.Duration
+import kotlin.random.Random
+
+/** Services by IP addresses, on a fabric of the test's own: what README shows of it. */
+class HostsSpec :
+    FunSpec({
+        timeout = 120_000
+
+        test("should answer over the network") {
+            leakCheck {
+                EmbeddedFabric.realTime(1).use { fabric ->
+                    rdmaHost { device(fabric.addDevice()) }.use { client ->
+                        rdmaHost { device(fabric.addDevice()) }.use { server ->
+                            val address = InetSocketAddress("198.18.0.2", 7471) // of the second device
+                            val serving = launch(start = UNDISPATCHED) { server.answer(address) }
+                            val connection = client.connectMessages(address)
+                            connection.send("ping".encodeToByteArray())
+                            connection.receive().decodeToString() shouldBe "gnip"
+                            connection.finish()
+                            serving.cancelAndJoin()
+                        }
+                    }
+                }
+            }
+        }
+
+        suspend fun connected(
+            fabric: EmbeddedFabric,
+            block: suspend (MessageConnection) -> Unit,
+        ) = leakCheck {
+            fabric.use {
+                rdmaHost { device(fabric.addDevice()) }.use { client ->
+                    rdmaHost { device(fabric.addDevice()) }.use { server ->
+                        coroutineScope {
+                            val address = InetSocketAddress("198.18.0.2", 7471)
+                            val serving = launch(start = UNDISPATCHED) { server.answer(address) }
+                            client.connectMessages(address).use { block(it) }
+                            serving.cancelAndJoin()
+                        }
+                    }
+                }
+            }
+        }
+
+        test("should answer over a bad line") {
+            val fabric = EmbeddedFabric.realTime(1)
+            fabric.setFaults(Faults.BAD_LINE)
+            connected(fabric) { connection ->
+                repeat(20) {
+                    val message = Random(it).nextBytes(it * 500)
+                    connection.send(message)
+                    connection.receive() shouldBe message.reversedArray()
+                }
+                fabric.faultsInjected() shouldBeGreaterThan 0
+            }
+        }
+
+        test("should find a peer dead in no time, on a virtual clock that is held while the threads of the hosts wait") {
+            val fabric = EmbeddedFabric.virtual(1)
+            fabric.clock().hold()
+            connected(fabric) { connection ->
+                connection.send("ping".encodeToByteArray())
+                connection.receive().decodeToString() shouldBe "gnip"
+                fabric.clock().elapsed() shouldBe Duration.ZERO
+                fabric.kill(fabric.devices().last())
+                connection.send("anybody?".encodeToByteArray()) // a short one: copied and on its way
+                coroutineScope {
+                    val answer = async(start = UNDISPATCHED) { runCatching { connection.receive() } }
+                    fabric.clock().advance(Duration.ofMinutes(1))
+                    (answer.await().exceptionOrNull() as WorkCompletionException).status() shouldBe RETRY_EXC_ERR
+                }
+            }
+        }
+    })
+
+private suspend fun RdmaHost.answer(address: InetSocketAddress): Nothing =
+    serve(address, onFailure = {}) { for (message in it.incoming) it.send(message.reversedArray()) }
