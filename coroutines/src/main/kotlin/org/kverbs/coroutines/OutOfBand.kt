@@ -1,6 +1,8 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.runInterruptible
 import org.kverbs.ConnectOptions
 import org.kverbs.QueuePairEndpoint
@@ -64,6 +66,7 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.connectOver(
         }
     } catch (e: Throwable) {
         socket.close()
+        currentCoroutineContext().ensureActive() // a cancellation interrupts the socket, which says so in its own way
         throw e
     }
 }
