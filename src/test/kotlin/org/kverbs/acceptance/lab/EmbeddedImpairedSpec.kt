@@ -61,7 +61,8 @@ internal class EmbeddedImpairedSpec :
                 test("should carry immediate data, and end windows' keys by sends with invalidate, with $netem, $direction") {
                     BothSides.linked(direction, RC) {
                         SoftRoceWire.impaired("netem $netem") {
-                            repeat(2) { listOf(SEND_WITH_IMMEDIATE, WRITE_WITH_IMMEDIATE).forEach { carry(it, MESSAGE) } }
+                            carry(SEND_WITH_IMMEDIATE, MESSAGE)
+                            carry(WRITE_WITH_IMMEDIATE, MESSAGE)
                             invalidate(windows = 2)
                         }
                     }
