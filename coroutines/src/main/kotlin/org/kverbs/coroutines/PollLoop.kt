@@ -5,7 +5,6 @@ import org.kverbs.CompletionQueue
 import org.kverbs.WorkCompletions
 import java.time.Duration
 import java.util.concurrent.ConcurrentLinkedQueue
-import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.locks.LockSupport
 
 /**
@@ -16,7 +15,9 @@ internal class PollLoop(
     private val channel: CompletionChannel,
     private val strategy: WaitStrategy,
 ) {
-    private val queues = CopyOnWriteArrayList<Pollable>()
+    /** Never changed, but replaced: a round takes what it finds, and makes no iterator. */
+    @Volatile
+    private var queues = emptyArray<Pollable>()
     private val tasks = ConcurrentLinkedQueue<Runnable>()
     private val batch = WorkCompletions(BATCH)
     private var unacked = 0
@@ -29,16 +30,16 @@ internal class PollLoop(
     private var sleeper: Thread? = null
 
     fun add(queue: Pollable) {
-        queues.add(queue)
+        synchronized(this) { queues += queue }
         wake()
     }
 
     fun remove(queue: Pollable) {
-        queues.remove(queue)
+        synchronized(this) { queues = queues.filterNot { it === queue }.toTypedArray() }
     }
 
-    /** All queues of this moment. Not toList(), which asks for the size first: the queue that it then takes may have gone. */
-    fun all(): List<Pollable> = ArrayList(queues)
+    /** All queues of this moment. */
+    fun all(): List<Pollable> = queues.asList()
 
     /** Runs a task on the polling thread. */
     fun run(task: Runnable) {
@@ -78,7 +79,7 @@ internal class PollLoop(
                 done += queue.poll(batch)
             } catch (e: RuntimeException) {
                 // Closed or broken: the others live on.
-                queues.remove(queue)
+                remove(queue)
                 queue.fail(e)
                 done++
             }
@@ -135,7 +136,7 @@ internal class PollLoop(
             try {
                 queue.arm()
             } catch (e: RuntimeException) {
-                queues.remove(queue)
+                remove(queue)
                 queue.fail(e)
                 return false
             }

@@ -8,7 +8,6 @@ import kotlinx.coroutines.runBlocking
 import org.kverbs.Context
 import org.kverbs.QueuePairEndpoint
 import org.kverbs.coroutines.CompletionDispatcher
-import org.kverbs.coroutines.WaitStrategy
 import org.kverbs.coroutines.completionDispatcher
 
 /**
@@ -87,23 +86,35 @@ class PingPong(
         return result(ends.first())
     }
 
-    /** A coroutine an end, and a dispatcher a device: this thread polls for all of them, or each has a thread that sleeps. */
+    /** A coroutine an end, and a dispatcher a device: each has a thread of its own, unless this one polls for two devices all the time. */
     private suspend fun playSuspending(
         device: Context,
         far: Context?,
     ): PingPongResult =
         coroutineScope {
-            val sleeps = options.waiting.sleeps
-            val strategy = if (options.waiting == Waiting.EVENTS) WaitStrategy.event() else WaitStrategy.adaptive()
+            val devices = setOfNotNull(device, far)
+            val pollsHere = options.waiting == Waiting.SUSPENDED && devices.size > 1
             val dispatchers =
-                setOfNotNull(device, far).associateWith {
-                    it.completionDispatcher { if (sleeps) strategy(strategy) else callerPolls() }
+                devices.associateWith {
+                    it.completionDispatcher { if (pollsHere) callerPolls() else strategy(options.waiting.strategy) }
                 }
             try {
                 val ends =
-                    meet(device, far) { at, contents, lead -> SuspendingEnd(dispatchers.getValue(at), this, options, contents, lead) }
+                    meet(
+                        device,
+                        far,
+                    ) { at, contents, lead ->
+                        SuspendingEnd(
+                            dispatchers.getValue(at),
+                            this,
+                            options,
+                            contents,
+                            lead,
+                            isWatched = !pollsHere,
+                        )
+                    }
                 val games = ends.map { it.start() }
-                if (sleeps) games.joinAll() else poll(ends, dispatchers.values) { !isActive || games.all { it.isCompleted } }
+                if (pollsHere) poll(ends, dispatchers.values) { !isActive || games.all { it.isCompleted } } else games.joinAll()
                 result(ends.first())
             } finally {
                 coroutineContext.cancelChildren() // who waits for messages that nobody will send

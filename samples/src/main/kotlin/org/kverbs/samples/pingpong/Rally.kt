@@ -40,8 +40,8 @@ internal class Rally(
         }
     }
 
-    private companion object {
-        const val CLOCK_INTERVAL = 1024
+    internal companion object {
+        private const val CLOCK_INTERVAL = 1024
 
         /** Some microseconds: more than a card takes for a message there and back. */
         const val SPINS = 256

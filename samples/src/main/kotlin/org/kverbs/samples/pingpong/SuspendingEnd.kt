@@ -29,6 +29,7 @@ import kotlin.time.TimeSource
  * An end that suspends. It is made ready to receive; [connect] it, then [start].
  *
  * @param scope of its coroutines; those that wait for the first messages begin at once
+ * @param isWatched whether it ends by itself when nothing comes any more; else who polls does that
  */
 internal class SuspendingEnd(
     private val dispatcher: CompletionDispatcher,
@@ -36,6 +37,7 @@ internal class SuspendingEnd(
     options: PingPongOptions,
     contents: Contents,
     lead: Int,
+    private val isWatched: Boolean,
 ) : PingPongEnd(dispatcher.context, options, contents, lead) {
     private val coroutines = CoroutineScope(scope.coroutineContext + dispatcher.coroutines)
     private val messages = ArrayDeque<Deferred<Received>>()
@@ -54,7 +56,7 @@ internal class SuspendingEnd(
     fun start(): Job = coroutines.launch { play() }
 
     private suspend fun play() {
-        val watch = if (options.waiting.sleeps) coroutines.launch(Dispatchers.Default) { watch() } else null
+        val watch = if (isWatched) coroutines.launch(Dispatchers.Default) { watch() } else null
         startClock()
         if (lead > 0) receive()
         repeat(options.iterations) {

@@ -1,10 +1,12 @@
 package org.kverbs.samples.pingpong
 
+import org.kverbs.coroutines.WaitStrategy
+
 /** How an end waits for its messages. */
 enum class Waiting(
     private val text: String,
 ) {
-    /** Coroutines in suspend functions, on the one thread that polls for them all the time. */
+    /** Coroutines in suspend functions, on a thread that polls for them all the time. */
     SUSPENDED("suspend functions of coroutines, polling all the time"),
 
     /** Coroutines in suspend functions; a device's thread sleeps until there are completions. */
@@ -17,9 +19,24 @@ enum class Waiting(
     POLLED("plain verbs, polling all the time"),
     ;
 
-    /** Whether a device's thread polls for its coroutines, and sleeps. */
-    internal val sleeps: Boolean get() = this == EVENTS || this == ADAPTIVE
+    /** What a thread that polls for coroutines does between their messages. */
+    internal val strategy: WaitStrategy
+        get() =
+            when (this) {
+                EVENTS -> WaitStrategy.event()
+                ADAPTIVE -> WaitStrategy.adaptive()
+                SUSPENDED, POLLED -> POLITE
+            }
 
     /** For people. */
     override fun toString(): String = text
+
+    private companion object {
+        /** Polls all the time, as [Rally] does. */
+        val POLITE =
+            WaitStrategy { rounds ->
+                if (rounds > Rally.SPINS) Thread.yield()
+                WaitStrategy.SPIN
+            }
+    }
 }
