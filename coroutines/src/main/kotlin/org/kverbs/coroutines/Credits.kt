@@ -59,11 +59,20 @@ internal class Credits(
                     }
                     failure
                 }
-            if (failed != null) {
-                continuation.resumeWith(Result.failure(failed))
-            } else {
-                continuation.invokeOnCancellation { forget(waiter) }
-                grant()
+            when {
+                failed == null -> {
+                    continuation.invokeOnCancellation { forget(waiter) }
+                    grant()
+                }
+
+                // They may have come back since the caller looked, as for who asks after the end.
+                take(count) -> {
+                    continuation.resume(Unit) { _, _, _ -> release(count) }
+                }
+
+                else -> {
+                    continuation.resumeWith(Result.failure(failed))
+                }
             }
         }
 
@@ -96,7 +105,7 @@ internal class Credits(
         }
     }
 
-    /** Ends all waits, now and from now on, with [cause]. */
+    /** Ends all waits, now and from now on, with [cause]. Who finds enough credits still has them. */
     fun fail(cause: Throwable) {
         val ended =
             synchronized(waiters) {
