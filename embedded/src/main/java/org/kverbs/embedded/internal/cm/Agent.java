@@ -188,7 +188,7 @@ final class Agent implements Gsi.Handler {
         if (connection == null || !connection.remote.equals(from)) {
             return null;
         }
-        boolean same = connection.state() == Connection.State.REQ_SENT || connection.remoteId() == theirs;
+        boolean same = connection.state() == State.REQ_SENT || connection.remoteId() == theirs;
         return same ? connection : null;
     }
 
@@ -209,7 +209,7 @@ final class Agent implements Gsi.Handler {
                 : null;
         int reason = objection(from, req, addresses);
         Connection other = byQueuePair.get(Side.of(req.caGuid(), req.qpn(), from));
-        if (reason == 0 && other != null && other.state() != Connection.State.TIMEWAIT) {
+        if (reason == 0 && other != null && other.state() != State.TIMEWAIT) {
             other.disconnect(); // the peer has forgotten it (IBA volume 1, 12.9.8.3)
             reason = Reject.STALE;
         }

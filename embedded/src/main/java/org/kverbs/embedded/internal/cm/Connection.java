@@ -19,18 +19,6 @@ import org.kverbs.internal.abi.Errno;
  */
 final class Connection extends Event {
 
-    enum State {
-        REQ_SENT,
-        REQ_RECEIVED,
-        REP_SENT,
-        REP_RECEIVED,
-        ESTABLISHED,
-        DREQ_SENT,
-        DREQ_RECEIVED,
-        TIMEWAIT,
-        GONE
-    }
-
     /** Whom it tells what happens. */
     interface Owner {
         /** The peer accepts; {@link #establish} is to follow. */
@@ -107,11 +95,6 @@ final class Connection extends Event {
 
     State state() {
         return state;
-    }
-
-    /** Whether it is made or up; once it ends, there is nothing to prepare a queue pair for. */
-    boolean isUnderWay() {
-        return state.compareTo(State.ESTABLISHED) <= 0;
     }
 
     Engine engine() {

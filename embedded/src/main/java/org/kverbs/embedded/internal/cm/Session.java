@@ -171,7 +171,7 @@ final class Session implements Connection.Owner, Resolving.Owner {
         if (!id.takesConnections()) {
             return Negotiated.writeDatagrams(attributes, to, RdmaLimits.RDMA_UDP_QKEY);
         }
-        if (connection != null && !connection.isUnderWay()) {
+        if (connection != null && !connection.state().isUnderWay()) {
             return -Errno.EINVAL;
         }
         if (negotiated == null) {
