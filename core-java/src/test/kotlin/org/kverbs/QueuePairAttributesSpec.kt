@@ -9,8 +9,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.property.Arb
-import io.kotest.property.arbitrary.enum
-import io.kotest.property.arbitrary.set
+import io.kotest.property.arbitrary.int
 import io.kotest.property.checkAll
 import org.kverbs.internal.abi.IbvQpAttr
 import org.kverbs.internal.abi.IbvQpState
@@ -112,7 +111,8 @@ private fun setOf(attributes: Collection<QueuePairAttribute>) =
 class QueuePairAttributesSpec :
     FunSpec({
         test("should hold exactly what was set, in the object and in the C structure") {
-            checkAll(500, Arb.set(Arb.enum<QueuePairAttribute>(), 0..22)) { chosen ->
+            checkAll(500, Arb.int(0 until (1 shl QueuePairAttribute.entries.size))) { bits ->
+                val chosen = QueuePairAttribute.entries.filter { bits shr it.ordinal and 1 == 1 }.toSet()
                 val memory = memory(fill = -1)
                 setOf(chosen).writeTo(memory)
                 val read = QueuePairAttributes.from(memory, QueuePairAttribute.mask(chosen))

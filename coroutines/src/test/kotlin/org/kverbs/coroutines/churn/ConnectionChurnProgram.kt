@@ -23,15 +23,15 @@ import java.net.InetSocketAddress
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 
-/** Connects and disconnects as often as its argument says, and prints what it holds after a third of that, and after all. */
+/** Connects and disconnects as often as its argument says, and prints what it holds after each third of that. */
 object ConnectionChurnProgram {
     @JvmStatic
     fun main(arguments: Array<String>): Unit =
         runBlocking {
             val connections = arguments.single().toInt()
             Churn().use { churn ->
-                for (count in listOf(connections / 3, connections - connections / 3)) {
-                    churn.connect(count)
+                repeat(3) {
+                    churn.connect(connections / 3)
                     delay(SETTLE_MILLIS)
                     println(Holdings.now())
                 }
