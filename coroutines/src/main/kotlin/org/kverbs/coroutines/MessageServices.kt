@@ -15,6 +15,8 @@ import kotlin.time.Duration.Companion.seconds
 private const val HELLO = 24
 private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
 
+private fun warn(failure: Throwable) = LOG.log(System.Logger.Level.WARNING, "a connection failed", failure)
+
 /**
  * Connects to a server of messages ([serve]), and suspends until it has accepted. The name of an unresolved address is looked up without
  * blocking the caller's thread.
@@ -101,7 +103,7 @@ public suspend fun RdmaHost.serve(
     address: InetSocketAddress,
     settings: MessageChannelSettings.() -> Unit = {},
     onListening: (InetSocketAddress) -> Unit = {},
-    onFailure: (Throwable) -> Unit = { LOG.log(System.Logger.Level.WARNING, "a connection failed", it) },
+    onFailure: (Throwable) -> Unit = ::warn,
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,
 ): Nothing {
     listen(address).use { listener ->
@@ -157,8 +159,9 @@ public suspend fun rdmaServer(
     port: Int,
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
+    onFailure: (Throwable) -> Unit = ::warn,
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,
-): Nothing = hostOf(device).use { it.serve(it.everywhere(port), onListening = onListening, handler = handler) }
+): Nothing = hostOf(device).use { it.serve(it.everywhere(port), onListening = onListening, onFailure = onFailure, handler = handler) }
 
 private fun hostOf(device: String?) = rdmaHost { if (device != null) device(Device.byName(device)) }
 

@@ -109,7 +109,7 @@ public suspend fun ConnectionRequest.acceptDatagrams(settings: ConnectionSetting
  * @param datagrams what [acceptDatagrams] made of the earlier request
  * @param privateData bytes for who asks, at most 136
  * @throws IllegalStateException if it asks for a connection, or was answered already
- * @throws IllegalArgumentException if it came to another device than [datagrams] is on; who asks is then rejected
+ * @throws IllegalArgumentException if it came to another device than [datagrams] is on; the request is closed then
  * @throws org.kverbs.RdmaSystemException if the device refuses, or the host was closed
  */
 public fun ConnectionRequest.acceptDatagrams(

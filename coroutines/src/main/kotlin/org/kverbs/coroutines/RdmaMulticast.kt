@@ -52,7 +52,7 @@ public class RdmaMulticast internal constructor(
  * @param settings the queue pair's sizes; [ConnectionSettings.prepared], for receives that are there when the first message comes; the
  *   timeout. Nobody is asked, so that private data and parameters go nowhere
  * @throws IllegalArgumentException if [group] is no multicast address
- * @throws org.kverbs.RdmaSystemException EADDRNOTAVAIL if no RDMA device has the address [at], ENOSYS if its device has no multicast
+ * @throws org.kverbs.RdmaSystemException if no RDMA device has the address [at], or its device has no datagrams or no multicast
  * @throws org.kverbs.ConnectionTimeoutException if it takes longer than [ConnectionSettings.timeout]
  * @throws org.kverbs.ConnectionException if the network can't
  */

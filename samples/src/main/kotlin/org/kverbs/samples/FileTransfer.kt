@@ -8,7 +8,6 @@ import kotlinx.coroutines.withContext
 import org.kverbs.AccessFlag.LOCAL_WRITE
 import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.MemoryRegion
-import org.kverbs.RdmaException
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.asByteBuffer
 import org.kverbs.coroutines.bufferPool
@@ -53,16 +52,7 @@ suspend fun fileServer(
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
     onFailure: (Throwable) -> Unit = { System.err.println("a file did not arrive: ${it.message}") },
-): Nothing =
-    rdmaServer(port, device, onListening) { connection ->
-        try {
-            receive(to, connection)
-        } catch (e: IOException) {
-            onFailure(e)
-        } catch (e: RdmaException) {
-            onFailure(e)
-        }
-    }
+): Nothing = rdmaServer(port, device, onListening, onFailure) { receive(to, it) }
 
 private suspend fun receive(
     to: Path,

@@ -15,8 +15,8 @@ private const val MISUSES = 10
 
 /**
  * Runs the block, and fails if anything that was opened in it is open still: the message names each such resource and shows where it was
- * opened. The block may suspend where the caller may. It turns [Diagnostics] on and leaves them on. What other threads open meanwhile counts too, so tests that run at the same time
- * in one JVM must not use it.
+ * opened. The block may suspend where the caller may. It turns [Diagnostics] on and leaves them on. What other threads open meanwhile
+ * counts too, so tests that run at the same time in one JVM must not use it.
  *
  * If the embedded devices have their diagnostics on (`-Dkverbs.embedded.diagnostics=true`, see [EmbeddedProvider]) it fails as well if they
  * found a misuse in the block.

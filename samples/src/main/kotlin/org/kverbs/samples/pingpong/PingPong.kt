@@ -100,18 +100,8 @@ class PingPong(
                 }
             try {
                 val ends =
-                    meet(
-                        device,
-                        far,
-                    ) { at, contents, lead ->
-                        SuspendingEnd(
-                            dispatchers.getValue(at),
-                            this,
-                            options,
-                            contents,
-                            lead,
-                            isWatched = !pollsHere,
-                        )
+                    meet(device, far) { at, contents, lead ->
+                        SuspendingEnd(dispatchers.getValue(at), this, options, contents, lead, isWatched = !pollsHere)
                     }
                 val games = ends.map { it.start() }
                 if (pollsHere) poll(ends, dispatchers.values) { !isActive || games.all { it.isCompleted } } else games.joinAll()
