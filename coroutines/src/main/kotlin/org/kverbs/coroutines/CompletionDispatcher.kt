@@ -45,6 +45,10 @@ public class CompletionDispatcher internal constructor(
 
     @Volatile
     private var poller: Thread? = null
+
+    /** Why nobody polls any more, though the channel may be open for another moment. */
+    @Volatile
+    private var death: Throwable? = null
     private val thread: Thread? =
         if (builder.isCallers) {
             null
@@ -82,8 +86,10 @@ public class CompletionDispatcher internal constructor(
             while (channel.isOpen) turn()
         } catch (e: Throwable) {
             if (!channel.isOpen && e is IllegalStateException) return
-            // Nobody polls any more: what waits must end, and nothing may begin to.
-            failAll(IllegalStateException("the thread that polled ${channel.describe()} has ended", e))
+            // Nobody polls any more: nothing may begin to wait, which who is told so may try at once, and what waits must end.
+            val cause = IllegalStateException("the thread that polled ${channel.describe()} has ended", e)
+            death = cause
+            failAll(cause)
             channel.close()
             throw e
         } finally {
@@ -165,6 +171,7 @@ public class CompletionDispatcher internal constructor(
 
     /** A queue with room for so many completions, now reserved. */
     internal fun reserve(completions: Int): PolledQueue {
+        death?.let { throw it }
         queues.firstOrNull { it.cq.isOpen && it.reserve(completions) }?.let { return it }
         val entries = maxOf(completions, minOf(queueEntries, context.queryDevice().maxCqe()))
         val queue = PolledQueue(completionQueue(entries), targets, loop::wake)
