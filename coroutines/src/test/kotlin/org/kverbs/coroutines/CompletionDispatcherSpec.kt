@@ -5,7 +5,7 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
-import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.delay
@@ -33,7 +33,12 @@ class CompletionDispatcherSpec :
                 TwoEnds(dispatcher = { strategy(strategy) }).use { ends ->
                     val client = ends.client
                     val wait =
-                        async(start = UNDISPATCHED) { runCatching { client.qp.receive(client.region.slice(0, 64)) }.exceptionOrNull() }
+                        async(Dispatchers.Unconfined) {
+                            val failure = runCatching { client.qp.receive(client.region.slice(0, 64)) }.exceptionOrNull()
+                            // At once, on the very thread that dies.
+                            shouldThrow<IllegalStateException> { client.dispatcher.qp(client.pd, RC) }.message shouldContain "has ended"
+                            failure
+                        }
                     dies.set(true)
                     val failure = withTimeout(20.seconds) { wait.await() }.shouldBeInstanceOf<IllegalStateException>()
                     failure.message shouldContain "has ended"

@@ -150,6 +150,17 @@ class MessageServicesSpec :
             }
         }
 
+        test("should tell a server in a line what its handler throws") {
+            coroutineScope {
+                val listening = CompletableDeferred<InetSocketAddress>()
+                val failed = CompletableDeferred<Throwable>()
+                val server = launch { rdmaServer(0, "embedded0", listening::complete, failed::complete) { error("planted") } }
+                runCatching { rdmaClient("127.0.0.1", listening.await().port, "embedded0") { it.receive() } }
+                withTimeout(20.seconds) { failed.await() }.message shouldBe "planted"
+                server.cancelAndJoin()
+            }
+        }
+
         test("should be a server for IPv4 and IPv6 at every address, in a line") {
             coroutineScope {
                 val listening = CompletableDeferred<InetSocketAddress>()

@@ -33,7 +33,7 @@ class LifetimeSpec :
     })
 
 /** A kilobyte lost each time is 9,216,000 bytes; the JVM's own share goes up and down: of 129 measurements the most was 2 MiB. */
-private const val BOUND = 5L shl 20
+private const val BOUND = 3L shl 20
 
 private class Lifetime(
     val descriptors: Int,

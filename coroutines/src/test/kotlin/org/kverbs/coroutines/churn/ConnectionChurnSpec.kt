@@ -41,7 +41,7 @@ class ConnectionChurnSpec :
                     println(
                         held.withIndex().joinToString("; ", "churn: ") { (n, it) -> "after ${connections / 3 * (n + 1)} connections $it" },
                     )
-                    check(held.zipWithNext { before, after -> after - before })
+                    check(held)
                 }
             } finally {
                 output.delete()
@@ -50,9 +50,13 @@ class ConnectionChurnSpec :
     })
 
 /** What leaks grows in every stretch. The JVM itself learns now and then, and its allocator keeps what it may need again. */
-private fun check(grown: List<Holdings>) {
+private fun check(held: List<Holdings>) {
+    val grown = held.zipWithNext { before, after -> after - before }
     grown.forEach { it.open shouldBe 0 }
     grown.minOf { it.heap } shouldBeLessThan 1.MiB
     grown.minOf { it.arenas } shouldBeLessThan 256.KiB
     grown.minOf { it.resident } shouldBeLessThan 8.MiB
+    val all = held.last() - held.first()
+    all.heap shouldBeLessThan 4.MiB
+    all.resident shouldBeLessThan 24.MiB
 }
