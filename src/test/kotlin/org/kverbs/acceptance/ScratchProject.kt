@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.io.path.copyTo
 import kotlin.io.path.createDirectories
 import kotlin.io.path.createTempDirectory
-import kotlin.io.path.deleteExisting
+import kotlin.io.path.deleteIfExists
 import kotlin.io.path.div
 import kotlin.io.path.readText
 import kotlin.io.path.writeText
@@ -52,7 +52,6 @@ internal class ScratchProject : AutoCloseable {
     /** From now on each program on the PATH but the shell notes in [started] that it runs. */
     fun record() =
         tools.forEach {
-            (bin / it).deleteExisting() // else the script would be written over what the link leads to
             stub(bin / it, $$"echo $$it >> $$started; exec $${programOnPath(it)} \"$@\"")
         }
 
@@ -95,6 +94,7 @@ internal class ScratchProject : AutoCloseable {
         script: String,
     ) {
         path.parent.createDirectories()
+        path.deleteIfExists() // a link here leads to the machine's own tool, which writing would overwrite
         path.apply { writeText("#!/bin/bash\n$script\n") }.executable()
     }
 
