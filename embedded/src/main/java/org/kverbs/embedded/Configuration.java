@@ -11,9 +11,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.RdmaException;
-import org.kverbs.embedded.internal.device.Gids;
-import org.kverbs.embedded.internal.device.Hca;
-import org.kverbs.embedded.internal.udp.UdpLink;
+import org.kverbs.embedded.internal.objects.Gids;
+import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.embedded.internal.udp.UdpPort;
 import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.embedded.internal.wire.Icrc;
 import org.kverbs.spi.ConnectionManager;
@@ -120,19 +120,19 @@ final class Configuration {
     }
 
     private void addUdp(InetAddress address) {
-        Gids gids = UdpLink.gids(address);
+        Gids gids = UdpPort.gids(address);
         // A GUID from the address, so that it is the same at the next start (EUI-64, with the bit for "locally administered").
         long guid = 0x0200_00ff_fe00_0000L ^ gids.high(0) ^ Long.rotateLeft(gids.low(0), 8);
         // On the same engine as all the others, as connections may be between any of them.
         var hca = new Hca(name(), guid, fabric.engine(), gids, mtu(address), random);
-        hca.connect(new UdpLink(hca, address));
+        hca.connect(new UdpPort(hca, address));
         fabric.connectionManager().add(hca);
         add(new EmbeddedDevice(hca));
     }
 
     private static int mtu(InetAddress address) {
         try {
-            NetworkInterface network = UdpLink.networkInterface(address);
+            NetworkInterface network = UdpPort.networkInterface(address);
             int most = network == null ? 1500 : network.getMTU() - HEADERS;
             return Math.clamp(Integer.highestOneBit(Math.max(1, most)), 256, 4096);
         } catch (IOException e) {
@@ -158,7 +158,7 @@ final class Configuration {
     }
 
     private static boolean isAt(VerbsDevice device, InetAddress address) {
-        Gids gids = UdpLink.gids(address);
+        Gids gids = UdpPort.gids(address);
         return device instanceof EmbeddedDevice embedded && embedded.hca().gids().indexOf(gids.high(0), gids.low(0)) >= 0;
     }
 }

@@ -1,6 +1,7 @@
 package org.kverbs.embedded;
 
-import org.kverbs.embedded.internal.device.Hca;
+import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.embedded.internal.verbs.EmbeddedContext;
 import org.kverbs.internal.abi.IbvNodeType;
 import org.kverbs.internal.abi.IbvTransportType;
 import org.kverbs.spi.VerbsDevice;
@@ -31,6 +32,6 @@ record EmbeddedDevice(Hca hca) implements VerbsDevice {
 
     @Override
     public VerbsOpenResult open() {
-        return hca.open();
+        return EmbeddedContext.open(hca);
     }
 }

@@ -8,10 +8,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.Device;
 import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager;
-import org.kverbs.embedded.internal.device.Gids;
-import org.kverbs.embedded.internal.device.Hca;
-import org.kverbs.embedded.internal.device.Switch;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.network.InProcessNetwork;
+import org.kverbs.embedded.internal.objects.Gids;
+import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
@@ -39,7 +39,7 @@ public final class EmbeddedFabric implements AutoCloseable {
     private static final int LARGEST_MTU = 4096;
 
     private final Engine engine;
-    private final Switch network;
+    private final InProcessNetwork network;
     private final Random random;
     private final @Nullable VirtualClock clock;
     private final List<EmbeddedDevice> embedded = new ArrayList<>();
@@ -52,7 +52,7 @@ public final class EmbeddedFabric implements AutoCloseable {
     private EmbeddedFabric(boolean virtual, Random random) {
         this.engine = new Engine(virtual);
         this.random = random;
-        this.network = new Switch(engine, random);
+        this.network = new InProcessNetwork(engine, random);
         this.connectionManager = new EmbeddedConnectionManager(engine, random);
         this.clock = virtual ? new VirtualClock(engine) : null;
     }

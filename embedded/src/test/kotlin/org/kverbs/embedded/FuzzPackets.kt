@@ -1,7 +1,7 @@
 package org.kverbs.embedded
 
 import org.kverbs.QueuePairType
-import org.kverbs.embedded.internal.device.Hca
+import org.kverbs.embedded.internal.transport.Hca
 import org.kverbs.embedded.internal.wire.Opcode
 import org.kverbs.embedded.internal.wire.Packet
 import org.kverbs.embedded.internal.wire.PacketCodec

@@ -26,8 +26,8 @@ import org.kverbs.ReceiveRequests
 import org.kverbs.RemoteMemory
 import org.kverbs.SendRequests
 import org.kverbs.SharedReceiveQueue
-import org.kverbs.embedded.internal.device.Inside
-import org.kverbs.embedded.internal.device.InsideQueuePair
+import org.kverbs.embedded.internal.transport.Inside
+import org.kverbs.embedded.internal.transport.InsideQueuePair
 import java.util.function.Consumer
 import kotlin.random.Random
 

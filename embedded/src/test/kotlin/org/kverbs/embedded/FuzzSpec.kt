@@ -12,10 +12,10 @@ import org.kverbs.Device
 import org.kverbs.Gid
 import org.kverbs.SharedReceiveQueueAttributes
 import org.kverbs.WorkCompletions
-import org.kverbs.embedded.internal.device.Gids
-import org.kverbs.embedded.internal.device.Hca
-import org.kverbs.embedded.internal.device.Inside
 import org.kverbs.embedded.internal.engine.Engine
+import org.kverbs.embedded.internal.objects.Gids
+import org.kverbs.embedded.internal.transport.Hca
+import org.kverbs.embedded.internal.transport.Inside
 import org.kverbs.embedded.internal.wire.Packet
 import java.time.Duration
 import kotlin.random.Random

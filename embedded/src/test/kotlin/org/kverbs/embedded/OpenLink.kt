@@ -1,11 +1,11 @@
 package org.kverbs.embedded
 
-import org.kverbs.embedded.internal.device.Link
+import org.kverbs.embedded.internal.objects.PacketPort
 
 /** A link that leads everywhere, one packet of the path MTU at a time; what becomes of them is a spec's. */
 internal abstract class OpenLink(
     private val window: Int,
-) : Link {
+) : PacketPort {
     override fun open() = 0
 
     override fun leadsTo(

@@ -18,9 +18,9 @@ import org.kverbs.SharedReceiveQueue
 import org.kverbs.SharedReceiveQueueAttributes
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
-import org.kverbs.embedded.internal.device.Gids
-import org.kverbs.embedded.internal.device.Hca
 import org.kverbs.embedded.internal.engine.Engine
+import org.kverbs.embedded.internal.objects.Gids
+import org.kverbs.embedded.internal.transport.Hca
 import org.kverbs.embedded.internal.wire.Packet
 import org.kverbs.internal.ffm.Memory
 import java.lang.foreign.Arena

@@ -4,9 +4,9 @@ import org.kverbs.embedded.OpenLink
 import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager
 import org.kverbs.embedded.internal.cm.Mad
 import org.kverbs.embedded.internal.cm.Message
-import org.kverbs.embedded.internal.device.Gids
-import org.kverbs.embedded.internal.device.Hca
 import org.kverbs.embedded.internal.engine.Engine
+import org.kverbs.embedded.internal.objects.Gids
+import org.kverbs.embedded.internal.transport.Hca
 import org.kverbs.embedded.internal.wire.Opcode
 import org.kverbs.embedded.internal.wire.Packet
 import org.kverbs.internal.abi.AddressFamily

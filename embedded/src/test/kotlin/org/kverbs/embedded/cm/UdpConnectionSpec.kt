@@ -4,9 +4,9 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager
-import org.kverbs.embedded.internal.device.Hca
 import org.kverbs.embedded.internal.engine.Engine
-import org.kverbs.embedded.internal.udp.UdpLink
+import org.kverbs.embedded.internal.transport.Hca
+import org.kverbs.embedded.internal.udp.UdpPort
 import org.kverbs.internal.abi.AddressFamily
 import org.kverbs.internal.abi.RdmaCmEvent
 import org.kverbs.internal.abi.RdmaCmEventType
@@ -37,8 +37,8 @@ private class Machine(
 
     init {
         val random = Random()
-        val hca = Hca(address.hostAddress, random.nextLong(), engine, UdpLink.gids(address), 1024, random)
-        hca.connect(UdpLink(hca, address))
+        val hca = Hca(address.hostAddress, random.nextLong(), engine, UdpPort.gids(address), 1024, random)
+        hca.connect(UdpPort(hca, address))
         manager = EmbeddedConnectionManager(engine, random).also { it.add(hca) }
         channel = manager.createEventChannel()
     }

@@ -7,7 +7,7 @@ import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.embedded.internal.device.Gids;
+import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.internal.abi.AddressFamily;
 import org.kverbs.internal.abi.SockaddrIn;
 import org.kverbs.internal.abi.SockaddrIn6;

@@ -17,9 +17,9 @@ import org.kverbs.embedded.internal.cm.Message.Req;
 import org.kverbs.embedded.internal.cm.Message.Rtu;
 import org.kverbs.embedded.internal.cm.Message.SidrRep;
 import org.kverbs.embedded.internal.cm.Message.SidrReq;
-import org.kverbs.embedded.internal.device.Gsi;
-import org.kverbs.embedded.internal.device.Hca;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.transport.Gsi;
+import org.kverbs.embedded.internal.transport.Hca;
 
 /** All connections of the devices of an engine: finds the one that a message belongs to, and answers what belongs to none. */
 final class Agent implements Gsi.Handler {
@@ -188,7 +188,7 @@ final class Agent implements Gsi.Handler {
         if (connection == null || !connection.remote.equals(from)) {
             return null;
         }
-        boolean same = connection.state() == State.REQ_SENT || connection.remoteId() == theirs;
+        boolean same = connection.state() == ConnectionState.REQ_SENT || connection.remoteId() == theirs;
         return same ? connection : null;
     }
 
@@ -209,7 +209,7 @@ final class Agent implements Gsi.Handler {
                 : null;
         int reason = objection(from, req, addresses);
         Connection other = byQueuePair.get(Side.of(req.caGuid(), req.qpn(), from));
-        if (reason == 0 && other != null && other.state() != State.TIMEWAIT) {
+        if (reason == 0 && other != null && other.state() != ConnectionState.TIMEWAIT) {
             other.disconnect(); // the peer has forgotten it (IBA volume 1, 12.9.8.3)
             reason = Reject.STALE;
         }

@@ -45,7 +45,7 @@ final class Connection extends Event {
     final long transaction;
     private final Agent agent;
     private @Nullable Owner owner;
-    private State state;
+    private ConnectionState state;
     private int localQpn;
     private int remoteId;
     private long remoteGuid;
@@ -58,7 +58,7 @@ final class Connection extends Event {
     private @Nullable Message sent;
     private int retries;
 
-    private Connection(Agent agent, Remote remote, long transaction, State state) {
+    private Connection(Agent agent, Remote remote, long transaction, ConnectionState state) {
         this.agent = agent;
         this.remote = remote;
         this.localId = agent.freshId();
@@ -68,14 +68,14 @@ final class Connection extends Event {
 
     /** The asking side, before {@link #request}. */
     static Connection active(Agent agent, Remote remote, Owner owner) {
-        var connection = new Connection(agent, remote, agent.freshTransaction(), State.REQ_SENT);
+        var connection = new Connection(agent, remote, agent.freshTransaction(), ConnectionState.REQ_SENT);
         connection.owner = owner;
         return connection;
     }
 
     /** The asked side, which waits for {@link #accept} or {@link #reject}. */
     static Connection passive(Agent agent, Remote remote, long transaction, Req req) {
-        var connection = new Connection(agent, remote, transaction, State.REQ_RECEIVED);
+        var connection = new Connection(agent, remote, transaction, ConnectionState.REQ_RECEIVED);
         connection.peer(req.localId(), req.caGuid(), req.qpn());
         connection.maxRetries = req.maxCmRetries();
         connection.answerTime = Timers.answer(Math.min(req.localTimeout(), Timers.RESPONSE + 2));
@@ -93,7 +93,7 @@ final class Connection extends Event {
         owner = other;
     }
 
-    State state() {
+    ConnectionState state() {
         return state;
     }
 
@@ -123,18 +123,18 @@ final class Connection extends Event {
 
     /** Returns 0 or -errno. */
     int accept(Rep rep) {
-        if (state != State.REQ_RECEIVED) {
+        if (state != ConnectionState.REQ_RECEIVED) {
             return -Errno.EINVAL;
         }
         localQpn = rep.qpn();
-        state = State.REP_SENT;
+        state = ConnectionState.REP_SENT;
         sendUntilAnswered(rep);
         return 0;
     }
 
     /** Returns 0 or -errno. */
     int reject(int reason, byte[] privateData) {
-        if (state != State.REQ_RECEIVED && state != State.REP_RECEIVED) {
+        if (state != ConnectionState.REQ_RECEIVED && state != ConnectionState.REP_RECEIVED) {
             return -Errno.EINVAL;
         }
         refuse(reason, privateData);
@@ -144,18 +144,18 @@ final class Connection extends Event {
 
     /** Says that the REP came and the queue pair sends. Returns 0 or -errno. */
     int establish() {
-        if (state != State.REP_RECEIVED) {
+        if (state != ConnectionState.REP_RECEIVED) {
             return -Errno.EINVAL;
         }
-        state = State.ESTABLISHED;
+        state = ConnectionState.ESTABLISHED;
         sendRtu();
         return 0;
     }
 
     /** Something came on the queue pair, so that the lost RTU was sent. Returns 0 or -errno. */
     int communicates() {
-        if (state != State.REP_SENT) {
-            return state == State.ESTABLISHED ? -Errno.EISCONN : -Errno.EINVAL;
+        if (state != ConnectionState.REP_SENT) {
+            return state == ConnectionState.ESTABLISHED ? -Errno.EISCONN : -Errno.EINVAL;
         }
         settled();
         return 0;
@@ -164,7 +164,7 @@ final class Connection extends Event {
     void disconnect() {
         switch (state) {
             case REP_SENT, ESTABLISHED -> {
-                state = State.DREQ_SENT;
+                state = ConnectionState.DREQ_SENT;
                 sendUntilAnswered(new Dreq(localId, remoteId, remoteQpn, NOTHING));
             }
             case REP_RECEIVED -> reject(Reject.CONSUMER, NOTHING);
@@ -180,7 +180,7 @@ final class Connection extends Event {
 
     /** Tells the peer; the owner may go on to its end as if it had disconnected. With the lock. */
     void processEnds() {
-        if (state == State.REP_SENT || state == State.ESTABLISHED) {
+        if (state == ConnectionState.REP_SENT || state == ConnectionState.ESTABLISHED) {
             disconnect();
         }
     }
@@ -210,9 +210,9 @@ final class Connection extends Event {
     // What the peer does.
 
     void requestedAgain() {
-        if (state == State.REQ_RECEIVED) {
+        if (state == ConnectionState.REQ_RECEIVED) {
             remote.send(transaction, new Mra(localId, remoteId, Message.ABOUT_REQ, Timers.SERVICE, NOTHING));
-        } else if (state == State.REP_SENT && sent != null) {
+        } else if (state == ConnectionState.REP_SENT && sent != null) {
             remote.send(transaction, sent);
         }
     }
@@ -222,9 +222,9 @@ final class Connection extends Event {
             case Rep rep -> replied(rep);
             case Mra mra -> delayed(mra);
             case Rej rej -> rejected(rej);
-            case Rtu rtu when state == State.REP_SENT -> settled();
+            case Rtu rtu when state == ConnectionState.REP_SENT -> settled();
             case Dreq dreq when dreq.remoteQpn() == localQpn -> disconnectAsked();
-            case Drep drep when state == State.DREQ_SENT -> disconnected(0);
+            case Drep drep when state == ConnectionState.DREQ_SENT -> disconnected(0);
             default -> {
                 // Late, or twice.
             }
@@ -232,24 +232,24 @@ final class Connection extends Event {
     }
 
     private void replied(Rep rep) {
-        if (state == State.REQ_SENT) {
+        if (state == ConnectionState.REQ_SENT) {
             peer(rep.localId(), rep.caGuid(), rep.qpn());
             answered();
-            state = State.REP_RECEIVED;
+            state = ConnectionState.REP_RECEIVED;
             agent.learned(this);
             if (owner != null) {
                 owner.replied(rep);
             }
-        } else if (state == State.REP_RECEIVED) {
+        } else if (state == ConnectionState.REP_RECEIVED) {
             remote.send(transaction, new Mra(localId, remoteId, Message.ABOUT_REP, Timers.SERVICE, NOTHING));
-        } else if (state == State.ESTABLISHED) {
+        } else if (state == ConnectionState.ESTABLISHED) {
             sendRtu();
         }
     }
 
     private void delayed(Mra mra) {
-        boolean awaited = state == State.REQ_SENT && mra.about() == Message.ABOUT_REQ
-                || state == State.REP_SENT && mra.about() == Message.ABOUT_REP;
+        boolean awaited = state == ConnectionState.REQ_SENT && mra.about() == Message.ABOUT_REQ
+                || state == ConnectionState.REP_SENT && mra.about() == Message.ABOUT_REP;
         if (awaited) {
             agent.engine().schedule(this, Timers.answer(mra.serviceTimeout()));
         }
@@ -273,7 +273,7 @@ final class Connection extends Event {
 
     private void settled() {
         answered();
-        state = State.ESTABLISHED;
+        state = ConnectionState.ESTABLISHED;
         if (owner != null) {
             owner.established();
         }
@@ -283,7 +283,7 @@ final class Connection extends Event {
         switch (state) {
             case REP_SENT, REP_RECEIVED, ESTABLISHED -> {
                 answered();
-                state = State.DREQ_RECEIVED;
+                state = ConnectionState.DREQ_RECEIVED;
                 if (owner != null) {
                     owner.disconnected(0);
                 } else {
@@ -352,26 +352,26 @@ final class Connection extends Event {
 
     private void waitForTheLast() {
         answered();
-        state = State.TIMEWAIT;
+        state = ConnectionState.TIMEWAIT;
         agent.engine().schedule(this, Timers.nanos(timewait));
     }
 
     private void finish() {
         answered();
-        state = State.GONE;
+        state = ConnectionState.GONE;
         agent.remove(this);
     }
 
     @Override
     protected void happen() {
-        if (state == State.TIMEWAIT) {
+        if (state == ConnectionState.TIMEWAIT) {
             finish();
             if (owner != null) {
                 owner.timewaitOver();
             }
         } else if (retries++ < maxRetries) {
             sendAgain();
-        } else if (state == State.DREQ_SENT) {
+        } else if (state == ConnectionState.DREQ_SENT) {
             disconnected(-Errno.ETIMEDOUT);
         } else {
             Owner told = owner;

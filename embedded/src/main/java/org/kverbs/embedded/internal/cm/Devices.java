@@ -3,9 +3,9 @@ package org.kverbs.embedded.internal.cm;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.embedded.internal.device.Gids;
-import org.kverbs.embedded.internal.device.Gsi;
-import org.kverbs.embedded.internal.device.Hca;
+import org.kverbs.embedded.internal.objects.Gids;
+import org.kverbs.embedded.internal.transport.Gsi;
+import org.kverbs.embedded.internal.transport.Hca;
 
 /**
  * Which device an IP address belongs to or leads to. The loopback addresses are those of the first device, unless a device has such an

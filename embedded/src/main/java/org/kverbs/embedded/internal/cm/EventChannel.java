@@ -2,8 +2,8 @@ package org.kverbs.embedded.internal.cm;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import org.kverbs.embedded.internal.device.Channel;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.objects.Channel;
 import org.kverbs.internal.abi.RdmaEventChannel;
 import org.kverbs.internal.ffm.Memory;
 

@@ -14,7 +14,7 @@ import org.kverbs.embedded.internal.cm.Message.Req;
 import org.kverbs.embedded.internal.cm.Message.Rtu;
 import org.kverbs.embedded.internal.cm.Message.SidrRep;
 import org.kverbs.embedded.internal.cm.Message.SidrReq;
-import org.kverbs.embedded.internal.device.Gsi;
+import org.kverbs.embedded.internal.transport.Gsi;
 
 /**
  * A message of the connection manager as a management datagram of class 7, version 2 (IBA volume 1, 13.4.2 and 12.6).

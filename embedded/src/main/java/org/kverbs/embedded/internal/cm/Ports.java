@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.embedded.internal.device.Gsi;
+import org.kverbs.embedded.internal.transport.Gsi;
 import org.kverbs.internal.abi.Errno;
 
 /** Which ids have which ports, of each port space. */

@@ -1,6 +1,6 @@
 package org.kverbs.embedded.internal.cm;
 
-import org.kverbs.embedded.internal.device.Gsi;
+import org.kverbs.embedded.internal.transport.Gsi;
 
 /**
  * Another connection manager: its address, and the port and address of ours by which it is reached.

@@ -6,7 +6,7 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.embedded.internal.device.Gids;
+import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.wire.Icrc;
 
 /** A host by its IP address and by its GID, which are the same (IBA annex A17.4.2). */

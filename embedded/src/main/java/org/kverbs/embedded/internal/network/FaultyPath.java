@@ -1,0 +1,120 @@
+package org.kverbs.embedded.internal.network;
+
+import org.kverbs.embedded.Faults;
+import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.embedded.internal.wire.Icrc;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.embedded.internal.wire.PacketCodec;
+import org.kverbs.embedded.internal.wire.PacketSink;
+import org.kverbs.internal.ffm.Memory;
+
+/** The way from one device of a switch to another, on which packets travel as bytes and meet their faults. */
+final class FaultyPath implements PacketSink {
+
+    /** How much longer than others a packet is on its way that is overtaken, in nanoseconds. */
+    private static final long OVERTAKEN = 100_000;
+    /** A packet needs some time at least: then what is sent at once arrives in order. */
+    private static final long SHORTEST = 1_000;
+
+    final Hca target;
+    private final InProcessNetwork network;
+    private final Icrc icrc = new Icrc();
+    private Faults faults;
+    /** When a slow receiver is done with what it has. */
+    private long busyUntil;
+
+    FaultyPath(InProcessNetwork network, Hca target, Faults faults) {
+        this.network = network;
+        this.target = target;
+        this.faults = faults;
+    }
+
+    void setFaults(Faults next) {
+        faults = next;
+        busyUntil = 0;
+    }
+
+    boolean isPerfect() {
+        return faults.equals(Faults.NONE);
+    }
+
+    private boolean hits(double part) {
+        // No number is drawn for what can't happen, so that a seed means the same whatever other faults there are.
+        boolean hit = part > 0 && network.random.nextDouble() < part;
+        if (hit) {
+            network.injected++;
+        }
+        return hit;
+    }
+
+    void send(Packet packet) {
+        if (hits(faults.loss())) {
+            return;
+        }
+        dispatch(packet);
+        if (hits(faults.duplication())) {
+            dispatch(packet);
+        }
+    }
+
+    private void dispatch(Packet packet) {
+        long now = target.engine.now();
+        long delay = SHORTEST + between(faults.minDelay().toNanos(), faults.maxDelay().toNanos());
+        if (hits(faults.reordering())) {
+            delay += OVERTAKEN;
+        }
+        if (faults.packetsPerSecond() > 0) {
+            long each = 1_000_000_000L / faults.packetsPerSecond();
+            if (busyUntil - now > each * Faults.QUEUE) {
+                network.injected++;
+                return;
+            }
+            busyUntil = Math.max(busyUntil, now + delay) + each;
+            delay = busyUntil - now;
+        }
+        Packet copy = network.pool.take();
+        if (copy == null) {
+            return; // as a switch without room does
+        }
+        copy.copyHeader(packet);
+        int length = PacketCodec.encode(packet, copy.buffer);
+        Icrc.put(copy.buffer + length, icrc(packet, copy.buffer, length));
+        copy.payload = copy.buffer;
+        copy.payloadLength = length;
+        if (hits(faults.corruption())) {
+            long at = copy.buffer + network.random.nextInt(length + Icrc.LENGTH);
+            Memory.putByte(at, (byte) (Memory.getByte(at) ^ 1 << network.random.nextInt(8)));
+        }
+        copy.sink = this;
+        target.engine.schedule(copy, delay);
+    }
+
+    private long between(long least, long most) {
+        return least == most ? least : least + (long) (network.random.nextDouble() * (most - least));
+    }
+
+    private int icrc(Packet addresses, long at, int length) {
+        return icrc.ofV6(
+                addresses.sourceGidHigh,
+                addresses.sourceGidLow,
+                addresses.destinationGidHigh,
+                addresses.destinationGidLow,
+                Icrc.UDP_PORT,
+                Icrc.UDP_PORT,
+                at,
+                length);
+    }
+
+    /** A packet arrives; between {@link #dispatch} and here its payload is the bytes of the whole. */
+    @Override
+    public void accept(Packet packet) {
+        int length = packet.payloadLength;
+        boolean good = target.isUp()
+                && Icrc.get(packet.buffer + length) == icrc(packet, packet.buffer, length)
+                && PacketCodec.decode(packet, packet.buffer, length);
+        if (good) {
+            target.take(packet);
+        }
+        network.pool.give(packet);
+    }
+}

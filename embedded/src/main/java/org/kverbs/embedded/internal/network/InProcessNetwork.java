@@ -1,0 +1,180 @@
+package org.kverbs.embedded.internal.network;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.Faults;
+import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.objects.Gids;
+import org.kverbs.embedded.internal.objects.PacketPort;
+import org.kverbs.embedded.internal.objects.UnpluggedPort;
+import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.embedded.internal.wire.PacketPool;
+
+/**
+ * Joins the devices of one JVM. As long as nothing goes wrong anywhere a packet has arrived when it was sent, and its payload goes from memory to
+ * memory at once; with faults set, packets go as bytes, each on the {@link FaultyPath} from one device to another.
+ */
+public final class InProcessNetwork {
+
+    /** Packets that may be on their way: some for each of a thousand busy queue pairs. */
+    private static final int ON_THE_WAY = 1 << 14;
+    /** Packets of one queue pair that may be on their way. */
+    private static final int WINDOW = 128;
+
+    private final Engine engine;
+    final Random random;
+    final PacketPool pool = new PacketPool(ON_THE_WAY);
+    private final List<Port> ports = new ArrayList<>();
+    private Faults usual = Faults.NONE;
+    private boolean perfect = true;
+    long injected;
+
+    public InProcessNetwork(Engine engine, Random random) {
+        this.engine = engine;
+        this.random = random;
+    }
+
+    /** Plugs a device in. */
+    public void add(Hca device) {
+        engine.enter();
+        try {
+            var port = new Port(device);
+            ports.add(port);
+            device.connect(port);
+        } finally {
+            engine.leave();
+        }
+    }
+
+    /** Cuts a device off for ever. */
+    public void remove(Hca device) {
+        ports.removeIf(each -> each.device == device);
+        device.connect(UnpluggedPort.INSTANCE);
+    }
+
+    /** Sets the faults of all ways. */
+    public void setFaults(Faults faults) {
+        usual = faults;
+        perfect = faults.equals(Faults.NONE);
+        ports.forEach(port -> port.ways.forEach(way -> way.setFaults(faults)));
+    }
+
+    /** Sets the faults of one way. */
+    public void setFaults(Hca from, Hca to, Faults faults) {
+        for (Port port : ports) {
+            if (port.device == from) {
+                port.way(to).setFaults(faults);
+            }
+        }
+        perfect = usual.equals(Faults.NONE)
+                && ports.stream().flatMap(port -> port.ways.stream()).allMatch(FaultyPath::isPerfect);
+    }
+
+    public long faultsInjected() {
+        return injected;
+    }
+
+    private @Nullable Hca find(long gidHigh, long gidLow) {
+        for (int i = 0; i < ports.size(); i++) {
+            Hca device = ports.get(i).device;
+            if (device.gids.indexOf(gidHigh, gidLow) >= 0) {
+                return device;
+            }
+        }
+        return null;
+    }
+
+    /** Where a device is plugged in. */
+    private final class Port implements PacketPort {
+        private final Hca device;
+        private final List<FaultyPath> ways = new ArrayList<>();
+
+        Port(Hca device) {
+            this.device = device;
+        }
+
+        FaultyPath way(Hca to) {
+            for (int i = 0; i < ways.size(); i++) {
+                if (ways.get(i).target == to) {
+                    return ways.get(i);
+                }
+            }
+            var way = new FaultyPath(InProcessNetwork.this, to, usual);
+            ways.add(way);
+            return way;
+        }
+
+        @Override
+        public int open() {
+            return 0;
+        }
+
+        @Override
+        public void send(Packet packet) {
+            if (!device.isUp()) {
+                return;
+            }
+            if (Gids.isMulticast(packet.destinationGidHigh, packet.destinationGidLow)) {
+                for (int i = 0; i < ports.size(); i++) {
+                    deliver(packet, ports.get(i).device);
+                }
+                return;
+            }
+            Hca target = find(packet.destinationGidHigh, packet.destinationGidLow);
+            if (target != null) {
+                deliver(packet, target);
+            }
+        }
+
+        private void deliver(Packet packet, Hca target) {
+            if (!perfect) {
+                way(target).send(packet);
+            } else if (target.isUp()) {
+                target.take(packet);
+            }
+        }
+
+        @Override
+        public boolean leadsTo(long gidHigh, long gidLow) {
+            return Gids.isMulticast(gidHigh, gidLow) || find(gidHigh, gidLow) != null;
+        }
+
+        @Override
+        public boolean isUsualTo(long gidHigh, long gidLow) {
+            return true;
+        }
+
+        @Override
+        public boolean carriesWholeMessages() {
+            return perfect;
+        }
+
+        @Override
+        public int window() {
+            return perfect ? 1 << 20 : WINDOW;
+        }
+
+        @Override
+        public void look(boolean waits) {
+            // Whatever was sent has arrived, or comes by its timer.
+        }
+
+        @Override
+        public int joinGroup(long gidHigh, long gidLow) {
+            return 0;
+        }
+
+        @Override
+        public void leaveGroup(long gidHigh, long gidLow) {
+            // Every device sees every packet of every group.
+        }
+
+        @Override
+        public void close() {
+            // It stays plugged in.
+        }
+    }
+}

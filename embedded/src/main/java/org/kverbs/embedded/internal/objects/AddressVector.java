@@ -1,0 +1,55 @@
+package org.kverbs.embedded.internal.objects;
+
+import java.nio.ByteOrder;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.internal.abi.IbvAhAttr;
+import org.kverbs.internal.ffm.Memory;
+
+/** Where packets go and where they come from: what a {@code struct ibv_ah_attr} says on RoCE. */
+public final class AddressVector {
+
+    /** Routers that a packet may pass where nobody said how many. */
+    public static final int HOPS = 64;
+
+    public long gidHigh;
+    public long gidLow;
+    public int sourceIndex;
+    int flowLabel;
+    int hopLimit;
+    int trafficClass;
+
+    /** Reads {@code struct ibv_ah_attr}, whose global part was checked. */
+    public void read(long attributes) {
+        gidHigh = bigEndian(attributes + IbvAhAttr.GRH_DGID_GLOBAL_SUBNET_PREFIX);
+        gidLow = bigEndian(attributes + IbvAhAttr.GRH_DGID_GLOBAL_INTERFACE_ID);
+        sourceIndex = Byte.toUnsignedInt(Memory.getByte(attributes + IbvAhAttr.GRH_SGID_INDEX));
+        flowLabel = Memory.getInt(attributes + IbvAhAttr.GRH_FLOW_LABEL) & 0xfffff;
+        hopLimit = Byte.toUnsignedInt(Memory.getByte(attributes + IbvAhAttr.GRH_HOP_LIMIT));
+        trafficClass = Byte.toUnsignedInt(Memory.getByte(attributes + IbvAhAttr.GRH_TRAFFIC_CLASS));
+    }
+
+    public void copy(AddressVector from) {
+        gidHigh = from.gidHigh;
+        gidLow = from.gidLow;
+        sourceIndex = from.sourceIndex;
+        flowLabel = from.flowLabel;
+        hopLimit = from.hopLimit;
+        trafficClass = from.trafficClass;
+    }
+
+    /** Writes the addresses into a packet. */
+    public void address(Packet packet, Gids gids) {
+        packet.sourceGidHigh = gids.high(sourceIndex);
+        packet.sourceGidLow = gids.low(sourceIndex);
+        packet.destinationGidHigh = gidHigh;
+        packet.destinationGidLow = gidLow;
+        packet.trafficClass = trafficClass;
+        packet.hopLimit = hopLimit == 0 ? HOPS : hopLimit;
+        packet.flowLabel = flowLabel;
+    }
+
+    private static long bigEndian(long address) {
+        long number = Memory.getLong(address);
+        return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? number : Long.reverseBytes(number);
+    }
+}

@@ -1,0 +1,223 @@
+package org.kverbs.embedded.internal.objects;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.watch.Posted;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvCq;
+import org.kverbs.internal.abi.IbvEventType;
+import org.kverbs.internal.abi.IbvWc;
+import org.kverbs.internal.abi.IbvWcStatus;
+import org.kverbs.internal.ffm.Memory;
+import org.kverbs.spi.CompletionQueueOps;
+
+/**
+ * A completion queue ({@code struct ibv_cq}): a ring of {@code struct ibv_wc}. More completions than it holds break it: what was in
+ * it can still be polled, then polling answers an error (IBA volume 1, 11.6.3.1).
+ */
+public final class Cq implements CompletionQueueOps {
+
+    private static final VarHandle WAITING = handle();
+
+    public final long address;
+    public final @Nullable Channel<Cq> channel;
+    /** Queue pairs that use it, a queue pair that uses it twice counting twice. */
+    public int users;
+    private final DeviceState device;
+    private final AsyncEvents events;
+    private final Engine engine;
+    private MemorySegment ring = MemorySegment.NULL;
+    private long ringAddress;
+    private int capacity;
+    private int head;
+    /** Completions in the ring; written with the lock, read without it by who polls. */
+    private int waiting;
+    /** What the diagnostics know the requests of the completions by; null as long as they were off. */
+    private @Nullable Posted @Nullable [] posted;
+    private boolean overrun;
+    private boolean armed;
+    private boolean armedSolicited;
+
+    public Cq(DeviceState device, AsyncEvents events, long address, int entries, @Nullable Channel<Cq> channel) {
+        this.device = device;
+        this.events = events;
+        this.address = address;
+        this.channel = channel;
+        this.engine = device.engine;
+        allocate(entries);
+    }
+
+    private static VarHandle handle() {
+        try {
+            return MethodHandles.lookup().findVarHandle(Cq.class, "waiting", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private void allocate(int entries) {
+        // The garbage collector frees it: a thread that still polls may come too late, but never upon memory that is not there.
+        ring = Arena.ofAuto().allocate((long) entries * IbvWc.SIZE, 8);
+        ringAddress = ring.address();
+        capacity = entries;
+        Memory.putInt(address + IbvCq.CQE, entries);
+    }
+
+    int capacity() {
+        return capacity;
+    }
+
+    /** Changes the size; refuses less room than what waits needs. */
+    public int resize(int entries) {
+        if (entries < waiting) {
+            return -Errno.EINVAL;
+        }
+        MemorySegment old = ring;
+        int oldHead = head;
+        int oldCapacity = capacity;
+        @Nullable Posted[] oldPosted = posted;
+        @Nullable Posted[] requests = oldPosted == null ? null : new Posted[entries];
+        allocate(entries);
+        for (int i = 0; i < waiting; i++) {
+            long from = (long) ((oldHead + i) % oldCapacity) * IbvWc.SIZE;
+            MemorySegment.copy(old, from, ring, (long) i * IbvWc.SIZE, IbvWc.SIZE);
+            if (requests != null) {
+                requests[i] = oldPosted[(oldHead + i) % oldCapacity];
+            }
+        }
+        posted = requests;
+        head = 0;
+        return 0;
+    }
+
+    /**
+     * Adds a completion. Its fields are as in {@code struct ibv_wc}; {@code immediate} goes to where imm_data or invalidated_rkey stand
+     * and is in native order already. {@code request} is what the diagnostics know it by.
+     */
+    public void add(long id, int status, int opcode, int bytes, int immediate, int qpn, int sourceQp, int flags, boolean solicited,
+            @Nullable Posted request) {
+        if (waiting == capacity) {
+            overrun();
+            if (request != null) {
+                request.release();
+            }
+            return;
+        }
+        int at = slot(waiting);
+        if (request != null && posted == null) {
+            posted = new Posted[capacity];
+        }
+        if (posted != null) {
+            posted[at] = request;
+        }
+        long wc = ringAddress + (long) at * IbvWc.SIZE;
+        Memory.putLong(wc + IbvWc.WR_ID, id);
+        Memory.putInt(wc + IbvWc.STATUS, status);
+        Memory.putInt(wc + IbvWc.OPCODE, opcode);
+        Memory.putInt(wc + IbvWc.VENDOR_ERR, 0);
+        Memory.putInt(wc + IbvWc.BYTE_LEN, bytes);
+        Memory.putInt(wc + IbvWc.IMM_DATA, immediate);
+        Memory.putInt(wc + IbvWc.QP_NUM, qpn);
+        Memory.putInt(wc + IbvWc.SRC_QP, sourceQp);
+        Memory.putInt(wc + IbvWc.WC_FLAGS, flags);
+        Memory.putLong(wc + IbvWc.PKEY_INDEX, 0); // and slid, sl, dlid_path_bits, which RoCE has not
+        WAITING.setRelease(this, waiting + 1);
+        if (armed && (!armedSolicited || solicited || status != IbvWcStatus.IBV_WC_SUCCESS)) {
+            armed = false;
+            if (channel != null) {
+                channel.add(this);
+            }
+        }
+    }
+
+    private int slot(int i) {
+        int at = head + i;
+        return at < capacity ? at : at - capacity;
+    }
+
+    private void overrun() {
+        if (!overrun) {
+            overrun = true;
+            events.raise(IbvEventType.IBV_EVENT_CQ_ERR, address);
+        }
+    }
+
+    /** Takes out the completions of a queue pair that is destroyed or reset (IBA volume 1, 11.2.5.4). */
+    public void forget(int qpn) {
+        int kept = 0;
+        for (int i = 0; i < waiting; i++) {
+            long from = ringAddress + (long) slot(i) * IbvWc.SIZE;
+            if (Memory.getInt(from + IbvWc.QP_NUM) != qpn) {
+                long to = ringAddress + (long) slot(kept) * IbvWc.SIZE;
+                if (to != from) {
+                    Memory.copy(from, to, IbvWc.SIZE);
+                    if (posted != null) {
+                        posted[slot(kept)] = posted[slot(i)];
+                    }
+                }
+                kept++;
+            }
+        }
+        WAITING.setRelease(this, kept);
+    }
+
+    @Override
+    public int poll(int count, long completions) {
+        if ((int) WAITING.getAcquire(this) == 0 && !overrun && !engine.isVirtual()) {
+            device.link.look(armed);
+            if ((int) WAITING.getAcquire(this) == 0) {
+                return 0;
+            }
+        }
+        engine.enter();
+        try {
+            if (waiting == 0) {
+                engine.polledInVain();
+            }
+            if (waiting == 0) {
+                return overrun ? -Errno.EOVERFLOW : 0;
+            }
+            int taken = Math.min(count, waiting);
+            for (int i = 0; i < taken; i++) {
+                Memory.copy(ringAddress + (long) head * IbvWc.SIZE, completions + (long) i * IbvWc.SIZE, IbvWc.SIZE);
+                if (posted != null) {
+                    polled(posted);
+                }
+                head = head + 1 == capacity ? 0 : head + 1;
+            }
+            WAITING.setRelease(this, waiting - taken);
+            return taken;
+        } finally {
+            engine.leave();
+        }
+    }
+
+    /** Gives the memory of the request at the head back to the program. */
+    private void polled(@Nullable Posted[] requests) {
+        Posted request = requests[head];
+        requests[head] = null;
+        if (request != null) {
+            request.release();
+        }
+    }
+
+    @Override
+    public int requestNotify(boolean solicitedOnly) {
+        engine.enter();
+        try {
+            // A wider request is not narrowed by a later one (man 3 ibv_req_notify_cq).
+            armedSolicited = solicitedOnly && (!armed || armedSolicited);
+            armed = true;
+        } finally {
+            engine.leave();
+        }
+        if (!engine.isVirtual()) {
+            device.link.look(true);
+        }
+        return 0;
+    }
+}

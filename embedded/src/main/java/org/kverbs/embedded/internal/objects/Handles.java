@@ -1,0 +1,66 @@
+package org.kverbs.embedded.internal.objects;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.function.LongFunction;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.ffm.Memory;
+
+/**
+ * The objects of one kind that a context has, found by the address of their C structure. The structure's handle field, which is the
+ * driver's, holds their number here, so that finding one makes no object. No number is given twice, so that what another context made is
+ * not found.
+ */
+public final class Handles<T> {
+
+    private static final AtomicInteger LAST = new AtomicInteger();
+
+    private final Structures structures;
+    private final int size;
+    private final int handleOffset;
+    private final IntMap<T> objects = new IntMap<>();
+
+    public Handles(Structures structures, int size, int handleOffset) {
+        this.structures = structures;
+        this.size = size;
+        this.handleOffset = handleOffset;
+    }
+
+    /** Whether one of the objects is so. */
+    public boolean any(Predicate<T> condition) {
+        return objects.any(condition);
+    }
+
+    public void forEach(Consumer<T> action) {
+        objects.forEach(action);
+    }
+
+    /**
+     * Makes an object with its structure, which begins with the context's address as all of them do.
+     *
+     * @return the structure's address, or -ENOMEM if there are {@code most} already
+     */
+    public long add(int most, LongFunction<T> constructor) {
+        if (objects.size() >= most) {
+            return -Errno.ENOMEM;
+        }
+        long address = structures.allocate(size);
+        int number = LAST.incrementAndGet();
+        Memory.putInt(address + handleOffset, number);
+        objects.put(number, constructor.apply(address));
+        return address;
+    }
+
+    /** The object, or null if there is none. */
+    public @Nullable T get(long address) {
+        return address == 0 ? null : objects.get(Memory.getInt(address + handleOffset));
+    }
+
+    /** Forgets the object. Its structure may be given to another. */
+    public void remove(long address) {
+        objects.remove(Memory.getInt(address + handleOffset));
+        structures.release(address, size);
+    }
+}

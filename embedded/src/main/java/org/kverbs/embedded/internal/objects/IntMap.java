@@ -1,0 +1,99 @@
+package org.kverbs.embedded.internal.objects;
+
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** A hash table from numbers to objects that looks up without making an object of the number. */
+public final class IntMap<T> {
+
+    private int[] keys = new int[64];
+    private @Nullable Object[] values = new Object[64];
+    private int size;
+
+    public int size() {
+        return size;
+    }
+
+    @SuppressWarnings("unchecked") // only put writes, and it takes T
+    public @Nullable T get(int key) {
+        return (T) values[find(key)];
+    }
+
+    @SuppressWarnings("unchecked") // only put writes, and it takes T
+    boolean any(Predicate<T> condition) {
+        for (Object value : values) {
+            if (value != null && condition.test((T) value)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Does it with each; the map must not be changed meanwhile. */
+    @SuppressWarnings("unchecked") // only put writes, and it takes T
+    void forEach(Consumer<T> action) {
+        for (Object value : values) {
+            if (value != null) {
+                action.accept((T) value);
+            }
+        }
+    }
+
+    public void put(int key, T value) {
+        int at = find(key);
+        if (values[at] == null && 2 * ++size > keys.length) {
+            grow();
+            at = find(key);
+        }
+        keys[at] = key;
+        values[at] = value;
+    }
+
+    public void remove(int key) {
+        int hole = find(key);
+        if (values[hole] == null) {
+            return;
+        }
+        size--;
+        int mask = keys.length - 1;
+        // Moves those back that a search would otherwise not reach past the hole.
+        for (int at = (hole + 1) & mask; values[at] != null; at = (at + 1) & mask) {
+            int home = home(keys[at]);
+            if (((at - home) & mask) >= ((at - hole) & mask)) {
+                keys[hole] = keys[at];
+                values[hole] = values[at];
+                hole = at;
+            }
+        }
+        values[hole] = null;
+    }
+
+    private int find(int key) {
+        int mask = keys.length - 1;
+        int at = home(key);
+        while (values[at] != null && keys[at] != key) {
+            at = (at + 1) & mask;
+        }
+        return at;
+    }
+
+    private int home(int key) {
+        int mixed = key * 0x9E3779B9; // golden ratio: spreads numbers that differ little
+        return (mixed ^ mixed >>> 16) & (keys.length - 1);
+    }
+
+    private void grow() {
+        int[] oldKeys = keys;
+        @Nullable Object[] oldValues = values;
+        keys = new int[2 * oldKeys.length];
+        values = new Object[keys.length];
+        for (int i = 0; i < oldKeys.length; i++) {
+            if (oldValues[i] != null) {
+                int at = find(oldKeys[i]);
+                keys[at] = oldKeys[i];
+                values[at] = oldValues[i];
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package org.kverbs.embedded.internal.objects;
+
+import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.abi.IbvAccessFlags;
+import org.kverbs.internal.abi.IbvMw;
+import org.kverbs.internal.abi.IbvMwType;
+import org.kverbs.internal.ffm.Memory;
+
+/** A memory window ({@code struct ibv_mw}): a key to part of a region (IBA volume 1, 10.6.7). */
+public final class Mw extends MemoryKey {
+
+    public final long structure;
+    public final int type;
+    /** The region it is bound to, or null. */
+    public @Nullable Mr mr;
+    /** The queue pair that a type 2 window was bound by: only by it may peers come. */
+    public @Nullable KeyUser boundBy;
+    private long start;
+    private long length;
+    private int access;
+
+    public Mw(Pd pd, int key, long structure, int type) {
+        super(pd, key);
+        this.structure = structure;
+        this.type = type;
+    }
+
+    @Override
+    long translate(long virtual, long bytes, int need, KeyUser user) {
+        Mr region = mr;
+        if (region == null || (access & need) != need || (type == IbvMwType.IBV_MW_TYPE_1 ? user.pd() != pd : user != boundBy)) {
+            return NONE;
+        }
+        long from = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? start : 0;
+        long offset = offset(virtual, bytes, from, length);
+        return offset < 0 ? NONE : region.base + (start - region.iova) + offset;
+    }
+
+    /**
+     * Gives the window the key of a bind that is posted now. It is the caller's before the bind is carried out, and the one after that of
+     * the last bind that was posted, done or not: as with a card, and with Soft-RoCE.
+     */
+    public int giveKey() {
+        int last = Memory.getInt(structure + IbvMw.RKEY);
+        int next = last & ~0xff | last + 1 & 0xff;
+        Memory.putInt(structure + IbvMw.RKEY, next);
+        return next;
+    }
+
+    /** Lets peers at a part of a region; a length of 0 at none. */
+    public void bind(@Nullable Mr region, long from, long bytes, int allowed, KeyUser by) {
+        unbind();
+        if (region != null && bytes > 0) {
+            mr = region;
+            region.windows++;
+            start = from;
+            length = bytes;
+            access = allowed;
+            boundBy = by;
+        }
+    }
+
+    /** Ends the admission of peers. */
+    public void unbind() {
+        if (mr != null) {
+            mr.windows--;
+        }
+        mr = null;
+        boundBy = null;
+    }
+}

@@ -1,0 +1,197 @@
+package org.kverbs.embedded.internal.objects;
+
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.watch.Posted;
+import org.kverbs.embedded.internal.watch.Poster;
+import org.kverbs.embedded.internal.watch.Watch;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvAccessFlags;
+import org.kverbs.internal.abi.IbvRecvWr;
+import org.kverbs.internal.abi.IbvSge;
+import org.kverbs.internal.abi.IbvWcOpcode;
+import org.kverbs.internal.ffm.Memory;
+
+/** A ring of posted receives: those of one queue pair, or of a shared receive queue. */
+public final class ReceiveQueue {
+
+    private final int maxEntries;
+    private int capacity;
+    private int head;
+    private int size;
+    private long[] ids;
+    private int[] counts;
+    private long[] addresses;
+    private int[] lengths;
+    private int[] lkeys;
+    private final DeviceState device;
+    private final Pd pd;
+    private final Poster poster;
+    /** What the diagnostics know the receives by; null as long as they were off. */
+    private @Nullable Posted @Nullable [] posted;
+
+    public ReceiveQueue(DeviceState device, Pd pd, Poster poster, int capacity, int maxEntries) {
+        this.device = device;
+        this.pd = pd;
+        this.poster = poster;
+        this.capacity = capacity;
+        this.maxEntries = maxEntries;
+        ids = new long[capacity];
+        counts = new int[capacity];
+        addresses = new long[capacity * maxEntries];
+        lengths = new int[capacity * maxEntries];
+        lkeys = new int[capacity * maxEntries];
+    }
+
+    public int size() {
+        return size;
+    }
+
+    public int capacity() {
+        return capacity;
+    }
+
+    public int maxEntries() {
+        return maxEntries;
+    }
+
+    /** A queue of another capacity with the same receives in it, as many as there are at most. */
+    public ReceiveQueue resized(int newCapacity) {
+        var other = new ReceiveQueue(device, pd, poster, newCapacity, maxEntries);
+        if (posted != null) {
+            other.posted = new Posted[newCapacity];
+        }
+        for (int i = 0; i < size; i++) {
+            int from = (head + i) % capacity;
+            other.ids[i] = ids[from];
+            other.counts[i] = counts[from];
+            if (other.posted != null && posted != null) {
+                other.posted[i] = posted[from];
+            }
+            System.arraycopy(addresses, from * maxEntries, other.addresses, i * maxEntries, maxEntries);
+            System.arraycopy(lengths, from * maxEntries, other.lengths, i * maxEntries, maxEntries);
+            System.arraycopy(lkeys, from * maxEntries, other.lkeys, i * maxEntries, maxEntries);
+        }
+        other.size = size;
+        return other;
+    }
+
+    /** Adds one {@code struct ibv_recv_wr}. Returns 0 or -errno. */
+    int post(long request) {
+        int count = Memory.getInt(request + IbvRecvWr.NUM_SGE);
+        if (count < 0 || count > maxEntries) {
+            return -Errno.EINVAL;
+        }
+        if (size == capacity) {
+            return -Errno.ENOMEM;
+        }
+        int slot = head + size < capacity ? head + size : head + size - capacity;
+        ids[slot] = Memory.getLong(request + IbvRecvWr.WR_ID);
+        counts[slot] = count;
+        long entry = Memory.getLong(request + IbvRecvWr.SG_LIST);
+        for (int i = slot * maxEntries; i < slot * maxEntries + count; i++) {
+            addresses[i] = Memory.getLong(entry + IbvSge.ADDR);
+            lengths[i] = Memory.getInt(entry + IbvSge.LENGTH);
+            lkeys[i] = Memory.getInt(entry + IbvSge.LKEY);
+            entry += IbvSge.SIZE;
+        }
+        if (device.watch != null) {
+            watch(device.watch, slot);
+        }
+        size++;
+        return 0;
+    }
+
+    /** Has the memory of a receive watched until its completion was polled. */
+    private void watch(Watch watch, int slot) {
+        Posted request = watch.post(poster, ids[slot], IbvWcOpcode.IBV_WC_RECV, false, false, counts[slot]);
+        for (int i = 0, at = slot * maxEntries; i < counts[slot]; i++, at++) {
+            long bytes = Integer.toUnsignedLong(lengths[at]);
+            device.keys.watch(request, i, lkeys[at], addresses[at], bytes, IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE, pd);
+        }
+        if (posted == null) {
+            posted = new Posted[capacity];
+        }
+        posted[slot] = request;
+    }
+
+    /** Takes the oldest receive out, into {@code target}. */
+    public void take(Receive target) {
+        target.id = ids[head];
+        target.count = counts[head];
+        target.length = 0;
+        if (posted != null) {
+            target.posted = posted[head];
+            posted[head] = null;
+        }
+        for (int i = 0, from = head * maxEntries; i < target.count; i++, from++) {
+            target.addresses[i] = addresses[from];
+            target.lengths[i] = lengths[from];
+            target.lkeys[i] = lkeys[from];
+            target.length += Integer.toUnsignedLong(lengths[from]);
+        }
+        head = head + 1 == capacity ? 0 : head + 1;
+        size--;
+    }
+
+    public void clear() {
+        head = 0;
+        size = 0;
+    }
+
+    /** A receive that was taken for a message that is arriving. */
+    public static final class Receive {
+        public long id;
+        int count;
+        /** Bytes it has room for. */
+        public long length;
+        final long[] addresses;
+        final int[] lengths;
+        final int[] lkeys;
+        /** What the diagnostics know it by, if they are on. */
+        public @Nullable Posted posted;
+
+        public Receive(int maxEntries) {
+            addresses = new long[maxEntries];
+            lengths = new int[maxEntries];
+            lkeys = new int[maxEntries];
+        }
+
+        /** Whether each of its entries may be written by a queue pair. */
+        public boolean isWritable(KeyUser user) {
+            for (int i = 0; i < count; i++) {
+                if (lengths[i] != 0 && translate(i, 0, Integer.toUnsignedLong(lengths[i]), user) == MemoryKey.NONE) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        /** Scatters bytes to where the message's {@code offset} goes. They fit, and {@link #isWritable} was true; false if it is no more. */
+        public boolean write(long offset, long from, long bytes, KeyUser user) {
+            long skip = offset;
+            for (int i = 0; i < count && bytes > 0; i++) {
+                long room = Integer.toUnsignedLong(lengths[i]);
+                if (skip >= room) {
+                    skip -= room;
+                    continue;
+                }
+                long part = Math.min(bytes, room - skip);
+                long to = translate(i, skip, part, user);
+                if (to == MemoryKey.NONE) {
+                    return false;
+                }
+                if (posted == null || !posted.store(i, skip, from, part)) {
+                    Memory.copy(from, to, part);
+                }
+                from += part;
+                bytes -= part;
+                skip = 0;
+            }
+            return bytes == 0;
+        }
+
+        private long translate(int entry, long skip, long bytes, KeyUser user) {
+            return user.keys().translate(lkeys[entry], addresses[entry] + skip, bytes, IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE, user);
+        }
+    }
+}

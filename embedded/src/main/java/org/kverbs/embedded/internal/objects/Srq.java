@@ -1,0 +1,74 @@
+package org.kverbs.embedded.internal.objects;
+
+import org.kverbs.embedded.internal.watch.Poster;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvEventType;
+import org.kverbs.internal.abi.IbvRecvWr;
+import org.kverbs.internal.ffm.Memory;
+import org.kverbs.spi.ReceiveOps;
+
+/** A shared receive queue ({@code struct ibv_srq}). */
+public final class Srq implements ReceiveOps {
+
+    private final DeviceState device;
+    private final AsyncEvents events;
+    public final long address;
+    public final Pd pd;
+    final Poster poster;
+    public ReceiveQueue queue;
+    /** Below how many receives an event is raised, once; 0 for never. */
+    public int limit;
+    public int users;
+
+    public Srq(DeviceState device, AsyncEvents events, long address, Pd pd, int capacity, int maxEntries) {
+        this.device = device;
+        this.events = events;
+        this.address = address;
+        this.pd = pd;
+        this.poster = new Poster(device.name, 0);
+        this.queue = new ReceiveQueue(device, pd, poster, capacity, maxEntries);
+    }
+
+    /** After a receive was taken out. */
+    public void checkLimit() {
+        if (queue.size() < limit) {
+            limit = 0;
+            events.raise(IbvEventType.IBV_EVENT_SRQ_LIMIT_REACHED, address);
+        }
+    }
+
+    /** Before it goes: what is posted never completes. */
+    public void forget() {
+        if (device.watch != null) {
+            device.watch.forget(poster);
+        }
+    }
+
+    @Override
+    public int postReceive(long workRequests, long badWorkRequest) {
+        device.engine.enter();
+        try {
+            return postAll(queue, workRequests, badWorkRequest);
+        } finally {
+            device.engine.leave();
+        }
+    }
+
+    /** Posts a list up to the first that is refused. Returns 0 or -errno. */
+    public static int postAll(ReceiveQueue queue, long workRequests, long badWorkRequest) {
+        for (long request = workRequests; request != 0; request = Memory.getLong(request + IbvRecvWr.NEXT)) {
+            int result = queue.post(request);
+            if (result < 0) {
+                Memory.putLong(badWorkRequest, request);
+                return result;
+            }
+        }
+        return 0;
+    }
+
+    /** A list that is refused at its first request. */
+    public static int refuse(long workRequests, long badWorkRequest) {
+        Memory.putLong(badWorkRequest, workRequests);
+        return -Errno.EINVAL;
+    }
+}

@@ -1,0 +1,45 @@
+package org.kverbs.embedded.internal.objects;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+
+/** Native memory for the C structures that stand for a device's objects: zeroed, used again, given back when all of it is closed. */
+public final class Structures implements AutoCloseable {
+
+    private static final int CHUNK = 16 * 1024;
+
+    private final Arena arena = Arena.ofShared();
+    private final Map<Integer, ArrayDeque<Long>> free = new HashMap<>();
+    private MemorySegment chunk = MemorySegment.NULL;
+    private long used;
+
+    /** Address of {@code size} bytes of zeros, aligned for any field. */
+    long allocate(int size) {
+        ArrayDeque<Long> same = free.get(size);
+        if (same != null && !same.isEmpty()) {
+            long address = same.pop();
+            MemorySegment.ofAddress(address).reinterpret(size).fill((byte) 0);
+            return address;
+        }
+        if (used + size > chunk.byteSize()) {
+            chunk = arena.allocate(CHUNK, 16);
+            used = 0;
+        }
+        long address = chunk.address() + used;
+        used += (size + 15) & ~15;
+        return address;
+    }
+
+    /** Takes a structure back that {@link #allocate} gave. */
+    void release(long address, int size) {
+        free.computeIfAbsent(size, s -> new ArrayDeque<>()).push(address);
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

@@ -1,0 +1,235 @@
+package org.kverbs.embedded.internal.transport;
+
+import org.kverbs.embedded.internal.engine.Event;
+import org.kverbs.embedded.internal.objects.MemoryKey;
+import org.kverbs.embedded.internal.wire.Opcode;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.internal.abi.IbvAccessFlags;
+
+/**
+ * Answers that a reliable queue pair owes its peer, in the order of their PSNs. A small request may ask for gigabytes: what was read goes out a
+ * window at a time, with a pause in which others get the device, so that no packet makes it work for longer than that. What waits is
+ * bounded by the number of reads and atomics that the queue pair takes at once (IBA volume 1, 9.7.4.1.6).
+ */
+final class AnswerQueue extends Event {
+
+    /** Nanoseconds between two windows: short beside what sending one takes. */
+    private static final long PAUSE = 20_000;
+
+    /** The data of a read, or the value before an atomic. */
+    private static final class Due {
+        boolean isRead;
+        int psn;
+        int psns;
+        int sent;
+        int msn;
+        int rkey;
+        long address;
+        long length;
+        long value;
+    }
+
+    private final Qp qp;
+    private final Packet packet = new Packet(0);
+    private Due[] ring = {};
+    private int head;
+    private int size;
+    private int msn;
+    // An acknowledgement that must not overtake what is due, or waits for more to acknowledge.
+    private boolean acknowledges;
+    private int acknowledgedPsn;
+    private int acknowledgedSyndrome;
+
+    AnswerQueue(Qp qp) {
+        this.qp = qp;
+    }
+
+    /** @param depth reads and atomics that may be due at once */
+    void start(int depth) {
+        stop();
+        msn = 0;
+        ring = new Due[depth];
+        for (int i = 0; i < depth; i++) {
+            ring[i] = new Due();
+        }
+    }
+
+    /** Owes nothing any more. */
+    void stop() {
+        qp.hca.engine.cancel(this);
+        head = 0;
+        size = 0;
+        acknowledges = false;
+    }
+
+    /** A request was done to its end. */
+    void countMessage() {
+        msn = Psn.plus(msn, 1);
+    }
+
+    /** Whether answers wait. */
+    boolean isBusy() {
+        return size > 0;
+    }
+
+    boolean isFull() {
+        return size == ring.length;
+    }
+
+    /** Forgets the answers from a PSN on, since the peer asks for them again. */
+    void cut(int psn) {
+        while (size > 0) {
+            Due last = ring[(head + size - 1) % ring.length];
+            if (Psn.distance(Psn.plus(last.psn, last.psns - 1), psn) < 0) {
+                return;
+            }
+            size--;
+        }
+    }
+
+    /**
+     * Sends an AETH with a syndrome after what is due. An ACK waits until all packets that came together have been taken, where packets come
+     * together: of several that wait, the one for the last PSN says all (IBA volume 1, 9.7.5.1.2).
+     */
+    void acknowledge(int psn, int syndrome) {
+        if (!acknowledges || Psn.distance(psn, acknowledgedPsn) >= 0) {
+            acknowledges = true;
+            acknowledgedPsn = psn;
+            acknowledgedSyndrome = syndrome;
+        }
+        if (syndrome == Nak.ACK && !qp.hca.link.carriesWholeMessages()) {
+            qp.hca.engine.ready(qp);
+        } else {
+            acknowledgeNow();
+        }
+    }
+
+    /** Sends the acknowledgement that waits, unless answers before it do. */
+    void acknowledgeNow() {
+        if (acknowledges && !isBusy()) {
+            acknowledges = false;
+            prepare(Opcode.RC_ACK, acknowledgedPsn, msn);
+            packet.syndrome = acknowledgedSyndrome;
+            qp.hca.link.send(packet);
+        }
+    }
+
+    /** Owes the data of a read that was checked; it must not be full. */
+    void addRead(Packet request) {
+        Due due = add(request.psn);
+        due.isRead = true;
+        due.rkey = request.rkey;
+        due.address = request.remoteAddress;
+        due.length = Integer.toUnsignedLong(request.dmaLength);
+        due.psns = Psn.count(due.length, qp.pathMtu);
+        workUnlessPausing();
+    }
+
+    /** Owes the value before an atomic; it must not be full. */
+    void addAtomic(int psn, long before) {
+        Due due = add(psn);
+        due.isRead = false;
+        due.psns = 1;
+        due.value = before;
+        workUnlessPausing();
+    }
+
+    private Due add(int psn) {
+        acknowledgeNow();
+        Due due = ring[(head + size++) % ring.length];
+        due.psn = psn;
+        due.sent = 0;
+        due.msn = msn;
+        return due;
+    }
+
+    private void workUnlessPausing() {
+        if (!isScheduled()) {
+            work();
+        }
+    }
+
+    @Override
+    protected void happen() {
+        work();
+    }
+
+    /** Sends what may go at once. What it sends may end the queue pair, if that is connected to itself. */
+    private void work() {
+        int left = qp.hca.link.window();
+        while (size > 0 && left > 0 && !qp.hca.link.mustWait(qp)) {
+            Due due = ring[head];
+            left -= due.isRead ? sendData(due, left) : sendValue(due);
+            if (size > 0 && due.sent == due.psns) {
+                head = (head + 1) % ring.length;
+                size--;
+            }
+        }
+        if (size > 0) {
+            qp.hca.engine.schedule(this, PAUSE);
+        } else {
+            acknowledgeNow();
+        }
+    }
+
+    private int sendValue(Due due) {
+        due.sent = 1;
+        prepare(Opcode.RC_ATOMIC_ACK, due.psn, due.msn);
+        packet.originalValue = due.value;
+        qp.hca.link.send(packet);
+        return 1;
+    }
+
+    /** Sends at most so many packets. Returns how many. */
+    private int sendData(Due due, int most) {
+        int mtu = qp.pathMtu;
+        long before = (long) due.sent * mtu;
+        long rest = due.length - before;
+        long from = rest == 0 ? 0 : source(due.rkey, due.address + before, rest);
+        if (from == MemoryKey.NONE) {
+            qp.responder.endAccess(Psn.plus(due.psn, due.sent)); // the region went meanwhile
+            return 1;
+        }
+        qp.hca.touched(from, rest, false);
+        int step = qp.hca.link.carriesWholeMessages() ? Requester.WHOLE : 1;
+        int packets = 0;
+        while (size > 0 && due.sent < due.psns && packets < most && !qp.hca.link.mustWait(qp)) {
+            int covered = Math.min(step, due.psns - due.sent);
+            int length = (int) Math.min(rest, (long) covered * mtu);
+            prepare(opcode(due.sent == 0, due.sent + covered == due.psns), Psn.plus(due.psn, due.sent), due.msn);
+            packet.psnCount = covered;
+            packet.payload = from;
+            packet.payloadLength = length;
+            due.sent += covered;
+            from += length;
+            rest -= length;
+            packets++;
+            qp.hca.link.send(packet);
+        }
+        return packets;
+    }
+
+    /** Where bytes lie that the peer may read, or {@link MemoryKey#NONE}. */
+    long source(int rkey, long address, long bytes) {
+        return qp.hca.keys.translate(rkey, address, bytes, IbvAccessFlags.IBV_ACCESS_REMOTE_READ, qp);
+    }
+
+    private static int opcode(boolean begins, boolean ends) {
+        if (begins) {
+            return ends ? Opcode.RC_READ_RESPONSE_ONLY : Opcode.RC_READ_RESPONSE_FIRST;
+        }
+        return ends ? Opcode.RC_READ_RESPONSE_LAST : Opcode.RC_READ_RESPONSE_MIDDLE;
+    }
+
+    private void prepare(int opcode, int psn, int count) {
+        qp.address(packet);
+        packet.opcode = opcode;
+        packet.psn = psn;
+        packet.psnCount = 1;
+        packet.payloadLength = 0;
+        packet.ackRequest = false;
+        packet.solicited = false;
+        packet.syndrome = Nak.ACK;
+        packet.msn = count;
+    }
+}

@@ -1,0 +1,315 @@
+package org.kverbs.embedded.internal.transport;
+
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.engine.Event;
+import org.kverbs.embedded.internal.wire.Opcode;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.internal.abi.IbvQpState;
+import org.kverbs.internal.abi.IbvSendFlags;
+import org.kverbs.internal.abi.IbvWcStatus;
+import org.kverbs.internal.ffm.Memory;
+
+/** What a reliable queue pair makes of the answers to its requests, and of their absence (IBA volume 1, 9.7.5 and 9.7.6). */
+final class Completer {
+
+    /** Nanoseconds of the RNR timer's 32 codes (IBA volume 1, table 45). */
+    private static final long[] RNR_NANOS = {
+        655_360_000, 10_000, 20_000, 30_000, 40_000, 60_000, 80_000, 120_000, 160_000, 240_000, 320_000, 480_000, 640_000, 960_000,
+        1_280_000, 1_920_000, 2_560_000, 3_840_000, 5_120_000, 7_680_000, 10_240_000, 15_360_000, 20_480_000, 30_720_000, 40_960_000,
+        61_440_000, 81_920_000, 122_880_000, 163_840_000, 245_760_000, 327_680_000, 491_520_000
+    };
+    /** A retry count that means for ever, of RNR only. */
+    private static final int FOREVER = 7;
+
+    private final Qp qp;
+    private final Timer timer = new Timer();
+    private int retriesLeft;
+    private int rnrRetriesLeft;
+    /** Whether the peer's receive queue was empty and it is not time yet to try again. */
+    boolean isHeldBack;
+    /** Whether all was sent again since the last progress: a second hint at the same loss means nothing new. */
+    private boolean wentBack;
+
+    Completer(Qp qp) {
+        this.qp = qp;
+    }
+
+    void start() {
+        refill();
+        isHeldBack = false;
+        stop();
+    }
+
+    private void refill() {
+        retriesLeft = qp.retryCount;
+        rnrRetriesLeft = qp.rnrRetry;
+        wentBack = false;
+    }
+
+    void stop() {
+        qp.hca.engine.cancel(timer);
+    }
+
+    /** Lets the timer run while an answer is due, and only then. */
+    void watch() {
+        if (isHeldBack) {
+            return;
+        }
+        if (!qp.requester.isWaiting() || qp.timeout == 0) {
+            stop();
+        } else if (!timer.isScheduled()) {
+            qp.hca.engine.schedule(timer, timeoutNanos());
+        }
+    }
+
+    private long timeoutNanos() {
+        return 4096L << qp.timeout;
+    }
+
+    /** An ACK or NAK came. */
+    void acknowledged(Packet packet) {
+        Requester requester = qp.requester;
+        if (Psn.distance(packet.psn, requester.unacknowledged) < 0 || Psn.distance(packet.psn, requester.sentEnd) >= 0) {
+            return; // old, or for what was never sent
+        }
+        switch (packet.syndrome >>> 5 & 3) {
+            case 0 -> progress(Psn.plus(packet.psn, 1));
+            case 1 -> {
+                progress(packet.psn);
+                receiverNotReady(packet.psn, packet.syndrome & 0x1f);
+            }
+            case 3 -> {
+                progress(packet.psn);
+                refused(packet.psn, packet.syndrome & 0x1f);
+            }
+            default -> {
+                // Reserved: dropped (IBA volume 1, 9.7.5.2.1).
+            }
+        }
+        qp.hca.engine.ready(qp);
+    }
+
+    private void receiverNotReady(int psn, int code) {
+        if (isHeldBack) {
+            return;
+        }
+        if (qp.rnrRetry != FOREVER && rnrRetriesLeft-- == 0) {
+            failAt(psn, IbvWcStatus.IBV_WC_RNR_RETRY_EXC_ERR);
+            return;
+        }
+        // Not from its PSN on: the answer to a read before it may be lost.
+        qp.requester.goBack(qp.requester.unacknowledged);
+        isHeldBack = true;
+        qp.hca.engine.schedule(timer, RNR_NANOS[code]);
+    }
+
+    private void refused(int psn, int code) {
+        switch (code) {
+            case Nak.SEQUENCE -> retry(psn);
+            case Nak.INVALID_REQUEST -> failAt(psn, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
+            case Nak.REMOTE_ACCESS -> failAt(psn, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
+            case Nak.REMOTE_OPERATION -> failAt(psn, IbvWcStatus.IBV_WC_REM_OP_ERR);
+            default -> failAt(psn, IbvWcStatus.IBV_WC_BAD_RESP_ERR);
+        }
+    }
+
+    /**
+     * Sends again from a PSN on, if that was not done since the last progress. While the peer's receive queue is empty all is to be sent
+     * again anyway, and its timer must not be set to another time.
+     */
+    private void retry(int psn) {
+        if (!wentBack && !isHeldBack) {
+            wentBack = true;
+            if (qp.retryCount == 0) {
+                failAt(psn, IbvWcStatus.IBV_WC_RETRY_EXC_ERR);
+                return;
+            }
+            qp.requester.goBack(psn);
+            qp.hca.engine.schedule(timer, timeoutNanosOrNever());
+        }
+    }
+
+    private long timeoutNanosOrNever() {
+        return qp.timeout == 0 ? Long.MAX_VALUE / 4 : timeoutNanos();
+    }
+
+    private void timedOut() {
+        if (isHeldBack) {
+            isHeldBack = false;
+            qp.hca.engine.ready(qp);
+            return;
+        }
+        int psn = qp.requester.unacknowledged;
+        qp.hca.link.look(true);
+        if (qp.requester.unacknowledged != psn || isHeldBack || qp.state == IbvQpState.IBV_QPS_ERR) {
+            return; // the answer was there, but nobody had taken it
+        }
+        if (retriesLeft-- <= 0) {
+            failAt(psn, IbvWcStatus.IBV_WC_RETRY_EXC_ERR);
+            return;
+        }
+        wentBack = true;
+        qp.requester.goBack(psn);
+        qp.hca.engine.ready(qp);
+    }
+
+    /** Everything before a PSN has arrived, but an answer that is due before it may be lost. */
+    private void progress(int end) {
+        SendQueue sends = qp.sends;
+        int acknowledged = qp.requester.unacknowledged;
+        for (int i = 0; i < sends.size(); i++) {
+            SendWqe wqe = sends.get(i);
+            if (!wqe.started) {
+                break;
+            }
+            if (wqe.done || wqe.psns == 0) {
+                continue;
+            }
+            int covered = Math.min(Psn.countTo(end, wqe.firstPsn), wqe.psns);
+            if (covered <= 0) {
+                break;
+            }
+            if (wqe.isAnswered()) {
+                acknowledged = Psn.plus(wqe.firstPsn, wqe.received);
+                if (covered > wqe.received) {
+                    settle(acknowledged);
+                    retry(acknowledged);
+                    return;
+                }
+            } else {
+                acknowledged = Psn.plus(wqe.firstPsn, covered);
+                wqe.done = covered == wqe.psns;
+            }
+        }
+        settle(acknowledged);
+    }
+
+    /** Notes how far the peer has come, and completes what is done. */
+    private void settle(int acknowledged) {
+        if (Psn.distance(acknowledged, qp.requester.unacknowledged) > 0) {
+            qp.requester.unacknowledged = acknowledged;
+            refill();
+            if (!isHeldBack) {
+                stop();
+            }
+        }
+        completeHead();
+    }
+
+    /** Data for a read, or the answer to an atomic, came. */
+    void answered(Packet packet) {
+        SendWqe wqe = firstUnanswered();
+        if (wqe == null) {
+            return;
+        }
+        int expected = Psn.plus(wqe.firstPsn, wqe.received);
+        int ahead = Psn.distance(packet.psn, expected);
+        if (ahead < 0 || Psn.distance(packet.psn, qp.requester.sentEnd) >= 0) {
+            return;
+        }
+        progress(expected);
+        if (ahead > 0) {
+            retry(expected);
+        } else if (wqe.isAtomic() != (packet.opcode == Opcode.RC_ATOMIC_ACK)) {
+            fail(wqe, IbvWcStatus.IBV_WC_BAD_RESP_ERR);
+        } else if (wqe.isAtomic()) {
+            takeOriginal(wqe, packet);
+        } else {
+            takeData(wqe, packet);
+        }
+        qp.hca.engine.ready(qp);
+    }
+
+    private @Nullable SendWqe firstUnanswered() {
+        SendQueue sends = qp.sends;
+        for (int i = 0; i < sends.size() && sends.get(i).started; i++) {
+            SendWqe wqe = sends.get(i);
+            if (!wqe.done && wqe.isAnswered() && wqe.sent > wqe.received) {
+                return wqe;
+            }
+        }
+        return null;
+    }
+
+    private void takeOriginal(SendWqe wqe, Packet packet) {
+        Memory.putLong(qp.scratch(), packet.originalValue);
+        finish(wqe, 1, wqe.copy(0, qp.scratch(), Long.BYTES, qp));
+    }
+
+    private void takeData(SendWqe wqe, Packet packet) {
+        long offset = (long) wqe.received * qp.pathMtu;
+        int psns = packet.psnCount;
+        boolean last = wqe.received + psns == wqe.psns;
+        long due = Math.min(wqe.length - offset, (long) psns * qp.pathMtu);
+        if (wqe.received + psns > wqe.sent || packet.payloadLength != due) {
+            fail(wqe, IbvWcStatus.IBV_WC_BAD_RESP_ERR);
+            return;
+        }
+        boolean copied = packet.payloadLength == 0 || wqe.copy(offset, packet.payload, packet.payloadLength, qp);
+        if (last || !copied) {
+            finish(wqe, psns, copied);
+        } else {
+            wqe.received += psns;
+            settle(Psn.plus(wqe.firstPsn, wqe.received));
+        }
+    }
+
+    private void finish(SendWqe wqe, int psns, boolean copied) {
+        if (!copied) {
+            fail(wqe, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
+            return;
+        }
+        wqe.received += psns;
+        wqe.done = true;
+        qp.requester.answersDue--;
+        settle(Psn.plus(wqe.firstPsn, wqe.received));
+    }
+
+    /** Fails the request that has a PSN. */
+    private void failAt(int psn, int status) {
+        SendQueue sends = qp.sends;
+        for (int i = 0; i < sends.size() && sends.get(i).started; i++) {
+            SendWqe wqe = sends.get(i);
+            int distance = Psn.distance(psn, wqe.firstPsn);
+            if (!wqe.done && wqe.psns > 0 && distance >= 0 && distance < wqe.psns) {
+                fail(wqe, status);
+                return;
+            }
+        }
+    }
+
+    /** Fails a request; it completes when all before it have. Nothing after it is sent. */
+    void fail(SendWqe wqe, int status) {
+        wqe.status = status;
+        wqe.done = true;
+        qp.sends.stopAt(wqe);
+        completeHead();
+    }
+
+    /** Completes what is done at the head of the queue; the first failure takes the queue pair to the error state. */
+    void completeHead() {
+        SendQueue sends = qp.sends;
+        while (sends.size() > 0 && sends.get(0).done) {
+            SendWqe wqe = sends.get(0);
+            boolean failed = wqe.hasFailed();
+            if (failed || qp.signalsAll || wqe.is(IbvSendFlags.IBV_SEND_SIGNALED)) {
+                qp.completeSend(wqe, wqe.status);
+            } else if (wqe.posted != null) {
+                qp.quiet.add(wqe.posted, sends.capacity());
+            }
+            sends.pop();
+            if (failed) {
+                qp.toError();
+                return;
+            }
+        }
+    }
+
+    /** Runs out when the peer should have answered, or may have a receive again. */
+    private final class Timer extends Event {
+        @Override
+        protected void happen() {
+            timedOut();
+        }
+    }
+}

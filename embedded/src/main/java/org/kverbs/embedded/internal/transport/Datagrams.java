@@ -1,0 +1,134 @@
+package org.kverbs.embedded.internal.transport;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.kverbs.embedded.internal.objects.MemoryKey;
+import org.kverbs.embedded.internal.objects.ReceiveQueue;
+import org.kverbs.embedded.internal.wire.Grh;
+import org.kverbs.embedded.internal.wire.Opcode;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.internal.abi.IbvGrh;
+import org.kverbs.internal.abi.IbvSendFlags;
+import org.kverbs.internal.abi.IbvWcFlags;
+import org.kverbs.internal.abi.IbvWcOpcode;
+import org.kverbs.internal.abi.IbvWcStatus;
+import org.kverbs.internal.abi.IbvWrOpcode;
+
+/** Sending and receiving datagrams (IBA volume 1, 9.8.2.2 and 9.8.3.2). */
+final class Datagrams {
+
+    private final Qp qp;
+    private final Packet packet = new Packet(0);
+    private final ReceiveQueue.Receive receive;
+    /** A global routing header, or a payload that is gathered. */
+    private final MemorySegment staging = Arena.ofAuto().allocate(4096, 8);
+    private boolean hasReceive;
+    private int psn;
+
+    Datagrams(Qp qp, int maxEntries) {
+        this.qp = qp;
+        this.receive = new ReceiveQueue.Receive(maxEntries);
+    }
+
+    void start(int firstPsn) {
+        psn = firstPsn;
+    }
+
+    /** Forgets everything, as when it is made. */
+    void reset() {
+        hasReceive = false;
+    }
+
+    /** Completes a receive that a datagram was too long for when the queue pair goes to the error state. */
+    void flush() {
+        if (hasReceive) {
+            complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, 0, 0, 0, 0, false);
+        }
+    }
+
+    private void complete(int status, int bytes, int word, int sourceQp, int flags, boolean solicited) {
+        hasReceive = false;
+        qp.recvCq.add(receive.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, qp.number, sourceQp, flags, solicited, receive.posted);
+    }
+
+    /** Sends all that is posted; a datagram is done when it was sent. */
+    void run() {
+        SendQueue sends = qp.sends;
+        while (sends.size() > 0 && qp.maySend() && !qp.hca.link.mustWait(qp)) {
+            SendWqe wqe = sends.get(0);
+            wqe.started = true;
+            int status = wqe.isAllowed(qp) ? send(wqe) : IbvWcStatus.IBV_WC_LOC_PROT_ERR;
+            if (status == IbvWcStatus.IBV_WC_SUCCESS) {
+                wqe.done = true;
+                qp.completer.completeHead();
+            } else {
+                qp.completer.fail(wqe, status);
+            }
+        }
+    }
+
+    private int send(SendWqe wqe) {
+        if (wqe.length > qp.hca.mtu()) {
+            return IbvWcStatus.IBV_WC_SUCCESS; // IBA volume 1, C10-93.1.1: it is not sent, and that is no error
+        }
+        long place = wqe.contiguous(0, wqe.length, qp);
+        if (place == MemoryKey.NONE) {
+            place = staging.address();
+            if (!wqe.copy(0, place, wqe.length, qp)) {
+                return IbvWcStatus.IBV_WC_LOC_PROT_ERR;
+            }
+        }
+        boolean immediate = wqe.opcode == IbvWrOpcode.IBV_WR_SEND_WITH_IMM;
+        wqe.route.address(packet, qp.hca.gids);
+        packet.opcode = immediate ? Opcode.UD_SEND_ONLY_IMMEDIATE : Opcode.UD_SEND_ONLY;
+        packet.immediate = wqe.immediate;
+        packet.solicited = wqe.is(IbvSendFlags.IBV_SEND_SOLICITED);
+        packet.ackRequest = false;
+        packet.pkey = Hca.PKEY;
+        packet.psn = psn;
+        packet.destinationQp = wqe.remoteQp;
+        packet.sourceQp = qp.number;
+        // A Q_Key with its upper bit set stands for the sender's own (IBA volume 1, 10.2.5).
+        packet.qkey = wqe.remoteQkey < 0 ? qp.qkey : wqe.remoteQkey;
+        packet.payload = place;
+        packet.payloadLength = (int) wqe.length;
+        packet.psnCount = 1;
+        packet.sourcePort = 0xc000 | qp.number & 0x3fff;
+        psn = Psn.plus(psn, 1);
+        qp.hca.link.send(packet);
+        return IbvWcStatus.IBV_WC_SUCCESS;
+    }
+
+    /**
+     * Takes a datagram, if its Q_Key is right and a receive is there. One that is too long is dropped, and its receive waits for the next;
+     * if that came from a shared queue it completes with the error. Strangers can't stop the queue pair by it (IBA volume 1, 9.9.3.1,
+     * classes D and E).
+     */
+    void take(Packet from) {
+        if (from.qkey != qp.qkey || !hasReceive && !qp.takeReceive(receive)) {
+            return;
+        }
+        hasReceive = true;
+        int bytes = IbvGrh.SIZE + from.payloadLength;
+        boolean fits = bytes <= receive.length;
+        if (!fits && qp.srq == null) {
+            return;
+        }
+        boolean written = fits && write(from);
+        boolean immediate = Opcode.hasImmediate(from.opcode);
+        int flags = IbvWcFlags.IBV_WC_GRH | (immediate ? IbvWcFlags.IBV_WC_WITH_IMM : 0);
+        int word = immediate ? Qp.bigEndian(from.immediate) : 0;
+        int failure = fits ? IbvWcStatus.IBV_WC_LOC_PROT_ERR : IbvWcStatus.IBV_WC_LOC_LEN_ERR;
+        complete(written ? IbvWcStatus.IBV_WC_SUCCESS : failure, bytes, word, from.sourceQp, flags, from.solicited);
+        if (fits && !written) {
+            qp.toError();
+        }
+    }
+
+    private boolean write(Packet from) {
+        Grh.write(from, staging.address());
+        return receive.isWritable(qp)
+                && receive.write(0, staging.address(), IbvGrh.SIZE, qp)
+                && receive.write(IbvGrh.SIZE, from.payload, from.payloadLength, qp);
+    }
+}

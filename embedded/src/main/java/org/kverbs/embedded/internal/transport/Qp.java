@@ -1,0 +1,357 @@
+package org.kverbs.embedded.internal.transport;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.engine.Task;
+import org.kverbs.embedded.internal.objects.AddressVector;
+import org.kverbs.embedded.internal.objects.AsyncEvents;
+import org.kverbs.embedded.internal.objects.Cq;
+import org.kverbs.embedded.internal.objects.KeyUser;
+import org.kverbs.embedded.internal.objects.Keys;
+import org.kverbs.embedded.internal.objects.Pd;
+import org.kverbs.embedded.internal.objects.ReceiveQueue;
+import org.kverbs.embedded.internal.objects.Referenced;
+import org.kverbs.embedded.internal.objects.Srq;
+import org.kverbs.embedded.internal.watch.Poster;
+import org.kverbs.embedded.internal.watch.Quiet;
+import org.kverbs.embedded.internal.wire.Opcode;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvEventType;
+import org.kverbs.internal.abi.IbvQp;
+import org.kverbs.internal.abi.IbvQpState;
+import org.kverbs.internal.abi.IbvQpType;
+import org.kverbs.internal.abi.IbvSendWr;
+import org.kverbs.internal.abi.IbvWcOpcode;
+import org.kverbs.internal.abi.IbvWcStatus;
+import org.kverbs.internal.ffm.Memory;
+import org.kverbs.spi.QueuePairOps;
+
+/** A queue pair ({@code struct ibv_qp}): its queues, its state, and what belongs to both directions. */
+public final class Qp extends Task implements QueuePairOps, KeyUser {
+
+    final Hca hca;
+    final AsyncEvents events;
+    final long address;
+    final int number;
+    public final int type;
+    final Pd pd;
+    final Cq sendCq;
+    final Cq recvCq;
+    final @Nullable Srq srq;
+    final boolean signalsAll;
+    public final SendQueue sends;
+    final Poster poster;
+    /** Unsignaled requests that are done, for the diagnostics. */
+    final Quiet quiet = new Quiet();
+    final Windows windows = new Windows(this);
+    final Requester requester = new Requester(this);
+    final Completer completer = new Completer(this);
+    final Responder responder;
+    final Datagrams datagrams;
+    private final ReceiveQueue receives;
+    private final QpInit init;
+    /** Address of the attributes that {@link QpAttributes} keeps. */
+    private long kept;
+    private final MemorySegment scratch = Arena.ofAuto().allocate(Long.BYTES, 8);
+
+    public int state = IbvQpState.IBV_QPS_RESET;
+
+    // Set by QpAttributes.
+    final AddressVector route = new AddressVector();
+    int pathMtu = 256;
+    int destinationQp;
+    int qkey;
+    int access;
+    int timeout;
+    int retryCount;
+    int rnrRetry;
+    int minRnrTimer;
+    int maxReadAtomic;
+    int maxDestReadAtomic;
+    boolean tellsWhenDrained;
+
+    public Qp(Hca hca, AsyncEvents events, Referenced referenced, long address, int number, QpInit init) {
+        this.hca = hca;
+        this.events = events;
+        this.init = init;
+        this.address = address;
+        this.number = number;
+        this.type = init.type();
+        this.pd = init.pd();
+        this.sendCq = init.sendCq();
+        this.recvCq = init.recvCq();
+        this.srq = init.srq();
+        this.signalsAll = init.signalsAll();
+        this.sends = new SendQueue(this, referenced, init.maxSendWr(), init.maxSendSge(), init.maxInline());
+        this.poster = new Poster(hca.name, number);
+        this.receives = new ReceiveQueue(hca, pd, poster, init.maxRecvWr(), init.maxRecvSge());
+        int entries = srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
+        this.responder = new Responder(this, entries);
+        this.datagrams = new Datagrams(this, entries);
+    }
+
+    @Override
+    public Pd pd() {
+        return pd;
+    }
+
+    @Override
+    public Keys keys() {
+        return hca.keys;
+    }
+
+    public void keep(long attributes) {
+        kept = attributes;
+    }
+
+    public long kept() {
+        return kept;
+    }
+
+    /** A number as it stands in big-endian order in memory. */
+    static int bigEndian(int number) {
+        return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? number : Integer.reverseBytes(number);
+    }
+
+    /** Address of 8 bytes for a value on its way. */
+    long scratch() {
+        return scratch.address();
+    }
+
+    ReceiveQueue receives() {
+        return receives;
+    }
+
+    /** Whether a request may be sent now. */
+    boolean maySend() {
+        boolean sending = state == IbvQpState.IBV_QPS_RTS || state == IbvQpState.IBV_QPS_SQD;
+        return sending && !completer.isHeldBack;
+    }
+
+    /** Writes what each packet to the peer has in common. */
+    void address(Packet packet) {
+        route.address(packet, hca.gids);
+        packet.destinationQp = destinationQp;
+        packet.pkey = Hca.PKEY;
+        // Packets of one connection keep one way through the network (IBA annex A17.4.8).
+        packet.sourcePort = 0xc000 | (number ^ destinationQp) & 0x3fff;
+    }
+
+    @Override
+    protected void run() {
+        if (type == IbvQpType.IBV_QPT_UD) {
+            datagrams.run();
+            return;
+        }
+        responder.acknowledge();
+        requester.run();
+        if (type == IbvQpType.IBV_QPT_RC && state != IbvQpState.IBV_QPS_ERR) {
+            completer.watch();
+        }
+        checkDrained();
+    }
+
+    private void checkDrained() {
+        if (tellsWhenDrained && state == IbvQpState.IBV_QPS_SQD && !isSending()) {
+            tellsWhenDrained = false;
+            events.raise(IbvEventType.IBV_EVENT_SQ_DRAINED, address);
+        }
+    }
+
+    /** Whether a request was begun and is not done. */
+    boolean isSending() {
+        return sends.size() > 0 && sends.get(0).started;
+    }
+
+    /** Takes a packet that was sent to this queue pair. */
+    void take(Packet packet) {
+        if (Opcode.transport(packet.opcode) != transport()) {
+            return;
+        }
+        boolean receiving = state == IbvQpState.IBV_QPS_RTR || state == IbvQpState.IBV_QPS_RTS || state == IbvQpState.IBV_QPS_SQD;
+        if (!receiving) {
+            return;
+        }
+        if (type == IbvQpType.IBV_QPT_UD) {
+            datagrams.take(packet);
+        } else if (packet.sourceGidLow != route.gidLow || packet.sourceGidHigh != route.gidHigh) {
+            // From a stranger (IBA volume 1, 9.6.1.2).
+        } else if (Opcode.isRequest(packet.opcode)) {
+            responder.take(packet);
+        } else if (state != IbvQpState.IBV_QPS_RTR) {
+            if (packet.opcode == Opcode.RC_ACK) {
+                completer.acknowledged(packet);
+            } else {
+                completer.answered(packet);
+            }
+        }
+    }
+
+    private int transport() {
+        return switch (type) {
+            case IbvQpType.IBV_QPT_RC -> Opcode.RC;
+            case IbvQpType.IBV_QPT_UC -> Opcode.UC;
+            default -> Opcode.UD;
+        };
+    }
+
+    /** Takes the next receive, if there is one. */
+    boolean takeReceive(ReceiveQueue.Receive target) {
+        ReceiveQueue queue = srq == null ? receives : srq.queue;
+        if (queue.size() == 0) {
+            return false;
+        }
+        queue.take(target);
+        if (srq != null) {
+            srq.checkLimit();
+            if (target.posted != null) {
+                target.posted.takenBy(poster);
+            }
+        }
+        return true;
+    }
+
+    void completeSend(SendWqe wqe, int status) {
+        int bytes = wqe.isAtomic() ? Long.BYTES : (int) wqe.length;
+        if (wqe.posted != null) {
+            quiet.endAt(wqe.posted);
+        }
+        sendCq.add(wqe.id, status, wqe.completionOpcode(), bytes, 0, number, 0, 0, false, wqe.posted);
+    }
+
+    /** Goes to the error state, and flushes what is posted, in order (IBA volume 1, 10.3.1). */
+    void toError() {
+        if (state == IbvQpState.IBV_QPS_ERR || state == IbvQpState.IBV_QPS_RESET) {
+            return;
+        }
+        setState(IbvQpState.IBV_QPS_ERR);
+        completer.stop();
+        requester.stop();
+        responder.flush();
+        datagrams.flush();
+        flush();
+        if (srq != null) {
+            events.raise(IbvEventType.IBV_EVENT_QP_LAST_WQE_REACHED, address);
+        }
+    }
+
+    void setState(int next) {
+        state = next;
+        Memory.putInt(address + IbvQp.STATE, next);
+    }
+
+    private void flush() {
+        while (sends.size() > 0) {
+            SendWqe wqe = sends.get(0);
+            completeSend(wqe, wqe.hasFailed() ? wqe.status : IbvWcStatus.IBV_WC_WR_FLUSH_ERR);
+            sends.pop();
+        }
+        var receive = new ReceiveQueue.Receive(receives.maxEntries());
+        while (receives.size() > 0) {
+            receives.take(receive);
+            recvCq.add(
+                    receive.id, IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, number, 0, 0, false, receive.posted);
+        }
+    }
+
+    /** Forgets everything, as when it is made. */
+    void reset() {
+        completer.start();
+        requester.stop();
+        sends.clear();
+        receives.clear();
+        responder.start(0);
+        datagrams.reset();
+        sendCq.forget(number);
+        recvCq.forget(number);
+        quiet.clear();
+        if (hca.watch != null) {
+            hca.watch.forget(poster);
+        }
+    }
+
+    /** Ends it; what is posted never completes. */
+    public void destroy() {
+        state = IbvQpState.IBV_QPS_RESET;
+        reset();
+        hca.queuePairs.remove(number);
+        init.countUsers(-1);
+    }
+
+    @Override
+    public int postSend(long workRequests, long badWorkRequest) {
+        return postSend(workRequests, badWorkRequest, false);
+    }
+
+    private int postSend(long workRequests, long badWorkRequest, boolean whole) {
+        hca.engine.enter();
+        try {
+            if (state < IbvQpState.IBV_QPS_RTS) {
+                return Srq.refuse(workRequests, badWorkRequest);
+            }
+            int before = sends.size();
+            int result = 0;
+            for (long request = workRequests; request != 0; request = Memory.getLong(request + IbvSendWr.NEXT)) {
+                result = sends.post(request);
+                if (result < 0) {
+                    Memory.putLong(badWorkRequest, whole && result == -Errno.ENOMEM ? workRequests : request);
+                    break;
+                }
+            }
+            if (whole && result < 0) {
+                sends.cut(before);
+            } else {
+                sends.watch(before);
+                posted();
+            }
+            return result;
+        } finally {
+            hca.engine.leave();
+        }
+    }
+
+    /** The same queue pair for who posts a list of sends whole or not at all. */
+    public QueuePairOps whole() {
+        return new QueuePairOps() {
+            @Override
+            public int postSend(long workRequests, long badWorkRequest) {
+                return Qp.this.postSend(workRequests, badWorkRequest, true);
+            }
+
+            @Override
+            public int postReceive(long workRequests, long badWorkRequest) {
+                return Qp.this.postReceive(workRequests, badWorkRequest);
+            }
+        };
+    }
+
+    /** After something was added to a queue. */
+    public void posted() {
+        if (state == IbvQpState.IBV_QPS_ERR) {
+            flush();
+        } else {
+            hca.engine.ready(this);
+        }
+    }
+
+    @Override
+    public int postReceive(long workRequests, long badWorkRequest) {
+        hca.engine.enter();
+        try {
+            if (state == IbvQpState.IBV_QPS_RESET || srq != null) {
+                Memory.putLong(badWorkRequest, workRequests);
+                return -Errno.EINVAL;
+            }
+            int result = Srq.postAll(receives, workRequests, badWorkRequest);
+            if (state == IbvQpState.IBV_QPS_ERR) {
+                flush();
+            }
+            return result;
+        } finally {
+            hca.engine.leave();
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package org.kverbs.embedded.internal.transport;
+
+import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.objects.Cq;
+import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.objects.Pd;
+import org.kverbs.embedded.internal.objects.Srq;
+import org.kverbs.internal.abi.IbvQpInitAttr;
+import org.kverbs.internal.abi.IbvQpType;
+import org.kverbs.internal.ffm.Memory;
+
+/** What a queue pair is made of: a {@code struct ibv_qp_init_attr} that was checked. */
+public record QpInit(
+        Pd pd,
+        int type,
+        Cq sendCq,
+        Cq recvCq,
+        @Nullable Srq srq,
+        int maxSendWr,
+        int maxRecvWr,
+        int maxSendSge,
+        int maxRecvSge,
+        int maxInline,
+        boolean signalsAll) {
+
+    /** Reads the structure; null if it asks for what can't be. */
+    public static @Nullable QpInit read(
+            long at, @Nullable Pd pd, LongFunction<@Nullable Cq> queues, LongFunction<@Nullable Srq> sharedQueues) {
+        Cq send = queues.apply(Memory.getLong(at + IbvQpInitAttr.SEND_CQ));
+        Cq receive = queues.apply(Memory.getLong(at + IbvQpInitAttr.RECV_CQ));
+        long shared = Memory.getLong(at + IbvQpInitAttr.SRQ);
+        Srq srq = sharedQueues.apply(shared);
+        int type = Memory.getInt(at + IbvQpInitAttr.QP_TYPE);
+        if (pd == null || send == null || receive == null || shared != 0 && srq == null
+                || type != IbvQpType.IBV_QPT_RC && type != IbvQpType.IBV_QPT_UC && type != IbvQpType.IBV_QPT_UD) {
+            return null;
+        }
+        int sends = Memory.getInt(at + IbvQpInitAttr.CAP_MAX_SEND_WR);
+        int receives = srq == null ? Memory.getInt(at + IbvQpInitAttr.CAP_MAX_RECV_WR) : 0;
+        int sendEntries = Memory.getInt(at + IbvQpInitAttr.CAP_MAX_SEND_SGE);
+        int receiveEntries = srq == null ? Memory.getInt(at + IbvQpInitAttr.CAP_MAX_RECV_SGE) : 0;
+        int inline = Memory.getInt(at + IbvQpInitAttr.CAP_MAX_INLINE_DATA);
+        boolean fits = isWithin(sends, Limits.WORK_REQUESTS)
+                && isWithin(receives, Limits.WORK_REQUESTS)
+                && isWithin(sendEntries, Limits.ENTRIES)
+                && isWithin(receiveEntries, Limits.ENTRIES)
+                && isWithin(inline, Limits.INLINE);
+        boolean signalsAll = Memory.getInt(at + IbvQpInitAttr.SQ_SIG_ALL) != 0;
+        return fits
+                ? new QpInit(pd, type, send, receive, srq, sends, receives, sendEntries, receiveEntries, inline, signalsAll)
+                : null;
+    }
+
+    private static boolean isWithin(int asked, int most) {
+        return asked >= 0 && asked <= most;
+    }
+
+    /** Counts the queue pair, or a queue pair less, at everything it needs. */
+    public void countUsers(int more) {
+        pd.users += more;
+        sendCq.users += more;
+        recvCq.users += more;
+        if (srq != null) {
+            srq.users += more;
+        }
+    }
+}

@@ -1,0 +1,354 @@
+package org.kverbs.embedded.internal.transport;
+
+import org.kverbs.embedded.internal.objects.MemoryKey;
+import org.kverbs.embedded.internal.objects.ReceiveQueue;
+import org.kverbs.embedded.internal.wire.Opcode;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.internal.abi.IbvAccessFlags;
+import org.kverbs.internal.abi.IbvEventType;
+import org.kverbs.internal.abi.IbvQpType;
+import org.kverbs.internal.abi.IbvWcFlags;
+import org.kverbs.internal.abi.IbvWcOpcode;
+import org.kverbs.internal.abi.IbvWcStatus;
+import org.kverbs.internal.ffm.Memory;
+
+/** What the requests of a connected peer do here (IBA volume 1, 9.7.4 for RC and 9.8.3 for UC). */
+final class Responder {
+
+    private enum Message {
+        NONE,
+        SEND,
+        WRITE
+    }
+
+    private final Qp qp;
+    private final Answers answers;
+    private final ReceiveQueue.Receive receive;
+    /** The PSN that the next request must have. */
+    private int expectedPsn;
+    /** The kind of message of which the first packet came and the last did not. */
+    private Message message = Message.NONE;
+    private boolean hasReceive;
+    /** Bytes of the message that came. */
+    private long arrived;
+    private long writeAddress;
+    private long writeLength;
+    private int writeKey;
+    private boolean toldSequence;
+
+    Responder(Qp qp, int maxEntries) {
+        this.qp = qp;
+        this.answers = new Answers(qp);
+        this.receive = new ReceiveQueue.Receive(maxEntries);
+    }
+
+    void start(int psn) {
+        expectedPsn = psn;
+        message = Message.NONE;
+        hasReceive = false;
+        toldSequence = false;
+        answers.start();
+    }
+
+    /** Completes the receive of an unfinished message when the queue pair goes to the error state. */
+    void flush() {
+        answers.acknowledgeNow();
+        answers.stop();
+        message = Message.NONE;
+        if (hasReceive) {
+            complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
+        }
+    }
+
+    /** Acknowledges what has come since the last acknowledgement. */
+    void acknowledge() {
+        answers.acknowledgeNow();
+    }
+
+    private boolean isReliable() {
+        return qp.type == IbvQpType.IBV_QPT_RC;
+    }
+
+    /** The PSN that the next request must have. */
+    int expectedPsn() {
+        return expectedPsn;
+    }
+
+    /** Takes a request. */
+    void take(Packet packet) {
+        int ahead = Psn.distance(packet.psn, expectedPsn);
+        if (isReliable()) {
+            if (ahead > 0) {
+                if (!toldSequence) {
+                    toldSequence = true;
+                    answers.acknowledge(expectedPsn, Nak.syndrome(Nak.SEQUENCE));
+                }
+                return;
+            }
+            if (ahead < 0) {
+                answers.repeat(packet, Psn.plus(expectedPsn, -1));
+                return;
+            }
+            toldSequence = false;
+        } else if (ahead != 0 || message != Message.NONE && begins(packet)) {
+            // UC: a lost packet loses its message; the next one that begins a message is taken (IBA volume 1, 9.8.3.1).
+            abandon();
+            if (!begins(packet)) {
+                return;
+            }
+            expectedPsn = packet.psn;
+        }
+        request(packet);
+    }
+
+    private static boolean begins(Packet packet) {
+        return Opcode.isFirst(packet.opcode) || Opcode.isOnly(packet.opcode);
+    }
+
+    /** Forgets a message that will not come to its end; its receive waits for the next. */
+    private void abandon() {
+        message = Message.NONE;
+    }
+
+    private void request(Packet packet) {
+        int opcode = packet.opcode & ~Opcode.UC;
+        if (begins(packet) != (message == Message.NONE) || !isOfMessage(opcode) || !hasRightLength(packet)) {
+            refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
+            return;
+        }
+        switch (opcode) {
+            case Opcode.RC_READ_REQUEST -> read(packet);
+            case Opcode.RC_COMPARE_SWAP, Opcode.RC_FETCH_ADD -> atomic(packet);
+            default -> {
+                if (isSend(opcode)) {
+                    send(packet);
+                } else {
+                    write(packet);
+                }
+            }
+        }
+    }
+
+    private boolean isOfMessage(int opcode) {
+        return message == Message.NONE || (message == Message.SEND) == isSend(opcode);
+    }
+
+    private static boolean isSend(int opcode) {
+        return opcode <= Opcode.RC_SEND_ONLY_IMMEDIATE
+                || opcode == Opcode.RC_SEND_LAST_INVALIDATE
+                || opcode == Opcode.RC_SEND_ONLY_INVALIDATE;
+    }
+
+    /** All but the last packet of a message are as long as the path MTU. */
+    private boolean hasRightLength(Packet packet) {
+        long most = (long) packet.psnCount * qp.pathMtu;
+        if (Opcode.isFirst(packet.opcode) || Opcode.isMiddle(packet.opcode)) {
+            return packet.payloadLength == most;
+        }
+        return packet.payloadLength <= most
+                && (packet.payloadLength > most - qp.pathMtu || packet.psnCount == 1 && Opcode.isOnly(packet.opcode));
+    }
+
+    private void send(Packet packet) {
+        if (message == Message.NONE) {
+            if (!takeReceive(packet)) {
+                return;
+            }
+            arrived = 0;
+        }
+        if (arrived + packet.payloadLength > receive.length) {
+            refuseReceive(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_LOC_LEN_ERR);
+            return;
+        }
+        if (arrived == 0 && !receive.isWritable(qp) || !receive.write(arrived, packet.payload, packet.payloadLength, qp)) {
+            refuseReceive(Nak.REMOTE_OPERATION, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
+            return;
+        }
+        boolean invalidates = Opcode.hasInvalidate(packet.opcode);
+        if (invalidates && !qp.windows.invalidate(packet.immediate)) {
+            refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
+            return;
+        }
+        arrived += packet.payloadLength;
+        advance(packet, Message.SEND);
+        if (message == Message.NONE) {
+            int flags = invalidates ? IbvWcFlags.IBV_WC_WITH_INV : immediateFlag(packet);
+            int word = invalidates ? packet.immediate : Qp.bigEndian(packet.immediate);
+            complete(IbvWcStatus.IBV_WC_SUCCESS, IbvWcOpcode.IBV_WC_RECV, (int) arrived, word, flags, packet.solicited);
+        }
+        acknowledge(packet);
+    }
+
+    private static int immediateFlag(Packet packet) {
+        return Opcode.hasImmediate(packet.opcode) ? IbvWcFlags.IBV_WC_WITH_IMM : 0;
+    }
+
+    private void write(Packet packet) {
+        if (message == Message.NONE) {
+            if ((qp.access & IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE) == 0) {
+                refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
+                return;
+            }
+            writeAddress = packet.remoteAddress;
+            writeLength = Integer.toUnsignedLong(packet.dmaLength);
+            writeKey = packet.rkey;
+            arrived = 0;
+            if (writeLength > Hca.MAX_MESSAGE) {
+                refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
+                return;
+            }
+            // All of it is checked before the first byte is written.
+            if (writeLength > 0 && target(0, writeLength) == MemoryKey.NONE) {
+                refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
+                return;
+            }
+        }
+        boolean ends = !Opcode.isFirst(packet.opcode) && !Opcode.isMiddle(packet.opcode);
+        long left = writeLength - arrived;
+        if (ends ? packet.payloadLength != left : packet.payloadLength >= left) {
+            refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
+            return;
+        }
+        boolean announced = Opcode.hasImmediate(packet.opcode);
+        if (announced && !takeReceive(packet)) {
+            return;
+        }
+        if (packet.payloadLength > 0) {
+            long to = target(arrived, packet.payloadLength);
+            if (to == MemoryKey.NONE) {
+                refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
+                return;
+            }
+            qp.hca.touched(to, packet.payloadLength, true);
+            Memory.copy(packet.payload, to, packet.payloadLength);
+        }
+        arrived += packet.payloadLength;
+        advance(packet, Message.WRITE);
+        if (announced) {
+            int opcode = IbvWcOpcode.IBV_WC_RECV_RDMA_WITH_IMM;
+            int word = Qp.bigEndian(packet.immediate);
+            complete(IbvWcStatus.IBV_WC_SUCCESS, opcode, (int) arrived, word, IbvWcFlags.IBV_WC_WITH_IMM, packet.solicited);
+        }
+        acknowledge(packet);
+    }
+
+    private long target(long offset, long bytes) {
+        return qp.hca.keys.translate(writeKey, writeAddress + offset, bytes, IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE, qp);
+    }
+
+    private void read(Packet packet) {
+        int problem = answers.checkRead(packet);
+        if (problem < 0 && answers.isFull()) {
+            takeAsLost();
+            return;
+        }
+        if (problem >= 0) {
+            refuse(problem, status(problem));
+            return;
+        }
+        int psns = Psn.count(Integer.toUnsignedLong(packet.dmaLength), qp.pathMtu);
+        expectedPsn = Psn.plus(expectedPsn, psns);
+        answers.countMessage();
+        answers.read(packet);
+    }
+
+    private void atomic(Packet packet) {
+        int problem = answers.checkAtomic(packet);
+        if (problem < 0 && answers.isFull()) {
+            takeAsLost();
+            return;
+        }
+        if (problem >= 0) {
+            refuse(problem, status(problem));
+            return;
+        }
+        expectedPsn = Psn.plus(expectedPsn, 1);
+        answers.countMessage();
+        answers.atomic(packet);
+    }
+
+    private static int status(int nak) {
+        return nak == Nak.REMOTE_ACCESS ? IbvWcStatus.IBV_WC_REM_ACCESS_ERR : IbvWcStatus.IBV_WC_REM_INV_REQ_ERR;
+    }
+
+    private void advance(Packet packet, Message kind) {
+        expectedPsn = Psn.plus(packet.psn, packet.psnCount);
+        message = Opcode.isFirst(packet.opcode) || Opcode.isMiddle(packet.opcode) ? kind : Message.NONE;
+        if (message == Message.NONE) {
+            answers.countMessage();
+        }
+    }
+
+    private void acknowledge(Packet packet) {
+        if (isReliable() && packet.ackRequest) {
+            answers.acknowledge(Psn.plus(expectedPsn, -1), Nak.ACK);
+        }
+    }
+
+    /** Has a receive for the message; if there is none, tells the peer to wait, or on UC drops the message. */
+    private boolean takeReceive(Packet packet) {
+        if (hasReceive) {
+            return true; // one that an abandoned message left
+        }
+        hasReceive = qp.takeReceive(receive);
+        if (!hasReceive) {
+            if (isReliable()) {
+                toldSequence = true; // what follows is dropped in silence: the peer knows where to go on
+                answers.acknowledge(packet.psn, Nak.notReady(qp.minRnrTimer));
+            } else {
+                expectedPsn = Psn.plus(packet.psn, packet.psnCount);
+                abandon();
+            }
+        }
+        return hasReceive;
+    }
+
+    private void complete(int status, int opcode, int bytes, int word, int flags, boolean solicited) {
+        if (hasReceive) {
+            hasReceive = false;
+            qp.recvCq.add(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited, receive.posted);
+        }
+    }
+
+    /** Refuses a message for a receive that is not right for it. UC goes on, and completes the receive with the error. */
+    private void refuseReceive(int nak, int status) {
+        if (!isReliable()) {
+            complete(status, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
+        }
+        refuse(nak, status);
+    }
+
+    /** Has the peer send a request again, when the answers before it are out. */
+    private void takeAsLost() {
+        toldSequence = true;
+        answers.acknowledge(expectedPsn, Nak.syndrome(Nak.SEQUENCE));
+    }
+
+    /** A region went from which a read is being answered: the peer may not have the rest. */
+    void endAccess(int psn) {
+        answers.stop();
+        refuse(psn, Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
+    }
+
+    /** Answers a request that is wrong. A reliable queue pair goes to the error state; UC drops the message. */
+    private void refuse(int nak, int status) {
+        if (!isReliable()) {
+            expectedPsn = Psn.plus(expectedPsn, 1);
+            abandon();
+            return;
+        }
+        if (answers.isBusy()) {
+            takeAsLost(); // a refusal ends all, and what was done before it must be answered first
+            return;
+        }
+        refuse(expectedPsn, nak, status);
+    }
+
+    private void refuse(int psn, int nak, int status) {
+        answers.acknowledge(psn, Nak.syndrome(nak));
+        complete(status, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
+        boolean access = nak == Nak.REMOTE_ACCESS;
+        qp.events.raise(access ? IbvEventType.IBV_EVENT_QP_ACCESS_ERR : IbvEventType.IBV_EVENT_QP_REQ_ERR, qp.address);
+        qp.toError();
+    }
+}

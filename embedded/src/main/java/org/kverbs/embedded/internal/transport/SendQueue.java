@@ -1,0 +1,278 @@
+package org.kverbs.embedded.internal.transport;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import org.kverbs.embedded.internal.objects.Ah;
+import org.kverbs.embedded.internal.objects.Mr;
+import org.kverbs.embedded.internal.objects.Mw;
+import org.kverbs.embedded.internal.objects.Referenced;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvMw;
+import org.kverbs.internal.abi.IbvMwType;
+import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
+import org.kverbs.internal.abi.IbvQpType;
+import org.kverbs.internal.abi.IbvSendFlags;
+import org.kverbs.internal.abi.IbvSendWr;
+import org.kverbs.internal.abi.IbvSge;
+import org.kverbs.internal.abi.IbvWrOpcode;
+import org.kverbs.internal.ffm.Memory;
+
+/** A ring of posted sends. Those up to the {@link #cursor} were sent; what is done leaves at the head. */
+public final class SendQueue {
+
+    private static final int OF_ALL = 1 << IbvWrOpcode.IBV_WR_SEND | 1 << IbvWrOpcode.IBV_WR_SEND_WITH_IMM;
+    private static final int OF_CONNECTED = OF_ALL
+            | 1 << IbvWrOpcode.IBV_WR_RDMA_WRITE
+            | 1 << IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM
+            | 1 << IbvWrOpcode.IBV_WR_BIND_MW
+            | 1 << IbvWrOpcode.IBV_WR_LOCAL_INV;
+    private static final int OF_RELIABLE = OF_CONNECTED
+            | 1 << IbvWrOpcode.IBV_WR_SEND_WITH_INV
+            | 1 << IbvWrOpcode.IBV_WR_RDMA_READ
+            | 1 << IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP
+            | 1 << IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
+
+    /** Of {@code enum ibv_qp_create_send_ops_flags}, by {@code enum ibv_wr_opcode}. */
+    private static final int[] FLAGS = {
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_RDMA_WRITE,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND_WITH_IMM,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_RDMA_READ,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_LOCAL_INV,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_BIND_MW,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND_WITH_INV,
+    };
+
+    private final Qp qp;
+    private final Referenced referenced;
+    private final int maxEntries;
+    private final int maxInline;
+    /** Keeps the inline data alive. */
+    private final MemorySegment inline;
+    private final SendWqe[] slots;
+    private int head;
+    private int size;
+    /** How many from the head on were sent to their end. */
+    int cursor;
+
+    SendQueue(Qp qp, Referenced referenced, int capacity, int maxEntries, int maxInline) {
+        this.qp = qp;
+        this.referenced = referenced;
+        this.maxEntries = maxEntries;
+        this.maxInline = maxInline;
+        inline = Arena.ofAuto().allocate(Math.max(8, (long) capacity * maxInline), 8);
+        slots = new SendWqe[capacity];
+        for (int i = 0; i < capacity; i++) {
+            slots[i] = new SendWqe(maxEntries, inline.address() + (long) i * maxInline);
+        }
+    }
+
+    int size() {
+        return size;
+    }
+
+    int capacity() {
+        return slots.length;
+    }
+
+    int maxEntries() {
+        return maxEntries;
+    }
+
+    int maxInline() {
+        return maxInline;
+    }
+
+    /** The i-th from the head. */
+    SendWqe get(int i) {
+        int slot = head + i;
+        return slots[slot < slots.length ? slot : slot - slots.length];
+    }
+
+    /** Removes the one at the head. */
+    void pop() {
+        head = head + 1 == slots.length ? 0 : head + 1;
+        size--;
+        cursor = Math.max(0, cursor - 1);
+    }
+
+    void clear() {
+        head = 0;
+        size = 0;
+        cursor = 0;
+    }
+
+    /** Sends nothing from a request on that failed; what is before it may have to be sent again. */
+    void stopAt(SendWqe failed) {
+        int at = 0;
+        while (at < cursor && get(at) != failed) {
+            at++;
+        }
+        cursor = at;
+    }
+
+    /** Takes the newest out again, so many that this many are left; none of them may have been sent or watched. */
+    void cut(int length) {
+        size = length;
+    }
+
+    /** Adds one {@code struct ibv_send_wr}; {@link #watch} follows when all of its list are in. Returns 0 or -errno. */
+    int post(long request) {
+        int opcode = Memory.getInt(request + IbvSendWr.OPCODE);
+        int flags = Memory.getInt(request + IbvSendWr.SEND_FLAGS);
+        int count = Memory.getInt(request + IbvSendWr.NUM_SGE);
+        if (opcode < 0 || opcode > 31 || (allowed() & 1 << opcode) == 0 || count < 0 || count > maxEntries) {
+            return -Errno.EINVAL;
+        }
+        if (size == slots.length) {
+            return -Errno.ENOMEM;
+        }
+        SendWqe wqe = get(size);
+        wqe.reset();
+        wqe.id = Memory.getLong(request + IbvSendWr.WR_ID);
+        wqe.opcode = opcode;
+        wqe.flags = flags;
+        wqe.count = count;
+        int word = Memory.getInt(request + IbvSendWr.IMM_DATA);
+        boolean native_ = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN || !wqe.hasImmediate();
+        wqe.immediate = native_ ? word : Integer.reverseBytes(word);
+        int result = readEntries(wqe, Memory.getLong(request + IbvSendWr.SG_LIST));
+        if (result == 0) {
+            result = readTarget(wqe, request);
+        }
+        if (result == 0) {
+            size++;
+        }
+        return result;
+    }
+
+    /** Adds the binding of a type 1 window, by its own call. Returns 0 or -errno. */
+    public int postBind(long id, int flags, Mw window, Mr region, long address, long length, int access) {
+        if (size == slots.length) {
+            return -Errno.ENOMEM;
+        }
+        SendWqe wqe = get(size);
+        wqe.reset();
+        wqe.id = id;
+        wqe.opcode = IbvWrOpcode.IBV_WR_BIND_MW;
+        wqe.flags = flags;
+        wqe.count = 0;
+        wqe.length = 0;
+        wqe.rkey = window.giveKey();
+        wqe.window = window;
+        wqe.region = region;
+        wqe.bindAddress = address;
+        wqe.bindLength = length;
+        wqe.bindAccess = access;
+        size++;
+        watch(size - 1);
+        return 0;
+    }
+
+    /** Has the memory of those from an index on watched, if that is asked for: they are posted now. */
+    void watch(int from) {
+        for (int i = from; qp.hca.watch != null && i < size; i++) {
+            get(i).watch(qp.hca.watch, qp);
+        }
+    }
+
+    private int allowed() {
+        return opcodes(qp.type);
+    }
+
+    /** Bits of {@code enum ibv_qp_create_send_ops_flags} that a type of queue pair has. */
+    public static long operations(int type) {
+        long operations = 0;
+        for (int opcode = 0; opcode < FLAGS.length; opcode++) {
+            operations |= (opcodes(type) & 1 << opcode) == 0 ? 0 : FLAGS[opcode];
+        }
+        return operations;
+    }
+
+    private static int opcodes(int type) {
+        return switch (type) {
+            case IbvQpType.IBV_QPT_RC -> OF_RELIABLE;
+            case IbvQpType.IBV_QPT_UC -> OF_CONNECTED;
+            default -> OF_ALL;
+        };
+    }
+
+    private int readEntries(SendWqe wqe, long entry) {
+        boolean isInline = (wqe.flags & IbvSendFlags.IBV_SEND_INLINE) != 0;
+        wqe.length = 0;
+        for (int i = 0; i < wqe.count; i++) {
+            long address = Memory.getLong(entry + IbvSge.ADDR);
+            int bytes = Memory.getInt(entry + IbvSge.LENGTH);
+            long length = Integer.toUnsignedLong(bytes);
+            if (isInline) {
+                if (wqe.length + length > maxInline) {
+                    return -Errno.EINVAL;
+                }
+                Memory.copy(address, wqe.inlineAddress + wqe.length, length);
+            } else {
+                wqe.addresses[i] = address;
+                wqe.lengths[i] = bytes;
+                wqe.lkeys[i] = Memory.getInt(entry + IbvSge.LKEY);
+            }
+            wqe.length += length;
+            entry += IbvSge.SIZE;
+        }
+        return 0;
+    }
+
+    private int readTarget(SendWqe wqe, long request) {
+        switch (wqe.opcode) {
+            case IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP, IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD -> {
+                wqe.remoteAddress = Memory.getLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR);
+                wqe.compareOrAdd = Memory.getLong(request + IbvSendWr.WR_ATOMIC_COMPARE_ADD);
+                wqe.swap = Memory.getLong(request + IbvSendWr.WR_ATOMIC_SWAP);
+                wqe.rkey = Memory.getInt(request + IbvSendWr.WR_ATOMIC_RKEY);
+                return wqe.length < 8 || wqe.isInline() || (wqe.remoteAddress & 7) != 0 ? -Errno.EINVAL : 0;
+            }
+            case IbvWrOpcode.IBV_WR_BIND_MW -> {
+                return readBind(wqe, request);
+            }
+            case IbvWrOpcode.IBV_WR_LOCAL_INV -> {
+                return 0;
+            }
+            default -> {
+                if (qp.type == IbvQpType.IBV_QPT_UD) {
+                    return readDatagram(wqe, request);
+                }
+                wqe.remoteAddress = Memory.getLong(request + IbvSendWr.WR_RDMA_REMOTE_ADDR);
+                wqe.rkey = Memory.getInt(request + IbvSendWr.WR_RDMA_RKEY);
+                return wqe.isRead() && wqe.isInline() ? -Errno.EINVAL : 0;
+            }
+        }
+    }
+
+    private int readDatagram(SendWqe wqe, long request) {
+        Ah ah = referenced.addresses().get(Memory.getLong(request + IbvSendWr.WR_UD_AH));
+        if (ah == null || ah.pd != qp.pd) {
+            return -Errno.EINVAL;
+        }
+        wqe.route.copy(ah.route);
+        wqe.remoteQp = Memory.getInt(request + IbvSendWr.WR_UD_REMOTE_QPN) & Psn.MASK;
+        wqe.remoteQkey = Memory.getInt(request + IbvSendWr.WR_UD_REMOTE_QKEY);
+        return 0;
+    }
+
+    private int readBind(SendWqe wqe, long request) {
+        long mw = Memory.getLong(request + IbvSendWr.BIND_MW_MW);
+        Mw window = referenced.windows().get(mw);
+        if (window == null || window.type != IbvMwType.IBV_MW_TYPE_2 || Memory.getInt(mw + IbvMw.TYPE) != window.type) {
+            return -Errno.EINVAL;
+        }
+        wqe.window = window;
+        wqe.rkey = Memory.getInt(request + IbvSendWr.BIND_MW_RKEY);
+        wqe.region = referenced.regions().get(Memory.getLong(request + IbvSendWr.BIND_MW_BIND_INFO_MR));
+        wqe.bindAddress = Memory.getLong(request + IbvSendWr.BIND_MW_BIND_INFO_ADDR);
+        wqe.bindLength = Memory.getLong(request + IbvSendWr.BIND_MW_BIND_INFO_LENGTH);
+        wqe.bindAccess = Memory.getInt(request + IbvSendWr.BIND_MW_BIND_INFO_MW_ACCESS_FLAGS);
+        return 0;
+    }
+}

@@ -1,0 +1,213 @@
+package org.kverbs.embedded.internal.transport;
+
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.objects.AddressVector;
+import org.kverbs.embedded.internal.objects.MemoryKey;
+import org.kverbs.embedded.internal.objects.Mr;
+import org.kverbs.embedded.internal.objects.Mw;
+import org.kverbs.embedded.internal.watch.Posted;
+import org.kverbs.embedded.internal.watch.Watch;
+import org.kverbs.internal.abi.IbvAccessFlags;
+import org.kverbs.internal.abi.IbvSendFlags;
+import org.kverbs.internal.abi.IbvWcOpcode;
+import org.kverbs.internal.abi.IbvWcStatus;
+import org.kverbs.internal.abi.IbvWrOpcode;
+import org.kverbs.internal.ffm.Memory;
+
+/** A posted send work request and how far it has come. One for each slot of a send queue, used again and again. */
+final class SendWqe {
+
+    long id;
+    int opcode;
+    int flags;
+    /** imm_data read as a big-endian number, or the key to invalidate. */
+    int immediate;
+    long remoteAddress;
+    int rkey;
+    long compareOrAdd;
+    long swap;
+    /** Bytes of all entries. */
+    long length;
+    int count;
+    final long[] addresses;
+    final int[] lengths;
+    final int[] lkeys;
+    /** Where inline data of this slot is kept. */
+    final long inlineAddress;
+
+    // Datagrams: where to. Copied when posted, so that the address handle may go.
+    final AddressVector route = new AddressVector();
+    int remoteQp;
+    int remoteQkey;
+
+    // Binding of a window.
+    @Nullable Mw window;
+    @Nullable Mr region;
+    long bindAddress;
+    long bindLength;
+    int bindAccess;
+
+    /** What the diagnostics know it by, if they are on. */
+    @Nullable Posted posted;
+
+    // Progress.
+    /** Whether it has its PSNs. */
+    boolean started;
+    boolean done;
+    int status;
+    int firstPsn;
+    /** PSNs that it takes. */
+    int psns;
+    /** PSNs that were sent, or asked for. */
+    int sent;
+    /** PSNs of response that came. */
+    int received;
+
+    SendWqe(int maxEntries, long inlineAddress) {
+        addresses = new long[maxEntries];
+        lengths = new int[maxEntries];
+        lkeys = new int[maxEntries];
+        this.inlineAddress = inlineAddress;
+    }
+
+    boolean is(int flag) {
+        return (flags & flag) != 0;
+    }
+
+    boolean isInline() {
+        return is(IbvSendFlags.IBV_SEND_INLINE);
+    }
+
+    boolean isRead() {
+        return opcode == IbvWrOpcode.IBV_WR_RDMA_READ;
+    }
+
+    boolean isAtomic() {
+        return opcode == IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
+    }
+
+    /** Whether the peer answers with data. */
+    boolean isAnswered() {
+        return isRead() || isAtomic();
+    }
+
+    /** Whether the peer hears nothing of it. */
+    boolean isLocal() {
+        return opcode == IbvWrOpcode.IBV_WR_LOCAL_INV || opcode == IbvWrOpcode.IBV_WR_BIND_MW;
+    }
+
+    /** Whether it failed; then nothing after it is sent. */
+    boolean hasFailed() {
+        return done && status != IbvWcStatus.IBV_WC_SUCCESS;
+    }
+
+    boolean isWrite() {
+        return opcode == IbvWrOpcode.IBV_WR_RDMA_WRITE || opcode == IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM;
+    }
+
+    boolean hasImmediate() {
+        return opcode == IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IbvWrOpcode.IBV_WR_SEND_WITH_IMM;
+    }
+
+    int lastPsn() {
+        return Psn.plus(firstPsn, psns - 1);
+    }
+
+    /** {@code enum ibv_wc_opcode} of its completion. */
+    int completionOpcode() {
+        return switch (opcode) {
+            case IbvWrOpcode.IBV_WR_RDMA_WRITE, IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM -> IbvWcOpcode.IBV_WC_RDMA_WRITE;
+            case IbvWrOpcode.IBV_WR_RDMA_READ -> IbvWcOpcode.IBV_WC_RDMA_READ;
+            case IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP -> IbvWcOpcode.IBV_WC_COMP_SWAP;
+            case IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD -> IbvWcOpcode.IBV_WC_FETCH_ADD;
+            case IbvWrOpcode.IBV_WR_LOCAL_INV -> IbvWcOpcode.IBV_WC_LOCAL_INV;
+            case IbvWrOpcode.IBV_WR_BIND_MW -> IbvWcOpcode.IBV_WC_BIND_MW;
+            default -> IbvWcOpcode.IBV_WC_SEND;
+        };
+    }
+
+    /** Forgets the progress of the slot's last request. */
+    void reset() {
+        started = false;
+        done = false;
+        status = IbvWcStatus.IBV_WC_SUCCESS;
+        sent = 0;
+        received = 0;
+        window = null;
+        region = null;
+        posted = null;
+    }
+
+    /** Has its memory watched until its completion was polled. */
+    void watch(Watch watch, Qp qp) {
+        Posted request = watch.post(qp.poster, id, completionOpcode(), true, is(IbvSendFlags.IBV_SEND_FENCE), count);
+        long left = isAtomic() ? Long.BYTES : length;
+        for (int i = 0; i < count && !isInline(); i++) {
+            long bytes = Math.min(left, Integer.toUnsignedLong(lengths[i]));
+            qp.hca.keys.watch(request, i, lkeys[i], addresses[i], bytes, access(), qp.pd);
+            left -= bytes;
+        }
+        posted = request;
+    }
+
+    /** Whether a queue pair may use the memory of all entries. */
+    boolean isAllowed(Qp qp) {
+        if (isInline()) {
+            return true;
+        }
+        for (int i = 0; i < count; i++) {
+            long bytes = Integer.toUnsignedLong(lengths[i]);
+            if (bytes != 0 && qp.hca.keys.translate(lkeys[i], addresses[i], bytes, access(), qp) == MemoryKey.NONE) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private int access() {
+        return isAnswered() ? IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE : 0;
+    }
+
+    /** Where all bytes from an offset on lie side by side, or {@link MemoryKey#NONE} if they don't. */
+    long contiguous(long offset, long bytes, Qp qp) {
+        if (isInline()) {
+            return inlineAddress + offset;
+        }
+        long skip = offset;
+        for (int i = 0; i < count; i++) {
+            long here = Integer.toUnsignedLong(lengths[i]);
+            if (skip < here) {
+                return bytes <= here - skip ? qp.hca.keys.translate(lkeys[i], addresses[i] + skip, bytes, 0, qp) : MemoryKey.NONE;
+            }
+            skip -= here;
+        }
+        return bytes == 0 ? inlineAddress : MemoryKey.NONE;
+    }
+
+    /** Copies bytes between the entries and one place; false if some may not be used any more. */
+    boolean copy(long offset, long place, long bytes, Qp qp) {
+        boolean scatter = isAnswered();
+        long skip = offset;
+        for (int i = 0; i < count && bytes > 0; i++) {
+            long here = Integer.toUnsignedLong(lengths[i]);
+            if (skip >= here) {
+                skip -= here;
+                continue;
+            }
+            long part = Math.min(bytes, here - skip);
+            long entry = qp.hca.keys.translate(lkeys[i], addresses[i] + skip, part, access(), qp);
+            if (entry == MemoryKey.NONE) {
+                return false;
+            }
+            if (!scatter) {
+                Memory.copy(entry, place, part);
+            } else if (posted == null || !posted.store(i, skip, place, part)) {
+                Memory.copy(place, entry, part);
+            }
+            place += part;
+            bytes -= part;
+            skip = 0;
+        }
+        return bytes == 0;
+    }
+}

@@ -1,0 +1,80 @@
+package org.kverbs.embedded.internal.transport;
+
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.objects.MemoryKey;
+import org.kverbs.embedded.internal.objects.Mr;
+import org.kverbs.embedded.internal.objects.Mw;
+import org.kverbs.internal.abi.IbvAccessFlags;
+import org.kverbs.internal.abi.IbvMw;
+import org.kverbs.internal.abi.IbvMwType;
+import org.kverbs.internal.abi.IbvWcStatus;
+import org.kverbs.internal.abi.IbvWrOpcode;
+import org.kverbs.internal.ffm.Memory;
+
+/** Binding and invalidating memory windows on the send queue of a queue pair (IBA volume 1, 10.6.7 and 11.4.1.1). */
+final class Windows {
+
+    private static final int INDEX = ~0xff;
+    private static final int WRITES = IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE | IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC;
+
+    private final Qp qp;
+
+    Windows(Qp qp) {
+        this.qp = qp;
+    }
+
+    /** Does a local work request. Returns its status. */
+    int execute(SendWqe wqe) {
+        if (wqe.opcode == IbvWrOpcode.IBV_WR_BIND_MW) {
+            return bind(wqe) ? IbvWcStatus.IBV_WC_SUCCESS : IbvWcStatus.IBV_WC_MW_BIND_ERR;
+        }
+        return invalidate(wqe.immediate) ? IbvWcStatus.IBV_WC_SUCCESS : IbvWcStatus.IBV_WC_LOC_QP_OP_ERR;
+    }
+
+    private boolean bind(SendWqe wqe) {
+        Mw window = wqe.window;
+        Mr region = wqe.region;
+        if (window == null || !isThere(window) || window.pd != qp.pd || !(wqe.bindLength == 0 || mayBind(region, wqe))) {
+            return false;
+        }
+        boolean type2 = window.type == IbvMwType.IBV_MW_TYPE_2;
+        // A type 2 window must be invalidated before it is bound again, and keeps its index.
+        if ((wqe.rkey & INDEX) != (window.key & INDEX) || type2 && (window.mr != null || wqe.rkey == window.key)) {
+            return false;
+        }
+        window.key = wqe.rkey;
+        if (type2) { // the key of a type 1 window is there since the bind was posted
+            Memory.putInt(window.structure + IbvMw.RKEY, wqe.rkey);
+        }
+        window.bind(region, wqe.bindAddress, wqe.bindLength, wqe.bindAccess, qp);
+        return true;
+    }
+
+    /** Whether it was not closed while the request waited for its turn. */
+    private boolean isThere(MemoryKey memory) {
+        return qp.hca.keys.find(memory.key) == memory;
+    }
+
+    private boolean mayBind(@Nullable Mr region, SendWqe wqe) {
+        int need = IbvAccessFlags.IBV_ACCESS_MW_BIND;
+        if ((wqe.bindAccess & WRITES) != 0) {
+            need |= IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE; // who can't write himself can't let others
+        }
+        return region != null
+                && isThere(region)
+                && region.pd == qp.pd
+                && (region.access & need) == need
+                && MemoryKey.offset(wqe.bindAddress, wqe.bindLength, region.iova, region.length) >= 0;
+    }
+
+    /** Ends the key of a type 2 window that this queue pair bound; false if it is none. */
+    boolean invalidate(int rkey) {
+        if (!(qp.hca.keys.find(rkey) instanceof Mw window)
+                || window.type != IbvMwType.IBV_MW_TYPE_2
+                || window.boundBy != qp) {
+            return false;
+        }
+        window.unbind();
+        return true;
+    }
+}

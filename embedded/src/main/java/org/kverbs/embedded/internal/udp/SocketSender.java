@@ -1,0 +1,119 @@
+package org.kverbs.embedded.internal.udp;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.DatagramChannel;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.engine.Event;
+import org.kverbs.embedded.internal.engine.Task;
+import org.kverbs.embedded.internal.wire.Icrc;
+import org.kverbs.embedded.internal.wire.Packet;
+import org.kverbs.embedded.internal.wire.PacketCodec;
+
+/**
+ * The sending half of a device's socket. A socket is full while the network is slower than who sends; then one packet waits for room,
+ * and who asks may wait with his next ones, as a network card's queues do. Called with the engine's lock held.
+ */
+final class SocketSender {
+
+    /** How long a full socket is left alone, in nanoseconds. */
+    private static final long PAUSE = 100_000;
+
+    private final Engine engine;
+    private final Peer self;
+    private final Icrc icrc;
+    private final ByteBuffer buffer;
+    private final long address;
+    private final List<Task> waiting = new ArrayList<>();
+    private @Nullable DatagramChannel channel;
+    /** To whom the packet in the buffer goes, if that waits. */
+    private @Nullable Peer held;
+
+    private final Event again = new Event() {
+        @Override
+        protected void happen() {
+            sendHeld();
+        }
+    };
+
+    /** @param self the address that packets come from */
+    SocketSender(Engine engine, Peer self) {
+        this.engine = engine;
+        this.self = self;
+        MemorySegment memory = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
+        this.icrc = new Icrc(memory.asByteBuffer());
+        this.buffer = memory.asSlice(Icrc.HEADROOM).asByteBuffer();
+        this.address = memory.address() + Icrc.HEADROOM;
+    }
+
+    void open(DatagramChannel opened) {
+        channel = opened;
+    }
+
+    void close() {
+        channel = null;
+        held = null;
+        engine.cancel(again);
+        resumeAll();
+    }
+
+    /** Sends a packet. Of those that did not wait while the socket was full all but the first are lost, as in a full switch. */
+    void send(Packet packet, Peer to) {
+        if (channel == null || held != null) {
+            return;
+        }
+        int length = PacketCodec.encode(packet, address);
+        Icrc.put(address + length, icrc(to, length));
+        buffer.limit(length + Icrc.LENGTH).position(0);
+        if (!leaves(to)) {
+            held = to;
+            engine.schedule(again, PAUSE);
+        }
+    }
+
+    /** Whether packets that can wait must. Then a task is made ready when the socket has room again. */
+    boolean mustWait(Task task) {
+        if (held == null) {
+            return false;
+        }
+        if (!waiting.contains(task)) {
+            waiting.add(task);
+        }
+        return true;
+    }
+
+    private void sendHeld() {
+        if (held != null && !leaves(held)) {
+            engine.schedule(again, PAUSE);
+            return;
+        }
+        held = null;
+        resumeAll();
+    }
+
+    private void resumeAll() {
+        waiting.forEach(engine::ready);
+        waiting.clear();
+    }
+
+    /** False if the socket is full. */
+    private boolean leaves(Peer to) {
+        try {
+            return channel == null || channel.send(buffer, to.address) > 0;
+        } catch (IOException e) {
+            return true; // no route, or no such host: the packet is lost, and who waits for an answer will notice
+        }
+    }
+
+    private int icrc(Peer to, int length) {
+        int port = Icrc.UDP_PORT;
+        return self.isV4()
+                ? icrc.ofV4((int) self.gidLow, (int) to.gidLow, Icrc.DONT_FRAGMENT, port, port, address, length)
+                : icrc.ofV6(self.gidHigh, self.gidLow, to.gidHigh, to.gidLow, port, port, address, length);
+    }
+}

@@ -1,0 +1,100 @@
+package org.kverbs.embedded.internal.verbs;
+
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.objects.AsyncEvents;
+import org.kverbs.embedded.internal.objects.Channel;
+import org.kverbs.embedded.internal.objects.Cq;
+import org.kverbs.embedded.internal.objects.Handles;
+import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.objects.Structures;
+import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvCompChannel;
+import org.kverbs.internal.abi.IbvCq;
+import org.kverbs.internal.abi.IbvCqInitAttrEx;
+import org.kverbs.internal.abi.IbvCqWcFlagSets;
+import org.kverbs.internal.ffm.Memory;
+
+/** The completion queues of an open context and the channels of their events; with the lock. */
+final class CompletionVerbs {
+
+    private final Hca hca;
+    private final AsyncEvents events;
+    /** A channel has no handle; its count of references is nobody's here. */
+    private final Handles<Channel<Cq>> channels;
+    private final Handles<Cq> queues;
+
+    CompletionVerbs(Hca hca, Structures structures, AsyncEvents events) {
+        this.hca = hca;
+        this.events = events;
+        this.channels = new Handles<>(structures, IbvCompChannel.SIZE, IbvCompChannel.REFCNT);
+        this.queues = new Handles<>(structures, IbvCq.SIZE, IbvCq.HANDLE);
+    }
+
+    @Nullable Channel<Cq> channel(long channel) {
+        return channels.get(channel);
+    }
+
+    @Nullable Cq queue(long cq) {
+        return queues.get(cq);
+    }
+
+    long createChannel() {
+        long structure = channels.add(Integer.MAX_VALUE, at -> new Channel<>(hca.engine));
+        Memory.putInt(structure + IbvCompChannel.FD, -1);
+        return structure;
+    }
+
+    int destroyChannel(long channel) {
+        Channel<Cq> found = channels.get(channel);
+        if (found == null || queues.any(cq -> cq.channel == found)) {
+            return found == null ? -Errno.EINVAL : -Errno.EBUSY;
+        }
+        channels.remove(channel);
+        return 0;
+    }
+
+    long create(int entries, long channel, int vector) {
+        Channel<Cq> carrier = channels.get(channel);
+        if (entries < 1 || entries > Limits.COMPLETIONS || vector < 0 || vector >= Limits.VECTORS
+                || channel != 0 && carrier == null) {
+            return -Errno.EINVAL;
+        }
+        long structure = queues.add(Limits.COMPLETION_QUEUES, at -> new Cq(hca, events, at, entries, carrier));
+        if (structure > 0) {
+            Memory.putLong(structure + IbvCq.CHANNEL, channel);
+        }
+        return structure;
+    }
+
+    /** By {@code struct ibv_cq_init_attr_ex}. */
+    long createEx(long at) {
+        long fields = Memory.getLong(at + IbvCqInitAttrEx.WC_FLAGS);
+        if ((fields & ~IbvCqWcFlagSets.IBV_WC_STANDARD_FLAGS) != 0 || Memory.getInt(at + IbvCqInitAttrEx.COMP_MASK) != 0) {
+            return -Errno.EOPNOTSUPP;
+        }
+        return create(
+                Memory.getInt(at + IbvCqInitAttrEx.CQE),
+                Memory.getLong(at + IbvCqInitAttrEx.CHANNEL),
+                Memory.getInt(at + IbvCqInitAttrEx.COMP_VECTOR));
+    }
+
+    int resize(long cq, int entries) {
+        Cq found = queues.get(cq);
+        boolean refused = found == null || entries < 1 || entries > Limits.COMPLETIONS;
+        return refused ? -Errno.EINVAL : found.resize(entries);
+    }
+
+    int destroy(long cq) {
+        Cq found = queues.get(cq);
+        if (found == null || found.users > 0) {
+            return found == null ? -Errno.EINVAL : -Errno.EBUSY;
+        }
+        if (found.channel != null) {
+            found.channel.removeIf(each -> each == found);
+        }
+        events.forget(cq);
+        queues.remove(cq);
+        return 0;
+    }
+}

@@ -1,0 +1,36 @@
+package org.kverbs.embedded.internal.verbs;
+
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.objects.Handles;
+import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.objects.Pd;
+import org.kverbs.embedded.internal.objects.Structures;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvPd;
+
+/** The protection domains of an open context; with the lock. */
+final class Domains {
+
+    private final Handles<Pd> domains;
+
+    Domains(Structures structures) {
+        this.domains = new Handles<>(structures, IbvPd.SIZE, IbvPd.HANDLE);
+    }
+
+    @Nullable Pd get(long pd) {
+        return domains.get(pd);
+    }
+
+    long alloc() {
+        return domains.add(Limits.DOMAINS, Pd::new);
+    }
+
+    int dealloc(long pd) {
+        Pd domain = domains.get(pd);
+        if (domain == null || domain.users > 0) {
+            return domain == null ? -Errno.EINVAL : -Errno.EBUSY;
+        }
+        domains.remove(pd);
+        return 0;
+    }
+}

@@ -1,0 +1,390 @@
+package org.kverbs.embedded.internal.verbs;
+
+import java.lang.foreign.MemorySegment;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.objects.AsyncEvents;
+import org.kverbs.embedded.internal.objects.Channel;
+import org.kverbs.embedded.internal.objects.Cq;
+import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.objects.Structures;
+import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.embedded.internal.transport.Qp;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.spi.CompletionQueueOps;
+import org.kverbs.spi.QueuePairOps;
+import org.kverbs.spi.ReceiveOps;
+import org.kverbs.spi.VerbsContext;
+import org.kverbs.spi.VerbsOpenResult;
+
+/** An open embedded device: the C library's calls, each under the engine's lock. What they do stands with the objects they make. */
+public final class EmbeddedContext implements VerbsContext {
+
+    private final Hca hca;
+    private final Queries queries;
+    private final Structures structures = new Structures();
+    private final Domains domains = new Domains(structures);
+    private final AsyncEvents events;
+    private final MemoryVerbs memory;
+    private final AddressVerbs addresses;
+    private final CompletionVerbs completions;
+    private final SharedReceiveVerbs shared;
+    private final QueuePairVerbs queuePairs;
+
+    private EmbeddedContext(Hca hca) {
+        this.hca = hca;
+        this.queries = new Queries(hca);
+        this.events = new AsyncEvents(hca.engine);
+        this.memory = new MemoryVerbs(hca, structures, domains);
+        this.addresses = new AddressVerbs(hca, structures, domains);
+        this.completions = new CompletionVerbs(hca, structures, events);
+        this.shared = new SharedReceiveVerbs(hca, structures, domains, events);
+        this.queuePairs = new QueuePairVerbs(hca, structures, events, domains, completions, shared, memory, addresses);
+    }
+
+    /** Opens a device, and its link if that is not open yet. */
+    public static VerbsOpenResult open(Hca hca) {
+        hca.engine.enter();
+        try {
+            var context = new EmbeddedContext(hca);
+            int result = hca.open(context.events);
+            if (result < 0) {
+                context.structures.close();
+                return VerbsOpenResult.refused(-result);
+            }
+            return VerbsOpenResult.of(context);
+        } finally {
+            hca.engine.leave();
+        }
+    }
+
+    private int locked(IntSupplier action) {
+        hca.engine.enter();
+        try {
+            return action.getAsInt();
+        } finally {
+            hca.engine.leave();
+        }
+    }
+
+    private long lockedLong(LongSupplier action) {
+        hca.engine.enter();
+        try {
+            return action.getAsLong();
+        } finally {
+            hca.engine.leave();
+        }
+    }
+
+    private <T extends @Nullable Object> T find(Supplier<T> action) {
+        hca.engine.enter();
+        try {
+            return action.get();
+        } finally {
+            hca.engine.leave();
+        }
+    }
+
+    /** What the data path needs is there as long as its owner is. */
+    private <T> T require(Supplier<@Nullable T> action, long address, String what) {
+        T found = find(action);
+        if (found == null) {
+            throw new IllegalArgumentException("there is no " + what + " at 0x" + Long.toHexString(address));
+        }
+        return found;
+    }
+
+    @Override
+    public int completionVectors() {
+        return Limits.VECTORS;
+    }
+
+    @Override
+    public int close() {
+        return locked(() -> {
+            // As the kernel does: what its user left must not be there for packets any more.
+            queuePairs.close();
+            shared.close();
+            memory.close();
+            hca.close(events);
+            structures.close();
+            return 0;
+        });
+    }
+
+    @Override
+    public int queryDevice(MemorySegment to) {
+        return queries.device(to);
+    }
+
+    @Override
+    public int queryDeviceEx(MemorySegment to) {
+        return queries.deviceEx(to);
+    }
+
+    @Override
+    public int queryPort(int port, MemorySegment to) {
+        return queries.port(port, to);
+    }
+
+    @Override
+    public int queryGid(int port, int index, MemorySegment gid) {
+        return queries.gid(port, index, gid);
+    }
+
+    @Override
+    public int queryGidEntry(int port, int index, MemorySegment entry) {
+        return queries.gidEntry(port, index, entry);
+    }
+
+    @Override
+    public int queryGidTable(MemorySegment entries) {
+        return queries.gidTable(entries);
+    }
+
+    @Override
+    public int queryPkey(int port, int index) {
+        return port == Limits.PORT && index == 0 ? Hca.PKEY : -Errno.EINVAL;
+    }
+
+    @Override
+    public int pkeyIndex(int port, int pkey) {
+        return port == Limits.PORT && pkey == Hca.PKEY ? 0 : -Errno.ENOENT;
+    }
+
+    @Override
+    public long allocPd() {
+        return lockedLong(domains::alloc);
+    }
+
+    @Override
+    public int deallocPd(long pd) {
+        return locked(() -> domains.dealloc(pd));
+    }
+
+    @Override
+    public long registerMemory(long pd, long address, long length, long iova, int access) {
+        return lockedLong(() -> memory.register(pd, address, length, iova, access));
+    }
+
+    @Override
+    public int reregisterMemory(long mr, int flags, long pd, long address, long length, int access) {
+        return locked(() -> memory.reregister(mr, flags, pd, address, length, access));
+    }
+
+    @Override
+    public int deregisterMemory(long mr) {
+        return locked(() -> memory.deregister(mr));
+    }
+
+    @Override
+    public long allocMemoryWindow(long pd, int type) {
+        return lockedLong(() -> memory.allocWindow(pd, type));
+    }
+
+    @Override
+    public int bindMemoryWindow(long qp, long mw, MemorySegment bind) {
+        return locked(() -> queuePairs.bindWindow(qp, mw, bind.address()));
+    }
+
+    @Override
+    public int deallocMemoryWindow(long mw) {
+        return locked(() -> memory.deallocWindow(mw));
+    }
+
+    @Override
+    public long createCompletionChannel() {
+        return lockedLong(completions::createChannel);
+    }
+
+    @Override
+    public int destroyCompletionChannel(long channel) {
+        return locked(() -> completions.destroyChannel(channel));
+    }
+
+    @Override
+    public int completionChannelFd(long channel) {
+        return -1;
+    }
+
+    @Override
+    public long awaitCompletionEvent(long channel, long timeoutNanos) {
+        Channel<Cq> found = channel(channel);
+        return found == null ? -Errno.EBADF : found.await(timeoutNanos, cq -> cq.address);
+    }
+
+    private @Nullable Channel<Cq> channel(long address) {
+        return find(() -> completions.channel(address));
+    }
+
+    @Override
+    public void interruptCompletionChannel(long channel) {
+        Channel<Cq> found = channel(channel);
+        if (found != null) {
+            found.interrupt();
+        }
+    }
+
+    @Override
+    public void wakeCompletionChannel(long channel) {
+        Channel<Cq> found = channel(channel);
+        if (found != null) {
+            found.wake();
+        }
+    }
+
+    @Override
+    public long createCompletionQueue(int entries, long channel, int vector) {
+        return lockedLong(() -> completions.create(entries, channel, vector));
+    }
+
+    @Override
+    public long createCompletionQueueEx(MemorySegment init) {
+        return lockedLong(() -> completions.createEx(init.address()));
+    }
+
+    @Override
+    public int resizeCompletionQueue(long cq, int entries) {
+        return locked(() -> completions.resize(cq, entries));
+    }
+
+    @Override
+    public int destroyCompletionQueue(long cq) {
+        return locked(() -> completions.destroy(cq));
+    }
+
+    @Override
+    public void ackCompletionEvents(long cq, int count) {
+        // Nothing waits for it: what is destroyed takes its events with it.
+    }
+
+    @Override
+    public CompletionQueueOps completionQueueOps(long cq) {
+        return require(() -> completions.queue(cq), cq, "completion queue");
+    }
+
+    @Override
+    public CompletionQueueOps extendedCompletionQueueOps(long cq) {
+        return completionQueueOps(cq); // it gives every field at once
+    }
+
+    @Override
+    public long createSharedReceiveQueue(long pd, MemorySegment init) {
+        return lockedLong(() -> shared.create(pd, init.address()));
+    }
+
+    @Override
+    public int modifySharedReceiveQueue(long srq, MemorySegment given, int mask) {
+        return locked(() -> shared.modify(srq, given.address(), mask));
+    }
+
+    @Override
+    public int querySharedReceiveQueue(long srq, MemorySegment to) {
+        return locked(() -> shared.query(srq, to.address()));
+    }
+
+    @Override
+    public int destroySharedReceiveQueue(long srq) {
+        return locked(() -> shared.destroy(srq));
+    }
+
+    @Override
+    public ReceiveOps sharedReceiveQueueOps(long srq) {
+        return require(() -> shared.queue(srq), srq, "shared receive queue");
+    }
+
+    @Override
+    public long createQueuePair(long pd, MemorySegment init) {
+        return lockedLong(() -> queuePairs.create(pd, init.address()));
+    }
+
+    @Override
+    public long createQueuePairEx(MemorySegment init) {
+        return lockedLong(() -> queuePairs.createEx(init.address()));
+    }
+
+    @Override
+    public int modifyQueuePair(long qp, MemorySegment given, int mask) {
+        return locked(() -> queuePairs.modify(qp, given.address(), mask));
+    }
+
+    @Override
+    public int queryQueuePair(long qp, MemorySegment to, int mask, MemorySegment init) {
+        return locked(() -> queuePairs.query(qp, to.address(), init.address()));
+    }
+
+    @Override
+    public int destroyQueuePair(long qp) {
+        return locked(() -> queuePairs.destroy(qp));
+    }
+
+    @Override
+    public QueuePairOps queuePairOps(long qp) {
+        return queuePair(qp);
+    }
+
+    @Override
+    public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData) {
+        return queuePair(qp).whole();
+    }
+
+    private Qp queuePair(long qp) {
+        return require(() -> queuePairs.queuePair(qp), qp, "queue pair");
+    }
+
+    @Override
+    public int queryDataInOrder(long qp, int opcode) {
+        return 0; // bytes are copied by whatever does it fastest
+    }
+
+    @Override
+    public int attachMulticast(long qp, MemorySegment gid, int lid) {
+        return locked(() -> queuePairs.attachMulticast(qp, big(gid, 0), big(gid, Long.BYTES)));
+    }
+
+    @Override
+    public int detachMulticast(long qp, MemorySegment gid, int lid) {
+        return locked(() -> queuePairs.detachMulticast(qp, big(gid, 0), big(gid, Long.BYTES)));
+    }
+
+    private static long big(MemorySegment gid, long offset) {
+        return gid.get(Queries.BIG_LONG, offset);
+    }
+
+    @Override
+    public long createAddressHandle(long pd, MemorySegment given) {
+        return lockedLong(() -> addresses.create(pd, given.address()));
+    }
+
+    @Override
+    public int addressFromCompletion(int port, MemorySegment completion, MemorySegment grh, MemorySegment to) {
+        return addresses.fromCompletion(port, completion, grh, to);
+    }
+
+    @Override
+    public int destroyAddressHandle(long ah) {
+        return locked(() -> addresses.destroy(ah));
+    }
+
+    @Override
+    public int asyncEventFd() {
+        return -1;
+    }
+
+    @Override
+    public int awaitAsyncEvent(MemorySegment event, long timeoutNanos) {
+        return events.await(event, timeoutNanos);
+    }
+
+    @Override
+    public void ackAsyncEvent(MemorySegment event) {
+        // Nothing waits for it.
+    }
+
+    @Override
+    public void wakeAsyncEvents() {
+        events.wake();
+    }
+}

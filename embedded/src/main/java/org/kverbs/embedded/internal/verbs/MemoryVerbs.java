@@ -1,0 +1,177 @@
+package org.kverbs.embedded.internal.verbs;
+
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.objects.Handles;
+import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.objects.Mr;
+import org.kverbs.embedded.internal.objects.Mw;
+import org.kverbs.embedded.internal.objects.Pd;
+import org.kverbs.embedded.internal.objects.Structures;
+import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvAccessFlags;
+import org.kverbs.internal.abi.IbvMr;
+import org.kverbs.internal.abi.IbvMw;
+import org.kverbs.internal.abi.IbvMwType;
+import org.kverbs.internal.abi.IbvReregMrFlags;
+import org.kverbs.internal.ffm.Memory;
+
+/** The memory regions and windows of an open context; with the lock. */
+final class MemoryVerbs {
+
+    private static final int REMOTE_WRITES = IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE | IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC;
+    private static final int KNOWN_ACCESS = REMOTE_WRITES
+            | IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE
+            | IbvAccessFlags.IBV_ACCESS_REMOTE_READ
+            | IbvAccessFlags.IBV_ACCESS_MW_BIND
+            | IbvAccessFlags.IBV_ACCESS_ZERO_BASED
+            | IbvAccessFlags.IBV_ACCESS_HUGETLB
+            | IbvAccessFlags.IBV_ACCESS_RELAXED_ORDERING;
+
+    /** Nothing is mapped below it, on any system: a null pointer plus an offset ends here. */
+    private static final long LOWEST_ADDRESS = 1 << 16;
+
+    private final Hca hca;
+    private final Domains domains;
+    private final Handles<Mr> regions;
+    private final Handles<Mw> windows;
+
+    MemoryVerbs(Hca hca, Structures structures, Domains domains) {
+        this.hca = hca;
+        this.domains = domains;
+        this.regions = new Handles<>(structures, IbvMr.SIZE, IbvMr.HANDLE);
+        this.windows = new Handles<>(structures, IbvMw.SIZE, IbvMw.HANDLE);
+    }
+
+    @Nullable Mr region(long mr) {
+        return regions.get(mr);
+    }
+
+    @Nullable Mw window(long mw) {
+        return windows.get(mw);
+    }
+
+    Handles<Mr> regions() {
+        return regions;
+    }
+
+    Handles<Mw> windows() {
+        return windows;
+    }
+
+    /** Ends all keys, as the device is closed. */
+    void close() {
+        regions.forEach(hca.keys::remove);
+        windows.forEach(hca.keys::remove);
+    }
+
+    long register(long pd, long address, long length, long iova, int access) {
+        Pd domain = domains.get(pd);
+        if (domain == null || !isAccess(access)) {
+            return -Errno.EINVAL;
+        }
+        if (address >= 0 && address < LOWEST_ADDRESS) {
+            return -Errno.EFAULT; // what is not mapped above that only shows when it is used
+        }
+        long first = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? iova : 0;
+        long structure = regions.add(Limits.REGIONS, at -> new Mr(domain, hca.keys.fresh(), at, address, length, first, access));
+        if (structure > 0) {
+            Mr region = regions.get(structure);
+            hca.keys.add(region);
+            domain.users++;
+            Memory.putLong(structure + IbvMr.PD, pd);
+            Memory.putLong(structure + IbvMr.ADDR, address);
+            Memory.putLong(structure + IbvMr.LENGTH, length);
+            Memory.putInt(structure + IbvMr.LKEY, region.key);
+            Memory.putInt(structure + IbvMr.RKEY, region.key);
+        }
+        return structure;
+    }
+
+    /** Who may be written by others must be allowed to write (man 3 ibv_reg_mr). */
+    private static boolean isAccess(int access) {
+        boolean writable = (access & IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE) != 0;
+        return (access & ~KNOWN_ACCESS) == 0 && (writable || (access & REMOTE_WRITES) == 0);
+    }
+
+    int reregister(long mr, int flags, long pd, long address, long length, int access) {
+        Mr region = regions.get(mr);
+        boolean changesPd = (flags & IbvReregMrFlags.IBV_REREG_MR_CHANGE_PD) != 0;
+        boolean changesAccess = (flags & IbvReregMrFlags.IBV_REREG_MR_CHANGE_ACCESS) != 0;
+        Pd domain = changesPd ? domains.get(pd) : null;
+        if (region == null
+                || (flags & ~IbvReregMrFlags.IBV_REREG_MR_FLAGS_SUPPORTED) != 0
+                || changesPd && domain == null
+                || changesAccess && !isAccess(access)) {
+            return -Errno.EINVAL;
+        }
+        if (region.windows > 0) {
+            return -Errno.EBUSY;
+        }
+        changed(region);
+        if (domain != null) {
+            region.pd.users--;
+            domain.users++;
+            region.pd = domain;
+            Memory.putLong(mr + IbvMr.PD, pd);
+        }
+        if (changesAccess) {
+            region.access = access;
+        }
+        if ((flags & IbvReregMrFlags.IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
+            region.base = address;
+            region.length = length;
+            region.iova = (region.access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? address : 0;
+            Memory.putLong(mr + IbvMr.ADDR, address);
+            Memory.putLong(mr + IbvMr.LENGTH, length);
+        }
+        return 0;
+    }
+
+    int deregister(long mr) {
+        Mr region = regions.get(mr);
+        if (region == null || region.windows > 0) {
+            return region == null ? -Errno.EINVAL : -Errno.EBUSY;
+        }
+        changed(region);
+        hca.keys.remove(region);
+        region.pd.users--;
+        regions.remove(mr);
+        return 0;
+    }
+
+    private void changed(Mr region) {
+        if (hca.watch != null) {
+            hca.watch.regionClosed(region);
+        }
+    }
+
+    long allocWindow(long pd, int type) {
+        Pd domain = domains.get(pd);
+        if (domain == null || type != IbvMwType.IBV_MW_TYPE_1 && type != IbvMwType.IBV_MW_TYPE_2) {
+            return -Errno.EINVAL;
+        }
+        long structure = windows.add(Limits.REGIONS, at -> new Mw(domain, hca.keys.fresh(), at, type));
+        if (structure > 0) {
+            Mw window = windows.get(structure);
+            hca.keys.add(window);
+            domain.users++;
+            Memory.putLong(structure + IbvMw.PD, pd);
+            Memory.putInt(structure + IbvMw.RKEY, window.key);
+            Memory.putInt(structure + IbvMw.TYPE, type);
+        }
+        return structure;
+    }
+
+    int deallocWindow(long mw) {
+        Mw window = windows.get(mw);
+        if (window == null) {
+            return -Errno.EINVAL;
+        }
+        window.unbind();
+        hca.keys.remove(window);
+        window.pd.users--;
+        windows.remove(mw);
+        return 0;
+    }
+}

@@ -1,0 +1,174 @@
+package org.kverbs.embedded.internal.verbs;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvAtomicCap;
+import org.kverbs.internal.abi.IbvDeviceAttr;
+import org.kverbs.internal.abi.IbvDeviceAttrEx;
+import org.kverbs.internal.abi.IbvDeviceCapFlags;
+import org.kverbs.internal.abi.IbvGidEntry;
+import org.kverbs.internal.abi.IbvGidType;
+import org.kverbs.internal.abi.IbvLinkLayer;
+import org.kverbs.internal.abi.IbvPortAttr;
+import org.kverbs.internal.abi.IbvPortCapFlags;
+import org.kverbs.internal.abi.IbvPortState;
+
+/** What a device says of itself, as C structures. */
+final class Queries {
+
+    /** Entries of the GID table, of which the device's addresses fill the first. */
+    static final int GID_TABLE = 16;
+
+    static final ValueLayout.OfLong BIG_LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+
+    private static final int CAN = IbvDeviceCapFlags.IBV_DEVICE_RESIZE_MAX_WR
+            | IbvDeviceCapFlags.IBV_DEVICE_CURR_QP_STATE_MOD
+            | IbvDeviceCapFlags.IBV_DEVICE_PORT_ACTIVE_EVENT
+            | IbvDeviceCapFlags.IBV_DEVICE_SYS_IMAGE_GUID
+            | IbvDeviceCapFlags.IBV_DEVICE_RC_RNR_NAK_GEN
+            | IbvDeviceCapFlags.IBV_DEVICE_SRQ_RESIZE
+            | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW
+            | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+    /** Of enum ibv_port_phys_state, which verbs.h gives no names to: LinkUp and Disabled (IBA volume 1, 14.2.5.6). */
+    private static final int LINK_UP = 5;
+
+    private static final int DISABLED = 3;
+
+    private final Hca hca;
+
+    Queries(Hca hca) {
+        this.hca = hca;
+    }
+
+    int device(MemorySegment to) {
+        to.asSlice(0, IbvDeviceAttr.SIZE).fill((byte) 0);
+        byte[] version = "kverbs".getBytes(StandardCharsets.US_ASCII);
+        MemorySegment.copy(version, 0, to, ValueLayout.JAVA_BYTE, IbvDeviceAttr.FW_VER, version.length);
+        putBig(to, IbvDeviceAttr.NODE_GUID, hca.guid);
+        putBig(to, IbvDeviceAttr.SYS_IMAGE_GUID, hca.guid);
+        putLong(to, IbvDeviceAttr.MAX_MR_SIZE, Long.MAX_VALUE);
+        putLong(to, IbvDeviceAttr.PAGE_SIZE_CAP, 0xfffff000L);
+        putInt(to, IbvDeviceAttr.MAX_QP, Limits.QUEUE_PAIRS);
+        putInt(to, IbvDeviceAttr.MAX_QP_WR, Limits.WORK_REQUESTS);
+        putInt(to, IbvDeviceAttr.DEVICE_CAP_FLAGS, CAN);
+        putInt(to, IbvDeviceAttr.MAX_SGE, Limits.ENTRIES);
+        putInt(to, IbvDeviceAttr.MAX_SGE_RD, Limits.ENTRIES);
+        putInt(to, IbvDeviceAttr.MAX_CQ, Limits.COMPLETION_QUEUES);
+        putInt(to, IbvDeviceAttr.MAX_CQE, Limits.COMPLETIONS);
+        putInt(to, IbvDeviceAttr.MAX_MR, Limits.REGIONS);
+        putInt(to, IbvDeviceAttr.MAX_PD, Limits.DOMAINS);
+        putInt(to, IbvDeviceAttr.MAX_QP_RD_ATOM, Limits.READS);
+        putInt(to, IbvDeviceAttr.MAX_RES_RD_ATOM, Limits.READS * Limits.QUEUE_PAIRS);
+        putInt(to, IbvDeviceAttr.MAX_QP_INIT_RD_ATOM, Limits.READS);
+        putInt(to, IbvDeviceAttr.ATOMIC_CAP, IbvAtomicCap.IBV_ATOMIC_GLOB);
+        putInt(to, IbvDeviceAttr.MAX_MW, Limits.REGIONS);
+        putInt(to, IbvDeviceAttr.MAX_MCAST_GRP, Limits.GROUPS);
+        putInt(to, IbvDeviceAttr.MAX_MCAST_QP_ATTACH, Limits.GROUPS);
+        putInt(to, IbvDeviceAttr.MAX_TOTAL_MCAST_QP_ATTACH, Limits.GROUPS);
+        putInt(to, IbvDeviceAttr.MAX_AH, Limits.REGIONS);
+        putInt(to, IbvDeviceAttr.MAX_SRQ, Limits.SHARED_QUEUES);
+        putInt(to, IbvDeviceAttr.MAX_SRQ_WR, Limits.SHARED_RECEIVES);
+        putInt(to, IbvDeviceAttr.MAX_SRQ_SGE, Limits.ENTRIES);
+        putShort(to, IbvDeviceAttr.MAX_PKEYS, 1);
+        putByte(to, IbvDeviceAttr.LOCAL_CA_ACK_DELAY, 15);
+        putByte(to, IbvDeviceAttr.PHYS_PORT_CNT, Limits.PORT);
+        return 0;
+    }
+
+    int deviceEx(MemorySegment to) {
+        to.fill((byte) 0);
+        if (to.byteSize() > IbvDeviceAttrEx.PHYS_PORT_CNT_EX) {
+            putInt(to, IbvDeviceAttrEx.PHYS_PORT_CNT_EX, Limits.PORT);
+        }
+        if (to.byteSize() > IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX) {
+            putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, CAN);
+        }
+        return device(to);
+    }
+
+    int port(int port, MemorySegment to) {
+        if (port != Limits.PORT) {
+            return -Errno.EINVAL;
+        }
+        to.fill((byte) 0);
+        putInt(to, IbvPortAttr.STATE, hca.isUp() ? IbvPortState.IBV_PORT_ACTIVE : IbvPortState.IBV_PORT_DOWN);
+        putInt(to, IbvPortAttr.MAX_MTU, mtuCode(4096));
+        putInt(to, IbvPortAttr.ACTIVE_MTU, mtuCode(hca.mtu()));
+        putInt(to, IbvPortAttr.GID_TBL_LEN, GID_TABLE);
+        putInt(to, IbvPortAttr.PORT_CAP_FLAGS, IbvPortCapFlags.IBV_PORT_CM_SUP | IbvPortCapFlags.IBV_PORT_IP_BASED_GIDS);
+        putInt(to, IbvPortAttr.MAX_MSG_SZ, (int) Hca.MAX_MESSAGE);
+        putShort(to, IbvPortAttr.PKEY_TBL_LEN, 1);
+        putByte(to, IbvPortAttr.MAX_VL_NUM, 1);
+        putByte(to, IbvPortAttr.ACTIVE_WIDTH, 1);
+        putByte(to, IbvPortAttr.ACTIVE_SPEED, 1);
+        putByte(to, IbvPortAttr.PHYS_STATE, hca.isUp() ? LINK_UP : DISABLED);
+        putByte(to, IbvPortAttr.LINK_LAYER, IbvLinkLayer.IBV_LINK_LAYER_ETHERNET);
+        return 0;
+    }
+
+    /** {@code enum ibv_mtu}. */
+    private static int mtuCode(int bytes) {
+        return Integer.numberOfTrailingZeros(bytes) - 7;
+    }
+
+    int gid(int port, int index, MemorySegment to) {
+        if (port != Limits.PORT || index < 0 || index >= GID_TABLE) {
+            return -Errno.EINVAL;
+        }
+        boolean there = index < hca.gids.size();
+        putBig(to, 0, there ? hca.gids.high(index) : 0);
+        putBig(to, Long.BYTES, there ? hca.gids.low(index) : 0);
+        return 0;
+    }
+
+    int gidEntry(int port, int index, MemorySegment to) {
+        int result = gid(port, index, to);
+        if (result < 0) {
+            return result;
+        }
+        if (index >= hca.gids.size()) {
+            return -Errno.ENODATA;
+        }
+        putInt(to, IbvGidEntry.GID_INDEX, index);
+        putInt(to, IbvGidEntry.PORT_NUM, port);
+        putInt(to, IbvGidEntry.GID_TYPE, IbvGidType.IBV_GID_TYPE_ROCE_V2);
+        putInt(to, IbvGidEntry.NDEV_IFINDEX, 0);
+        return 0;
+    }
+
+    int gidTable(MemorySegment to) {
+        int size = hca.gids.size();
+        if (to.byteSize() < (long) size * IbvGidEntry.SIZE) {
+            return -Errno.EINVAL;
+        }
+        for (int i = 0; i < size; i++) {
+            gidEntry(Limits.PORT, i, to.asSlice((long) i * IbvGidEntry.SIZE, IbvGidEntry.SIZE));
+        }
+        return size;
+    }
+
+    private static void putBig(MemorySegment to, long offset, long value) {
+        to.set(BIG_LONG, offset, value);
+    }
+
+    private static void putLong(MemorySegment to, long offset, long value) {
+        to.set(ValueLayout.JAVA_LONG_UNALIGNED, offset, value);
+    }
+
+    private static void putInt(MemorySegment to, long offset, int value) {
+        to.set(ValueLayout.JAVA_INT_UNALIGNED, offset, value);
+    }
+
+    private static void putShort(MemorySegment to, long offset, int value) {
+        to.set(ValueLayout.JAVA_SHORT_UNALIGNED, offset, (short) value);
+    }
+
+    private static void putByte(MemorySegment to, long offset, int value) {
+        to.set(ValueLayout.JAVA_BYTE, offset, (byte) value);
+    }
+}

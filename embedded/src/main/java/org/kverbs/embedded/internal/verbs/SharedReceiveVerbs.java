@@ -1,0 +1,106 @@
+package org.kverbs.embedded.internal.verbs;
+
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.objects.AsyncEvents;
+import org.kverbs.embedded.internal.objects.Handles;
+import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.objects.Pd;
+import org.kverbs.embedded.internal.objects.Srq;
+import org.kverbs.embedded.internal.objects.Structures;
+import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvSrq;
+import org.kverbs.internal.abi.IbvSrqAttr;
+import org.kverbs.internal.abi.IbvSrqAttrMask;
+import org.kverbs.internal.abi.IbvSrqInitAttr;
+import org.kverbs.internal.ffm.Memory;
+
+/** The shared receive queues of an open context; with the lock. */
+final class SharedReceiveVerbs {
+
+    private final Hca hca;
+    private final Domains domains;
+    private final AsyncEvents events;
+    private final Handles<Srq> queues;
+
+    SharedReceiveVerbs(Hca hca, Structures structures, Domains domains, AsyncEvents events) {
+        this.hca = hca;
+        this.domains = domains;
+        this.events = events;
+        this.queues = new Handles<>(structures, IbvSrq.SIZE, IbvSrq.HANDLE);
+    }
+
+    @Nullable Srq queue(long srq) {
+        return queues.get(srq);
+    }
+
+    /** Forgets what is posted, as the device is closed. */
+    void close() {
+        queues.forEach(Srq::forget);
+    }
+
+    /** By {@code struct ibv_srq_init_attr}. */
+    long create(long pd, long at) {
+        Pd domain = domains.get(pd);
+        int most = Memory.getInt(at + IbvSrqInitAttr.ATTR_MAX_WR);
+        int entries = Memory.getInt(at + IbvSrqInitAttr.ATTR_MAX_SGE);
+        int limit = Memory.getInt(at + IbvSrqInitAttr.ATTR_SRQ_LIMIT);
+        if (domain == null || most < 1 || most > Limits.SHARED_RECEIVES || entries < 0 || entries > Limits.ENTRIES || limit > most) {
+            return -Errno.EINVAL;
+        }
+        long structure =
+                queues.add(Limits.SHARED_QUEUES, it -> new Srq(hca, events, it, domain, most, Math.max(1, entries)));
+        if (structure > 0) {
+            domain.users++;
+            Memory.putLong(structure + IbvSrq.PD, pd);
+            Memory.putInt(at + IbvSrqInitAttr.ATTR_MAX_SGE, Math.max(1, entries));
+        }
+        return structure;
+    }
+
+    /** By {@code struct ibv_srq_attr}. */
+    int modify(long srq, long given, int mask) {
+        Srq found = queues.get(srq);
+        if (found == null || (mask & ~(IbvSrqAttrMask.IBV_SRQ_MAX_WR | IbvSrqAttrMask.IBV_SRQ_LIMIT)) != 0) {
+            return -Errno.EINVAL;
+        }
+        int most = (mask & IbvSrqAttrMask.IBV_SRQ_MAX_WR) == 0
+                ? found.queue.capacity()
+                : Memory.getInt(given + IbvSrqAttr.MAX_WR);
+        int limit = (mask & IbvSrqAttrMask.IBV_SRQ_LIMIT) == 0
+                ? found.limit
+                : Memory.getInt(given + IbvSrqAttr.SRQ_LIMIT);
+        if (most < Math.max(1, found.queue.size()) || most > Limits.SHARED_RECEIVES || limit < 0 || limit > most) {
+            return -Errno.EINVAL;
+        }
+        if (most != found.queue.capacity()) {
+            found.queue = found.queue.resized(most);
+        }
+        found.limit = limit;
+        return 0;
+    }
+
+    /** Fills {@code struct ibv_srq_attr}. */
+    int query(long srq, long to) {
+        Srq found = queues.get(srq);
+        if (found == null) {
+            return -Errno.EINVAL;
+        }
+        Memory.putInt(to + IbvSrqAttr.MAX_WR, found.queue.capacity());
+        Memory.putInt(to + IbvSrqAttr.MAX_SGE, found.queue.maxEntries());
+        Memory.putInt(to + IbvSrqAttr.SRQ_LIMIT, found.limit);
+        return 0;
+    }
+
+    int destroy(long srq) {
+        Srq found = queues.get(srq);
+        if (found == null || found.users > 0) {
+            return found == null ? -Errno.EINVAL : -Errno.EBUSY;
+        }
+        found.forget();
+        found.pd.users--;
+        events.forget(srq);
+        queues.remove(srq);
+        return 0;
+    }
+}

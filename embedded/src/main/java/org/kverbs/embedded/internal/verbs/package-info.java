@@ -1,0 +1,15 @@
+/**
+ * The calls of the C library on an open device: {@link org.kverbs.embedded.internal.verbs.EmbeddedContext} takes the engine's lock, and one
+ * class for each kind of object reads the C structures, makes the objects and finds them again. Knows {@code transport} and {@code
+ * objects}; is called through the provider's interface alone, by {@code EmbeddedDevice}.
+ *
+ * <pre>
+ *   EmbeddedContext -- Domains, MemoryVerbs, AddressVerbs, CompletionVerbs, SharedReceiveVerbs  --&gt; objects
+ *                   -- QueuePairVerbs  --&gt; transport
+ *                   -- Queries (limits and addresses)
+ * </pre>
+ */
+@NullMarked
+package org.kverbs.embedded.internal.verbs;
+
+import org.jspecify.annotations.NullMarked;
