@@ -13,7 +13,19 @@ import kotlin.io.path.isExecutable
 import kotlin.io.path.walk
 import kotlin.io.path.writeText
 
-/** jextract as a second witness of the headers: an independent reading of them, by libclang instead of gcc. */
+/**
+ * jextract as a second witness of the headers: an independent reading of them, by libclang instead of gcc.
+ *
+ * jextract needs no Gradle: javac builds it in a clone of https://github.com/openjdk/jextract, and Debian's libclang-14-dev is the
+ * libclang that it calls.
+ *
+ * ```
+ * javac -d classes $(find src/main/java -name '*.java') && cp -r src/main/resources/. classes
+ * echo 'exec java -Djava.library.path=/usr/lib/llvm-14/lib --enable-native-access=ALL-UNNAMED -cp '$PWD/classes \
+ *     'org.openjdk.jextract.JextractTool "$@"' >jextract && chmod +x jextract
+ * PATH=$PWD:$PATH
+ * ```
+ */
 internal object Jextract {
     private const val PACKAGE = "witness"
     private const val HEADER = "kverbs_abi"
@@ -55,23 +67,29 @@ internal object Jextract {
         classes: ClassLoader,
     ): List<String> =
         entries.mapNotNull { entry ->
-            val theirs = runCatching { value(entry.expression, classes) }
             val ours = entry.javaValue()
-            when {
-                theirs.isFailure -> "jextract has no ${entry.expression}: ${theirs.exceptionOrNull()}"
-                theirs.getOrThrow() != ours -> "${entry.name} is $ours, but jextract says ${entry.expression} is ${theirs.getOrThrow()}"
-                else -> null
-            }
+            runCatching { value(entry.expression, classes) }.fold(
+                { theirs ->
+                    "${entry.name} is $ours, but jextract says ${entry.expression} is $theirs".takeUnless { agree(theirs, ours) }
+                },
+                { "jextract has no ${entry.expression}: $it" },
+            )
         }
+
+    /** jextract gives every enumerator as an int, a bit pattern that doesn't tell whether C's enum is signed. */
+    private fun agree(
+        theirs: Number,
+        ours: Long?,
+    ): Boolean = ours == theirs.toLong() || theirs is Int && ours == theirs.toUInt().toLong()
 
     private fun value(
         expression: String,
         classes: ClassLoader,
-    ): Long {
+    ): Number {
         sizeOf.matchEntire(expression)?.let { return call(classes, it.groupValues[1], "sizeof") as Long }
         val (struct, path) =
             offsetOf.matchEntire(expression)?.destructured
-                ?: return constant(call(classes, "${HEADER}_h", expression))
+                ?: return call(classes, "${HEADER}_h", expression) as Number
         val layout = call(classes, struct, "layout") as GroupLayout
         val offset = checkNotNull(offset(layout, path.split('.'))) { "no member $path in $layout" }
         if ('.' !in path) {
@@ -81,14 +99,17 @@ internal object Jextract {
         return offset
     }
 
+    /** Calls a static method, which a large header's class inherits from a holder that isn't public. */
     private fun call(
         classes: ClassLoader,
         type: String,
         method: String,
-    ): Any = classes.loadClass("$PACKAGE.$type").getMethod(method).invoke(null)
-
-    /** An enumerator of an unsigned enum comes as an int: a bit pattern, never negative in our enums but -1. */
-    private fun constant(value: Any): Long = if (value is Int && value < -1) value.toUInt().toLong() else (value as Number).toLong()
+    ): Any =
+        classes
+            .loadClass("$PACKAGE.$type")
+            .getMethod(method)
+            .apply { isAccessible = true }
+            .invoke(null)
 
     /** The offset of a C path; members of anonymous structs and unions belong to the enclosing one, as in C. */
     private fun offset(

@@ -34,7 +34,9 @@ class JextractSpec :
                 AbiEntry("IbvAsyncEvent", "EVENT_TYPE", "offsetof(struct ibv_async_event, event_type)"),
                 AbiEntry("IbvWc", "IMM_DATA", "offsetof(struct ibv_wc, imm_data)"),
                 AbiEntry("IbvNodeType", "IBV_NODE_UNKNOWN", "IBV_NODE_UNKNOWN"),
+                AbiEntry("IbvReregMrErrCode", "IBV_REREG_MR_ERR_CMD", "IBV_REREG_MR_ERR_CMD"),
                 AbiEntry("IbvRxHashFields", "IBV_RX_HASH_INNER", "IBV_RX_HASH_INNER"),
+                AbiEntry("AddressInfoErrors", "EAI_AGAIN", "EAI_AGAIN"),
             )
 
         test("should agree with a hand-written copy of jextract's output") {
