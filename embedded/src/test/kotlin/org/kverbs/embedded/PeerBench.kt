@@ -35,7 +35,7 @@ internal data class Sent(
 )
 
 /** A queue pair whose peer is the spec, packet by packet: both directions begin with PSN 0, the window is 16 packets. */
-internal class PeerBench(
+internal open class PeerBench(
     type: QueuePairType = QueuePairType.RC,
     timeout: Int = 10,
     reads: Int = 2,

@@ -1,0 +1,77 @@
+package org.kverbs.embedded
+
+import io.kotest.assertions.withClue
+import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.shouldBe
+import org.kverbs.QueuePairEndpoint
+import org.kverbs.QueuePairInitAttributes
+import org.kverbs.QueuePairState
+import org.kverbs.QueuePairType
+import org.kverbs.WorkCompletionStatus
+import org.kverbs.WorkCompletions
+import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
+import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_ONLY
+import java.lang.foreign.ValueLayout.JAVA_BYTE
+
+/** A [PeerBench] for a peer that misbehaves: its memory is painted, and beside its queue pair is another, whose peer is honest. */
+internal class GuardedBench(
+    type: QueuePairType = QueuePairType.RC,
+) : PeerBench(type) {
+    private val neighbourCq = context.completionQueue(8)
+    private val neighbour = qp.protectionDomain().queuePair(QueuePairInitAttributes.of(QueuePairType.RC, neighbourCq))
+    private val meeting = mr.slice(mr.length() - BYTES, BYTES.toLong())
+    private var exchanged = 0
+
+    init {
+        neighbour.connect(QueuePairEndpoint(0, FuzzSpec.PEER, 3, 0, MTU, 0))
+        paint()
+    }
+
+    /** Makes all memory look untouched. */
+    fun paint() {
+        mr.memory().fill(UNTOUCHED)
+    }
+
+    /** Checks the state, that no byte was written outside these ranges of the region, and that the honest peer is served. */
+    fun unharmed(
+        state: QueuePairState,
+        vararg writable: LongRange,
+    ) {
+        qp.state() shouldBe state
+        val bytes = mr.memory().toArray(JAVA_BYTE)
+        val touched = bytes.indices.filter { at -> bytes[at] != UNTOUCHED && writable.none { at.toLong() in it } }
+        withClue("bytes that were written") { touched.shouldBeEmpty() }
+        exchange()
+        meeting.memory().fill(UNTOUCHED)
+    }
+
+    /** Lets the honest peer write to the end of the region, and the device write back. */
+    private fun exchange() {
+        arrive(RC_WRITE_ONLY, exchanged) {
+            destinationQp = neighbour.number()
+            ackRequest = true
+            payloadLength = BYTES
+            dmaLength = BYTES
+            remoteAddress = meeting.address()
+        } shouldBe listOf(Sent(RC_ACK, exchanged++, ACK, 0))
+        val request = during { neighbour.postWith { it.write(1, mr.remote()).from(meeting).signaled() } }.single()
+        arrive(RC_ACK, request.psn) {
+            destinationQp = neighbour.number()
+            syndrome = ACK
+        }.shouldBeEmpty()
+        val batch = WorkCompletions(8)
+        neighbourCq.poll(batch) shouldBe 1
+        batch.get(0).status() shouldBe WorkCompletionStatus.SUCCESS
+    }
+
+    companion object {
+        const val MTU = 256
+
+        /** The syndrome of an acknowledgement. */
+        const val ACK = 0x1f
+
+        /** What a byte holds that nobody wrote. */
+        const val UNTOUCHED: Byte = 0x33
+        private const val BYTES = 8
+    }
+}

@@ -1,0 +1,395 @@
+package org.kverbs.embedded
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.nulls.shouldBeNull
+import io.kotest.matchers.shouldBe
+import org.kverbs.AccessFlag
+import org.kverbs.AsyncEventType
+import org.kverbs.AsyncEventType.QP_ACCESS_ERR
+import org.kverbs.AsyncEventType.QP_REQ_ERR
+import org.kverbs.QueuePairState.ERR
+import org.kverbs.QueuePairState.RTS
+import org.kverbs.QueuePairType
+import org.kverbs.WorkCompletionStatus
+import org.kverbs.WorkCompletionStatus.LOC_LEN_ERR
+import org.kverbs.WorkCompletionStatus.LOC_PROT_ERR
+import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
+import org.kverbs.WorkCompletionStatus.REM_INV_REQ_ERR
+import org.kverbs.WorkCompletionStatus.SUCCESS
+import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
+import org.kverbs.embedded.GuardedBench.Companion.ACK
+import org.kverbs.embedded.GuardedBench.Companion.MTU
+import org.kverbs.embedded.internal.wire.Opcode
+import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
+import org.kverbs.embedded.internal.wire.Opcode.RC_ATOMIC_ACK
+import org.kverbs.embedded.internal.wire.Opcode.RC_COMPARE_SWAP
+import org.kverbs.embedded.internal.wire.Opcode.RC_FETCH_ADD
+import org.kverbs.embedded.internal.wire.Opcode.RC_READ_REQUEST
+import org.kverbs.embedded.internal.wire.Opcode.RC_READ_RESPONSE_FIRST
+import org.kverbs.embedded.internal.wire.Opcode.RC_READ_RESPONSE_LAST
+import org.kverbs.embedded.internal.wire.Opcode.RC_READ_RESPONSE_MIDDLE
+import org.kverbs.embedded.internal.wire.Opcode.RC_READ_RESPONSE_ONLY
+import org.kverbs.embedded.internal.wire.Opcode.RC_SEND_FIRST
+import org.kverbs.embedded.internal.wire.Opcode.RC_SEND_LAST
+import org.kverbs.embedded.internal.wire.Opcode.RC_SEND_LAST_IMMEDIATE
+import org.kverbs.embedded.internal.wire.Opcode.RC_SEND_LAST_INVALIDATE
+import org.kverbs.embedded.internal.wire.Opcode.RC_SEND_MIDDLE
+import org.kverbs.embedded.internal.wire.Opcode.RC_SEND_ONLY
+import org.kverbs.embedded.internal.wire.Opcode.RC_SEND_ONLY_IMMEDIATE
+import org.kverbs.embedded.internal.wire.Opcode.RC_SEND_ONLY_INVALIDATE
+import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_FIRST
+import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_LAST
+import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_LAST_IMMEDIATE
+import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_MIDDLE
+import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_ONLY
+import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_ONLY_IMMEDIATE
+import org.kverbs.embedded.internal.wire.Opcode.UD_SEND_ONLY
+import org.kverbs.embedded.internal.wire.Packet
+import java.time.Duration
+
+private const val NAK_SEQUENCE = 0x60
+private const val NAK_INVALID_REQUEST = 0x61
+private const val NAK_REMOTE_ACCESS = 0x62
+
+/** Where the receive lies that each queue pair has, and its length. */
+private const val RECEIVE = 4096L
+private const val ROOM = 600L
+
+/** A packet of the peer. */
+private class Step(
+    val opcode: Int,
+    val fill: Packet.() -> Unit,
+)
+
+private fun send(
+    opcode: Int,
+    bytes: Int,
+) = Step(opcode) { payloadLength = bytes }
+
+/** A packet of a write; [of] is the length of the whole. */
+private fun write(
+    opcode: Int,
+    bytes: Int,
+    of: Int = bytes,
+) = Step(opcode) {
+    payloadLength = bytes
+    dmaLength = of
+}
+
+private fun whole(
+    opcode: Int,
+    fill: Packet.() -> Unit = {},
+) = Step(opcode) {
+    dmaLength = 8
+    payloadLength = if (Opcode.hasPayload(opcode)) 8 else 0
+    fill()
+}
+
+private val firstSend = send(RC_SEND_FIRST, MTU)
+private val firstWrite = write(RC_WRITE_FIRST, MTU, of = 600)
+
+/** Messages of which the last packet is of a length or a kind that it must not be (IBA volume 1, 9.7.4.1.2 to 9.7.4.1.7). */
+private val wrongMessages: Map<String, List<Step>> =
+    mapOf(
+        "a first packet that is shorter than the path MTU" to listOf(send(RC_SEND_FIRST, MTU - 1)),
+        "a first packet that is longer than the path MTU" to listOf(send(RC_SEND_FIRST, MTU + 1)),
+        "an empty first packet" to listOf(send(RC_SEND_FIRST, 0)),
+        "a middle packet that is shorter than the path MTU" to listOf(firstSend, send(RC_SEND_MIDDLE, MTU - 1)),
+        "a middle packet that is longer than the path MTU" to listOf(firstSend, send(RC_SEND_MIDDLE, MTU + 1)),
+        "an empty middle packet" to listOf(firstSend, send(RC_SEND_MIDDLE, 0)),
+        "an empty last packet" to listOf(firstSend, send(RC_SEND_LAST, 0)),
+        "a last packet that is longer than the path MTU" to listOf(firstSend, send(RC_SEND_LAST, MTU + 1)),
+        "an empty last packet with immediate data" to listOf(firstSend, send(RC_SEND_LAST_IMMEDIATE, 0)),
+        "an only packet that is longer than the path MTU" to listOf(send(RC_SEND_ONLY, MTU + 1)),
+        "an only packet with immediate data that is too long" to listOf(send(RC_SEND_ONLY_IMMEDIATE, MTU + 1)),
+        "an only packet with the longest payload that the wire has" to listOf(send(RC_SEND_ONLY, 4096)),
+        "a middle packet where nothing was begun" to listOf(send(RC_SEND_MIDDLE, MTU)),
+        "a last packet where nothing was begun" to listOf(send(RC_SEND_LAST, 10)),
+        "a last packet with immediate data where nothing was begun" to listOf(send(RC_SEND_LAST_IMMEDIATE, 10)),
+        "a last packet with an invalidation where nothing was begun" to listOf(send(RC_SEND_LAST_INVALIDATE, 10)),
+        "a first packet within a message" to listOf(firstSend, firstSend),
+        "an only packet within a message" to listOf(firstSend, send(RC_SEND_ONLY, 10)),
+        "the middle of a write within a send" to listOf(firstSend, send(RC_WRITE_MIDDLE, MTU)),
+        "the end of a write within a send" to listOf(firstSend, send(RC_WRITE_LAST, 10)),
+        "a whole write within a send" to listOf(firstSend, write(RC_WRITE_ONLY, 10)),
+        "a read within a send" to listOf(firstSend, whole(RC_READ_REQUEST)),
+        "an atomic within a send" to listOf(firstSend, whole(RC_FETCH_ADD)),
+        "a write's first packet that is shorter than the path MTU" to listOf(write(RC_WRITE_FIRST, MTU - 1, of = 600)),
+        "a write's first packet that is longer than the path MTU" to listOf(write(RC_WRITE_FIRST, MTU + 1, of = 600)),
+        "a write's middle packet where nothing was begun" to listOf(send(RC_WRITE_MIDDLE, MTU)),
+        "a write's last packet where nothing was begun" to listOf(send(RC_WRITE_LAST, 10)),
+        "a write's middle packet that is too short" to listOf(firstWrite, send(RC_WRITE_MIDDLE, MTU - 4)),
+        "a write's middle packet that is too long" to listOf(firstWrite, send(RC_WRITE_MIDDLE, MTU + 4)),
+        "the middle of a send within a write" to listOf(firstWrite, send(RC_SEND_MIDDLE, MTU)),
+        "the end of a send within a write" to listOf(firstWrite, send(RC_SEND_LAST, 10)),
+        "a read within a write" to listOf(firstWrite, whole(RC_READ_REQUEST)),
+        "a write of fewer bytes than its header says" to listOf(write(RC_WRITE_ONLY, 100, of = 101)),
+        "a write of more bytes than its header says" to listOf(write(RC_WRITE_ONLY, 100, of = 99)),
+        "an empty write that its header says is long" to listOf(write(RC_WRITE_ONLY, 0, of = 600)),
+        "the first of several packets of a write that one packet holds" to listOf(write(RC_WRITE_FIRST, MTU)),
+        "a write that ends too early" to listOf(firstWrite, send(RC_WRITE_LAST, 100)),
+        "a write with immediate data that ends too early" to listOf(firstWrite, send(RC_WRITE_LAST_IMMEDIATE, 100)),
+        "a write that ends too late" to listOf(write(RC_WRITE_FIRST, MTU, of = 300), send(RC_WRITE_LAST, 100)),
+        "a write that goes on where it should end" to listOf(write(RC_WRITE_FIRST, MTU, of = 2 * MTU), send(RC_WRITE_MIDDLE, MTU)),
+        "an atomic at an address that 8 doesn't divide" to listOf(whole(RC_FETCH_ADD) { remoteAddress += 4 }),
+        "a comparison at an odd address" to listOf(whole(RC_COMPARE_SWAP) { remoteAddress++ }),
+    )
+
+/** Requests for memory that the peer must not touch (IBA volume 1, 9.7.4.1.5). */
+private val wrongPlaces: Map<String, GuardedBench.(Packet) -> Unit> =
+    mapOf(
+        "with a key that no region has" to { it.rkey = it.rkey xor 0x100 },
+        "with key 0" to { it.rkey = 0 },
+        "before the region's beginning" to { it.remoteAddress -= 8 },
+        "that ends behind the region's end" to {
+            it.remoteAddress = mr.address() + mr.length() - if (Opcode.hasAtomicEth(it.opcode)) 0 else 4
+        },
+        "behind the region" to { it.remoteAddress = mr.address() + mr.length() },
+        "at address 0" to { it.remoteAddress = 0 },
+        "that wraps around the end of all addresses" to { it.remoteAddress = -8 },
+        "in the upper half of all addresses" to { it.remoteAddress = Long.MIN_VALUE },
+        "of a region for its owner alone" to {
+            val closed = qp.protectionDomain().memoryRegion(64, AccessFlag.LOCAL_WRITE)
+            it.rkey = closed.rkey()
+            it.remoteAddress = closed.address()
+        },
+        "of a region of another protection domain" to {
+            val remote = arrayOf(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+            val other = context.protectionDomain().memoryRegion(64, AccessFlag.LOCAL_WRITE, *remote)
+            it.rkey = other.rkey()
+            it.remoteAddress = other.address()
+        },
+    )
+
+/** Packets that say nothing to a queue pair that waits for requests and has sent none. */
+private val strays: Map<String, Step> =
+    mapOf(
+        "a wrong P_Key" to whole(RC_WRITE_ONLY) { pkey = 0x1234 },
+        "the P_Key 0, which is invalid" to whole(RC_WRITE_ONLY) { pkey = 0 },
+        "another source address" to whole(RC_WRITE_ONLY) { sourceGidLow++ },
+        "a queue pair that isn't there" to whole(RC_WRITE_ONLY) { destinationQp = destinationQp xor 0x800000 },
+        "the queue pair of the connection manager" to whole(RC_WRITE_ONLY) { destinationQp = 1 },
+        "queue pair 0" to whole(RC_WRITE_ONLY) { destinationQp = 0 },
+        "the queue pair of multicast" to whole(RC_WRITE_ONLY) { destinationQp = 0xffffff },
+        "an opcode of UC" to whole(RC_WRITE_ONLY or Opcode.UC),
+        "an opcode of UD" to whole(UD_SEND_ONLY),
+        "a congestion notification" to Step(Opcode.CNP) {},
+        "an acknowledgement of nothing" to Step(RC_ACK) { syndrome = ACK },
+        "a NAK for nothing" to Step(RC_ACK) { syndrome = NAK_REMOTE_ACCESS },
+        "an RNR NAK for nothing" to Step(RC_ACK) { syndrome = 0x21 },
+        "a read's data that nobody asked for" to whole(RC_READ_RESPONSE_ONLY),
+        "a read's first data that nobody asked for" to send(RC_READ_RESPONSE_FIRST, MTU),
+        "a read's middle data that nobody asked for" to send(RC_READ_RESPONSE_MIDDLE, MTU),
+        "a read's last data that nobody asked for" to whole(RC_READ_RESPONSE_LAST),
+        "the answer to an atomic that nobody posted" to Step(RC_ATOMIC_ACK) { originalValue = -1 },
+    )
+
+/** A peer that asks for what it must not: the device answers as IBA volume 1, 9.9.3 says, and other queue pairs know nothing of it. */
+class MisbehavingRequesterSpec :
+    FunSpec({
+        wrongMessages.forEach { (name, packets) ->
+            test("should refuse $name, end the queue pair, and serve another") {
+                bench().use { bench ->
+                    val inReceive = packets.first() === firstSend
+                    bench.refuses(packets, NAK_INVALID_REQUEST, QP_REQ_ERR, if (inReceive) REM_INV_REQ_ERR else WR_FLUSH_ERR)
+                }
+            }
+            val uc = packets.filter { it.opcode <= RC_WRITE_ONLY_IMMEDIATE }
+            if (uc.size == packets.size) {
+                test("should drop $name on UC, and take the next message") {
+                    bench(QueuePairType.UC).use { it.dropsOnUc(packets) }
+                }
+            }
+        }
+
+        test(
+            "should refuse a send that is longer than its receive, complete the receive with a length error, and write nothing behind it",
+        ) {
+            bench().use { bench ->
+                val packets = listOf(firstSend, send(RC_SEND_MIDDLE, MTU), send(RC_SEND_LAST, MTU))
+                bench.refuses(packets, NAK_INVALID_REQUEST, QP_REQ_ERR, LOC_LEN_ERR)
+            }
+        }
+
+        listOf(RC_WRITE_ONLY, RC_WRITE_ONLY_IMMEDIATE, RC_READ_REQUEST, RC_FETCH_ADD, RC_COMPARE_SWAP).forEach { opcode ->
+            wrongPlaces.forEach { (name, move) ->
+                test("should refuse memory $name to opcode 0x%02x, touch nothing, and serve another queue pair".format(opcode)) {
+                    bench().use { bench ->
+                        val step = whole(opcode) { bench.move(this) }
+                        bench.refuses(listOf(step), NAK_REMOTE_ACCESS, QP_ACCESS_ERR, WR_FLUSH_ERR)
+                    }
+                }
+            }
+        }
+
+        test("should refuse a write that begins in the region and ends behind it before its first byte") {
+            bench().use { bench ->
+                val step = write(RC_WRITE_FIRST, MTU, of = (1 shl 16) + 1)
+                bench.refuses(listOf(step), NAK_REMOTE_ACCESS, QP_ACCESS_ERR, WR_FLUSH_ERR)
+            }
+        }
+
+        test("should refuse to invalidate a key that is no window's") {
+            bench().use { bench ->
+                val step = send(RC_SEND_ONLY_INVALIDATE, 8)
+                bench.refuses(listOf(step), NAK_REMOTE_ACCESS, QP_ACCESS_ERR, REM_ACCESS_ERR, RECEIVE until RECEIVE + 8)
+            }
+        }
+
+        test("should take an empty write and an empty read whatever their key and address") {
+            bench().use { bench ->
+                val anywhere: Packet.() -> Unit = {
+                    rkey = 0
+                    remoteAddress = -1
+                    ackRequest = true
+                }
+                bench.arrive(RC_WRITE_ONLY, 0, anywhere) shouldBe listOf(Sent(RC_ACK, 0, ACK, 0))
+                bench.arrive(RC_READ_REQUEST, 1, anywhere) shouldBe listOf(Sent(RC_READ_RESPONSE_ONLY, 1, ACK, 0))
+                bench.unharmed(RTS)
+            }
+        }
+
+        strays.forEach { (name, stray) ->
+            test("should say nothing to $name, and go on") {
+                bench().use { bench ->
+                    bench.arrive(stray.opcode, 0, stray.fill).shouldBeEmpty()
+                    bench.pass(Duration.ofSeconds(1)).shouldBeEmpty()
+                    bench.poll().shouldBeEmpty()
+                    bench.context.awaitAsyncEvent(Duration.ZERO).shouldBeNull()
+                    bench.unharmed(RTS)
+                    bench.arrive(RC_SEND_ONLY, 0) { ackRequest = true } shouldBe listOf(Sent(RC_ACK, 0, ACK, 0))
+                    bench.poll().single().status() shouldBe SUCCESS
+                }
+            }
+        }
+
+        test("should take packets of a limited member of the partition") {
+            bench().use { bench ->
+                bench.arrive(RC_SEND_ONLY, 0) {
+                    pkey = 0x7fff
+                    ackRequest = true
+                } shouldBe listOf(Sent(RC_ACK, 0, ACK, 0))
+            }
+        }
+
+        test("should acknowledge a request that comes again, and neither do it nor complete it again") {
+            bench().use { bench ->
+                val again: Packet.() -> Unit = {
+                    ackRequest = true
+                    payloadLength = 8
+                    dmaLength = 8
+                }
+                bench.arrive(RC_WRITE_ONLY, 0, again) shouldBe listOf(Sent(RC_ACK, 0, ACK, 0))
+                bench.arrive(RC_SEND_ONLY, 1, again) shouldBe listOf(Sent(RC_ACK, 1, ACK, 0))
+                bench.paint()
+                repeat(3) { bench.arrive(RC_WRITE_ONLY, 0, again) shouldBe listOf(Sent(RC_ACK, 1, ACK, 0)) }
+                repeat(3) { bench.arrive(RC_SEND_ONLY, 1, again) shouldBe listOf(Sent(RC_ACK, 1, ACK, 0)) }
+                // From long ago, and as another kind of request than it was.
+                bench.arrive(RC_WRITE_ONLY, 0x800002, again) shouldBe listOf(Sent(RC_ACK, 1, ACK, 0))
+                bench.arrive(RC_SEND_MIDDLE, 0, again) shouldBe listOf(Sent(RC_ACK, 1, ACK, 0))
+                bench.poll().map { it.byteLength() } shouldBe listOf(8)
+                bench.unharmed(RTS)
+                bench.arrive(RC_WRITE_ONLY, 2, again) shouldBe listOf(Sent(RC_ACK, 2, ACK, 0))
+            }
+        }
+
+        test("should take the packets of a message once, whichever of them come twice") {
+            bench().use { bench ->
+                val steps = listOf(firstSend, send(RC_SEND_MIDDLE, MTU), send(RC_SEND_LAST, 8))
+                steps.forEachIndexed { psn, step ->
+                    bench.arrive(step.opcode, psn, step.fill)
+                    (0..psn).forEach { bench.arrive(steps[it].opcode, it, steps[it].fill) }
+                }
+                bench.poll().map { it.byteLength() } shouldBe listOf(2 * MTU + 8)
+                bench.unharmed(RTS, RECEIVE until RECEIVE + 2 * MTU + 8)
+            }
+        }
+
+        test("should ask once for what a gap left out, and again after the next gap") {
+            bench().use { bench ->
+                val fill: Packet.() -> Unit = {
+                    payloadLength = 8
+                    dmaLength = 8
+                    ackRequest = true
+                }
+                bench.arrive(RC_WRITE_ONLY, 1, fill) shouldBe listOf(Sent(RC_ACK, 0, NAK_SEQUENCE, 0))
+                listOf(1, 2, 7, 0x7ffffe).forEach { bench.arrive(RC_WRITE_ONLY, it, fill).shouldBeEmpty() }
+                bench.unharmed(RTS)
+                bench.arrive(RC_WRITE_ONLY, 0, fill) shouldBe listOf(Sent(RC_ACK, 0, ACK, 0))
+                bench.arrive(RC_READ_REQUEST, 2, fill) shouldBe listOf(Sent(RC_ACK, 1, NAK_SEQUENCE, 0))
+                bench.arrive(RC_WRITE_ONLY, 1, fill) shouldBe listOf(Sent(RC_ACK, 1, ACK, 0))
+                bench.unharmed(RTS, 0L until 8)
+            }
+        }
+
+        test("should not do a wrong request that comes behind a gap, and refuse it in its turn") {
+            bench().use { bench ->
+                bench.arrive(RC_SEND_MIDDLE, 1) { payloadLength = MTU } shouldBe listOf(Sent(RC_ACK, 0, NAK_SEQUENCE, 0))
+                bench.unharmed(RTS)
+                bench.arrive(RC_SEND_ONLY, 0) { ackRequest = true } shouldBe listOf(Sent(RC_ACK, 0, ACK, 0))
+                bench.arrive(RC_SEND_MIDDLE, 1) { payloadLength = MTU } shouldBe listOf(Sent(RC_ACK, 1, NAK_INVALID_REQUEST, 0))
+                bench.unharmed(ERR)
+            }
+        }
+
+        test("should drop a datagram with a wrong Q_Key, and keep the receive for the next") {
+            bench(QueuePairType.UD).use { bench ->
+                listOf(0, 4, -1).forEach { wrong -> bench.arrive(UD_SEND_ONLY, 0) { qkey = wrong }.shouldBeEmpty() }
+                bench.arrive(RC_SEND_ONLY, 0) { payloadLength = 8 }.shouldBeEmpty()
+                bench.poll().shouldBeEmpty()
+                bench.unharmed(RTS)
+                bench.arrive(UD_SEND_ONLY, 0) { payloadLength = 8 }.shouldBeEmpty()
+                bench.poll().map { it.status() to it.byteLength() } shouldBe listOf(SUCCESS to 48)
+            }
+        }
+
+        test("should refuse a send whose receive's memory has gone, with a code for this side's failure") {
+            GuardedBench().use { bench ->
+                val gone = bench.qp.protectionDomain().memoryRegion(64, AccessFlag.LOCAL_WRITE)
+                bench.qp.postReceive(7, gone.slice())
+                gone.close()
+                bench.arrive(RC_SEND_ONLY, 0) { payloadLength = 8 } shouldBe listOf(Sent(RC_ACK, 0, 0x63, 0))
+                bench.poll().map { it.status() } shouldBe listOf(LOC_PROT_ERR)
+                bench.unharmed(ERR)
+            }
+        }
+    })
+
+/** With a receive, number 7. */
+private fun bench(type: QueuePairType = QueuePairType.RC) = GuardedBench(type).apply { qp.postReceive(7, mr.slice(RECEIVE, ROOM)) }
+
+/** Sends the packets in order: the last gets a NAK, ends the queue pair, and is told of; the receive completes with [receive]. */
+private fun GuardedBench.refuses(
+    packets: List<Step>,
+    nak: Int,
+    event: AsyncEventType,
+    receive: WorkCompletionStatus,
+    writable: LongRange = LongRange.EMPTY,
+) {
+    val last = packets.size - 1
+    packets.dropLast(1).forEachIndexed { psn, step -> arrive(step.opcode, psn, step.fill).shouldBeEmpty() }
+    arrive(packets[last].opcode, last, packets[last].fill) shouldBe listOf(Sent(RC_ACK, last, nak, 0))
+    poll().map { it.workRequestId() to it.status() } shouldBe listOf(7L to receive)
+    context.awaitAsyncEvent(Duration.ZERO)?.type() shouldBe event
+    val begun = packets.dropLast(1).size.toLong() * MTU
+    unharmed(ERR, 0L until begun, RECEIVE until RECEIVE + minOf(begun, ROOM), writable)
+    arrive(RC_WRITE_ONLY, last) { ackRequest = true }.shouldBeEmpty()
+    pass(Duration.ofSeconds(1)).shouldBeEmpty()
+}
+
+/** Sends the packets in order: none is answered, and the next whole message is taken. */
+private fun GuardedBench.dropsOnUc(packets: List<Step>) {
+    packets.forEachIndexed { psn, step -> arrive(step.opcode or Opcode.UC, psn, step.fill).shouldBeEmpty() }
+    val status = poll().map { it.status() }
+    withClue("a first or an only packet within a message begins another") {
+        val begins = packets.size == 2 && packets[0] === firstSend && packets[1].opcode == RC_SEND_ONLY
+        status shouldBe if (begins) listOf(SUCCESS) else emptyList()
+    }
+    unharmed(RTS, 0L until 2 * MTU, RECEIVE until RECEIVE + ROOM)
+    if (status.isEmpty()) {
+        arrive(RC_SEND_ONLY or Opcode.UC, packets.size) { payloadLength = 8 }.shouldBeEmpty()
+        poll().map { it.status() to it.byteLength() } shouldBe listOf(SUCCESS to 8)
+    }
+}
