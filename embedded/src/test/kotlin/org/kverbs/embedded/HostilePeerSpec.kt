@@ -3,6 +3,7 @@ package org.kverbs.embedded
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.shouldBe
+import org.kverbs.Gid
 import org.kverbs.QueuePairAttributes
 import org.kverbs.QueuePairState
 import org.kverbs.QueuePairType
@@ -26,6 +27,7 @@ private const val NAK_SEQUENCE = 0x60
 private const val NAK_INVALID_REQUEST = 0x61
 private const val NAK_REMOTE_ACCESS = 0x62
 private const val RNR_NAK = 0x21
+private const val MULTICAST = 0xffffff
 private const val TWO_GIB = Int.MIN_VALUE
 private val SOON = Duration.ofMillis(100)
 
@@ -212,6 +214,29 @@ class HostilePeerSpec :
                 bench.qp.state() shouldBe QueuePairState.RTS
                 bench.qp.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build())
                 bench.poll().map { it.workRequestId() to it.status() } shouldBe listOf(8L to WorkCompletionStatus.WR_FLUSH_ERR)
+            }
+        }
+
+        test("should drop a datagram of another partition, to a group too") {
+            PeerBench(QueuePairType.UD).use { bench ->
+                bench.qp.attachMulticast(Gid.parse("239.1.2.3"), 0)
+                repeat(4) { bench.qp.postReceive(it.toLong(), bench.mr.slice(0, 64)) }
+                val toGroup: Packet.() -> Unit = {
+                    destinationQp = MULTICAST
+                    destinationGidLow = 0xffff_ef01_0203
+                }
+                bench.arrive(UD_SEND_ONLY, 0) { pkey = 0x8001 }
+                bench.arrive(UD_SEND_ONLY, 1) {
+                    toGroup()
+                    pkey = 0x8001
+                }
+                bench.poll().shouldBeEmpty()
+                bench.arrive(UD_SEND_ONLY, 2) {
+                    toGroup()
+                    pkey = 0x7fff // of a limited member
+                }
+                bench.poll().map { it.workRequestId() } shouldBe listOf(0L)
+                bench.qp.detachMulticast(Gid.parse("239.1.2.3"), 0)
             }
         }
 

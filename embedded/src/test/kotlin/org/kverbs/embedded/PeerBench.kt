@@ -2,6 +2,7 @@ package org.kverbs.embedded
 
 import org.kverbs.AccessFlag
 import org.kverbs.AddressAttributes
+import org.kverbs.AddressHandle
 import org.kverbs.CompletionQueue
 import org.kverbs.Context
 import org.kverbs.Device
@@ -56,9 +57,13 @@ internal open class PeerBench(
     val srq: SharedReceiveQueue? = if (srqEntries > 0) pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(srqEntries, 1)) else null
     val qp: QueuePair = pd.queuePair(QueuePairInitAttributes(type, cq, cq, srq, QueuePairCapabilities(16, 16, 2, 2, 0), false))
 
+    private val path = AddressAttributes.builder().port(1).globalRoute(GlobalRoute(FuzzSpec.PEER, 0, 0, 64, 0)).build()
+
+    /** Where datagrams to the peer go. */
+    val toPeer: AddressHandle by lazy { pd.addressHandle(path) }
+
     init {
         val access = setOf(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
-        val path = AddressAttributes.builder().port(1).globalRoute(GlobalRoute(FuzzSpec.PEER, 0, 0, 64, 0)).build()
         val reliable = type == QueuePairType.RC
         val init = QueuePairAttributes.builder().state(QueuePairState.INIT).pkeyIndex(0).port(1)
         val receive = QueuePairAttributes.builder().state(QueuePairState.RTR)

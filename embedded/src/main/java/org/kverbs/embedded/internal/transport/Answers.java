@@ -116,8 +116,8 @@ final class Answers {
                 int psns = Psn.count(Integer.toUnsignedLong(request.dmaLength), qp.pathMtu);
                 // No more than was asked for before; the distance alone would take a turn of all PSNs for none.
                 int done = Psn.distance(lastDone, request.psn) + 1;
-                if (checkRead(request) == FINE && psns <= done && makeRoom(request.psn)) {
-                    queue.addRead(request);
+                if (psns <= done && makeRoom(request.psn)) {
+                    repeatRead(request);
                 }
             }
             case Opcode.RC_COMPARE_SWAP, Opcode.RC_FETCH_ADD -> {
@@ -129,6 +129,23 @@ final class Answers {
                 }
             }
             default -> queue.acknowledge(lastDone, Nak.ACK);
+        }
+    }
+
+    /**
+     * Answers a repeated read, or refuses it: its region may have gone since. This queue pair does not enter the error state for that. A
+     * network can deliver a copy of the request after the peer has its answer and the region was closed as it should be; the peer then
+     * drops the NAK.
+     */
+    private void repeatRead(Packet request) {
+        int problem = checkRead(request);
+        if (problem < 0) {
+            queue.addRead(request);
+        } else if (queue.isBusy()) {
+            queue.acknowledge(request.psn, Nak.syndrome(Nak.SEQUENCE)); // what is due before it goes first; then the peer asks again
+        } else {
+            queue.acknowledgeNow(); // what came with it
+            queue.acknowledge(request.psn, Nak.syndrome(problem));
         }
     }
 

@@ -241,7 +241,7 @@ final class Completer {
         int psns = packet.psnCount;
         boolean last = wqe.received + psns == wqe.psns;
         long due = Math.min(wqe.length - offset, (long) psns * qp.pathMtu);
-        if (wqe.received + psns > wqe.sent || packet.payloadLength != due) {
+        if (wqe.received + psns > wqe.sent || packet.payloadLength != due || !wqe.isNext(packet.opcode, psns)) {
             fail(wqe, IbvWcStatus.IBV_WC_BAD_RESP_ERR);
             return;
         }

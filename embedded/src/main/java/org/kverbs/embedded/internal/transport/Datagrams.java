@@ -8,6 +8,7 @@ import org.kverbs.embedded.internal.wire.Grh;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvGrh;
+import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcFlags;
 import org.kverbs.internal.abi.IbvWcOpcode;
@@ -51,10 +52,10 @@ final class Datagrams {
         qp.recvCq.add(receive.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, qp.number, sourceQp, flags, solicited, receive.posted);
     }
 
-    /** Sends all that is posted; a datagram is done when it was sent. */
+    /** Sends all that is posted, unless the queue is drained; a datagram is done when it was sent. */
     void run() {
         SendQueue sends = qp.sends;
-        while (sends.size() > 0 && qp.maySend() && !qp.hca.link.mustWait(qp)) {
+        while (sends.size() > 0 && qp.state == IbvQpState.IBV_QPS_RTS && !qp.hca.link.mustWait(qp)) {
             SendWqe wqe = sends.get(0);
             wqe.started = true;
             int status = wqe.isAllowed(qp) ? send(wqe) : IbvWcStatus.IBV_WC_LOC_PROT_ERR;

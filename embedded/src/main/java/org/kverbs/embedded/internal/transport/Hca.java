@@ -108,12 +108,12 @@ public final class Hca extends DeviceState {
 
     /** Takes a packet that came for one of its addresses; with the lock. Whatever is wrong with it, it is only dropped. */
     public void take(Packet packet) {
-        if (packet.destinationQp == MULTICAST) {
-            multicast.take(packet);
-            return;
-        }
         // Limited members have the upper bit clear and may talk to full ones (IBA volume 1, 10.9.3).
         if ((packet.pkey & 0x7fff) != (PKEY & 0x7fff)) {
+            return;
+        }
+        if (packet.destinationQp == MULTICAST) {
+            multicast.take(packet);
             return;
         }
         if (packet.destinationQp == Gsi.NUMBER) {

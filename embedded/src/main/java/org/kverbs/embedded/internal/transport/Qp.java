@@ -144,12 +144,12 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
     protected void run() {
         if (type == IbvQpType.IBV_QPT_UD) {
             datagrams.run();
-            return;
-        }
-        responder.acknowledge();
-        requester.run();
-        if (type == IbvQpType.IBV_QPT_RC && state != IbvQpState.IBV_QPS_ERR) {
-            completer.watch();
+        } else {
+            responder.acknowledge();
+            requester.run();
+            if (type == IbvQpType.IBV_QPT_RC && state != IbvQpState.IBV_QPS_ERR) {
+                completer.watch();
+            }
         }
         checkDrained();
     }

@@ -69,6 +69,7 @@ public final class QpAttributes {
         if (result < 0) {
             return result;
         }
+        Memory.putByte(kept + IbvQpAttr.EN_SQD_ASYNC_NOTIFY, (byte) 0); // it is said anew with each change to SQD
         for (int[] field : FIELDS) {
             if ((mask & field[0]) != 0) {
                 Memory.copy(given + field[1], kept + field[1], field[2]);

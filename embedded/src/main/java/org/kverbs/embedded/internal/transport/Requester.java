@@ -34,6 +34,10 @@ final class Requester {
     /** Reads and atomics on their way. */
     int answersDue;
     private int sinceAckRequest;
+    /** Whether the peer answers the packet that was sent last. */
+    private boolean lastIsAnswered;
+    /** Whether the next packet must ask for an acknowledgement. */
+    private boolean mustAsk;
     /** Packets of UC since the last pause. */
     private int burst;
 
@@ -55,6 +59,8 @@ final class Requester {
         unacknowledged = psn;
         answersDue = 0;
         sinceAckRequest = 0;
+        lastIsAnswered = true;
+        mustAsk = false;
         stop();
     }
 
@@ -74,16 +80,50 @@ final class Requester {
         SendQueue sends = qp.sends;
         while (sends.cursor < sends.size() && qp.maySend()) {
             SendWqe wqe = sends.get(sends.cursor);
-            if (wqe.hasFailed()) {
-                break;
+            if (wqe.hasFailed() || !wqe.started && qp.state == IbvQpState.IBV_QPS_SQD) {
+                if (!askAgain()) {
+                    break;
+                }
             } else if (wqe.done) {
                 sends.cursor++;
-            } else if (!wqe.started && (qp.state == IbvQpState.IBV_QPS_SQD || !start(wqe))) {
+            } else if (!wqe.started && !start(wqe)) {
                 break;
             } else if (!wqe.done && !send(wqe) && !wqe.hasFailed()) {
                 break;
             }
         }
+    }
+
+    /**
+     * Has the last packet sent again, with a request for an acknowledgement, where nothing follows it and it asked for none: the packet
+     * that was to ask is not sent now. Without this, requests that the peer has done wait for the timeout, and for ever without one.
+     * False if the peer answers anyway.
+     */
+    private boolean askAgain() {
+        if (lastIsAnswered) {
+            return false;
+        }
+        lastIsAnswered = true;
+        SendQueue sends = qp.sends;
+        SendWqe partial = sends.get(sends.cursor);
+        if (partial.started && !partial.done && !partial.isAnswered() && partial.sent > 0) {
+            partial.sent--;
+            mustAsk = true;
+            return true;
+        }
+        for (int i = sends.cursor - 1; i >= 0; i--) {
+            SendWqe before = sends.get(i);
+            if (!before.done) {
+                if (before.isAnswered()) {
+                    return false;
+                }
+                before.sent = before.psns - 1;
+                sends.cursor = i;
+                mustAsk = true;
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Gives a request its PSNs, or does it if it is local, or fails it. False if it has to wait. */
@@ -127,32 +167,18 @@ final class Requester {
     private boolean fail(SendWqe wqe, int status) {
         wqe.started = true;
         wqe.psns = 0;
-        failHere(wqe, status);
-        return true;
-    }
-
-    /** Fails a request at the cursor for a reason of this side, so that the peer never has all of it. */
-    private void failHere(SendWqe wqe, int status) {
         qp.completer.fail(wqe, status);
-        SendQueue sends = qp.sends;
-        for (int i = sends.cursor - 1; i >= 0 && qp.type == IbvQpType.IBV_QPT_RC; i--) {
-            SendWqe before = sends.get(i);
-            if (!before.done) {
-                if (!before.isAnswered()) {
-                    // The acknowledgement of this request was to be one of that, and comes no more: it is asked for.
-                    before.sent = before.psns - 1;
-                    sends.cursor = i;
-                }
-                return;
-            }
-        }
+        return true;
     }
 
     /** Sends the next packet of a request. False if it has to wait. */
     private boolean send(SendWqe wqe) {
         int psn = Psn.plus(wqe.firstPsn, wqe.sent);
         int window = qp.hca.link.window() - Psn.distance(psn, unacknowledged);
-        if (qp.type == IbvQpType.IBV_QPT_RC && window <= 0 || qp.hca.link.mustWait(qp)) {
+        if (qp.type == IbvQpType.IBV_QPT_RC && window <= 0 && !mustAsk) {
+            return askAgain();
+        }
+        if (qp.hca.link.mustWait(qp)) {
             return false;
         }
         if (qp.type == IbvQpType.IBV_QPT_UC && mustPause()) {
@@ -175,7 +201,13 @@ final class Requester {
             return false;
         }
         boolean last = wqe.sent + covered == wqe.psns;
-        packet.ackRequest = qp.type == IbvQpType.IBV_QPT_RC && wantsAck(last, covered);
+        if (qp.type == IbvQpType.IBV_QPT_RC) {
+            packet.ackRequest = wantsAck(last, covered) || mustAsk;
+            lastIsAnswered = packet.ackRequest || wqe.isAnswered();
+            mustAsk = false;
+        } else {
+            packet.ackRequest = false;
+        }
         wqe.sent += covered;
         int end = Psn.plus(psn, covered);
         if (Psn.distance(end, sentEnd) > 0) {
@@ -237,6 +269,7 @@ final class Requester {
             // The peer has answered a part of it before, and drops what reaches beyond that (IBA volume 1, 9.7.5.1.4).
             covered = Math.min(covered, again);
         }
+        wqe.ask(again > 0);
         long offset = (long) wqe.sent * qp.pathMtu;
         packet.opcode = Opcode.RC_READ_REQUEST;
         packet.remoteAddress = wqe.remoteAddress + offset;
@@ -277,7 +310,7 @@ final class Requester {
         if (place == MemoryKey.NONE) {
             place = staging();
             if (!wqe.copy(offset, place, bytes, qp)) {
-                failHere(wqe, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
+                qp.completer.fail(wqe, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
                 return 0;
             }
         }

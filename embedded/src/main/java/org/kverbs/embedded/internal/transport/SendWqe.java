@@ -7,6 +7,7 @@ import org.kverbs.embedded.internal.objects.Mr;
 import org.kverbs.embedded.internal.objects.Mw;
 import org.kverbs.embedded.internal.watch.Posted;
 import org.kverbs.embedded.internal.watch.Watch;
+import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcOpcode;
@@ -62,6 +63,10 @@ final class SendWqe {
     int sent;
     /** PSNs of response that came. */
     int received;
+    /** Of a read: where the part that was asked for last begins, in PSNs. */
+    private int asked;
+    /** Whether that part was asked for before: then answers to the earlier request can come, which begin and end elsewhere. */
+    private boolean askedAgain;
 
     SendWqe(int maxEntries, long inlineAddress) {
         addresses = new long[maxEntries];
@@ -109,8 +114,20 @@ final class SendWqe {
         return opcode == IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IbvWrOpcode.IBV_WR_SEND_WITH_IMM;
     }
 
-    int lastPsn() {
-        return Psn.plus(firstPsn, psns - 1);
+    /** Notes that the peer is asked for the rest of a read from {@link #received} on. */
+    void ask(boolean again) {
+        askedAgain = again;
+        asked = received;
+    }
+
+    /** Whether the next response of a read can have an opcode, if it takes so many PSNs. */
+    boolean isNext(int opcode, int count) {
+        boolean begins = Opcode.isFirst(opcode) || Opcode.isOnly(opcode);
+        boolean ends = Opcode.isLast(opcode) || Opcode.isOnly(opcode);
+        if (askedAgain) {
+            return !begins || received == asked;
+        }
+        return begins == (received == asked) && ends == (received + count == sent);
     }
 
     /** {@code enum ibv_wc_opcode} of its completion. */
@@ -133,6 +150,8 @@ final class SendWqe {
         status = IbvWcStatus.IBV_WC_SUCCESS;
         sent = 0;
         received = 0;
+        asked = 0;
+        askedAgain = false;
         window = null;
         region = null;
         posted = null;
