@@ -108,11 +108,16 @@ final class Configuration {
     }
 
     private InetAddress address(String text) {
+        InetAddress address;
         try {
-            return InetAddress.ofLiteral(text);
+            address = InetAddress.ofLiteral(text);
         } catch (IllegalArgumentException e) {
             throw wrong("'" + text + "' is no IPv4 or IPv6 address");
         }
+        if (address.isMulticastAddress() || address.isAnyLocalAddress() || text.equals("255.255.255.255")) {
+            throw wrong("'" + text + "' stands for several machines or addresses; name one address of this machine");
+        }
+        return address;
     }
 
     private String name() {

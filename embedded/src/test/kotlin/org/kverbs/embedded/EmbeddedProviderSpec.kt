@@ -29,6 +29,11 @@ class EmbeddedProviderSpec :
             "memory,,memory" to "''",
             "none,memory" to "'none'",
             "udp:" to "'' is no IPv4",
+            "udp:224.0.0.5" to "'224.0.0.5' stands for several",
+            "udp:ff02::1" to "'ff02::1' stands for several",
+            "udp:0.0.0.0" to "'0.0.0.0' stands for several",
+            "udp:::" to "'::' stands for several",
+            "udp:255.255.255.255" to "'255.255.255.255' stands for several",
             "udp:localhost" to "'localhost' is no IPv4",
         ).forEach { (words, named) ->
             test("should refuse the words '$words', and say which of them is none") {

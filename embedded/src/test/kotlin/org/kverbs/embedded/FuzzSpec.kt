@@ -50,7 +50,7 @@ private class Fuzz(
     seed: Long,
 ) {
     private val random = Random(seed)
-    private val engine = Engine(true)
+    private val engine = Engine(true).also { it.onFailure { failure -> throw failure } }
     private val hca =
         Hca("fuzzed", 1, engine, Gids(FuzzSpec.SELF.subnetPrefix(), FuzzSpec.SELF.interfaceId()), 4096, java.util.Random(seed))
     private val link = FuzzLink { address, bytes -> memory.mayBeRead(address, bytes) }.also(hca::connect)

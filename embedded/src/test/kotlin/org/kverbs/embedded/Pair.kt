@@ -27,7 +27,7 @@ internal class End(
     bytes: Long,
 ) : AutoCloseable {
     val context: Context = device.open()
-    private val pd = context.protectionDomain()
+    val pd = context.protectionDomain()
     val cq: CompletionQueue = context.completionQueue(1024)
     val mr: MemoryRegion =
         pd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)

@@ -45,7 +45,7 @@ internal open class PeerBench(
 ) : AutoCloseable {
     private val self = 0xffff_c612_0001
     private val peer = 0xffff_c612_0002
-    private val engine = Engine(true)
+    private val engine = Engine(true).also { it.onFailure { failure -> throw failure } }
     private val hca = Hca("device", 1, engine, Gids(0, self), 4096, java.util.Random(1))
     private val payload = Arena.ofAuto().allocate(4096, 8)
     val sent = mutableListOf<Sent>()

@@ -30,7 +30,7 @@ internal const val UDP_SERVICE = 0x0000_0000_0111_0000L + PORT
 internal class RawPeer(
     seed: Long,
 ) : AutoCloseable {
-    val engine = Engine(true)
+    val engine = Engine(true).also { it.onFailure { failure -> throw failure } }
     private val hca = Hca("spoken-to", 1, engine, Gids(0, US), 4096, Random(seed))
     val manager = EmbeddedConnectionManager(engine, Random(seed))
     val channel: Long

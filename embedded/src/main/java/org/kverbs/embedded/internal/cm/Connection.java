@@ -374,12 +374,21 @@ final class Connection extends Event {
         } else if (state == ConnectionState.DREQ_SENT) {
             disconnected(-Errno.ETIMEDOUT);
         } else {
-            Owner told = owner;
             refuse(Reject.TIMEOUT, NOTHING);
-            finish();
-            if (told != null) {
-                told.unreachable();
-            }
+            giveUp();
+        }
+    }
+
+    @Override
+    protected void failed() {
+        giveUp();
+    }
+
+    private void giveUp() {
+        Owner told = owner;
+        finish();
+        if (told != null) {
+            told.unreachable();
         }
     }
 }

@@ -55,8 +55,13 @@ final class Resolving extends Event {
         if (retries++ < Timers.RETRIES) {
             ask();
         } else {
-            end();
-            owner.unreachable();
+            failed();
         }
+    }
+
+    @Override
+    protected void failed() {
+        end();
+        owner.unreachable();
     }
 }

@@ -1,8 +1,11 @@
 package org.kverbs.embedded.internal.engine;
 
+import java.lang.System.Logger.Level;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,6 +15,10 @@ import org.jspecify.annotations.Nullable;
  * <p>By the real clock a daemon thread runs what is due; it sleeps while nothing is. By the virtual clock time stands still while
  * anything is to be done, and whoever waits moves it on to the next event, unless it is held: then no thread of its own runs, and a
  * program with one thread sees the same order every time.
+ *
+ * <p>What an event or a task throws ends neither the thread that runs it nor anything else: its owner is told by {@link Event#failed} or
+ * {@link Task#failed}, then the handler that {@link #onFailure} sets. That holds for errors of the VM, too: memory that a program mapped and
+ * a file of which it cut is an InternalError.
  *
  * <p>All methods but {@link #enter}, {@link #tryEnter}, {@link #leave} and {@link #close} need the lock.
  */
@@ -33,6 +40,7 @@ public final class Engine implements AutoCloseable {
     private @Nullable Thread timer;
     private long timerWakes = Long.MAX_VALUE;
     private boolean closed;
+    private Consumer<? super Throwable> handler = logging();
 
     public Engine(boolean virtual) {
         this.virtual = virtual;
@@ -40,6 +48,21 @@ public final class Engine implements AutoCloseable {
 
     public boolean isVirtual() {
         return virtual;
+    }
+
+    private static Consumer<Throwable> logging() {
+        var log = new FailureLog(Level.ERROR);
+        return failure -> log.add("the embedded device goes on after a failure", failure);
+    }
+
+    /** Sets the handler of what events, tasks and packets throw; the first one logs. Called with the lock held. */
+    public void onFailure(Consumer<? super Throwable> next) {
+        handler = Objects.requireNonNull(next);
+    }
+
+    /** Tells the handler of a failure that ended nothing but what it happened to. */
+    public void report(Throwable failure) {
+        handler.accept(failure);
     }
 
     /** Takes the lock. */
@@ -111,7 +134,33 @@ public final class Engine implements AutoCloseable {
             }
             task.next = null;
             task.queued = false;
+            run(task);
+        }
+    }
+
+    private void run(Task task) {
+        try {
             task.run();
+        } catch (Throwable e) {
+            try {
+                task.failed();
+            } catch (Throwable again) {
+                e.addSuppressed(again);
+            }
+            report(e);
+        }
+    }
+
+    private void happen(Event event) {
+        try {
+            event.happen();
+        } catch (Throwable e) {
+            try {
+                event.failed();
+            } catch (Throwable again) {
+                e.addSuppressed(again);
+            }
+            report(e);
         }
     }
 
@@ -136,7 +185,7 @@ public final class Engine implements AutoCloseable {
         }
         virtualNanos = Math.max(virtualNanos, event.time);
         events.cancel(event);
-        event.happen();
+        happen(event);
         settle();
         return true;
     }
@@ -199,30 +248,38 @@ public final class Engine implements AutoCloseable {
 
     private void runTimer() {
         enter();
-        int turn = 0;
         try {
             while (!closed) {
-                Event event = events.first();
-                long left = event == null ? Long.MAX_VALUE : event.time - System.nanoTime();
-                if (event == null) {
-                    timerWakes = Long.MAX_VALUE;
-                    due.awaitUninterruptibly();
-                } else if (left > 0) {
-                    timerWakes = event.time;
-                    sleep(left);
-                } else {
-                    events.cancel(event);
-                    event.happen();
-                    settle();
-                    if (++turn >= TURN) {
-                        turn = 0;
-                        giveWay();
-                    }
+                try {
+                    runDue();
+                } catch (Throwable e) {
+                    // The handler failed, or this thread itself has no memory left: it must not end of that.
                 }
             }
         } finally {
             leave();
         }
+    }
+
+    /** Lets a turn of events happen, or sleeps until the next is due. */
+    private void runDue() {
+        for (int i = 0; i < TURN; i++) {
+            Event event = events.first();
+            long left = event == null ? Long.MAX_VALUE : event.time - System.nanoTime();
+            if (event == null) {
+                timerWakes = Long.MAX_VALUE;
+                due.awaitUninterruptibly();
+                return;
+            } else if (left > 0) {
+                timerWakes = event.time;
+                sleep(left);
+                return;
+            }
+            events.cancel(event);
+            happen(event);
+            settle();
+        }
+        giveWay();
     }
 
     /** As long as events are due the timer would keep the lock, which goes to who runs, not to who has waited longest. */

@@ -13,6 +13,9 @@ public abstract class Event {
     /** Does what is due; called with the engine's lock held, when the event stands in no heap any more. */
     protected abstract void happen();
 
+    /** Ends what can't go on after {@link #happen} threw something; called with the lock held. */
+    protected void failed() {}
+
     /** Whether it waits in a heap. */
     public final boolean isScheduled() {
         return index >= 0;

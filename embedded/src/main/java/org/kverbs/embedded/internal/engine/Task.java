@@ -10,4 +10,7 @@ public abstract class Task {
 
     /** Does all it can now; called with the engine's lock held. */
     protected abstract void run();
+
+    /** Ends what can't go on after {@link #run} threw something; called with the lock held. */
+    protected void failed() {}
 }

@@ -77,7 +77,7 @@ final class FaultyPath implements PacketSink {
             return; // as a switch without room does
         }
         copy.copyHeader(packet);
-        int length = PacketCodec.encode(packet, copy.buffer);
+        int length = encode(packet, copy);
         Icrc.put(copy.buffer + length, icrc(packet, copy.buffer, length));
         copy.payload = copy.buffer;
         copy.payloadLength = length;
@@ -87,6 +87,16 @@ final class FaultyPath implements PacketSink {
         }
         copy.sink = this;
         target.engine.schedule(copy, delay);
+    }
+
+    /** The payload's memory may be gone, which must not cost the network a packet. */
+    private int encode(Packet packet, Packet copy) {
+        try {
+            return PacketCodec.encode(packet, copy.buffer);
+        } catch (Throwable e) {
+            network.pool.give(copy);
+            throw e;
+        }
     }
 
     private long between(long least, long most) {
@@ -108,13 +118,16 @@ final class FaultyPath implements PacketSink {
     /** A packet arrives; between {@link #dispatch} and here its payload is the bytes of the whole. */
     @Override
     public void accept(Packet packet) {
-        int length = packet.payloadLength;
-        boolean good = target.isUp()
-                && Icrc.get(packet.buffer + length) == icrc(packet, packet.buffer, length)
-                && PacketCodec.decode(packet, packet.buffer, length);
-        if (good) {
-            target.take(packet);
+        try {
+            int length = packet.payloadLength;
+            boolean good = target.isUp()
+                    && Icrc.get(packet.buffer + length) == icrc(packet, packet.buffer, length)
+                    && PacketCodec.decode(packet, packet.buffer, length);
+            if (good) {
+                target.take(packet);
+            }
+        } finally {
+            network.pool.give(packet);
         }
-        network.pool.give(packet);
     }
 }

@@ -154,6 +154,17 @@ final class AnswerQueue extends Event {
         work();
     }
 
+    @Override
+    protected void failed() {
+        qp.failed();
+    }
+
+    /** A PSN of the answer that is to go out next; there must be one. */
+    int nextPsn() {
+        Due due = ring[head];
+        return Psn.plus(due.psn, Math.min(due.sent, due.psns - 1));
+    }
+
     /** Sends what may go at once. What it sends may end the queue pair, if that is connected to itself. */
     private void work() {
         int left = qp.hca.link.window();

@@ -49,6 +49,11 @@ final class Answers {
         return queue.isBusy();
     }
 
+    /** A PSN of the answer that is to go out next; there must be one. */
+    int nextPsn() {
+        return queue.nextPsn();
+    }
+
     /** Whether no answer more may wait. */
     boolean isFull() {
         return queue.isFull();
@@ -95,8 +100,8 @@ final class Answers {
         return qp.hca.keys.translate(request.rkey, request.remoteAddress, Long.BYTES, need, qp);
     }
 
-    /** Does an atomic that was checked and answers with the value before. */
-    void atomic(Packet request) {
+    /** Does an atomic that was checked. Returns the value before. */
+    long execute(Packet request) {
         long target = target(request);
         qp.hca.touched(target, Long.BYTES, true);
         long before = request.opcode == Opcode.RC_FETCH_ADD
@@ -106,6 +111,11 @@ final class Answers {
         atomicValues[nextAtomic] = before;
         nextAtomic = nextAtomic + 1 == atomicPsns.length ? 0 : nextAtomic + 1;
         atomics = Math.min(atomics + 1, atomicPsns.length);
+        return before;
+    }
+
+    /** Answers an atomic with the value before. */
+    void atomic(Packet request, long before) {
         queue.addAtomic(request.psn, before);
     }
 

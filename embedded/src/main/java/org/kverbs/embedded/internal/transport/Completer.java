@@ -311,5 +311,10 @@ final class Completer {
         protected void happen() {
             timedOut();
         }
+
+        @Override
+        protected void failed() {
+            qp.failed();
+        }
     }
 }

@@ -105,8 +105,12 @@ public final class Gsi extends Task {
     @Override
     protected void run() {
         for (Datagram next = waiting.poll(); next != null; next = waiting.poll()) {
-            if (handler != null) {
-                handler.take(this, next);
+            try {
+                if (handler != null) {
+                    handler.take(this, next);
+                }
+            } catch (Throwable e) {
+                hca.engine.report(e); // the next one is somebody else's
             }
         }
     }

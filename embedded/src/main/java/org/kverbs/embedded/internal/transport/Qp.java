@@ -154,6 +154,22 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
         checkDrained();
     }
 
+    /** Something broke in the middle of its work, such as memory that is not there any more: it ends, and says so to both sides. */
+    @Override
+    protected void failed() {
+        if (state == IbvQpState.IBV_QPS_ERR || state == IbvQpState.IBV_QPS_RESET) {
+            return;
+        }
+        events.raise(IbvEventType.IBV_EVENT_QP_FATAL, address);
+        try {
+            if (isReceiving()) {
+                responder.giveUp();
+            }
+        } finally {
+            toError();
+        }
+    }
+
     private void checkDrained() {
         if (tellsWhenDrained && state == IbvQpState.IBV_QPS_SQD && !isSending()) {
             tellsWhenDrained = false;
@@ -166,13 +182,35 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
         return sends.size() > 0 && sends.get(0).started;
     }
 
-    /** Takes a packet that was sent to this queue pair. */
+    /** Takes a packet that was sent to this queue pair. Whatever goes wrong ends this queue pair, or the one that sent it. */
     void take(Packet packet) {
+        try {
+            receive(packet);
+        } catch (Throwable e) {
+            if (!isReadable(packet)) {
+                throw e; // it came from memory to memory, and the sender's is not there any more: the sender ends
+            }
+            failed();
+            hca.engine.report(e);
+        }
+    }
+
+    private boolean isReadable(Packet packet) {
+        try {
+            if (packet.payloadLength > 0) {
+                Memory.copy(packet.payload + packet.payloadLength - 1, scratch(), 1);
+            }
+            return true;
+        } catch (InternalError e) {
+            return false;
+        }
+    }
+
+    private void receive(Packet packet) {
         if (Opcode.transport(packet.opcode) != transport()) {
             return;
         }
-        boolean receiving = state == IbvQpState.IBV_QPS_RTR || state == IbvQpState.IBV_QPS_RTS || state == IbvQpState.IBV_QPS_SQD;
-        if (!receiving) {
+        if (!isReceiving()) {
             return;
         }
         if (type == IbvQpType.IBV_QPT_UD) {
@@ -188,6 +226,10 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
                 completer.answered(packet);
             }
         }
+    }
+
+    private boolean isReceiving() {
+        return state == IbvQpState.IBV_QPS_RTR || state == IbvQpState.IBV_QPS_RTS || state == IbvQpState.IBV_QPS_SQD;
     }
 
     private int transport() {

@@ -262,9 +262,10 @@ final class Responder {
             refuse(problem, status(problem));
             return;
         }
+        long before = answers.execute(packet);
         expectedPsn = Psn.plus(expectedPsn, 1);
         answers.countMessage();
-        answers.atomic(packet);
+        answers.atomic(packet, before);
     }
 
     private static int status(int nak) {
@@ -328,6 +329,15 @@ final class Responder {
     void endAccess(int psn) {
         answers.stop();
         refuse(psn, Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
+    }
+
+    /** This side can't go on: a peer that waits for an answer gets a refusal instead. */
+    void giveUp() {
+        if (isReliable()) {
+            int psn = answers.isBusy() ? answers.nextPsn() : expectedPsn;
+            answers.stop();
+            answers.acknowledge(psn, Nak.syndrome(Nak.REMOTE_OPERATION));
+        }
     }
 
     /** Answers a request that is wrong. A reliable queue pair goes to the error state; UC drops the message. */

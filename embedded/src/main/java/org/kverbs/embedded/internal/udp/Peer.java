@@ -5,7 +5,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
-import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.wire.Icrc;
 
@@ -15,8 +14,6 @@ final class Peer {
     final InetSocketAddress address;
     final long gidHigh;
     final long gidLow;
-    /** The next with the same hash. */
-    @Nullable Peer next;
 
     Peer(InetAddress inet) {
         address = new InetSocketAddress(inet, Icrc.UDP_PORT);

@@ -1,56 +1,68 @@
 package org.kverbs.embedded.internal.udp;
 
 import java.net.InetAddress;
+import java.security.SecureRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The hosts that packets go to and come from, so that one packet after the other to the same host makes no object. Strangers can't make it
- * grow for ever: beyond its size a host is made anew each time.
+ * The hosts that packets go to and come from, so that one packet after the other to the same host makes no object. What strangers send can
+ * neither make it grow nor slow it down: a host has {@value #WAYS} places, which a random key chooses, and a new host takes the place of the
+ * one there that was not asked for the longest.
  */
 final class Peers {
 
-    private static final int SIZE = 1 << 12;
+    /** Places that a look-up compares. */
+    private static final int WAYS = 4;
+    private static final int SET_BITS = 10;
 
-    private final @Nullable Peer[] byHash = new Peer[SIZE];
-    private int count;
+    private final @Nullable Peer[] byAddress = new Peer[WAYS << SET_BITS];
+    private final @Nullable Peer[] byGid = new Peer[WAYS << SET_BITS];
+    private final long[] keys = new SecureRandom().longs(3).map(key -> key | 1).toArray();
 
+    /** The host with a GID, made and kept if it is not known. */
     Peer find(long gidHigh, long gidLow) {
-        int slot = slot(hash(gidHigh, gidLow));
-        for (Peer peer = byHash[slot]; peer != null; peer = peer.next) {
-            if (peer.gidLow == gidLow && peer.gidHigh == gidHigh) {
-                return peer;
+        int first = first(gidHigh * keys[0] + gidLow * keys[1]);
+        for (int i = first; i < first + WAYS; i++) {
+            Peer peer = byGid[i];
+            if (peer != null && peer.gidLow == gidLow && peer.gidHigh == gidHigh) {
+                return moveToFront(byGid, first, i, peer);
             }
         }
-        return add(slot, Peer.of(gidHigh, gidLow));
+        return moveToFront(byGid, first, first + WAYS - 1, Peer.of(gidHigh, gidLow));
     }
 
-    Peer find(InetAddress address) {
-        int slot = slot(address.hashCode()); // of which that of an IPv4 address is the address, as ours is
-        for (Peer peer = byHash[slot]; peer != null; peer = peer.next) {
-            if (peer.address.getAddress().equals(address)) {
-                return peer;
+    /** The host with an address, if it is kept. */
+    @Nullable Peer known(InetAddress address) {
+        int first = first(address);
+        for (int i = first; i < first + WAYS; i++) {
+            Peer peer = byAddress[i];
+            if (peer != null && peer.address.getAddress().equals(address)) {
+                return moveToFront(byAddress, first, i, peer);
             }
         }
-        return add(slot, new Peer(address));
+        return null;
     }
 
-    private Peer add(int slot, Peer peer) {
-        if (count < SIZE) {
-            count++;
-            peer.next = byHash[slot];
-            byHash[slot] = peer;
+    /** Keeps a host that is not {@link #known}; only one that has sent something that is worth it. */
+    void keep(Peer peer) {
+        int first = first(peer.address.getAddress());
+        moveToFront(byAddress, first, first + WAYS - 1, peer);
+    }
+
+    /** IPv6 addresses of one hash code are easy to find: they share their places, and a stranger among them costs an object a packet. */
+    private int first(InetAddress address) {
+        return first(address.hashCode() * keys[2]);
+    }
+
+    private static int first(long mixed) {
+        return (int) (mixed >>> Long.SIZE - SET_BITS) * WAYS;
+    }
+
+    private static Peer moveToFront(@Nullable Peer[] table, int first, int from, Peer peer) {
+        for (int i = from; i > first; i--) {
+            table[i] = table[i - 1];
         }
+        table[first] = peer;
         return peer;
-    }
-
-    private static int hash(long high, long low) {
-        return high == 0 && low >>> 32 == 0xffff
-                ? (int) low
-                : (int) (high >>> 32) + (int) high + (int) (low >>> 32) + (int) low;
-    }
-
-    private static int slot(int hash) {
-        int mixed = hash * 0x9E3779B9;
-        return (mixed ^ mixed >>> 16) & SIZE - 1;
     }
 }

@@ -39,6 +39,12 @@ final class SocketSender {
         protected void happen() {
             sendHeld();
         }
+
+        @Override
+        protected void failed() {
+            held = null; // that packet is lost; those behind it are not
+            resumeAll();
+        }
     };
 
     /** @param self the address that packets come from */

@@ -34,16 +34,19 @@ import org.kverbs.embedded.internal.wire.PacketCodec;
 import org.kverbs.internal.abi.Errno;
 
 /**
- * A device's UDP socket on port 4791 of its address. A thread waits for packets, and leaves them to who polls as long as somebody does:
- * who polls all the time has the packet sooner than a thread that has to be woken.
+ * A device's UDP socket on port 4791 of its address. A thread waits for packets and takes them, so that a peer's reads and writes wait for no
+ * poll of the program. Only while the program polls all the time the thread leaves the packets to those polls, which find them sooner than a
+ * thread that has to be woken; it sees within a fraction of a millisecond that they have ended.
  */
 public final class UdpPort implements PacketPort {
 
     private static final int BUFFER = 4 << 20;
     /** Packets taken in one go before others get the engine's lock. */
     private static final int BATCH = 64;
-    /** For how long after a look somebody is taken to poll on, and how long the thread then sleeps, in nanoseconds. */
-    private static final long POLLING = 5_000_000;
+    /** How long the thread sleeps before it looks whether the program still polls all the time, in nanoseconds. */
+    private static final long NAP = 100_000;
+    /** How long it sleeps after it failed for a reason that no packet has, in nanoseconds. */
+    private static final long RECOVERY = 5_000_000;
 
     /** A set of keys would be an object for each wake-up; the sockets are few, so which of them it was is not needed. */
     private static final Consumer<SelectionKey> READY = key -> {};
@@ -65,7 +68,7 @@ public final class UdpPort implements PacketPort {
     private volatile @Nullable Selector selector;
     private int window = 16;
     private volatile @Nullable Thread thread;
-    private volatile long lastLook;
+    private final PollRate polls = new PollRate();
 
     private record Group(Peer peer, DatagramChannel channel) {}
 
@@ -176,12 +179,8 @@ public final class UdpPort implements PacketPort {
 
     @Override
     public void look(boolean waits) {
-        long now = System.nanoTime();
         if (!waits) {
-            lastLook = now;
-        } else if (now - lastLook < POLLING) {
-            lastLook = now - POLLING;
-            LockSupport.unpark(thread);
+            polls.begin();
         }
         if (receiving.tryLock()) {
             try {
@@ -190,19 +189,32 @@ public final class UdpPort implements PacketPort {
                 receiving.unlock();
             }
         }
+        if (!waits) {
+            polls.end();
+        } else if (polls.stop()) {
+            LockSupport.unpark(thread);
+        }
     }
 
     private void receive(Selector waiting) {
-        try {
-            while (waiting.isOpen()) {
-                if (System.nanoTime() - lastLook < POLLING) {
-                    LockSupport.parkNanos(POLLING);
-                } else if (waiting.select(READY) > 0) {
-                    takeUnlessSomebodyPolls();
-                }
+        while (waiting.isOpen()) {
+            try {
+                receiveOnce(waiting);
+            } catch (ClosedSelectorException e) {
+                // The device was closed.
+            } catch (Throwable e) {
+                // Each packet has a guard of its own: this thread itself has no memory left, or the like. It never ends of that.
+                device.engine().report(e);
+                LockSupport.parkNanos(RECOVERY);
             }
-        } catch (IOException | ClosedSelectorException e) {
-            // The device was closed.
+        }
+    }
+
+    private void receiveOnce(Selector waiting) throws IOException {
+        if (polls.isDense()) {
+            LockSupport.parkNanos(NAP);
+        } else if (waiting.select(READY) > 0) {
+            takeUnlessSomebodyPolls();
         }
     }
 
@@ -210,7 +222,7 @@ public final class UdpPort implements PacketPort {
         // Not tryLock: while who polls has the lock, and maybe no processor, the selector would wake this thread again and again.
         receiving.lock();
         try {
-            if (System.nanoTime() - lastLook >= POLLING) {
+            if (!polls.isDense()) {
                 takeAll();
             }
         } finally {
@@ -239,7 +251,7 @@ public final class UdpPort implements PacketPort {
             device.engine().enter();
             try {
                 for (int i = 0; source != null; source = ++i < BATCH ? receiveOne(from) : null) {
-                    deliver(source, to);
+                    deliverGuarded(source, to);
                 }
             } finally {
                 device.engine().leave();
@@ -254,14 +266,27 @@ public final class UdpPort implements PacketPort {
         return (InetSocketAddress) from.receive(receiveBuffer);
     }
 
+    /** Whatever a packet leads to, the next ones are taken. */
+    private void deliverGuarded(InetSocketAddress source, Peer to) {
+        try {
+            deliver(source, to);
+        } catch (Throwable e) {
+            device.engine().report(e);
+        }
+    }
+
     private void deliver(InetSocketAddress source, Peer to) {
         int length = receiveBuffer.position() - Icrc.LENGTH;
-        Peer peer = peers.find(source.getAddress());
         if (length <= 0 || !device.isUp() || !PacketCodec.decode(received, receiveAddress, length)) {
             return;
         }
+        Peer known = peers.known(source.getAddress());
+        Peer peer = known == null ? new Peer(source.getAddress()) : known;
         if (!isIntact(peer, to, source.getPort(), length)) {
             return;
+        }
+        if (known == null) {
+            peers.keep(peer);
         }
         received.sourceGidHigh = peer.gidHigh;
         received.sourceGidLow = peer.gidLow;

@@ -1,0 +1,46 @@
+package org.kverbs.embedded
+
+import org.kverbs.Device
+import org.kverbs.QueuePairType
+import org.kverbs.SendRequests
+import org.kverbs.WorkCompletions
+
+/** Two ends on UDP devices of the loopback network that share nothing but the wire, as those of two processes, and requests between them. */
+internal class UdpPair(
+    bytes: Long = 4096,
+) : AutoCloseable {
+    // Both words of one configuration have addresses of their own; that the other's engine is not used is the point.
+    private val devices = List(2) { Configuration.of("udp,udp").devices()[it] }.map { Device.of(EmbeddedProvider(), it) }
+    val near = End(devices[0], QueuePairType.RC, bytes)
+    val far = End(devices[1], QueuePairType.RC, bytes)
+    private val batch = WorkCompletions(16)
+
+    init {
+        near.qp.connect(far.qp.endpoint())
+        far.qp.connect(near.qp.endpoint())
+    }
+
+    val read: SendRequests = SendRequests().read(1, far.mr.remote()).into(near.mr.slice(0, 8)).signaled()
+    val write: SendRequests = SendRequests().write(1, far.mr.remote()).from(near.mr.slice(0, 8)).signaled()
+
+    /** Nanoseconds that each of so many requests took, one after the other, polled all the time; the median. */
+    fun median(
+        count: Int,
+        request: SendRequests,
+    ): Long {
+        val times =
+            LongArray(count) {
+                val begin = System.nanoTime()
+                near.qp.post(request)
+                while (near.cq.poll(batch) == 0) Thread.onSpinWait()
+                batch.get(0).orThrow()
+                System.nanoTime() - begin
+            }
+        return times.sorted()[count / 2]
+    }
+
+    override fun close() {
+        near.close()
+        far.close()
+    }
+}

@@ -1,0 +1,84 @@
+package org.kverbs.embedded.internal.engine
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.shouldBe
+import java.util.concurrent.CountDownLatch
+import java.util.concurrent.TimeUnit
+
+private class Failing(
+    private val what: Throwable,
+) : Event() {
+    var told = 0
+
+    override fun happen() = throw what
+
+    override fun failed() {
+        told++
+    }
+}
+
+private class Counting(
+    private val count: () -> Unit,
+) : Event() {
+    override fun happen() = count()
+}
+
+private class FailingTask(
+    private val what: Throwable,
+) : Task() {
+    var told = 0
+
+    override fun run() = throw what
+
+    override fun failed() {
+        told++
+    }
+}
+
+private inline fun Engine.locked(action: () -> Unit) {
+    enter()
+    try {
+        action()
+    } finally {
+        leave()
+    }
+}
+
+class EngineSpec :
+    FunSpec({
+        val failures =
+            listOf(IllegalStateException("a bug"), OutOfMemoryError("none left"), StackOverflowError(), InternalError("a fault"))
+
+        test("should go on with the next event and the next task after one threw anything, and tell its owner and the handler") {
+            val engine = Engine(true)
+            val reported = mutableListOf<Throwable>()
+            var happened = 0
+            val events = failures.map(::Failing)
+            val tasks = failures.map(::FailingTask)
+            engine.locked {
+                engine.onFailure { reported += it }
+                events.forEach { engine.schedule(it, 1) }
+                engine.schedule(Counting { happened++ }, 1)
+                tasks.forEach(engine::ready)
+            }
+            reported shouldContainExactly failures
+            tasks.map { it.told } shouldContainExactly failures.map { 1 }
+            engine.locked { engine.advance(1) }
+            happened shouldBe 1
+            events.map { it.told } shouldContainExactly failures.map { 1 }
+            reported shouldContainExactly failures + failures
+        }
+
+        test("should not lose its timer, whatever events throw, even if the handler throws too") {
+            Engine(false).use { engine ->
+                val end = CountDownLatch(1)
+                engine.locked {
+                    engine.onFailure { throw it }
+                    failures.forEach { engine.schedule(Failing(it), 0) }
+                    engine.schedule(Counting { end.countDown() }, 1_000_000)
+                }
+                end.await(20, TimeUnit.SECONDS) shouldBe true
+            }
+        }
+    })
