@@ -14,10 +14,12 @@ import java.io.IOException
 import java.io.PrintStream
 import java.nio.file.Path
 import java.util.Locale
+import kotlin.io.path.exists
 import kotlin.io.path.fileSize
 import kotlin.io.path.isDirectory
 import kotlin.io.path.isReadable
 import kotlin.io.path.isRegularFile
+import kotlin.io.path.isSameFileAs
 import kotlin.io.path.name
 import kotlin.time.Duration
 import kotlin.time.DurationUnit.SECONDS
@@ -35,6 +37,9 @@ class FileCommand : CoreCliktCommand("file") {
 
         A client and a server in this process, as the other samples: the client writes pieces of 1 MiB into the server's memory, eight at
         a time, and both compare checksums at the end. sendFile and fileServer are the two halves for programs on two machines.
+
+        It treats TO as cp does: links are followed, an existing file keeps its mode and its hard links, a new file gets the mode of FROM. It
+        writes to regular files only.
         """.trimIndent()
 
     override fun run() {
@@ -42,7 +47,12 @@ class FileCommand : CoreCliktCommand("file") {
         if (!from.isRegularFile() || !from.isReadable()) wrong("FROM", "there is no file to read at $source")
         val to = Path.of(target).let { if (it.isDirectory()) it.resolve(from.name) else it }
         if (!to.toAbsolutePath().parent.isDirectory()) wrong("TO", "there is no folder ${to.toAbsolutePath().parent}")
-        if (to.toRealPathOrNull() == from.toRealPath()) wrong("TO", "it is the same file as FROM")
+        if (to.exists() && to.isSameFileAs(from)) wrong("TO", "it is the same file as FROM")
+        try {
+            TargetFile(to)
+        } catch (e: IOException) {
+            wrong("TO", reason(e))
+        }
         try {
             // The server's failures are told by its client, here.
             both(device, { name, onListening -> fileServer(to, 0, name, onListening, onFailure = {}) }) { host, port, name ->
@@ -68,8 +78,6 @@ class FileCommand : CoreCliktCommand("file") {
         val seconds = took.toDouble(SECONDS)
         return "%s: %d bytes in %.2f seconds = %.1f MB/s, checksums agree".format(Locale.ROOT, name, size, seconds, size / seconds / 1e6)
     }
-
-    private fun Path.toRealPathOrNull() = if (isRegularFile()) toRealPath() else null
 
     private fun wrong(
         parameter: String,

@@ -17,19 +17,13 @@ import java.io.IOException
 import java.net.InetSocketAddress
 import java.nio.ByteBuffer
 import java.nio.channels.FileChannel
-import java.nio.file.AccessDeniedException
-import java.nio.file.Files
-import java.nio.file.NoSuchFileException
 import java.nio.file.Path
-import java.nio.file.StandardCopyOption.REPLACE_EXISTING
-import java.nio.file.StandardOpenOption.CREATE_NEW
 import java.nio.file.StandardOpenOption.READ
-import java.nio.file.StandardOpenOption.WRITE
+import java.nio.file.attribute.PosixFilePermissions
 import java.util.concurrent.atomic.AtomicLong
 import java.util.zip.CRC32C
-import kotlin.io.path.deleteIfExists
-import kotlin.io.path.name
-import kotlin.random.Random
+import kotlin.io.path.getPosixFilePermissions
+import kotlin.io.path.isRegularFile
 import kotlin.time.Duration
 import kotlin.time.measureTime
 
@@ -43,6 +37,9 @@ private const val SLOTS = 8
 
 /**
  * Receives a file from each client and puts it [to] there, once it is whole and has the sender's checksum. Until it is cancelled.
+ *
+ * As `cp` does, it follows a link, and gives a new file the mode of the sender's file, less the umask. An existing file keeps its mode and
+ * its hard links. Anything else than a regular file, such as a device node or a FIFO, is refused and stays untouched.
  *
  * @param onFailure told why a file did not arrive, as its sender is
  */
@@ -70,32 +67,24 @@ private suspend fun receive(
     failure?.let { throw it }
 }
 
-/** The answer to the sender. The file has a name of its own until it is whole, and the rights that any new file has. */
+/** The answer to the sender, which names the mode of its file first. */
 private suspend fun keep(
     to: Path,
     connection: MessageConnection,
     slots: MemoryRegion,
 ): ByteArray {
-    val part = to.resolveSibling("${to.name}.${Random.nextLong().toHexString()}.part")
-    val file = FileChannel.open(part, CREATE_NEW, WRITE)
-    try {
-        file.use { receiveInto(it, connection, slots) }
-        val checksum = checksum(part)
-        if (connection.receive().decodeToString() != checksum) return "arrived with checksum $checksum".encodeToByteArray()
-        Files.move(part, to, REPLACE_EXISTING)
-        return WHOLE
-    } finally {
-        part.deleteIfExists()
+    val target = TargetFile(to)
+    val mode = PosixFilePermissions.fromString(connection.receive().decodeToString())
+    var answer = WHOLE
+    target.write(mode) { file ->
+        receiveInto(file, connection, slots)
+        val checksum = checksum(file)
+        val agrees = connection.receive().decodeToString() == checksum
+        if (!agrees) answer = "arrived with checksum $checksum".encodeToByteArray()
+        agrees
     }
+    return answer
 }
-
-/** The message of some exceptions about files is the file's name alone. */
-private fun reason(e: IOException): String =
-    when (e) {
-        is NoSuchFileException -> "${e.file} can't be created there"
-        is AccessDeniedException -> "${e.file}: permission denied"
-        else -> e.message ?: e.toString()
-    }
 
 private suspend fun receiveInto(
     file: FileChannel,
@@ -137,8 +126,10 @@ private suspend fun send(
     connection: MessageConnection,
     onProgress: (Long) -> Unit,
 ): Duration {
+    if (!from.isRegularFile()) throw IOException("$from is no regular file")
+    connection.send(PosixFilePermissions.toString(from.getPosixFilePermissions()).encodeToByteArray())
     val took = measureTime { FileChannel.open(from, READ).use { sendFrom(it, connection, onProgress) } }
-    val checksum = checksum(from)
+    val checksum = FileChannel.open(from, READ).use { checksum(it) }
     connection.send(checksum.encodeToByteArray())
     val verdict = connection.receive()
     if (verdict.contentEquals(WHOLE)) return took
@@ -210,11 +201,13 @@ private fun FileChannel.readAll(
     return (into.position() - begin).toLong()
 }
 
-private suspend fun checksum(file: Path): String =
+/** Of all its bytes. */
+private suspend fun checksum(file: FileChannel): String =
     withContext(Dispatchers.IO) {
         val crc = CRC32C()
         val buffer = ByteBuffer.allocateDirect(SLOT.toInt())
-        FileChannel.open(file, READ).use { while (it.read(buffer.clear()) >= 0) crc.update(buffer.flip()) }
+        file.position(0)
+        while (file.read(buffer.clear()) >= 0) crc.update(buffer.flip())
         crc.value.toHexString().takeLast(8)
     }
 

@@ -120,9 +120,4 @@ class FileTransferSpec :
             target.list()!!.toList().shouldBeEmpty()
         }
 
-        test("should give the copy the rights of any new file") {
-            val source = file("readable", 10)
-            Outcome("file", source.path, "$folder/read").status shouldBe 0
-            File(folder, "read").toPath().getPosixFilePermissions() shouldBe source.toPath().getPosixFilePermissions()
-        }
     })
