@@ -3,11 +3,15 @@
 
 #include <arpa/inet.h>
 #include <endian.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #undef ibv_query_port
 
+#ifndef NULL_RELEASE
+#define NULL_RELEASE 32
+#endif
 #define LOGGED 1024
 #define GUID 0x0200000000000001ULL
 
@@ -106,7 +110,10 @@ struct null_context *null_context_of(struct ibv_context *context)
 struct ibv_device **ibv_get_device_list(int *count)
 {
 	struct ibv_device **list = calloc(2, sizeof(*list));
+	const char *sysfs = getenv("NULL_SYSFS");
 
+	if (sysfs)
+		snprintf(null_device.ibdev_path, sizeof(null_device.ibdev_path), "%s", sysfs);
 	list[0] = &null_device;
 	if (count)
 		*count = 1;
@@ -124,13 +131,19 @@ __be64 ibv_get_device_guid(struct ibv_device *device)
 	return htobe64(GUID);
 }
 
+#if NULL_RELEASE >= 32
+static const char *const gids[] = {"::ffff:10.0.0.1"};
+#else
+static const char *const gids[] = {"fe80::1", "fe80::1", "::ffff:10.0.0.1", "::ffff:10.0.0.1", "::"};
+#endif
+
 static int fill_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size)
 {
 	struct ibv_port_attr all = {
 		.state = IBV_PORT_ACTIVE,
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = IBV_MTU_1024,
-		.gid_tbl_len = 1,
+		.gid_tbl_len = sizeof(gids) / sizeof(*gids),
 		.pkey_tbl_len = 1,
 		.max_msg_sz = 0x800000,
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
@@ -174,11 +187,12 @@ static int query_device_ex(struct ibv_context *context, const struct ibv_query_d
 int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
 	(void)context;
-	if (port != 1 || index != 0)
+	if (port != 1 || index < 0 || index >= (int)(sizeof(gids) / sizeof(*gids)))
 		return null_fail(EINVAL);
-	return inet_pton(AF_INET6, "::ffff:10.0.0.1", gid->raw) == 1 ? 0 : -1;
+	return inet_pton(AF_INET6, gids[index], gid->raw) == 1 ? 0 : -1;
 }
 
+#if NULL_RELEASE >= 32
 int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index, struct ibv_gid_entry *entry,
 		      uint32_t flags, size_t size)
 {
@@ -191,6 +205,7 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index
 	entry->gid_type = IBV_GID_TYPE_ROCE_V2;
 	return 0;
 }
+#endif
 
 int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
 {

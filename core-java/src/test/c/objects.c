@@ -184,6 +184,8 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 
 	if (mask & IBV_QP_STATE)
 		base->state = qp->attr.qp_state = attr->qp_state;
+	if (mask & IBV_QP_AV)
+		qp->attr.ah_attr = attr->ah_attr;
 	return 0;
 }
 

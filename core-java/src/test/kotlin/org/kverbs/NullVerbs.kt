@@ -29,13 +29,22 @@ internal object NullVerbs {
     private val headers = listOf("infiniband/verbs.h")
 
     /** Beside the folder of the compiled tests. */
-    val library: Path by lazy {
+    val library: Path by lazy { compile("libnullverbs.so") }
+
+    /** The same as it would be in an older release of rdma-core, for another JVM. */
+    fun ofRelease(release: Int): Path = compile("libnullverbs$release.so", "-DNULL_RELEASE=$release")
+
+    private fun compile(
+        name: String,
+        vararg options: String,
+    ): Path {
         CCompiler.require(headers)
         val classes = Path.of(NullVerbs::class.java.protectionDomain.codeSource.location.toURI())
-        val file = classes.resolveSibling("libnullverbs.so")
+        val file = classes.resolveSibling(name)
         val sources = Path.of(System.getProperty("kverbs.root"), "core-java/src/test/c").listDirectoryEntries("*.c").map { it.toString() }
-        runProgram("gcc", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-o", file.toString(), *sources.toTypedArray())
-        file
+        val usual = listOf("-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-o", file.toString())
+        runProgram("gcc", *options, *usual.toTypedArray(), *sources.toTypedArray())
+        return file
     }
 
     private val symbols by lazy {

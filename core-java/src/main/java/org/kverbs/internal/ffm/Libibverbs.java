@@ -103,9 +103,19 @@ final class Libibverbs {
         return Downcalls.status(Downcalls.call(queryGid.address(), context, port, index, gid));
     }
 
+    /** Whether this release has {@link #queryGidEx}. */
+    boolean hasGidEntries() {
+        return queryGidEx.isPresent();
+    }
+
     // man 3 ibv_query_gid_ex: 0 or errno
     int queryGidEx(long context, int port, int index, long entry, long entrySize) {
         return Downcalls.status(Downcalls.call(queryGidEx.address(), context, port, index, entry, 0, entrySize));
+    }
+
+    /** Whether this release has {@link #queryGidTable}. */
+    boolean hasGidTable() {
+        return queryGidTable.isPresent();
     }
 
     // man 3 ibv_query_gid_table: count or -errno

@@ -82,12 +82,16 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public int queryGidEntry(int port, int index, MemorySegment entry) {
-        return verbs.queryGidEx(context, port, index, entry.address(), IbvGidEntry.SIZE);
+        return verbs.hasGidEntries()
+                ? verbs.queryGidEx(context, port, index, entry.address(), IbvGidEntry.SIZE)
+                : new SysfsGids(this, context).queryEntry(port, index, entry);
     }
 
     @Override
     public int queryGidTable(MemorySegment entries) {
-        return verbs.queryGidTable(context, entries.address(), entries.byteSize() / IbvGidEntry.SIZE, IbvGidEntry.SIZE);
+        return verbs.hasGidTable()
+                ? verbs.queryGidTable(context, entries.address(), entries.byteSize() / IbvGidEntry.SIZE, IbvGidEntry.SIZE)
+                : new SysfsGids(this, context).queryTable(entries);
     }
 
     @Override

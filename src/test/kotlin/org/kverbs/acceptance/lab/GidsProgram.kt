@@ -1,0 +1,18 @@
+@file:JvmName("GidsProgram")
+
+package org.kverbs.acceptance.lab
+
+import org.kverbs.Context
+import org.kverbs.Device
+import org.kverbs.acceptance.contract.PORT
+
+/** Prints the GIDs of the device named. Run by [OldReleaseSpec]. */
+internal fun main(arguments: Array<String>) {
+    Device.byName(arguments.single()).open().use { context -> gidLines(context, PORT).forEach(::println) }
+}
+
+/** A line for each GID, and one for the GID that is taken where none is asked for. */
+internal fun gidLines(
+    context: Context,
+    port: Int,
+): List<String> = context.queryGidTable().map { "$it" } + "default: ${context.queryGidEntry(port, context.defaultGidIndex(port))}"
