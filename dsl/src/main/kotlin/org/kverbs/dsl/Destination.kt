@@ -9,8 +9,8 @@ import org.kverbs.AddressHandle
 public class Destination(
     /** The path to the port. */
     public val address: AddressHandle,
-    /** The queue pair there. */
-    public val queuePair: Qpn,
+    /** The number of the queue pair there, 24 bits. */
+    public val queuePairNumber: Int,
     /** The key that it expects; with the top bit set the sender's own is sent instead. */
     public val qkey: Int,
 ) : AutoCloseable by address

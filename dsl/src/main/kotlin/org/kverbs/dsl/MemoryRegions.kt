@@ -2,16 +2,6 @@ package org.kverbs.dsl
 
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
-import org.kverbs.RemoteMemory
-
-/** The key for this side's scatter and gather entries. */
-public val MemoryRegion.lkey: Lkey get() = Lkey(lkey())
-
-/** The key that lets a peer reach it. */
-public val MemoryRegion.rkey: Rkey get() = Rkey(rkey())
-
-/** The key that lets this side reach it. */
-public val RemoteMemory.rkey: Rkey get() = Rkey(rkey())
 
 /**
  * A part of the region to send from or receive into: `region[128, 64]`. Make it once and use it often.
@@ -24,3 +14,21 @@ public operator fun MemoryRegion.get(
     offset: Long,
     length: Long,
 ): MemorySlice = slice(offset, length)
+
+/** The same with both numbers as `Int`: `region[i * size, size]`. */
+public operator fun MemoryRegion.get(
+    offset: Int,
+    length: Int,
+): MemorySlice = slice(offset.toLong(), length.toLong())
+
+/** The same with an `Int` for the offset. */
+public operator fun MemoryRegion.get(
+    offset: Int,
+    length: Long,
+): MemorySlice = slice(offset.toLong(), length)
+
+/** The same with an `Int` for the length. */
+public operator fun MemoryRegion.get(
+    offset: Long,
+    length: Int,
+): MemorySlice = slice(offset, length.toLong())

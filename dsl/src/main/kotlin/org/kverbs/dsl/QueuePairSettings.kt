@@ -21,17 +21,17 @@ public open class QueuePairSettings internal constructor() {
     private var signalAll = false
     private var extended = false
 
-    /** Where send requests complete; required. */
+    /** Where send requests complete, and receive requests, too, unless [recvCq] says otherwise; required. */
     public fun sendCq(cq: CompletionQueue) {
         sendCq = cq
     }
 
-    /** Where receive requests complete; required. */
+    /** Where receive requests complete; default is where send requests do. */
     public fun recvCq(cq: CompletionQueue) {
         recvCq = cq
     }
 
-    /** One completion queue for both. */
+    /** One completion queue for both, also after an earlier [recvCq]. */
     public fun cq(cq: CompletionQueue) {
         sendCq(cq)
         recvCq(cq)
@@ -90,8 +90,8 @@ public open class QueuePairSettings internal constructor() {
         val defaults = QueuePairInitAttributes.DEFAULT_CAPABILITIES
         val maxReceives = if (srq == null) maxRecvWr ?: defaults.maxRecvWr() else 0
         val chosen = if (sendCq == null || recvCq == null) chooseCq?.invoke(maxSendWr, maxReceives) else null
-        val sends = requireNotNull(sendCq ?: chosen) { "sendCq is missing: say sendCq(cq), or cq(cq) for both directions" }
-        val receives = requireNotNull(recvCq ?: chosen) { "recvCq is missing: say recvCq(cq), or cq(cq) for both directions" }
+        val sends = requireNotNull(sendCq ?: chosen) { "sendCq is missing: say sendCq(cq)" }
+        val receives = recvCq ?: chosen ?: sends
         val capabilities =
             QueuePairCapabilities(
                 maxSendWr,

@@ -9,21 +9,6 @@ import org.kverbs.QueuePairAttributesBuilder
 import org.kverbs.QueuePairEndpoint
 import org.kverbs.SendRequests
 
-/** Its number, by which peers name it. */
-public val QueuePair.qpn: Qpn get() = Qpn(number())
-
-/** The number of its first packet. */
-public val QueuePair.psn: Psn get() = Psn(psn())
-
-/** The port's LID. */
-public val QueuePairEndpoint.lid: Lid get() = Lid(lid())
-
-/** The queue pair's number. */
-public val QueuePairEndpoint.qpn: Qpn get() = Qpn(queuePairNumber())
-
-/** The number of its first packet. */
-public val QueuePairEndpoint.psn: Psn get() = Psn(psn())
-
 /** Changes attributes: `qp.modify { state(QueuePairState.RTS); sqPsn(0) }` (ibv_modify_qp); errors as [QueuePair.modify]. */
 public fun QueuePair.modify(block: (@RdmaDsl QueuePairAttributesBuilder).() -> Unit): Unit =
     modify(QueuePairAttributes.builder().apply(block).build())
@@ -51,7 +36,7 @@ public fun TypedQueuePair<DatagramVerbs>.activate(options: ConnectOptions = Conn
 public fun TypedQueuePair<DatagramVerbs>.destination(
     remote: QueuePairEndpoint,
     options: ConnectOptions = ConnectOptions.DEFAULTS,
-): Destination = Destination(queuePair.addressHandle(remote, options), remote.qpn, remote.qkey())
+): Destination = Destination(queuePair.addressHandle(remote, options), remote.queuePairNumber(), remote.qkey())
 
 /** What a peer needs to connect or send to it. */
 public fun TypedQueuePair<Verbs>.endpoint(options: ConnectOptions = ConnectOptions.DEFAULTS): QueuePairEndpoint =
@@ -84,6 +69,17 @@ public inline fun <V : Verbs> TypedQueuePair<V>.post(crossinline block: SendScop
 /** The same for a queue pair whose type isn't known at compile time: every operation compiles, the device checks. */
 public inline fun QueuePair.post(crossinline block: SendScope<AnyVerbs>.() -> Unit) {
     posting { SendScope<AnyVerbs>(it).block() }
+}
+
+/**
+ * Adds what the block says to a list, which [QueuePair.post] then posts, as often as it is called:
+ * `qp.compose(list) { write(local, to = remote) }`. A list is for one thread at a time.
+ */
+public inline fun <V : Verbs> TypedQueuePair<V>.compose(
+    requests: SendRequests,
+    block: SendScope<V>.() -> Unit,
+) {
+    SendScope<V>(requests).block()
 }
 
 /** Lends the queue pair's list to [write], then posts it; after an exception nothing is posted. */

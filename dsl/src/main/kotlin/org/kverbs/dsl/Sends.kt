@@ -40,13 +40,21 @@ public fun SendScope<ConnectedVerbs>.sendWithImmediate(
     requests.sendWithImmediate(id, immediate).from(local)
 }
 
+/** Sends a message of no bytes with 32 bits that arrive in the peer's completion. */
+public fun SendScope<ConnectedVerbs>.sendWithImmediate(
+    immediate: Int,
+    id: Long = 0,
+) {
+    requests.sendWithImmediate(id, immediate)
+}
+
 /** Sends a message that ends one of the peer's keys when it arrives. */
 public fun SendScope<ReadVerbs>.sendWithInvalidate(
     local: MemorySlice,
-    invalidate: Rkey,
+    invalidate: Int,
     id: Long = 0,
 ) {
-    requests.sendWithInvalidate(id, invalidate.value).from(local)
+    requests.sendWithInvalidate(id, invalidate).from(local)
 }
 
 /** Sends a datagram; it is at most an MTU long. */
@@ -55,7 +63,15 @@ public fun SendScope<DatagramVerbs>.send(
     to: Destination,
     id: Long = 0,
 ) {
-    requests.send(id).from(local).to(to.address, to.queuePair.value, to.qkey)
+    requests.send(id).from(local).to(to.address, to.queuePairNumber, to.qkey)
+}
+
+/** Sends a datagram of no bytes. */
+public fun SendScope<DatagramVerbs>.sendEmpty(
+    to: Destination,
+    id: Long = 0,
+) {
+    requests.send(id).to(to.address, to.queuePairNumber, to.qkey)
 }
 
 /** Sends a datagram whose bytes travel in the request itself. */
@@ -64,7 +80,7 @@ public fun SendScope<DatagramVerbs>.sendInline(
     to: Destination,
     id: Long = 0,
 ) {
-    requests.send(id).inline(bytes).to(to.address, to.queuePair.value, to.qkey)
+    requests.send(id).inline(bytes).to(to.address, to.queuePairNumber, to.qkey)
 }
 
 /** Sends a datagram with 32 bits that arrive in the peer's completion. */
@@ -74,7 +90,16 @@ public fun SendScope<DatagramVerbs>.sendWithImmediate(
     immediate: Int,
     id: Long = 0,
 ) {
-    requests.sendWithImmediate(id, immediate).from(local).to(to.address, to.queuePair.value, to.qkey)
+    requests.sendWithImmediate(id, immediate).from(local).to(to.address, to.queuePairNumber, to.qkey)
+}
+
+/** Sends a datagram of no bytes with 32 bits that arrive in the peer's completion. */
+public fun SendScope<DatagramVerbs>.sendWithImmediate(
+    to: Destination,
+    immediate: Int,
+    id: Long = 0,
+) {
+    requests.sendWithImmediate(id, immediate).to(to.address, to.queuePairNumber, to.qkey)
 }
 
 /** Writes into the peer's memory: `write(local, to = remote, at = 64)`. */
@@ -97,6 +122,15 @@ public fun SendScope<WriteVerbs>.writeInline(
     requests.write(id, to.addressAt(at), to.rkey()).inline(bytes)
 }
 
+/** Writes no bytes: its success says that the peer's device answers and that the writes before it have arrived. */
+public fun SendScope<WriteVerbs>.writeEmpty(
+    to: RemoteMemory,
+    at: Long = 0,
+    id: Long = 0,
+) {
+    requests.write(id, to.addressAt(at), to.rkey())
+}
+
 /** Writes into the peer's memory and completes its next receive request with 32 bits. */
 public fun SendScope<WriteVerbs>.writeWithImmediate(
     local: MemorySlice,
@@ -106,6 +140,16 @@ public fun SendScope<WriteVerbs>.writeWithImmediate(
     id: Long = 0,
 ) {
     requests.writeWithImmediate(id, to.addressAt(at), to.rkey(), immediate).from(local)
+}
+
+/** Writes no bytes and completes the peer's next receive request with 32 bits. */
+public fun SendScope<WriteVerbs>.writeWithImmediate(
+    to: RemoteMemory,
+    immediate: Int,
+    at: Long = 0,
+    id: Long = 0,
+) {
+    requests.writeWithImmediate(id, to.addressAt(at), to.rkey(), immediate)
 }
 
 /** Reads the peer's memory: `read(remote, into = local)`. */
@@ -143,25 +187,25 @@ public fun SendScope<ReadVerbs>.fetchAndAdd(
 
 /** Ends one of this side's keys. */
 public fun SendScope<WriteVerbs>.localInvalidate(
-    key: Rkey,
+    key: Int,
     id: Long = 0,
 ) {
-    requests.localInvalidate(id, key.value)
+    requests.localInvalidate(id, key)
 }
 
 /** Binds a type 2 window under [key], made by [nextKey], to part of a region. The list of flags is an array, made anew by each call. */
 public fun SendScope<WriteVerbs>.bind(
     window: MemoryWindow,
-    key: Rkey,
+    key: Int,
     to: MemorySlice,
     vararg access: AccessFlag,
     id: Long = 0,
 ) {
-    requests.bind(id, window, key.value, to, AccessFlag.mask(*access))
+    requests.bind(id, window, key, to, AccessFlag.mask(*access))
 }
 
 /** The next key for a type 2 window: its current one with the low 8 bits counted up (ibv_inc_rkey). */
-public fun MemoryWindow.nextKey(): Rkey = Rkey(MemoryWindow.nextRkey(rkey()))
+public fun MemoryWindow.nextKey(): Int = MemoryWindow.nextRkey(rkey())
 
 /** Adds a second and further buffer to the request, gathered or filled in order. */
 public fun SendScope<Verbs>.and(buffer: MemorySlice) {

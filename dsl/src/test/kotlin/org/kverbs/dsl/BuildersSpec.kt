@@ -70,6 +70,23 @@ internal class BuildersSpec :
             }
         }
 
+        test("should give the part of a region that Int and Long numbers name, in any mixture") {
+            onNullDevice { context ->
+                val region = context.protectionDomain().memoryRegion(64) { }
+                val (offset, length) = 16 to 8
+                listOf(
+                    region[16, 8],
+                    region[offset, length],
+                    region[offset.toLong(), length],
+                    region[offset, length.toLong()],
+                    region[offset.toLong(), length.toLong()],
+                    region[16, length.toLong()],
+                ).forEach { listOf(it.offset(), it.length()) shouldBe listOf(16L, 8L) }
+                shouldThrow<IndexOutOfBoundsException> { region[offset, 49] }.message shouldBe
+                    "49 bytes at offset 16 reach beyond the memory region of 64 bytes"
+            }
+        }
+
         test("should make a shared queue of 128 requests of one entry without a limit, unless told otherwise") {
             onNullDevice { context ->
                 val pd = context.protectionDomain()
@@ -96,6 +113,10 @@ internal class BuildersSpec :
                 } shouldBe "limit(9) is above maxWr(8), so it would always be reached"
                 refusal { pd.srq { limit(-1) } } shouldContain "limit -1 is out of range"
             }
+        }
+
+        test("should count sizes in bytes, beyond 2 GiB too") {
+            listOf(64.KiB, 3.MiB, 5.GiB) shouldBe listOf(65_536L, 3_145_728L, 5_368_709_120L)
         }
 
         test("should make an address from what the block says, and refuse one without a port") {

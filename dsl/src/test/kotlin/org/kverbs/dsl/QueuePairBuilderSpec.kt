@@ -16,8 +16,7 @@ private fun onDomain(block: (ProtectionDomain, CompletionQueue) -> Unit) =
 /** What the device was asked for: it gives just that. */
 private fun QueuePair.asked(): QueuePairCapabilities = query().cap()
 
-private const val NO_SEND_CQ = "sendCq is missing: say sendCq(cq), or cq(cq) for both directions"
-private const val NO_RECV_CQ = "recvCq is missing: say recvCq(cq), or cq(cq) for both directions"
+private const val NO_SEND_CQ = "sendCq is missing: say sendCq(cq)"
 
 internal class QueuePairBuilderSpec :
     FunSpec({
@@ -56,6 +55,19 @@ internal class QueuePairBuilderSpec :
             }
         }
 
+        test("should complete receives where sends do, unless told otherwise") {
+            onDomain { pd, cq ->
+                val qp =
+                    pd.qp {
+                        type(RC)
+                        sendCq(cq)
+                    }
+                listOf(qp.sendCq(), qp.recvCq()).forEach { it shouldBeSameInstanceAs cq }
+                val typed = pd.qp(UD) { sendCq(cq) }.queuePair
+                listOf(typed.sendCq(), typed.recvCq()).forEach { it shouldBeSameInstanceAs cq }
+            }
+        }
+
         test("should complete signaled sends only, and all of them after signalAll") {
             onDomain { pd, cq ->
                 val qp = pd.qp(RC) { cq(cq) }
@@ -84,14 +96,7 @@ internal class QueuePairBuilderSpec :
                         recvCq(cq)
                     }
                 } shouldBe NO_SEND_CQ
-                refusal {
-                    pd.qp {
-                        type(RC)
-                        sendCq(cq)
-                    }
-                } shouldBe NO_RECV_CQ
                 refusal { pd.qp(UD) { recvCq(cq) } } shouldBe NO_SEND_CQ
-                refusal { pd.qp(UD) { sendCq(cq) } } shouldBe NO_RECV_CQ
             }
         }
 

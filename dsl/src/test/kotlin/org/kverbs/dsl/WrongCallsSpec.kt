@@ -9,6 +9,7 @@ import io.kotest.matchers.string.shouldContain
 private const val NO_RECEIVER = "receiver type mismatch"
 private const val NO_ADDRESS = "No value passed for parameter 'to'"
 private const val NO_SUCH_ADDRESS = "No parameter with name 'to' found"
+private const val INTERNAL = "it is internal in"
 private const val OUTER = "implicit receiver"
 
 /** A line that must not compile, why not, and one of the same shape that must. */
@@ -44,6 +45,24 @@ private val cases =
             "pd.qp { type(RC); pd.srq { maxRecvWr(1) }; cq(cq) }",
             OUTER,
             "pd.qp { type(RC); pd.srq { maxWr(1) }; cq(cq) }",
+        ),
+        Case(
+            "a queue pair of one transport made to be one of another",
+            "TypedQueuePair<RcVerbs>(pd.qp(UD) { cq(cq) }.queuePair)",
+            INTERNAL,
+            "pd.qp(RC) { cq(cq) }.queuePair",
+        ),
+        Case(
+            "a list of requests made to be for another transport",
+            "SendScope<RcVerbs>(SendRequests()).read(remote, into = local)",
+            INTERNAL,
+            "pd.qp(RC) { cq(cq) }.compose(SendRequests()) { read(remote, into = local) }",
+        ),
+        Case(
+            "a read composed for UC",
+            "pd.qp(UC) { cq(cq) }.compose(SendRequests()) { read(remote, into = local) }",
+            NO_RECEIVER,
+            "pd.qp(UC) { cq(cq) }.compose(SendRequests()) { writeEmpty(to = remote) }",
         ),
         Case("a suspension in a post", post("RC", "pause()"), "uspension", post("RC", "pause(1)")),
     )
