@@ -334,6 +334,7 @@ public final class CompletionQueue extends Resource {
     public void resize(int entries) {
         command(
                 "ibv_resize_cq(" + describe() + ", cqe=" + entries + ")",
+                () -> context.excess((excess, limits) -> excess.of("cqe", entries, "max_cqe", limits.maxCqe())),
                 () -> context.verbs.resizeCompletionQueue(handle, entries));
     }
 

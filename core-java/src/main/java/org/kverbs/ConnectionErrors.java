@@ -27,10 +27,11 @@ final class ConnectionErrors {
         }
         if (isRejected || event.type() == ConnectionEventType.UNREACHABLE && status > 0) {
             RejectReason reason = isRejected ? RejectReason.of(status) : RejectReason.ofDatagramStatus(status);
-            return new ConnectionRejectedException(step, address, reason, status, event.privateData(), rejection(reason, status));
+            return new ConnectionRejectedException(
+                    step, address, reason, status, event.privateData(), rejection(reason, status) + reachOf(reason, event.id()));
         }
         return status < 0
-                ? of(step, address, -status)
+                ? of(step, address, -status, event.id().manager().reach())
                 : new ConnectionException(step, address, 0, event.type() + ", status " + status + ". " + advice(step, 0));
     }
 
@@ -43,12 +44,23 @@ final class ConnectionErrors {
         };
     }
 
-    /** The exception for an errno. */
-    static ConnectionException of(ConnectionStep step, @Nullable InetSocketAddress address, int errno) {
+    private static String reachOf(RejectReason reason, ConnectionId id) {
+        String reach = reason == RejectReason.INVALID_SERVICE_ID ? id.manager().reach() : "";
+        return reach.isEmpty() ? "" : " " + reach;
+    }
+
+    /**
+     * The exception for an errno.
+     *
+     * @param reach how far the devices reach: {@link org.kverbs.spi.ConnectionManager#reach}
+     */
+    static ConnectionException of(ConnectionStep step, @Nullable InetSocketAddress address, int errno, String reach) {
         return switch (errno) {
             case Errno.ECONNREFUSED, Errno.ECONNRESET -> refused(step, address, errno, new byte[0]);
             case Errno.ETIMEDOUT ->
                 new ConnectionTimeoutException(step, address, ErrnoNames.describe(errno) + ". " + adviceOnTimeout(step));
+            case Errno.EHOSTUNREACH, Errno.ENETUNREACH -> new ConnectionException(
+                    step, address, errno, ErrnoNames.describe(errno) + ". " + (reach.isEmpty() ? advice(step, errno) : reach));
             default -> new ConnectionException(step, address, errno, ErrnoNames.describe(errno) + ". " + advice(step, errno));
         };
     }

@@ -88,7 +88,7 @@ final class ConnectionSteps {
         try {
             int result = call.getAsInt();
             if (result < 0 && ConnectionErrors.isOfNetwork(-result)) {
-                throw ConnectionErrors.of(step, addresses.peer, -result);
+                throw ConnectionErrors.of(step, addresses.peer, -result, id.manager().reach());
             }
             SystemErrors.check(operation, result);
         } finally {

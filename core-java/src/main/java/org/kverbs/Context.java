@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SystemErrors;
@@ -177,6 +178,23 @@ public final class Context extends Resource {
                 () -> verbs.pkeyIndex(port, pkey));
     }
 
+    /**
+     * Compares what was asked for with this device's limits. For a refusal, with the guard entered of this or of something made from it.
+     *
+     * @return sentences for the message; empty if nothing is above its limit, or if the device does not say its limits
+     */
+    String excess(BiConsumer<Excess, DeviceAttributes> compare) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(IbvDeviceAttr.SIZE, JAVA_LONG.byteAlignment());
+            if (verbs.queryDevice(attributes) < 0) {
+                return "";
+            }
+            var excess = new Excess();
+            compare.accept(excess, DeviceAttributes.from(attributes));
+            return excess.toString();
+        }
+    }
+
     /** Makes a protection domain ({@code ibv_alloc_pd}). */
     public ProtectionDomain protectionDomain() {
         return create("ibv_alloc_pd(" + device.name() + ")", verbs::allocPd, h -> new ProtectionDomain(this, h), this);
@@ -211,6 +229,8 @@ public final class Context extends Resource {
                         attributes.vector());
         return create(
                 operation,
+                () -> excess((excess, limits) -> excess.of("cqe", attributes.entries(), "max_cqe", limits.maxCqe())
+                        .ofIndex("comp_vector", attributes.vector(), "num_comp_vectors", verbs.completionVectors())),
                 () -> attributes.extended()
                         ? createExtendedQueue(attributes)
                         : verbs.createCompletionQueue(

@@ -104,6 +104,14 @@ public final class Device {
         return provider.connectionManager();
     }
 
+    /** How to get the embedded devices, as a sentence behind others; empty if their provider is there. */
+    static String adviceOnEmbedded() {
+        return Providers.NATIVE_FIRST.stream().anyMatch(provider -> provider.name().equals("embedded"))
+                ? ""
+                : " The embedded device needs no hardware, library or root: add org.kverbs:kverbs-embedded, of the version that"
+                        + " kverbs-core has, to the class path.";
+    }
+
     private static Device find(String asked, Predicate<Device> matches) {
         List<Device> devices = list();
         return devices.stream()

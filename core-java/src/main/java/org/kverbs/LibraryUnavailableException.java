@@ -39,7 +39,9 @@ public class LibraryUnavailableException extends RdmaException {
      */
     public static LibraryUnavailableException notFound(String library, Throwable cause) {
         return new LibraryUnavailableException(
-                library, "cannot load " + library + " (" + cause.getMessage() + "). " + installAdvice(library), cause);
+                library,
+                "cannot load " + library + " (" + cause.getMessage() + "). " + installAdvice(library) + Device.adviceOnEmbedded(),
+                cause);
     }
 
     /**

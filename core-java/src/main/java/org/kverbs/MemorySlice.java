@@ -1,7 +1,6 @@
 package org.kverbs;
 
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
 
 /**
  * Part of a memory region, as one scatter and gather entry ({@code struct ibv_sge}). Immutable: make it once and use it
@@ -18,7 +17,7 @@ public final class MemorySlice {
     private final int lkey;
 
     MemorySlice(MemoryRegion region, long offset, long length) {
-        Objects.checkFromIndexSize(offset, length, region.length());
+        Ranges.requirePart("the memory region", offset, length, region.length());
         if (length > LARGEST) {
             throw new IllegalArgumentException("a slice of " + length
                     + " bytes doesn't fit into one scatter and gather entry, which holds at most 4294967295; use several");

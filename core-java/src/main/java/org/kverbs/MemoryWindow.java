@@ -6,7 +6,6 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Objects;
 import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvMw;
@@ -77,7 +76,7 @@ public final class MemoryWindow extends Resource {
      */
     public void bind(
             QueuePair queuePair, long workRequestId, MemoryRegion region, long offset, long length, AccessFlag... access) {
-        Objects.checkFromIndexSize(offset, length, region.length());
+        Ranges.requirePart("the memory region", offset, length, region.length());
         enterShared(this, queuePair, region);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment bind = arena.allocate(IbvMwBind.SIZE, JAVA_LONG.byteAlignment());

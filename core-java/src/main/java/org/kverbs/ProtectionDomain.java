@@ -98,6 +98,7 @@ public final class ProtectionDomain extends Resource {
         return create(
                 "ibv_reg_mr(%s, addr=0x%x, length=%d, access=%s)"
                         .formatted(context.device().name(), memory.address(), memory.byteSize(), AccessFlag.of(mask)),
+                () -> context.excess((excess, limits) -> excess.of("length", memory.byteSize(), "max_mr_size", limits.maxMrSize())),
                 () -> context.verbs.registerMemory(handle, memory.address(), memory.byteSize(), requestAddress, mask),
                 h -> new MemoryRegion(this, h, memory, requestAddress, mask, owned),
                 this);
@@ -131,6 +132,7 @@ public final class ProtectionDomain extends Resource {
             attributes.writeTo(init);
             return create(
                     (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + context.device().name() + ", " + attributes + ")",
+                    () -> context.excess((excess, limits) -> attributes.capabilities().compare(excess, limits)),
                     () -> extended ? createExtended(attributes, init) : context.verbs.createQueuePair(handle, init),
                     h -> new QueuePair(this, attributes, QueuePairCapabilities.from(init.asSlice(IbvQpInitAttr.CAP)), h),
                     parents.toArray(Resource[]::new));
@@ -163,6 +165,8 @@ public final class ProtectionDomain extends Resource {
             attributes.writeTo(init.asSlice(IbvSrqInitAttr.ATTR));
             return create(
                     "ibv_create_srq(" + context.device().name() + ", " + attributes + ")",
+                    () -> context.excess((excess, limits) -> excess.of("max_wr", attributes.maxWr(), "max_srq_wr", limits.maxSrqWr())
+                            .of("max_sge", attributes.maxSge(), "max_srq_sge", limits.maxSrqSge())),
                     () -> context.verbs.createSharedReceiveQueue(handle, init),
                     h -> new SharedReceiveQueue(
                             this, SharedReceiveQueueAttributes.from(init.asSlice(IbvSrqInitAttr.ATTR)), h),
@@ -177,6 +181,8 @@ public final class ProtectionDomain extends Resource {
             attributes.writeTo(destination);
             return create(
                     "ibv_create_ah(" + context.device().name() + ", " + attributes + ")",
+                    () -> context.excess(
+                            (excess, limits) -> excess.of("port_num", attributes.port(), "phys_port_cnt", limits.physPortCnt())),
                     () -> context.verbs.createAddressHandle(handle, destination),
                     h -> new AddressHandle(this, attributes, h),
                     this);
@@ -196,6 +202,7 @@ public final class ProtectionDomain extends Resource {
 
     /** The address of a received UD message's sender ({@code ibv_init_ah_from_wc}); see the call above. */
     public AddressAttributes addressOf(int port, WorkCompletion completion, MemorySegment grh) {
+        Ranges.requirePart("the memory given for the global routing header", 0, IbvGrh.SIZE, grh.byteSize());
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment header = arena.allocate(IbvGrh.SIZE, JAVA_LONG.byteAlignment());
             header.copyFrom(grh.asSlice(0, IbvGrh.SIZE));

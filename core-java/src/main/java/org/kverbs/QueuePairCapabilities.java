@@ -43,6 +43,13 @@ public record QueuePairCapabilities(int maxSendWr, int maxRecvWr, int maxSendSge
         return (int) Math.min(Integer.toUnsignedLong(segment.get(JAVA_INT, offset)), Integer.MAX_VALUE);
     }
 
+    void compare(Excess excess, DeviceAttributes limits) {
+        excess.of("max_send_wr", maxSendWr, "max_qp_wr", limits.maxQpWr())
+                .of("max_recv_wr", maxRecvWr, "max_qp_wr", limits.maxQpWr())
+                .of("max_send_sge", maxSendSge, "max_sge", limits.maxSge())
+                .of("max_recv_sge", maxRecvSge, "max_sge", limits.maxSge());
+    }
+
     /** Writes the C structure, all of it, at the start of {@code segment}. */
     public void writeTo(MemorySegment segment) {
         segment.set(JAVA_INT, IbvQpCap.MAX_SEND_WR, maxSendWr);

@@ -20,4 +20,31 @@ final class Ranges {
         }
         return value;
     }
+
+    /**
+     * Refuses a part that is not inside its whole.
+     *
+     * @param whole the name of the whole: {@code the memory region}
+     * @param offset bytes from the start of the whole
+     * @param length bytes of the part
+     * @param size bytes of the whole
+     * @throws IndexOutOfBoundsException if the part begins or ends outside; it names the part, the whole and its size
+     */
+    static void requirePart(String whole, long offset, long length, long size) {
+        requireOffset(whole, offset, size);
+        if (length < 0) {
+            throw new IndexOutOfBoundsException("length " + length + " of a part of " + whole + " is below zero");
+        }
+        if (length > size - offset) {
+            throw new IndexOutOfBoundsException(
+                    length + " bytes at offset " + offset + " reach beyond " + whole + " of " + size + " bytes");
+        }
+    }
+
+    /** Refuses an offset before or behind a whole of {@code size} bytes; its end is allowed. As {@link #requirePart}. */
+    static void requireOffset(String whole, long offset, long size) {
+        if (offset < 0 || offset > size) {
+            throw new IndexOutOfBoundsException("offset " + offset + " is outside " + whole + " of " + size + " bytes");
+        }
+    }
 }

@@ -1,7 +1,6 @@
 package org.kverbs;
 
 import java.nio.ByteBuffer;
-import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -27,6 +26,7 @@ public record RemoteMemory(long address, long length, int rkey) {
      * @throws IndexOutOfBoundsException if the offset is beyond the end
      */
     public RemoteMemory at(long offset) {
+        Ranges.requireOffset("the remote memory", offset, length);
         return slice(offset, length - offset);
     }
 
@@ -36,7 +36,7 @@ public record RemoteMemory(long address, long length, int rkey) {
      * @throws IndexOutOfBoundsException if it reaches beyond the end
      */
     public RemoteMemory slice(long offset, long newLength) {
-        Objects.checkFromIndexSize(offset, newLength, length);
+        Ranges.requirePart("the remote memory", offset, newLength, length);
         return new RemoteMemory(address + offset, newLength, rkey);
     }
 

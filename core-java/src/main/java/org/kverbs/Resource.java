@@ -10,6 +10,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntSupplier;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.Guard;
 import org.kverbs.internal.SystemErrors;
@@ -230,11 +231,17 @@ public abstract sealed class Resource implements AutoCloseable
      */
     static <T extends Resource> T create(
             String operation, LongSupplier call, LongFunction<T> wrap, Resource... parents) {
+        return create(operation, () -> "", call, wrap, parents);
+    }
+
+    /** The same with {@code excess}, which is asked after a refusal for the limits that were exceeded: see {@link Excess}. */
+    static <T extends Resource> T create(
+            String operation, Supplier<String> excess, LongSupplier call, LongFunction<T> wrap, Resource... parents) {
         enterShared(parents);
         try {
             long handle = call.getAsLong();
             if (handle < 0) {
-                throw SystemErrors.of(operation, (int) -handle);
+                throw SystemErrors.refused(operation, (int) -handle, excess.get());
             }
             T made = wrap.apply(handle);
             made.register();
@@ -246,9 +253,18 @@ public abstract sealed class Resource implements AutoCloseable
 
     /** Calls on this resource, with the guard entered, and gives a result that isn't below zero. */
     final int command(String operation, IntSupplier call) {
+        return command(operation, () -> "", call);
+    }
+
+    /** The same with {@code excess}, as for a creation. */
+    final int command(String operation, Supplier<String> excess, IntSupplier call) {
         enterShared(this);
         try {
-            return SystemErrors.check(operation, call.getAsInt());
+            int result = call.getAsInt();
+            if (result < 0) {
+                throw SystemErrors.refused(operation, -result, excess.get());
+            }
+            return result;
         } finally {
             exitShared(this);
         }

@@ -96,6 +96,29 @@ public final class SendRequests {
         }
     }
 
+    /**
+     * What the completion of a request will name, in a success.
+     *
+     * @param index from 0
+     * @throws IndexOutOfBoundsException if there are not so many
+     */
+    public WorkCompletionOpcode completionOpcode(int index) {
+        if (index < 0 || index >= size()) {
+            throw new IndexOutOfBoundsException("request " + index + " was asked for, and the list has " + size());
+        }
+        return switch (Memory.getInt(requests.first() + (long) index * IbvSendWr.SIZE + IbvSendWr.OPCODE)) {
+            case IbvWrOpcode.IBV_WR_SEND, IbvWrOpcode.IBV_WR_SEND_WITH_IMM, IbvWrOpcode.IBV_WR_SEND_WITH_INV ->
+                WorkCompletionOpcode.SEND;
+            case IbvWrOpcode.IBV_WR_RDMA_WRITE, IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM -> WorkCompletionOpcode.RDMA_WRITE;
+            case IbvWrOpcode.IBV_WR_RDMA_READ -> WorkCompletionOpcode.RDMA_READ;
+            case IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP -> WorkCompletionOpcode.COMP_SWAP;
+            case IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD -> WorkCompletionOpcode.FETCH_ADD;
+            case IbvWrOpcode.IBV_WR_LOCAL_INV -> WorkCompletionOpcode.LOCAL_INV;
+            case IbvWrOpcode.IBV_WR_BIND_MW -> WorkCompletionOpcode.BIND_MW;
+            default -> WorkCompletionOpcode.UNKNOWN;
+        };
+    }
+
     /** How many requests there are. */
     public int size() {
         return requests.count();

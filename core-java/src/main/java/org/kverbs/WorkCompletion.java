@@ -87,7 +87,10 @@ public final class WorkCompletion {
         return intAt(IbvWc.STATUS);
     }
 
-    /** What kind of request it was ({@code opcode}); UNKNOWN keeps its number in {@link #rawOpcode}. */
+    /**
+     * What kind of request it was ({@code opcode}); UNKNOWN keeps its number in {@link #rawOpcode}. Only a success says so: after a failure
+     * most devices leave any number there.
+     */
     public WorkCompletionOpcode opcode() {
         return WorkCompletionOpcode.of(rawOpcode());
     }
@@ -171,22 +174,26 @@ public final class WorkCompletion {
     /**
      * Returns this if it succeeded.
      *
-     * @throws WorkCompletionException if it didn't
+     * @throws WorkCompletionException if it didn't. It names no operation: the id says which request it was
      */
     public WorkCompletion orThrow() {
         if (!isSuccess()) {
             throw new WorkCompletionException(
-                    rawStatus(), rawOpcode(), vendorError(), queuePairNumber(), workRequestId());
+                    rawStatus(),
+                    WorkCompletionOpcode.UNKNOWN.code(), // after a failure the field may hold anything
+                    vendorError(),
+                    queuePairNumber(),
+                    workRequestId());
         }
         return this;
     }
 
-    /** One line: id, status, opcode, queue pair. */
+    /** One line: id, status and queue pair; for a success also the operation and the bytes. */
     @Override
     public String toString() {
         String status = status() == WorkCompletionStatus.UNKNOWN ? "status " + rawStatus() : status().name();
         String opcode = opcode() == WorkCompletionOpcode.UNKNOWN ? "opcode " + rawOpcode() : opcode().name();
-        return "completion(id=" + workRequestId() + ", " + status + ", " + opcode + ", " + byteLength() + " bytes, qpn="
-                + queuePairNumber() + ")";
+        return "completion(id=" + workRequestId() + ", " + status
+                + (isSuccess() ? ", " + opcode + ", " + byteLength() + " bytes" : "") + ", qpn=" + queuePairNumber() + ")";
     }
 }

@@ -21,7 +21,8 @@ public class WorkCompletionException extends RdmaException {
      * Describes a failed completion, in the terms of {@code struct ibv_wc}.
      *
      * @param rawStatus the {@code status} field, an {@code enum ibv_wc_status}
-     * @param rawOpcode the {@code opcode} field, an {@code enum ibv_wc_opcode}, or what the poster of the request knows it was
+     * @param rawOpcode the {@code opcode} field, an {@code enum ibv_wc_opcode}, as the poster of the request knows it; -1 if it is
+     *     not known, since devices need not fill the field of a failed completion
      * @param vendorError the {@code vendor_err} field
      * @param queuePairNumber the {@code qp_num} field: the local queue pair, 24 bits
      * @param workRequestId the {@code wr_id} field: the number that the request was posted with
@@ -46,8 +47,8 @@ public class WorkCompletionException extends RdmaException {
     }
 
     /**
-     * What the request was. A device need not fill the opcode of a failed completion (ibv_poll_cq(3) promises only id,
-     * status, queue pair number and vendor error), so it is a hint unless the one who posted the request supplied it.
+     * What the request was, as its poster knows it; UNKNOWN where that is not known. A device need not fill the opcode of a failed
+     * completion: ibv_poll_cq(3) promises only id, status, queue pair number and vendor error.
      */
     public WorkCompletionOpcode opcode() {
         return WorkCompletionOpcode.of(rawOpcode);
@@ -77,7 +78,7 @@ public class WorkCompletionException extends RdmaException {
         WorkCompletionStatus status = WorkCompletionStatus.of(rawStatus);
         WorkCompletionOpcode opcode = WorkCompletionOpcode.of(rawOpcode);
         return "work request " + workRequestId
-                + " (" + (opcode == WorkCompletionOpcode.UNKNOWN ? "opcode " + rawOpcode : opcode) + ") on queue pair "
+                + (opcode == WorkCompletionOpcode.UNKNOWN ? "" : " (" + opcode + ")") + " on queue pair "
                 + queuePairNumber + " failed: "
                 + (status == WorkCompletionStatus.UNKNOWN ? "status " + rawStatus : "IBV_WC_" + status)
                 + ", vendor error 0x" + Integer.toHexString(vendorError) + ": " + status.text();

@@ -4,7 +4,6 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
 import org.kverbs.internal.abi.IbvWc;
 
 /**
@@ -60,7 +59,9 @@ public final class WorkCompletions {
      * @param index from 0
      */
     public WorkCompletion get(int index) {
-        Objects.checkIndex(index, count);
+        if (index < 0 || index >= count) {
+            throw new IndexOutOfBoundsException("completion " + index + " was asked for, and the last poll gave " + count);
+        }
         return view.moveTo(index);
     }
 }

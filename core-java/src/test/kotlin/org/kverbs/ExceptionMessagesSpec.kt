@@ -1,5 +1,6 @@
 package org.kverbs
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.ints.shouldBeGreaterThan
@@ -10,10 +11,12 @@ import io.kotest.matchers.string.shouldNotContain
 import io.kotest.matchers.string.shouldStartWith
 import io.kotest.matchers.types.shouldBeInstanceOf
 import org.kverbs.internal.DeviceNodes
+import org.kverbs.internal.abi.IbvWc
 import java.io.ByteArrayInputStream
 import java.io.ByteArrayOutputStream
 import java.io.ObjectInputStream
 import java.io.ObjectOutputStream
+import java.lang.foreign.ValueLayout.JAVA_INT
 import java.net.InetSocketAddress
 import java.time.Duration
 
@@ -63,6 +66,9 @@ class ExceptionMessagesSpec :
             message shouldContain "This machine has none"
             message shouldContain "rdma link add rxe0 type rxe netdev eth0"
             message shouldContain "./kverbs lab"
+            // It is not on the class path of these tests.
+            message shouldContain "add org.kverbs:kverbs-embedded"
+            DeviceNotFoundException("device 'embedded0'", listOf("rxe0")).message shouldContain "add org.kverbs:kverbs-embedded"
         }
 
         test("should tell of a failed completion what failed, where, how and why") {
@@ -78,6 +84,23 @@ class ExceptionMessagesSpec :
             error.workRequestId() shouldBe 42
         }
 
+        test("should leave out the operation of a failed completion where it is not known") {
+            val unknown = WorkCompletionException(10, WorkCompletionOpcode.UNKNOWN.code(), 0, 17, 42)
+            unknown.message shouldStartWith "work request 42 on queue pair 17 failed: IBV_WC_REM_ACCESS_ERR, "
+            unknown.opcode() shouldBe WorkCompletionOpcode.UNKNOWN
+        }
+
+        test("should not take what a device leaves in a failed completion for its operation") {
+            val completions = WorkCompletions(1).apply { size(1) }
+            // As Soft-RoCE reports a write that failed: opcode 0, which is IBV_WC_SEND.
+            completions.get(0).structure().set(JAVA_INT, IbvWc.STATUS.toLong(), WorkCompletionStatus.REM_ACCESS_ERR.code())
+            val completion = completions.get(0)
+            completion.toString() shouldBe "completion(id=0, REM_ACCESS_ERR, qpn=0)"
+            val thrown = shouldThrow<WorkCompletionException> { completion.orThrow() }
+            thrown.message shouldStartWith "work request 0 on queue pair 0 failed: IBV_WC_REM_ACCESS_ERR, "
+            thrown.opcode() shouldBe WorkCompletionOpcode.UNKNOWN
+        }
+
         test("should keep the numbers of an unknown status and opcode") {
             val error = WorkCompletionException(99, 77, 0, 1, -1)
 
@@ -85,7 +108,7 @@ class ExceptionMessagesSpec :
             error.rawStatus() shouldBe 99
             error.opcode() shouldBe WorkCompletionOpcode.UNKNOWN
             error.rawOpcode() shouldBe 77
-            error.message shouldContain "work request -1 (opcode 77) on queue pair 1 failed: status 99"
+            error.message shouldContain "work request -1 on queue pair 1 failed: status 99"
         }
 
         AsyncEventType.entries.filter { it.isError }.forEach { type ->

@@ -111,6 +111,10 @@ class PeerFormsSpec :
                 }
             }
             val memory = RemoteMemory(1000, 100, 7)
+            refusalOf { memory.at(5000) } shouldBe "offset 5000 is outside the remote memory of 100 bytes"
+            refusalOf { memory.at(-1) } shouldBe "offset -1 is outside the remote memory of 100 bytes"
+            refusalOf { memory.slice(60, 41) } shouldBe "41 bytes at offset 60 reach beyond the remote memory of 100 bytes"
+            refusalOf { memory.slice(60, -1) } shouldBe "length -1 of a part of the remote memory is below zero"
             memory.at(100) shouldBe RemoteMemory(1100, 0, 7)
             memory.at(30).slice(20, 50) shouldBe RemoteMemory(1050, 50, 7)
             listOf(-1L, 101L, Long.MIN_VALUE, Long.MAX_VALUE).forEach { shouldThrow<IndexOutOfBoundsException> { memory.at(it) } }
@@ -118,6 +122,8 @@ class PeerFormsSpec :
     })
 
 private const val ENDPOINT = "qp:0012:345678:9abcde:fe800000000000000000000000000001:1024:11111111"
+
+private fun refusalOf(part: () -> Unit) = shouldThrow<IndexOutOfBoundsException> { part() }.message
 
 private fun hex(bytes: ByteArray) = bytes.joinToString("") { "%02x".format(it) }
 

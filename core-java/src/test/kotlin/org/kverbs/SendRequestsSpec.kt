@@ -66,6 +66,18 @@ class SendRequestsSpec :
             }
         }
 
+        test("should say what each request of a list completes as") {
+            val requests = SendRequests()
+            Operation.entries.forEach { it.begin(requests, Values(1, 2, 3, 4, 5)) }
+            Operation.entries.forEachIndexed { index, operation ->
+                withClue(operation) {
+                    requests.completionOpcode(index) shouldBe completions.getValue(operation.opcode)
+                }
+            }
+            shouldThrow<IndexOutOfBoundsException> { requests.completionOpcode(requests.size()) }.message shouldBe
+                "request ${requests.size()} was asked for, and the list has ${requests.size()}"
+        }
+
         test("should copy inline bytes, and gather them in order") {
             checkAll(100, Arb.list(Arb.byteArray(Arb.int(0..300), Arb.byte()), 1..12)) { pieces ->
                 val requests = SendRequests().send(1)
@@ -145,6 +157,20 @@ class SendRequestsSpec :
             }
         }
     })
+
+/** What the operation with each number of `enum ibv_wr_opcode` completes as. */
+private val completions =
+    mapOf(
+        0 to WorkCompletionOpcode.RDMA_WRITE,
+        1 to WorkCompletionOpcode.RDMA_WRITE,
+        2 to WorkCompletionOpcode.SEND,
+        3 to WorkCompletionOpcode.SEND,
+        4 to WorkCompletionOpcode.RDMA_READ,
+        5 to WorkCompletionOpcode.COMP_SWAP,
+        6 to WorkCompletionOpcode.FETCH_ADD,
+        7 to WorkCompletionOpcode.LOCAL_INV,
+        9 to WorkCompletionOpcode.SEND,
+    )
 
 private data class Values(
     val id: Long,

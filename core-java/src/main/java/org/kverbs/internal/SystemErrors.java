@@ -1,6 +1,7 @@
 package org.kverbs.internal;
 
 import static org.kverbs.internal.abi.Errno.EINVAL;
+import static org.kverbs.internal.abi.Errno.ENOMEM;
 
 import java.util.EnumSet;
 import java.util.Set;
@@ -23,6 +24,22 @@ public final class SystemErrors {
     public static RdmaSystemException of(String operation, int errno) {
         int positive = Math.abs(errno);
         return new RdmaSystemException(operation, positive, ErrorAdvice.call(function(operation), positive));
+    }
+
+    /**
+     * The exception for a creation that the device refused.
+     *
+     * @param operation as for {@link #of}
+     * @param errno its error number, as it is or negated
+     * @param excess sentences that name what was asked for beyond the device's limits; empty if nothing was
+     */
+    public static RdmaSystemException refused(String operation, int errno, String excess) {
+        int positive = Math.abs(errno);
+        if (excess.isEmpty() || positive != EINVAL && positive != ENOMEM) {
+            return of(operation, positive);
+        }
+        String others = positive == ENOMEM ? " " + ErrorAdvice.call(function(operation), positive) : "";
+        return new RdmaSystemException(operation, positive, excess + others);
     }
 
     /**

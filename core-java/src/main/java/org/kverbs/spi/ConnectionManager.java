@@ -42,6 +42,14 @@ public interface ConnectionManager {
     /** Ends every wait on the channel, now and from now on; it is called before the channel is destroyed. */
     void wakeEventChannel(long channel);
 
+    /**
+     * How far its devices reach, as sentences for the message when nobody listens at an address or no way leads there; empty where the
+     * system's own tools say it.
+     */
+    default String reach() {
+        return "";
+    }
+
     // Ids and addresses
 
     /** {@code struct rdma_cm_id *} of an {@code enum rdma_port_space} ({@code rdma_create_id}). */

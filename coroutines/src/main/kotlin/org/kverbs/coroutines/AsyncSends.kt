@@ -14,10 +14,10 @@ import org.kverbs.dsl.ConnectedVerbs
 import org.kverbs.dsl.DatagramVerbs
 import org.kverbs.dsl.Destination
 import org.kverbs.dsl.ReadVerbs
-import org.kverbs.dsl.Rkey
 import org.kverbs.dsl.SendScope
 import org.kverbs.dsl.Verbs
 import org.kverbs.dsl.WriteVerbs
+import org.kverbs.dsl.compose
 
 // One suspend function an operation, named as in org.kverbs.dsl. Each returns when its request has completed: for RC when the peer's device has
 // the bytes, for UC and UD when they are sent. `pooled` keeps a buffer of a pool for as long as the device may use it. `at` is
@@ -38,6 +38,9 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.send(
     length: Long = buffer.memory.byteSize(),
 ): Unit = send(buffer.slice(0, length), buffer)
 
+/** Sends a message of no bytes. */
+public suspend fun AsyncQueuePair<ConnectedVerbs>.sendEmpty(): Unit = sends.await(SEND, null, null, 0, 0, 0, null)
+
 /** Sends a message with 32 bits, a number in host order, that arrive with it. */
 public suspend fun AsyncQueuePair<ConnectedVerbs>.sendWithImmediate(
     local: MemorySlice,
@@ -45,12 +48,16 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.sendWithImmediate(
     pooled: RegisteredBuffer? = null,
 ): Unit = sends.await(SEND_WITH_IMMEDIATE, local, pooled, 0, 0, immediate, null)
 
+/** Sends a message of no bytes with 32 bits that arrive with it. */
+public suspend fun AsyncQueuePair<ConnectedVerbs>.sendWithImmediate(immediate: Int): Unit =
+    sends.await(SEND_WITH_IMMEDIATE, null, null, 0, 0, immediate, null)
+
 /** Sends a message that ends one of the peer's keys when it arrives. */
 public suspend fun AsyncQueuePair<ReadVerbs>.sendWithInvalidate(
     local: MemorySlice,
-    invalidate: Rkey,
+    invalidate: Int,
     pooled: RegisteredBuffer? = null,
-): Unit = sends.await(SEND_WITH_INVALIDATE, local, pooled, 0, invalidate.value, 0, null)
+): Unit = sends.await(SEND_WITH_INVALIDATE, local, pooled, 0, invalidate, 0, null)
 
 /** Sends a datagram; it is at most an MTU long. */
 public suspend fun AsyncQueuePair<DatagramVerbs>.send(
@@ -58,6 +65,9 @@ public suspend fun AsyncQueuePair<DatagramVerbs>.send(
     to: Destination,
     pooled: RegisteredBuffer? = null,
 ): Unit = sends.await(SEND, local, pooled, 0, 0, 0, to)
+
+/** Sends a datagram of no bytes. */
+public suspend fun AsyncQueuePair<DatagramVerbs>.sendEmpty(to: Destination): Unit = sends.await(SEND, null, null, 0, 0, 0, to)
 
 /** Sends a datagram with 32 bits that arrive with it. */
 public suspend fun AsyncQueuePair<DatagramVerbs>.sendWithImmediate(
@@ -67,6 +77,12 @@ public suspend fun AsyncQueuePair<DatagramVerbs>.sendWithImmediate(
     pooled: RegisteredBuffer? = null,
 ): Unit = sends.await(SEND_WITH_IMMEDIATE, local, pooled, 0, 0, immediate, to)
 
+/** Sends a datagram of no bytes with 32 bits that arrive with it. */
+public suspend fun AsyncQueuePair<DatagramVerbs>.sendWithImmediate(
+    to: Destination,
+    immediate: Int,
+): Unit = sends.await(SEND_WITH_IMMEDIATE, null, null, 0, 0, immediate, to)
+
 /** Writes into the peer's memory, which doesn't notice. */
 public suspend fun AsyncQueuePair<WriteVerbs>.write(
     local: MemorySlice,
@@ -74,6 +90,12 @@ public suspend fun AsyncQueuePair<WriteVerbs>.write(
     at: Long = 0,
     pooled: RegisteredBuffer? = null,
 ): Unit = sends.await(WRITE, local, pooled, to.at(at, local.length()), to.rkey(), 0, null)
+
+/** Writes no bytes: on RC its return says that the peer's device answers and that the writes before it have arrived. */
+public suspend fun AsyncQueuePair<WriteVerbs>.writeEmpty(
+    to: RemoteMemory,
+    at: Long = 0,
+): Unit = sends.await(WRITE, null, null, to.at(at, 0), to.rkey(), 0, null)
 
 /** Writes into the peer's memory and completes its next receive with 32 bits. */
 public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
@@ -83,6 +105,13 @@ public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
     at: Long = 0,
     pooled: RegisteredBuffer? = null,
 ): Unit = sends.await(WRITE_WITH_IMMEDIATE, local, pooled, to.at(at, local.length()), to.rkey(), immediate, null)
+
+/** Writes no bytes and completes the peer's next receive with 32 bits. */
+public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
+    to: RemoteMemory,
+    immediate: Int,
+    at: Long = 0,
+): Unit = sends.await(WRITE_WITH_IMMEDIATE, null, null, to.at(at, 0), to.rkey(), immediate, null)
 
 /** Reads the peer's memory, which doesn't notice. */
 public suspend fun AsyncQueuePair<ReadVerbs>.read(
@@ -126,7 +155,7 @@ public suspend fun AsyncQueuePair<ReadVerbs>.fetchAndAdd(
 public suspend fun <V : Verbs> AsyncQueuePair<V>.batch(
     vararg pooled: RegisteredBuffer,
     block: SendScope<V>.() -> Unit,
-): Unit = sends.awaitAll(pooled) { SendScope<V>(it).block() }
+): Unit = sends.awaitAll(pooled) { typed.compose(it, block) }
 
 /** Posts a receive and suspends until it has been filled by a message. */
 public suspend fun AsyncQueuePair<Verbs>.receive(into: MemorySlice): Received = receives.await(into, null)

@@ -31,7 +31,7 @@ public class MessageConnection internal constructor(
     public val peerAddress: InetSocketAddress? = steps.address
     private val lifetime =
         ConnectionLifetime(host, steps, channel.queuePair.queuePair) {
-            channel.fail(ConnectionException(ConnectionStep.CONNECT, peerAddress, 0, "the connection has ended"))
+            channel.fail(ConnectionException(ConnectionStep.STAY_CONNECTED, peerAddress, 0, "the connection has ended"))
         }
 
     /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */

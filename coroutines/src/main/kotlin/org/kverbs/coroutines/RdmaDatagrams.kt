@@ -6,7 +6,6 @@ import org.kverbs.PortSpace
 import org.kverbs.ProtectionDomain
 import org.kverbs.dsl.DatagramVerbs
 import org.kverbs.dsl.Destination
-import org.kverbs.dsl.Qpn
 import org.kverbs.dsl.UD
 import java.lang.foreign.MemorySegment
 import java.net.InetSocketAddress
@@ -48,7 +47,7 @@ public class RdmaDatagrams internal constructor(
         buffer: MemorySegment,
     ): Destination {
         val completion = requireNotNull(received.completion) { "$received has no global routing header, and so no sender" }
-        return Destination(pd.addressHandle(port, completion, buffer), Qpn(received.sourceQueuePair), qkey)
+        return Destination(pd.addressHandle(port, completion, buffer), received.sourceQueuePair, qkey)
     }
 
     override fun close(): Unit = closeAll(service, queuePair, id)
@@ -77,7 +76,7 @@ public suspend fun RdmaHost.connectDatagrams(
     val answer = made.answer
     try {
         val path = made.node.pd.addressHandle(checkNotNull(answer.address()) { "$answer has no address" })
-        val service = Destination(path, Qpn(answer.queuePairNumber()), answer.qkey())
+        val service = Destination(path, answer.queuePairNumber(), answer.qkey())
         return RdmaDatagrams(made.steps.id, made.node, qp, answer.privateData(), service)
     } catch (e: RuntimeException) {
         closeAll(made.steps.id, qp, cause = e)

@@ -8,7 +8,6 @@ import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePairState
 import org.kverbs.dsl.DatagramVerbs
 import org.kverbs.dsl.Destination
-import org.kverbs.dsl.Qpn
 import org.kverbs.dsl.UD
 import java.net.InetAddress
 import java.net.InetSocketAddress
@@ -81,7 +80,7 @@ public suspend fun RdmaHost.joinMulticast(
             val gid = checkNotNull(route.globalRoute()) { "$joined has no GID" }.dgid()
             qp.queuePair.attachMulticast(gid, route.destinationLid())
         }
-        val destination = Destination(node.pd.addressHandle(route), Qpn(joined.queuePairNumber()), joined.qkey())
+        val destination = Destination(node.pd.addressHandle(route), joined.queuePairNumber(), joined.qkey())
         return RdmaMulticast(id, node, qp, destination, group)
     } catch (e: Throwable) {
         closeAll(id, qp, cause = e)

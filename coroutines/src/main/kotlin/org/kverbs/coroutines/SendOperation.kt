@@ -23,6 +23,7 @@ internal enum class SendOperation(
     /**
      * Writes a request.
      *
+     * @param local the bytes here; null for none
      * @param address the peer's, where it matters, with [rkey]; the key to invalidate is one too
      * @param immediate 32 bits in host order, where it matters
      * @param to where a datagram goes
@@ -30,20 +31,21 @@ internal enum class SendOperation(
     fun write(
         requests: SendRequests,
         id: Long,
-        local: MemorySlice,
+        local: MemorySlice?,
         address: Long,
         rkey: Int,
         immediate: Int,
         to: Destination?,
     ) {
         when (this) {
-            SEND -> requests.send(id).from(local)
-            SEND_WITH_IMMEDIATE -> requests.sendWithImmediate(id, immediate).from(local)
-            SEND_WITH_INVALIDATE -> requests.sendWithInvalidate(id, rkey).from(local)
-            WRITE -> requests.write(id, address, rkey).from(local)
-            WRITE_WITH_IMMEDIATE -> requests.writeWithImmediate(id, address, rkey, immediate).from(local)
-            READ -> requests.read(id, address, rkey).into(local)
+            SEND -> requests.send(id)
+            SEND_WITH_IMMEDIATE -> requests.sendWithImmediate(id, immediate)
+            SEND_WITH_INVALIDATE -> requests.sendWithInvalidate(id, rkey)
+            WRITE -> requests.write(id, address, rkey)
+            WRITE_WITH_IMMEDIATE -> requests.writeWithImmediate(id, address, rkey, immediate)
+            READ -> requests.read(id, address, rkey)
         }
-        if (to != null) requests.to(to.address, to.queuePair.value, to.qkey)
+        if (local != null) requests.from(local) // a read fills the same entry
+        if (to != null) requests.to(to.address, to.queuePairNumber, to.qkey)
     }
 }

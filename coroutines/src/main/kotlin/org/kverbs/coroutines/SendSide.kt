@@ -45,12 +45,13 @@ internal class SendSide(
     /**
      * Posts one request and suspends until it is done.
      *
+     * @param local the bytes here; null for none
      * @param address the peer's, with [rkey] and [immediate] where the operation has them
      * @param to where a datagram goes
      */
     suspend fun await(
         operation: SendOperation,
-        local: MemorySlice,
+        local: MemorySlice?,
         pin: RegisteredBuffer?,
         address: Long,
         rkey: Int,
@@ -65,7 +66,7 @@ internal class SendSide(
     // Generic, not Unit: for an inlined block of type Unit the compiler doesn't see that nothing comes behind it.
     private suspend fun <T> start(
         operation: SendOperation,
-        local: MemorySlice,
+        local: MemorySlice?,
         pin: RegisteredBuffer?,
         address: Long,
         rkey: Int,
@@ -76,7 +77,7 @@ internal class SendSide(
     private fun post(
         waiter: Any,
         operation: SendOperation,
-        local: MemorySlice,
+        local: MemorySlice?,
         pin: RegisteredBuffer?,
         address: Long,
         rkey: Int,
@@ -206,8 +207,9 @@ internal class SendSide(
                 checkNotEnded()
                 list.renumber(key, slots.next())
                 list.signaled()
-                for (ahead in 0 until count - 1) slots.put(ahead, SendSlots.NOBODY, 0, null)
-                slots.put(count - 1, waiter, 0, pins)
+                val last = count - 1
+                for (ahead in 0 until last) slots.put(ahead, SendSlots.NOBODY, list.completionOpcode(ahead).code(), null)
+                slots.put(last, waiter, list.completionOpcode(last).code(), pins)
                 slots.advance(count)
                 try {
                     queuePair.post(list)

@@ -27,6 +27,7 @@ import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkRequestException
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.get
+import org.kverbs.dsl.read
 import org.kverbs.dsl.send
 import org.kverbs.dsl.write
 import java.lang.foreign.ValueLayout.JAVA_LONG
@@ -211,6 +212,46 @@ class AsyncQueuePairSpec :
                     flushed.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
                     flushed.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
                 }
+            }
+        }
+
+        test("should name the operation of a batch that failed, and of what is flushed behind it") {
+            TwoEnds().use { ends ->
+                val gone = ends.server.region.remote()
+                ends.server.region.close()
+                val local = ends.client.region
+                val failure =
+                    shouldThrow<WorkCompletionException> {
+                        ends.client.qp.batch {
+                            write(local[0, 8], to = gone)
+                            read(gone, into = local[8, 8])
+                        }
+                    }
+                failure.opcode() shouldBe WorkCompletionOpcode.RDMA_READ
+                failure.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
+                val cause = failure.cause.shouldBeInstanceOf<WorkCompletionException>()
+                cause.status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                cause.opcode() shouldBe WorkCompletionOpcode.RDMA_WRITE
+            }
+        }
+
+        test("should send and write no bytes, with 32 bits and without") {
+            TwoEnds().use { ends ->
+                val remote = ends.server.region.remote()
+                ends.server.region.memory().fill(7)
+                coroutineScope {
+                    val received = List(4) { ends.server.qp.postReceive(ends.server.region[0, 64]) }
+                    ends.client.qp.sendEmpty()
+                    ends.client.qp.sendWithImmediate(immediate = 5)
+                    ends.client.qp.writeEmpty(to = remote, at = 65536)
+                    ends.client.qp.writeWithImmediate(to = remote, immediate = 6)
+                    ends.client.qp.send(ends.client.text("last"))
+                    received.map { it.await() }.map { it.length to it.immediate } shouldBe
+                        listOf(0L to null, 0L to 5, 0L to 6, 4L to null)
+                }
+                ends.server.region.memory().asSlice(4).mismatch(ends.server.region.memory().asSlice(8)) shouldBe 65536 - 8
+                shouldThrow<IndexOutOfBoundsException> { ends.client.qp.writeEmpty(to = remote, at = 65537) }.message shouldBe
+                    "0 bytes at 65537 reach beyond the remote memory of 65536 bytes"
             }
         }
 

@@ -6,6 +6,8 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldHaveSize
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldEndWith
+import io.kotest.matchers.string.shouldStartWith
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
@@ -106,6 +108,26 @@ class MessageServicesSpec :
                 good.receive().decodeToString() shouldBe "fine"
                 good.finish()
                 failures.map { it.message } shouldBe listOf("asked to")
+            }
+        }
+
+        test("should not say that connecting failed when a connection ends that was up") {
+            val ended = CompletableDeferred<Throwable?>()
+            served(handler = {
+                it.send(it.receive())
+                ended.complete(runCatching { it.receive() }.exceptionOrNull())
+            }) { _, address ->
+                val peer = rdmaHost { provider("embedded") }
+                val connection = peer.connectMessages(address)
+                connection.send("work".encodeToByteArray())
+                connection.receive().decodeToString() shouldBe "work"
+                val from = connection.channel.queuePair
+                peer.close()
+                from.queuePair.isOpen shouldBe false
+                val cause = ended.await().shouldBeInstanceOf<ConnectionException>()
+                cause.step() shouldBe ConnectionStep.STAY_CONNECTED
+                cause.message shouldStartWith "staying connected to 127.0.0.1:"
+                cause.message shouldEndWith " failed: the connection has ended"
             }
         }
 

@@ -14,6 +14,7 @@ import org.kverbs.AccessFlag
 import org.kverbs.ProtectionDomain
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionOpcode
 import org.kverbs.dsl.memoryRegion
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_LONG
@@ -132,6 +133,23 @@ class RemoteRegionSpec :
                 shouldThrow<IllegalArgumentException> { ends.server.publish("one", region) }.message shouldContain "published already"
                 ends.server.finish()
                 shouldThrow<ChannelClosedException> { ends.client.remote("never") }.message shouldContain "last message"
+            }
+        }
+
+        test("should name the operation that the peer's device refused") {
+            for ((operation, touch) in listOf<Pair<WorkCompletionOpcode, suspend (RemoteRegion) -> Unit>>(
+                WorkCompletionOpcode.RDMA_WRITE to { it.write(0, ByteArray(3)) },
+                WorkCompletionOpcode.RDMA_READ to { it.read(0, 3) },
+                WorkCompletionOpcode.FETCH_ADD to { it.fetchAndAdd(0, 1) },
+            )) {
+                TwoChannels().use { ends ->
+                    val region = ends.serverPd.open(64)
+                    val remote = ends.client.remote(region.remote())
+                    region.close()
+                    val failure = shouldThrow<WorkCompletionException> { touch(remote) }
+                    failure.opcode() shouldBe operation
+                    failure.message shouldContain " ($operation) on queue pair "
+                }
             }
         }
 

@@ -9,6 +9,7 @@ import java.nio.channels.DatagramChannel;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.RdmaException;
 import org.kverbs.embedded.internal.objects.Gids;
@@ -33,6 +34,7 @@ final class Configuration {
 
     private final String words;
     private final List<VerbsDevice> devices = new ArrayList<>();
+    private final List<String> addresses = new ArrayList<>();
     private final SecureRandom random = new SecureRandom();
     private final EmbeddedFabric fabric = EmbeddedFabric.unpredictable(random);
 
@@ -69,7 +71,23 @@ final class Configuration {
                 configuration.add(word.strip());
             }
         }
+        configuration.fabric.connectionManager().reach(configuration.reach());
         return configuration;
+    }
+
+    /** What a program is told that asks for a service where none is. */
+    private String reach() {
+        if (devices.isEmpty() || words.contains("udp:")) {
+            return ""; // who has chosen an address knows of the others
+        }
+        if (words.contains("udp")) {
+            return "Each process with KVERBS_EMBEDDED=udp has an address of its own, the first that is free from 127.0.0.1 on; this one has "
+                    + String.join(", ", addresses) + ". So a second service of this machine is at another address than the first: connect to"
+                    + " that, or choose it by KVERBS_EMBEDDED=udp:ADDRESS where the service is started.";
+        }
+        String names = devices.stream().map(VerbsDevice::name).collect(Collectors.joining(", "));
+        return "The embedded devices of this process (" + names + ") reach one another alone. For a service in another process start both with"
+                + " KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp), and on another host each with KVERBS_EMBEDDED=udp:ADDRESS of its own.";
     }
 
     List<VerbsDevice> devices() {
@@ -133,6 +151,7 @@ final class Configuration {
         hca.connect(new UdpPort(hca, address));
         fabric.connectionManager().add(hca);
         add(new EmbeddedDevice(hca));
+        addresses.add(address.getHostAddress());
     }
 
     private static int mtu(InetAddress address) {

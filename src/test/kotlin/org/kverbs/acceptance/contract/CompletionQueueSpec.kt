@@ -31,10 +31,12 @@ internal class CompletionQueueSpec :
                     context.completionQueue(CompletionQueueAttributes(10, null, context.completionVectors() + 1000))
                 }
             vector.errnoName() shouldBe "EINVAL"
-            vector.message shouldContain "completion vector (0 up to"
-            val size = shouldThrow<RdmaSystemException> { cq(context.queryDevice().maxCqe() + 1) }
+            val vectors = context.completionVectors()
+            vector.advice() shouldBe "comp_vector ${vectors + 1000} is not below the device's num_comp_vectors of $vectors."
+            val most = context.queryDevice().maxCqe()
+            val size = shouldThrow<RdmaSystemException> { cq(most + 1) }
             size.errnoName() shouldBe "EINVAL"
-            size.message shouldContain "max_cqe"
+            size.advice() shouldBe "cqe ${most + 1} is above the device's max_cqe of $most."
         }
 
         case("should resize an empty queue up and down", RESIZE_CQ) {

@@ -293,6 +293,6 @@ internal class ExtendedQueueSpec :
             val refusal = shouldThrow<RdmaSystemException> { context.completionQueue(CompletionQueueAttributes.of(size).asExtended()) }
             refusal.errnoName() shouldBe "EINVAL"
             refusal.operation() shouldBe "ibv_create_cq_ex"
-            refusal.message shouldContain "max_cqe"
+            refusal.advice() shouldBe "cqe $size is above the device's max_cqe of ${size - 1}."
         }
     })

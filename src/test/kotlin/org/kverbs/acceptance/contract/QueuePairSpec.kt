@@ -6,6 +6,7 @@ import io.kotest.matchers.ints.shouldBeInRange
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldStartWith
 import io.kotest.matchers.string.shouldNotContain
 import org.kverbs.AccessFlag.REMOTE_READ
 import org.kverbs.AccessFlag.REMOTE_WRITE
@@ -90,17 +91,21 @@ internal class QueuePairSpec :
         case("should refuse sizes beyond the device's") {
             val most = context.queryDevice()
             val sizes =
-                listOf(
-                    QueuePairCapabilities(most.maxQpWr() + 1, 1, 1, 1, 0),
-                    QueuePairCapabilities(1, most.maxQpWr() + 1, 1, 1, 0),
-                    QueuePairCapabilities(1, 1, most.maxSge() + 1, 1, 0),
-                    QueuePairCapabilities(1, 1, 1, most.maxSge() + 1, 0),
+                mapOf(
+                    QueuePairCapabilities(most.maxQpWr() + 1, 1, 1, 1, 0) to
+                        "max_send_wr ${most.maxQpWr() + 1} is above the device's max_qp_wr of ${most.maxQpWr()}.",
+                    QueuePairCapabilities(1, most.maxQpWr() + 1, 1, 1, 0) to
+                        "max_recv_wr ${most.maxQpWr() + 1} is above the device's max_qp_wr of ${most.maxQpWr()}.",
+                    QueuePairCapabilities(1, 1, most.maxSge() + 1, 1, 0) to
+                        "max_send_sge ${most.maxSge() + 1} is above the device's max_sge of ${most.maxSge()}.",
+                    QueuePairCapabilities(1, 1, 1, most.maxSge() + 1, 0) to
+                        "max_recv_sge ${most.maxSge() + 1} is above the device's max_sge of ${most.maxSge()}.",
                 )
-            for (size in sizes) {
+            for ((size, excess) in sizes) {
                 val refusal = shouldThrow<RdmaSystemException> { queuePair(capabilities = size) }
                 refusal.operation() shouldBe "ibv_create_qp"
                 refusal.message shouldContain size.toString()
-                refusal.advice() shouldNotBe ""
+                refusal.advice() shouldStartWith excess
             }
         }
 

@@ -94,8 +94,10 @@ internal class SharedReceiveQueueSpec :
             val tooLong =
                 shouldThrow<RdmaSystemException> { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(most.maxSrqWr() + 1, 1)) }
             tooLong.errnoName() shouldBe "EINVAL"
-            tooLong.message shouldContain "max_srq_wr"
-            shouldThrow<RdmaSystemException> { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(1, most.maxSrqSge() + 1)) }
+            tooLong.advice() shouldBe "max_wr ${most.maxSrqWr() + 1} is above the device's max_srq_wr of ${most.maxSrqWr()}."
+            shouldThrow<RdmaSystemException> {
+                pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(1, most.maxSrqSge() + 1))
+            }.advice() shouldBe "max_sge ${most.maxSrqSge() + 1} is above the device's max_srq_sge of ${most.maxSrqSge()}."
         }
 
         case("should refuse a receive on a queue pair whose receives are shared") {

@@ -3,8 +3,8 @@ package org.kverbs.acceptance.contract
 import com.sun.management.ThreadMXBean
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
-import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.shouldNotBe
 import org.kverbs.CompletionQueue
 import org.kverbs.Context
 import org.kverbs.MemoryRegion
@@ -12,6 +12,7 @@ import org.kverbs.MemoryWindowType
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePairState
 import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletions
 import org.kverbs.dsl.ConnectedVerbs
 import org.kverbs.dsl.LOCAL_WRITE
@@ -55,6 +56,7 @@ import org.kverbs.dsl.sendWithInvalidate
 import org.kverbs.dsl.signaled
 import org.kverbs.dsl.srq
 import org.kverbs.dsl.write
+import org.kverbs.dsl.writeEmpty
 import org.kverbs.dsl.writeInline
 import org.kverbs.dsl.writeWithImmediate
 import java.lang.foreign.MemorySegment
@@ -120,6 +122,27 @@ internal class TypedPostingSpec :
                 there.text(400) shouldBe "two"
 
                 a.post {
+                    writeEmpty(to = target, at = 300, id = 10)
+                    signaled()
+                }
+                cq.done(1).single().let { it.workRequestId() to it.opcode() } shouldBe (10L to WorkCompletionOpcode.RDMA_WRITE)
+                there.text(300) shouldBe "tiny"
+
+                b.postReceive(into = there[0, 100], id = 9)
+                a.post {
+                    writeWithImmediate(to = target, immediate = 0x77)
+                    signaled()
+                }
+                cq.done(2).single { it.workRequestId() == 9L }.let { it.immediate() to it.byteLength() } shouldBe (0x77 to 0L)
+
+                b.postReceive(into = there[0, 100], id = 9)
+                a.post {
+                    sendWithImmediate(immediate = 0x78)
+                    signaled()
+                }
+                cq.done(2).single { it.workRequestId() == 9L }.let { it.immediate() to it.byteLength() } shouldBe (0x78 to 0L)
+
+                a.post {
                     read(target, into = here[512, 16], at = 200)
                     fence()
                     signaled()
@@ -155,7 +178,7 @@ internal class TypedPostingSpec :
                     }
                     withClue("write, before it is ended $ending") {
                         a.post {
-                            write(here[0, 20], to = window.remote(there[0, 1000], key.value))
+                            write(here[0, 20], to = window.remote(there[0, 1000], key))
                             signaled()
                         }
                         cq.done(1)
@@ -225,6 +248,17 @@ internal class TypedPostingSpec :
                 val received = cq.done(4).filter { it.workRequestId() >= 10 }
                 (0L..2L).map { there.text(200 * it + GRH_BYTES) } shouldBe listOf("datagram", "inline", "datagram")
                 received.last().immediate() shouldBe 5
+
+                repeat(2) { shared.postReceive(10L + it, there[200L * it, 200]) }
+                a.post {
+                    sendEmpty(to = peer)
+                    sendWithImmediate(to = peer, immediate = 6)
+                    signaled()
+                }
+                val empty = cq.done(3).filter { it.workRequestId() >= 10 }
+                empty.map { it.byteLength() } shouldBe listOf(GRH_BYTES, GRH_BYTES)
+                empty.last().immediate() shouldBe 6
+
                 val route = a.endpoint().gid()
                 pd
                     .addressHandle {
@@ -282,11 +316,14 @@ internal class TypedPostingSpec :
                 val threads = ManagementFactory.getThreadMXBean() as ThreadMXBean
                 val before = List(2) { threads.currentThreadAllocatedBytes }.last()
                 val idle = threads.currentThreadAllocatedBytes - before
-                repeat(500) { round() }
-                val start = threads.currentThreadAllocatedBytes
-                repeat(1000) { round() }
-                // One object a round would be 16,000 bytes at least.
-                threads.currentThreadAllocatedBytes - start shouldBeLessThan 8000 + idle
+
+                fun stretch(): Long {
+                    val start = threads.currentThreadAllocatedBytes
+                    repeat(1000) { round() }
+                    return threads.currentThreadAllocatedBytes - start
+                }
+                // Until the JIT has compiled it, which a busy machine puts off. One object a round would be 16,000 bytes at least.
+                generateSequence { stretch() }.take(100).firstOrNull { it < 8000 + idle } shouldNotBe null
             }
         }
 

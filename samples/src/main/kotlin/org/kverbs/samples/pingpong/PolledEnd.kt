@@ -11,7 +11,6 @@ import org.kverbs.dsl.poll
 import org.kverbs.dsl.post
 import org.kverbs.dsl.postReceive
 import org.kverbs.dsl.qp
-import org.kverbs.dsl.qpn
 import org.kverbs.dsl.send
 import org.kverbs.dsl.signaled
 
@@ -50,7 +49,7 @@ internal class PolledEnd(
     override fun connect(remote: QueuePairEndpoint) {
         if (options.type == QueuePairType.UD) {
             qp.activate(path)
-            destination = Destination(qp.addressHandle(remote, path), remote.qpn, remote.qkey())
+            destination = Destination(qp.addressHandle(remote, path), remote.queuePairNumber(), remote.qkey())
         } else {
             qp.connect(remote, path)
         }

@@ -22,7 +22,6 @@ import org.kverbs.dsl.QueuePairSettings
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.UC
 import org.kverbs.dsl.UD
-import org.kverbs.dsl.qpn
 import kotlin.time.TimeSource
 
 /**
@@ -115,7 +114,7 @@ internal class SuspendingEnd(
         lateinit var peer: Destination
         val activate = { remote: QueuePairEndpoint ->
             qp.activate(path)
-            peer = Destination(qp.queuePair.addressHandle(remote, path), remote.qpn, remote.qkey())
+            peer = Destination(qp.queuePair.addressHandle(remote, path), remote.queuePairNumber(), remote.qkey())
         }
         return Queue(qp, activate) { qp.send(outgoing, peer) }
     }

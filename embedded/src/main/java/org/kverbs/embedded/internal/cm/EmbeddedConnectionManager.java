@@ -31,6 +31,7 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     private final Map<Long, CmEvent> taken = new HashMap<>();
     private final Condition acknowledged;
     private final AddressNames names = new AddressNames();
+    private volatile String reach = "";
 
     /** @param random gives ids of connections, packet sequence numbers and ports */
     public EmbeddedConnectionManager(Engine engine, Random random) {
@@ -46,6 +47,16 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
             host.devices.add(device);
             return 0;
         });
+    }
+
+    @Override
+    public String reach() {
+        return reach;
+    }
+
+    /** What {@link #reach()} says from now on. */
+    public void reach(String sentences) {
+        reach = sentences;
     }
 
     private int locked(IntSupplier action) {

@@ -1,0 +1,38 @@
+package org.kverbs;
+
+import java.util.StringJoiner;
+
+/** What a refused creation asked for beyond the limits of its device, as sentences for the message of the refusal. */
+final class Excess {
+
+    private final StringJoiner sentences = new StringJoiner(" ");
+
+    /**
+     * Compares one size with its limit.
+     *
+     * @param name of the size, as the C structure of the call has it
+     * @param asked its value
+     * @param limit the name of the device's limit
+     * @param allowed its value, as an unsigned number
+     */
+    Excess of(String name, long asked, String limit, long allowed) {
+        if (Long.compareUnsigned(asked, allowed) > 0) {
+            sentences.add(name + " " + asked + " is above the device's " + limit + " of " + Long.toUnsignedString(allowed) + ".");
+        }
+        return this;
+    }
+
+    /** The same for a number that counts from 0, such as an index, and must be below the limit. */
+    Excess ofIndex(String name, long asked, String limit, long count) {
+        if (Long.compareUnsigned(asked, count) >= 0) {
+            sentences.add(name + " " + asked + " is not below the device's " + limit + " of " + Long.toUnsignedString(count) + ".");
+        }
+        return this;
+    }
+
+    /** Whole sentences; empty if nothing is above its limit. */
+    @Override
+    public String toString() {
+        return sentences.toString();
+    }
+}
