@@ -13,10 +13,10 @@ final class Excess {
      * @param name of the size, as the C structure of the call has it
      * @param asked its value
      * @param limit the name of the device's limit
-     * @param allowed its value, as an unsigned number
+     * @param allowed its value, as an unsigned number; 0 where the device does not say it
      */
     Excess of(String name, long asked, String limit, long allowed) {
-        if (Long.compareUnsigned(asked, allowed) > 0) {
+        if (allowed != 0 && Long.compareUnsigned(asked, allowed) > 0) {
             sentences.add(name + " " + asked + " is above the device's " + limit + " of " + Long.toUnsignedString(allowed) + ".");
         }
         return this;
