@@ -3,9 +3,9 @@
  * structures and whose queues move nothing: what is measured or counted over it is the caller's own doing.
  *
  * All functions that kverbs calls are here but _ibv_query_gid_table, ibv_is_fork_initialized and ibv_query_qp_data_in_order,
- * which are left out so that a missing symbol can be tested. With -DNULL_RELEASE=22 it has the symbols of rdma-core 22 alone, and more GIDs;
- * what a kernel says of those in sysfs stands in the folder that the environment's NULL_SYSFS names. The null_ functions at the end are the controls of the tests
- * and benchmarks; any thread may call them.
+ * which are left out so that a missing symbol can be tested. With -DNULL_RELEASE=22 it has the symbols of rdma-core 22
+ * alone, and more GIDs; what a kernel says of those in sysfs stands in the folder that the environment's NULL_SYSFS
+ * names. The null_ functions at the end are the controls of the tests and benchmarks; any thread may call them.
  *
  *   gcc -O2 -shared -fPIC -o libnullverbs.so *.c
  */

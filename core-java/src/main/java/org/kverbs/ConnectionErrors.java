@@ -27,8 +27,8 @@ final class ConnectionErrors {
         }
         if (isRejected || event.type() == ConnectionEventType.UNREACHABLE && status > 0) {
             RejectReason reason = isRejected ? RejectReason.of(status) : RejectReason.ofDatagramStatus(status);
-            return new ConnectionRejectedException(
-                    step, address, reason, status, event.privateData(), rejection(reason, status) + reachOf(reason, event.id()));
+            String why = rejection(reason, status) + reachOf(reason, event.id());
+            return new ConnectionRejectedException(step, address, reason, status, event.privateData(), why);
         }
         return status < 0
                 ? of(step, address, -status, event.id().manager().reach())
@@ -59,8 +59,10 @@ final class ConnectionErrors {
             case Errno.ECONNREFUSED, Errno.ECONNRESET -> refused(step, address, errno, new byte[0]);
             case Errno.ETIMEDOUT ->
                 new ConnectionTimeoutException(step, address, ErrnoNames.describe(errno) + ". " + adviceOnTimeout(step));
-            case Errno.EHOSTUNREACH, Errno.ENETUNREACH -> new ConnectionException(
-                    step, address, errno, ErrnoNames.describe(errno) + ". " + (reach.isEmpty() ? advice(step, errno) : reach));
+            case Errno.EHOSTUNREACH, Errno.ENETUNREACH -> {
+                String advice = reach.isEmpty() ? advice(step, errno) : reach;
+                yield new ConnectionException(step, address, errno, ErrnoNames.describe(errno) + ". " + advice);
+            }
             default -> new ConnectionException(step, address, errno, ErrnoNames.describe(errno) + ". " + advice(step, errno));
         };
     }

@@ -179,7 +179,8 @@ public final class Context extends Resource {
     }
 
     /**
-     * Compares what was asked for with this device's limits. For a refusal, with the guard entered of this or of something made from it.
+     * Compares what was asked for with this device's limits. For a refusal; the caller has entered the guard of this or
+     * of something made from it.
      *
      * @return sentences for the message; empty if nothing is above its limit, or if the device does not say its limits
      */

@@ -108,8 +108,8 @@ public final class Device {
     static String adviceOnEmbedded() {
         return Providers.NATIVE_FIRST.stream().anyMatch(provider -> provider.name().equals("embedded"))
                 ? ""
-                : " The embedded device needs no hardware, library or root: add org.kverbs:kverbs-embedded, of the version that"
-                        + " kverbs-core has, to the class path.";
+                : " The embedded device needs no hardware, library or root: add org.kverbs:kverbs-embedded, of the"
+                        + " version that kverbs-core has, to the class path.";
     }
 
     private static Device find(String asked, Predicate<Device> matches) {

@@ -17,7 +17,7 @@ final class Excess {
      */
     Excess of(String name, long asked, String limit, long allowed) {
         if (allowed != 0 && Long.compareUnsigned(asked, allowed) > 0) {
-            sentences.add(name + " " + asked + " is above the device's " + limit + " of " + Long.toUnsignedString(allowed) + ".");
+            add(name + " " + asked + " is above", limit, allowed);
         }
         return this;
     }
@@ -25,9 +25,13 @@ final class Excess {
     /** The same for a number that counts from 0, such as an index, and must be below the limit. */
     Excess ofIndex(String name, long asked, String limit, long count) {
         if (Long.compareUnsigned(asked, count) >= 0) {
-            sentences.add(name + " " + asked + " is not below the device's " + limit + " of " + Long.toUnsignedString(count) + ".");
+            add(name + " " + asked + " is not below", limit, count);
         }
         return this;
+    }
+
+    private void add(String beginning, String limit, long value) {
+        sentences.add(beginning + " the device's " + limit + " of " + Long.toUnsignedString(value) + ".");
     }
 
     /** Whole sentences; empty if nothing is above its limit. */

@@ -40,7 +40,8 @@ public class LibraryUnavailableException extends RdmaException {
     public static LibraryUnavailableException notFound(String library, Throwable cause) {
         return new LibraryUnavailableException(
                 library,
-                "cannot load " + library + " (" + cause.getMessage() + "). " + installAdvice(library) + Device.adviceOnEmbedded(),
+                "cannot load " + library + " (" + cause.getMessage() + "). " + installAdvice(library)
+                        + Device.adviceOnEmbedded(),
                 cause);
     }
 

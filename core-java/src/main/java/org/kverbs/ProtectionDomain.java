@@ -98,7 +98,8 @@ public final class ProtectionDomain extends Resource {
         return create(
                 "ibv_reg_mr(%s, addr=0x%x, length=%d, access=%s)"
                         .formatted(context.device().name(), memory.address(), memory.byteSize(), AccessFlag.of(mask)),
-                () -> context.excess((excess, limits) -> excess.of("length", memory.byteSize(), "max_mr_size", limits.maxMrSize())),
+                () -> context.excess(
+                        (excess, limits) -> excess.of("length", memory.byteSize(), "max_mr_size", limits.maxMrSize())),
                 () -> context.verbs.registerMemory(handle, memory.address(), memory.byteSize(), requestAddress, mask),
                 h -> new MemoryRegion(this, h, memory, requestAddress, mask, owned),
                 this);
@@ -165,7 +166,8 @@ public final class ProtectionDomain extends Resource {
             attributes.writeTo(init.asSlice(IbvSrqInitAttr.ATTR));
             return create(
                     "ibv_create_srq(" + context.device().name() + ", " + attributes + ")",
-                    () -> context.excess((excess, limits) -> excess.of("max_wr", attributes.maxWr(), "max_srq_wr", limits.maxSrqWr())
+                    () -> context.excess((excess, limits) -> excess
+                            .of("max_wr", attributes.maxWr(), "max_srq_wr", limits.maxSrqWr())
                             .of("max_sge", attributes.maxSge(), "max_srq_sge", limits.maxSrqSge())),
                     () -> context.verbs.createSharedReceiveQueue(handle, init),
                     h -> new SharedReceiveQueue(
@@ -181,8 +183,8 @@ public final class ProtectionDomain extends Resource {
             attributes.writeTo(destination);
             return create(
                     "ibv_create_ah(" + context.device().name() + ", " + attributes + ")",
-                    () -> context.excess(
-                            (excess, limits) -> excess.of("port_num", attributes.port(), "phys_port_cnt", limits.physPortCnt())),
+                    () -> context.excess((excess, limits) -> excess
+                            .of("port_num", attributes.port(), "phys_port_cnt", limits.physPortCnt())),
                     () -> context.verbs.createAddressHandle(handle, destination),
                     h -> new AddressHandle(this, attributes, h),
                     this);

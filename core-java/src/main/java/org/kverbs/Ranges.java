@@ -41,7 +41,7 @@ final class Ranges {
         }
     }
 
-    /** Refuses an offset before or behind a whole of {@code size} bytes; its end is allowed. As {@link #requirePart}. */
+    /** Refuses an offset outside of a whole of {@code size} bytes, as {@link #requirePart}; its end is allowed. */
     static void requireOffset(String whole, long offset, long size) {
         if (offset < 0 || offset > size) {
             throw new IndexOutOfBoundsException("offset " + offset + " is outside " + whole + " of " + size + " bytes");

@@ -234,7 +234,7 @@ public abstract sealed class Resource implements AutoCloseable
         return create(operation, () -> "", call, wrap, parents);
     }
 
-    /** The same with {@code excess}, which is asked after a refusal for the limits that were exceeded: see {@link Excess}. */
+    /** The same with {@code excess}, which gives the exceeded limits after a refusal: see {@link Excess}. */
     static <T extends Resource> T create(
             String operation, Supplier<String> excess, LongSupplier call, LongFunction<T> wrap, Resource... parents) {
         enterShared(parents);

@@ -109,7 +109,8 @@ public final class SendRequests {
         return switch (Memory.getInt(requests.first() + (long) index * IbvSendWr.SIZE + IbvSendWr.OPCODE)) {
             case IbvWrOpcode.IBV_WR_SEND, IbvWrOpcode.IBV_WR_SEND_WITH_IMM, IbvWrOpcode.IBV_WR_SEND_WITH_INV ->
                 WorkCompletionOpcode.SEND;
-            case IbvWrOpcode.IBV_WR_RDMA_WRITE, IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM -> WorkCompletionOpcode.RDMA_WRITE;
+            case IbvWrOpcode.IBV_WR_RDMA_WRITE, IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM ->
+                WorkCompletionOpcode.RDMA_WRITE;
             case IbvWrOpcode.IBV_WR_RDMA_READ -> WorkCompletionOpcode.RDMA_READ;
             case IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP -> WorkCompletionOpcode.COMP_SWAP;
             case IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD -> WorkCompletionOpcode.FETCH_ADD;

@@ -71,8 +71,8 @@ public final class SharedReceiveQueue extends Resource {
             wanted.writeTo(attributes);
             command(
                     "ibv_modify_srq(" + describe() + ", " + wanted + ", mask=" + mask + ")",
-                    () -> pd.context()
-                            .excess((excess, limits) -> excess.of("max_wr", wanted.maxWr(), "max_srq_wr", limits.maxSrqWr())),
+                    () -> pd.context().excess((excess, limits) -> excess
+                            .of("max_wr", wanted.maxWr(), "max_srq_wr", limits.maxSrqWr())),
                     () -> pd.context().verbs.modifySharedReceiveQueue(handle, attributes, mask));
         }
     }

@@ -88,8 +88,8 @@ public final class WorkCompletion {
     }
 
     /**
-     * What kind of request it was ({@code opcode}); UNKNOWN keeps its number in {@link #rawOpcode}. Only a success says so: after a failure
-     * most devices leave any number there.
+     * What kind of request it was ({@code opcode}); UNKNOWN keeps its number in {@link #rawOpcode}. Only a success says
+     * so: after a failure most devices leave any number there.
      */
     public WorkCompletionOpcode opcode() {
         return WorkCompletionOpcode.of(rawOpcode());
@@ -193,7 +193,7 @@ public final class WorkCompletion {
     public String toString() {
         String status = status() == WorkCompletionStatus.UNKNOWN ? "status " + rawStatus() : status().name();
         String opcode = opcode() == WorkCompletionOpcode.UNKNOWN ? "opcode " + rawOpcode() : opcode().name();
-        return "completion(id=" + workRequestId() + ", " + status
-                + (isSuccess() ? ", " + opcode + ", " + byteLength() + " bytes" : "") + ", qpn=" + queuePairNumber() + ")";
+        String work = isSuccess() ? ", " + opcode + ", " + byteLength() + " bytes" : "";
+        return "completion(id=" + workRequestId() + ", " + status + work + ", qpn=" + queuePairNumber() + ")";
     }
 }

@@ -21,8 +21,8 @@ public class WorkCompletionException extends RdmaException {
      * Describes a failed completion, in the terms of {@code struct ibv_wc}.
      *
      * @param rawStatus the {@code status} field, an {@code enum ibv_wc_status}
-     * @param rawOpcode the {@code opcode} field, an {@code enum ibv_wc_opcode}, as the poster of the request knows it; -1 if it is
-     *     not known, since devices need not fill the field of a failed completion
+     * @param rawOpcode the {@code opcode} field, an {@code enum ibv_wc_opcode}, as the poster of the request knows it;
+     *     -1 if it is not known, since devices need not fill the field of a failed completion
      * @param vendorError the {@code vendor_err} field
      * @param queuePairNumber the {@code qp_num} field: the local queue pair, 24 bits
      * @param workRequestId the {@code wr_id} field: the number that the request was posted with
@@ -47,8 +47,8 @@ public class WorkCompletionException extends RdmaException {
     }
 
     /**
-     * What the request was, as its poster knows it; UNKNOWN where that is not known. A device need not fill the opcode of a failed
-     * completion: ibv_poll_cq(3) promises only id, status, queue pair number and vendor error.
+     * What the request was, as its poster knows it; UNKNOWN where that is not known. A device need not fill the opcode
+     * of a failed completion: ibv_poll_cq(3) promises only id, status, queue pair number and vendor error.
      */
     public WorkCompletionOpcode opcode() {
         return WorkCompletionOpcode.of(rawOpcode);

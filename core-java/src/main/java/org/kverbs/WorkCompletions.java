@@ -60,7 +60,8 @@ public final class WorkCompletions {
      */
     public WorkCompletion get(int index) {
         if (index < 0 || index >= count) {
-            throw new IndexOutOfBoundsException("completion " + index + " was asked for, and the last poll gave " + count);
+            throw new IndexOutOfBoundsException(
+                    "completion " + index + " was asked for, and the last poll gave " + count);
         }
         return view.moveTo(index);
     }

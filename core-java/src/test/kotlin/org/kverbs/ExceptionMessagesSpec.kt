@@ -68,7 +68,8 @@ class ExceptionMessagesSpec :
             message shouldContain "./kverbs lab"
             // It is not on the class path of these tests.
             message shouldContain "add org.kverbs:kverbs-embedded"
-            DeviceNotFoundException("device 'embedded0'", listOf("rxe0")).message shouldContain "add org.kverbs:kverbs-embedded"
+            val asked = DeviceNotFoundException("device 'embedded0'", listOf("rxe0"))
+            asked.message shouldContain "add org.kverbs:kverbs-embedded"
         }
 
         test("should tell of a failed completion what failed, where, how and why") {
@@ -93,8 +94,8 @@ class ExceptionMessagesSpec :
         test("should not take what a device leaves in a failed completion for its operation") {
             val completions = WorkCompletions(1).apply { size(1) }
             // As Soft-RoCE reports a write that failed: opcode 0, which is IBV_WC_SEND.
-            completions.get(0).structure().set(JAVA_INT, IbvWc.STATUS.toLong(), WorkCompletionStatus.REM_ACCESS_ERR.code())
             val completion = completions.get(0)
+            completion.structure().set(JAVA_INT, IbvWc.STATUS.toLong(), WorkCompletionStatus.REM_ACCESS_ERR.code())
             completion.toString() shouldBe "completion(id=0, REM_ACCESS_ERR, qpn=0)"
             val thrown = shouldThrow<WorkCompletionException> { completion.orThrow() }
             thrown.message shouldStartWith "work request 0 on queue pair 0 failed: IBV_WC_REM_ACCESS_ERR, "

@@ -14,7 +14,7 @@ import kotlin.io.path.readText
 import kotlin.io.path.writeText
 import kotlin.reflect.KClass
 
-/** What runs on a libibverbs of rdma-core 22, which has no `_ibv_query_gid_ex`, `_ibv_query_gid_table` and other symbols of today's. */
+/** What runs on a libibverbs of rdma-core 22, which lacks `_ibv_query_gid_ex`, `_ibv_query_gid_table` and others. */
 internal class OldLibrarySpec :
     FunSpec({
         test("should find the GIDs, their types and interfaces, and connect by the first RoCE v2 one of IPv4") {
@@ -51,7 +51,8 @@ internal class OldLibrarySpec :
                 val versions = versionsOf(runProgram("gcc", "-print-file-name=$library").trim())
                 val root = Path.of(System.getProperty("kverbs.root"))
                 val text = (root / "core-java/src/main/java/org/kverbs/internal/ffm/$source.java").readText()
-                val bindings = BINDING.findAll(text).map { it.groupValues[1] to (it.groupValues[2].toIntOrNull() ?: 0) }.toList()
+                val found = BINDING.findAll(text).map { it.groupValues }
+                val bindings = found.map { (_, symbol, release) -> symbol to (release.toIntOrNull() ?: 0) }.toList()
                 bindings.size shouldBe Regex("library\\.function").findAll(text).count()
                 for ((symbol, release) in bindings) {
                     withClue("$symbol is of ${versions[symbol]}") { RELEASES[versions[symbol]] shouldBe release }
@@ -108,7 +109,8 @@ internal object OldLibraryProgram {
             }
             println(
                 "entry 1: ${context.queryGidType(1, 1)}, entry 4: ${refusal { context.queryGidEntry(1, 4) }}, " +
-                    "entry 5: ${refusal { context.queryGidEntry(1, 5) }}, port 2: ${refusal { context.queryGidEntry(2, 0) }}, " +
+                    "entry 5: ${refusal { context.queryGidEntry(1, 5) }}, " +
+                    "port 2: ${refusal { context.queryGidEntry(2, 0) }}, " +
                     "table of 3: ${refusal { context.queryGidTable(3) }}",
             )
             val pd = context.protectionDomain()
@@ -131,9 +133,10 @@ internal object OldLibraryProgram {
     /** Runs it on a library of rdma-core 22 whose device has this folder in sysfs; gives the lines. */
     fun run(sysfs: Path): List<String> {
         val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
-        val classPath = listOf<KClass<*>>(OldLibraryProgram::class, Device::class, Unit::class).joinToString(":") { placeOf(it.java) }
-        val options = listOf("--enable-native-access=ALL-UNNAMED", "-Dkverbs.libibverbs=${NullVerbs.ofRelease(22)}", "-cp", classPath)
-        val command = listOf(java) + options + OldLibraryProgram::class.java.name
+        val classes = listOf<KClass<*>>(OldLibraryProgram::class, Device::class, Unit::class)
+        val classPath = classes.joinToString(":") { placeOf(it.java) }
+        val options = listOf("--enable-native-access=ALL-UNNAMED", "-Dkverbs.libibverbs=${NullVerbs.ofRelease(22)}")
+        val command = listOf(java) + options + listOf("-cp", classPath, OldLibraryProgram::class.java.name)
         return runProgram(*command.toTypedArray(), environment = mapOf("NULL_SYSFS" to "$sysfs")).trim().lines()
     }
 

@@ -113,7 +113,8 @@ class PeerFormsSpec :
             val memory = RemoteMemory(1000, 100, 7)
             refusalOf { memory.at(5000) } shouldBe "offset 5000 is outside the remote memory of 100 bytes"
             refusalOf { memory.at(-1) } shouldBe "offset -1 is outside the remote memory of 100 bytes"
-            refusalOf { memory.slice(60, 41) } shouldBe "41 bytes at offset 60 reach beyond the remote memory of 100 bytes"
+            refusalOf { memory.slice(60, 41) } shouldBe
+                "41 bytes at offset 60 reach beyond the remote memory of 100 bytes"
             refusalOf { memory.slice(60, -1) } shouldBe "length -1 of a part of the remote memory is below zero"
             memory.at(100) shouldBe RemoteMemory(1100, 0, 7)
             memory.at(30).slice(20, 50) shouldBe RemoteMemory(1050, 50, 7)

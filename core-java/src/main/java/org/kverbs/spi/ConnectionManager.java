@@ -43,8 +43,8 @@ public interface ConnectionManager {
     void wakeEventChannel(long channel);
 
     /**
-     * How far its devices reach, as sentences for the message when nobody listens at an address or no way leads there; empty where the
-     * system's own tools say it.
+     * How far its devices reach, as sentences for the message when nobody listens at an address or no way leads there;
+     * empty where the system's own tools say it.
      */
     default String reach() {
         return "";

@@ -208,7 +208,9 @@ internal class SendSide(
                 list.renumber(key, slots.next())
                 list.signaled()
                 val last = count - 1
-                for (ahead in 0 until last) slots.put(ahead, SendSlots.NOBODY, list.completionOpcode(ahead).code(), null)
+                for (ahead in 0 until last) {
+                    slots.put(ahead, SendSlots.NOBODY, list.completionOpcode(ahead).code(), null)
+                }
                 slots.put(last, waiter, list.completionOpcode(last).code(), pins)
                 slots.advance(count)
                 try {

@@ -14,9 +14,9 @@ import org.kverbs.Context
 import org.kverbs.Device
 import org.kverbs.RejectReason
 import org.kverbs.embedded.EmbeddedProvider
-import java.net.InetSocketAddress
 
-private const val OTHER_PROCESS = "For a service in another process start both with KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp)"
+private const val OTHER_PROCESS =
+    "For a service in another process start both with KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp)"
 
 /** What a program is told whose embedded devices do not reach a service. */
 class ReachSpec :
@@ -30,25 +30,29 @@ class ReachSpec :
                 rejected.message shouldContain "Nobody listens on that port of the peer"
                 rejected.message shouldContain OTHER_PROCESS
                 val unreachable = shouldThrow<ConnectionException> { host.connect("192.0.2.1", 9) }
-                unreachable.message shouldContain "resolving the address 192.0.2.1:9 failed: EHOSTUNREACH (No route to host). The embedded"
+                unreachable.message shouldContain
+                    "resolving the address 192.0.2.1:9 failed: EHOSTUNREACH (No route to host). The embedded"
                 unreachable.message shouldContain OTHER_PROCESS
             }
         }
 
-        test("should say at the first address of a machine that a second service is at the second, where it can be reached") {
+        test("should say at the first address of a machine that a second service is elsewhere, and reach it there") {
             udpDevice().open().use { first ->
-                udpDevice().open().use { second -> // the first address is taken by now
+                udpDevice().open().use { second ->
+                    // the first address is taken by now
                     first.address() shouldNotBe second.address()
                     rdmaHost { device(second.device()) }.use { server ->
                         server.listen(0).use { listener ->
                             val port = listener.address.port
                             rdmaHost { device(first.device()) }.use { client ->
-                                val rejected = shouldThrow<ConnectionRejectedException> { client.connect(first.address(), port) }
-                                rejected.message shouldContain "; this one has ${first.address()}. So a second service of this machine"
-                                rejected.message shouldEndWith "by KVERBS_EMBEDDED=udp:ADDRESS where the service is started."
+                                val rejected =
+                                    shouldThrow<ConnectionRejectedException> { client.connect(first.address(), port) }
+                                rejected.message shouldContain "; this one has ${first.address()}. So a second service"
+                                rejected.message shouldEndWith
+                                    "by KVERBS_EMBEDDED=udp:ADDRESS where the service is started."
                                 coroutineScope {
                                     val accepted = async { listener.accept() }
-                                    client.connect(InetSocketAddress(second.address(), port)).use { accepted.await().close() }
+                                    client.connect(second.address(), port).use { accepted.await().close() }
                                 }
                             }
                         }

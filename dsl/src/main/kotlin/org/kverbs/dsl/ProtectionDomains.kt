@@ -34,7 +34,8 @@ public fun ProtectionDomain.register(
 ): MemoryRegion = register(buffer, *MemoryRegionBuilder().apply(block).build())
 
 /**
- * Makes a queue pair: `pd.qp { type(RC); sendCq(cq) }` (ibv_create_qp). Receives complete on the same queue, unless `recvCq` names another.
+ * Makes a queue pair: `pd.qp { type(RC); sendCq(cq) }` (ibv_create_qp). Receives complete on the same queue, unless
+ * `recvCq` names another.
  *
  * @throws IllegalArgumentException if a part is missing or two exclude each other; names them
  * @throws org.kverbs.RdmaSystemException if the device refuses

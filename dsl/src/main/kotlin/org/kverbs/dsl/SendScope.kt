@@ -4,7 +4,8 @@ import org.kverbs.SendRequests
 
 /**
  * What is posted, inside `qp.post { ... }`: an operation begins a request, and what follows adds to it. [V] is what the
- * queue pair's transport can do, and comes from the queue pair. It costs nothing: at run time it is the list of requests itself.
+ * queue pair's transport can do, and comes from the queue pair. It costs nothing: at run time it is the list of
+ * requests itself.
  */
 @RdmaDsl
 @JvmInline

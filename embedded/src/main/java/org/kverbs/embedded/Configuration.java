@@ -81,13 +81,15 @@ final class Configuration {
             return ""; // who has chosen an address knows of the others
         }
         if (words.contains("udp")) {
-            return "Each process with KVERBS_EMBEDDED=udp has an address of its own, the first that is free from 127.0.0.1 on; this one has "
-                    + String.join(", ", addresses) + ". So a second service of this machine is at another address than the first: connect to"
-                    + " that, or choose it by KVERBS_EMBEDDED=udp:ADDRESS where the service is started.";
+            return "Each process with KVERBS_EMBEDDED=udp has an address of its own, the first that is free from"
+                    + " 127.0.0.1 on; this one has " + String.join(", ", addresses) + ". So a second service of this"
+                    + " machine is at another address than the first: connect to that, or choose it by"
+                    + " KVERBS_EMBEDDED=udp:ADDRESS where the service is started.";
         }
         String names = devices.stream().map(VerbsDevice::name).collect(Collectors.joining(", "));
-        return "The embedded devices of this process (" + names + ") reach one another alone. For a service in another process start both with"
-                + " KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp), and on another host each with KVERBS_EMBEDDED=udp:ADDRESS of its own.";
+        return "The embedded devices of this process (" + names + ") reach one another alone. For a service in another"
+                + " process start both with KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp), and on another host each"
+                + " with KVERBS_EMBEDDED=udp:ADDRESS of its own.";
     }
 
     List<VerbsDevice> devices() {

@@ -38,8 +38,8 @@ class FileCommand : CoreCliktCommand("file") {
         A client and a server in this process, as the other samples: the client writes pieces of 1 MiB into the server's memory, eight at
         a time, and both compare checksums at the end. sendFile and fileServer are the two halves for programs on two machines.
 
-        It treats TO as cp does: links are followed, an existing file keeps its mode and its hard links, a new file gets the mode of FROM. It
-        writes to regular files only.
+        It treats TO as cp does: links are followed, an existing file keeps its mode and its hard links, a new file gets
+        the mode of FROM. It writes to regular files only.
         """.trimIndent()
 
     override fun run() {

@@ -38,8 +38,9 @@ private const val SLOTS = 8
 /**
  * Receives a file from each client and puts it [to] there, once it is whole and has the sender's checksum. Until it is cancelled.
  *
- * As `cp` does, it follows a link, and gives a new file the mode of the sender's file, less the umask. An existing file keeps its mode and
- * its hard links. Anything else than a regular file, such as a device node or a FIFO, is refused and stays untouched.
+ * As `cp` does, it follows a link, and gives a new file the mode of the sender's file, less the umask. An existing file
+ * keeps its mode and its hard links. Anything else than a regular file, such as a device node or a FIFO, is refused and
+ * stays untouched.
  *
  * @param onFailure told why a file did not arrive, as its sender is
  */

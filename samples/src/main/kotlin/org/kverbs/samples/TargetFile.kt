@@ -27,11 +27,12 @@ import kotlin.io.path.readSymbolicLink
 import kotlin.random.Random
 
 /**
- * The file that a copy goes to, as `cp` treats it. A link is followed. A file that exists gets new contents and keeps its mode, its owner and
- * its hard links. A new file gets the mode of its source, less the umask. Contents arrive in a file beside it, so that a failed transfer
- * changes nothing.
+ * The file that a copy goes to, as `cp` treats it. A link is followed. A file that exists gets new contents and keeps
+ * its mode, its owner and its hard links. A new file gets the mode of its source, less the umask. Contents arrive in a
+ * file beside it, so that a failed transfer changes nothing.
  *
- * @throws IOException if something that is no regular file has the name, or a file that this process may not write; touches nothing then
+ * @throws IOException if something that is no regular file has the name, or a file that this process may not write;
+ *     touches nothing then
  */
 internal class TargetFile(
     named: Path,
@@ -73,7 +74,9 @@ internal class TargetFile(
 
         fun followed(named: Path): Path {
             if (named.exists()) return named.toRealPath().also(::requireFile)
-            if (named.isSymbolicLink()) throw IOException("$named is a link to ${named.readSymbolicLink()}, which does not exist")
+            if (named.isSymbolicLink()) {
+                throw IOException("$named is a link to ${named.readSymbolicLink()}, which does not exist")
+            }
             return named
         }
 

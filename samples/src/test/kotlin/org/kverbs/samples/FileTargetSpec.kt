@@ -1,11 +1,13 @@
 package org.kverbs.samples
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.engine.spec.tempdir
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
+import java.io.IOException
 import java.net.StandardProtocolFamily.UNIX
 import java.net.UnixDomainSocketAddress
 import java.nio.channels.ServerSocketChannel
@@ -92,7 +94,8 @@ internal class FileTargetSpec :
 
             test("should give a new file the mode $mode of its source, less the umask") {
                 val folder = folder(mode)
-                val expected = (folder / "as any program makes it").createFile(asFileAttribute(fromString(mode))).getPosixFilePermissions()
+                val usual = (folder / "as any program makes it").createFile(asFileAttribute(fromString(mode)))
+                val expected = usual.getPosixFilePermissions()
                 val outcome = copy(folder, "to")
                 withClue(outcome) { outcome.status shouldBe 0 }
                 (folder / "to").getPosixFilePermissions() shouldBe expected
@@ -144,7 +147,8 @@ internal class FileTargetSpec :
 
         for (oddity in oddities) {
             for (name in listOf("to", "link")) {
-                test("should refuse a ${oddity.name} ${if (name == "link") "behind a link " else ""}and touch nothing") {
+                val way = if (name == "link") " behind a link" else ""
+                test("should refuse a ${oddity.name}$way and touch nothing") {
                     val folder = folder()
                     if (oddity.make(folder / "to")) {
                         (folder / "link").createSymbolicLinkPointingTo(folder / "to")
@@ -160,6 +164,21 @@ internal class FileTargetSpec :
                     }
                 }
             }
+        }
+
+        test("should refuse to send a FIFO, and not wait for its other end") {
+            val folder = folder()
+            val fifo = folder / "fifo"
+            run("mkfifo", "$fifo") shouldBe true
+            shouldThrow<IOException> {
+                both(
+                    "embedded0",
+                    { name, onListening -> fileServer(folder / "to", 0, name, onListening, onFailure = {}) },
+                ) { host, port, name ->
+                    sendFile(fifo, host, port, name)
+                }
+            }.message shouldBe "$fifo is no regular file"
+            (folder / "to").exists() shouldBe false
         }
 
         test("should refuse a FIFO and a folder where the name inside the folder TO leads to one") {

@@ -119,5 +119,4 @@ class FileTransferSpec :
             process.waitFor() shouldBe 1
             target.list()!!.toList().shouldBeEmpty()
         }
-
     })

@@ -32,7 +32,8 @@ internal class CompletionQueueSpec :
                 }
             vector.errnoName() shouldBe "EINVAL"
             val vectors = context.completionVectors()
-            vector.advice() shouldBe "comp_vector ${vectors + 1000} is not below the device's num_comp_vectors of $vectors."
+            vector.advice() shouldBe
+                "comp_vector ${vectors + 1000} is not below the device's num_comp_vectors of $vectors."
             val most = context.queryDevice().maxCqe()
             val size = shouldThrow<RdmaSystemException> { cq(most + 1) }
             size.errnoName() shouldBe "EINVAL"

@@ -6,8 +6,8 @@ import io.kotest.matchers.ints.shouldBeInRange
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
-import io.kotest.matchers.string.shouldStartWith
 import io.kotest.matchers.string.shouldNotContain
+import io.kotest.matchers.string.shouldStartWith
 import org.kverbs.AccessFlag.REMOTE_READ
 import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.AddressAttributes

@@ -94,10 +94,12 @@ internal class SharedReceiveQueueSpec :
             val tooLong =
                 shouldThrow<RdmaSystemException> { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(most.maxSrqWr() + 1, 1)) }
             tooLong.errnoName() shouldBe "EINVAL"
-            tooLong.advice() shouldBe "max_wr ${most.maxSrqWr() + 1} is above the device's max_srq_wr of ${most.maxSrqWr()}."
+            tooLong.advice() shouldBe
+                "max_wr ${most.maxSrqWr() + 1} is above the device's max_srq_wr of ${most.maxSrqWr()}."
+            val entries = most.maxSrqSge()
             shouldThrow<RdmaSystemException> {
-                pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(1, most.maxSrqSge() + 1))
-            }.advice() shouldBe "max_sge ${most.maxSrqSge() + 1} is above the device's max_srq_sge of ${most.maxSrqSge()}."
+                pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(1, entries + 1))
+            }.advice() shouldBe "max_sge ${entries + 1} is above the device's max_srq_sge of $entries."
         }
 
         case("should refuse a receive on a queue pair whose receives are shared") {

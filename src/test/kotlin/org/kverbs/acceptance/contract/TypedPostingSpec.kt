@@ -125,7 +125,8 @@ internal class TypedPostingSpec :
                     writeEmpty(to = target, at = 300, id = 10)
                     signaled()
                 }
-                cq.done(1).single().let { it.workRequestId() to it.opcode() } shouldBe (10L to WorkCompletionOpcode.RDMA_WRITE)
+                val written = cq.done(1).single()
+                written.workRequestId() to written.opcode() shouldBe (10L to WorkCompletionOpcode.RDMA_WRITE)
                 there.text(300) shouldBe "tiny"
 
                 b.postReceive(into = there[0, 100], id = 9)
@@ -133,14 +134,16 @@ internal class TypedPostingSpec :
                     writeWithImmediate(to = target, immediate = 0x77)
                     signaled()
                 }
-                cq.done(2).single { it.workRequestId() == 9L }.let { it.immediate() to it.byteLength() } shouldBe (0x77 to 0L)
+                val noted = cq.done(2).single { it.workRequestId() == 9L }
+                noted.immediate() to noted.byteLength() shouldBe (0x77 to 0L)
 
                 b.postReceive(into = there[0, 100], id = 9)
                 a.post {
                     sendWithImmediate(immediate = 0x78)
                     signaled()
                 }
-                cq.done(2).single { it.workRequestId() == 9L }.let { it.immediate() to it.byteLength() } shouldBe (0x78 to 0L)
+                val empty = cq.done(2).single { it.workRequestId() == 9L }
+                empty.immediate() to empty.byteLength() shouldBe (0x78 to 0L)
 
                 a.post {
                     read(target, into = here[512, 16], at = 200)
@@ -322,7 +325,7 @@ internal class TypedPostingSpec :
                     repeat(1000) { round() }
                     return threads.currentThreadAllocatedBytes - start
                 }
-                // Until the JIT has compiled it, which a busy machine puts off. One object a round would be 16,000 bytes at least.
+                // Until the JIT has compiled it, which a busy machine delays. One object a round would be 16,000 bytes.
                 generateSequence { stretch() }.take(100).firstOrNull { it < 8000 + idle } shouldNotBe null
             }
         }

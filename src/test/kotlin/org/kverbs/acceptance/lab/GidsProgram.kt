@@ -15,4 +15,7 @@ internal fun main(arguments: Array<String>) {
 internal fun gidLines(
     context: Context,
     port: Int,
-): List<String> = context.queryGidTable().map { "$it" } + "default: ${context.queryGidEntry(port, context.defaultGidIndex(port))}"
+): List<String> {
+    val usual = context.queryGidEntry(port, context.defaultGidIndex(port))
+    return context.queryGidTable().map { "$it" } + "default: $usual"
+}

@@ -30,14 +30,16 @@ private fun onOldLibrary(
     val library = Path.of("/proc/self/maps").readLines().first { "libibverbs.so" in it }.substringAfterLast(' ')
     val old = Files.createTempFile("libibverbs", ".so.1")
     try {
-        old.writeBytes(HIDDEN.entries.fold(Path.of(library).readBytes()) { bytes, (name, hidden) -> bytes.replaced(name, hidden) })
+        val bytes = Path.of(library).readBytes()
+        old.writeBytes(HIDDEN.entries.fold(bytes) { all, (name, hidden) -> all.replaced(name, hidden) })
         val java =
             ProcessHandle
                 .current()
                 .info()
                 .command()
                 .orElseThrow()
-        val options = listOf("-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED", "-Dkverbs.libibverbs=$old")
+        val native = listOf("--enable-native-access=ALL-UNNAMED", "-Dkverbs.libibverbs=$old")
+        val options = native + "-XX:TieredStopAtLevel=1"
         val program = listOf("-cp", System.getProperty("java.class.path"), main) + arguments
         val child = ProcessBuilder(listOf(java) + options + program).redirectErrorStream(true).start()
         val said = child.inputReader().readLines()

@@ -89,8 +89,9 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public int queryGidTable(MemorySegment entries) {
+        long room = entries.byteSize() / IbvGidEntry.SIZE;
         return verbs.hasGidTable()
-                ? verbs.queryGidTable(context, entries.address(), entries.byteSize() / IbvGidEntry.SIZE, IbvGidEntry.SIZE)
+                ? verbs.queryGidTable(context, entries.address(), room, IbvGidEntry.SIZE)
                 : new SysfsGids(this, context).queryTable(entries);
     }
 

@@ -22,9 +22,10 @@ import org.kverbs.internal.abi.IbvTransportType;
 import org.kverbs.spi.VerbsContext;
 
 /**
- * GIDs with their types and network interfaces for a libibverbs that has no call for them, which came with rdma-core 32. The GIDs are from
- * {@code ibv_query_gid}, the rest is from the device's folder in sysfs: {@code ports/PORT/gid_attrs/types/INDEX} holds "RoCE v2" or
- * "IB/RoCE v1", and {@code ndevs/INDEX} the name of the interface. Kernels before 4.5 have neither, and RoCE v1 alone.
+ * GIDs with their types and network interfaces for a libibverbs that has no call for them: the calls came with
+ * rdma-core 32. The GIDs are from {@code ibv_query_gid}, the rest is from the device's folder in sysfs:
+ * {@code ports/PORT/gid_attrs/types/INDEX} holds "RoCE v2" or "IB/RoCE v1", and {@code ndevs/INDEX} the name of the
+ * interface. Kernels before 4.5 have neither, and RoCE v1 alone.
  */
 final class SysfsGids {
 
@@ -98,7 +99,8 @@ final class SysfsGids {
                 == IbvLinkLayer.IBV_LINK_LAYER_ETHERNET;
         entry.set(JAVA_INT, IbvGidEntry.GID_INDEX, index);
         entry.set(JAVA_INT, IbvGidEntry.PORT_NUM, port);
-        entry.set(JAVA_INT, IbvGidEntry.GID_TYPE, isEthernet && !isIwarp ? roceType(port, index) : IbvGidType.IBV_GID_TYPE_IB);
+        int type = isEthernet && !isIwarp ? roceType(port, index) : IbvGidType.IBV_GID_TYPE_IB;
+        entry.set(JAVA_INT, IbvGidEntry.GID_TYPE, type);
         entry.set(JAVA_INT, IbvGidEntry.NDEV_IFINDEX, interfaceIndex(port, index));
         return 0;
     }
