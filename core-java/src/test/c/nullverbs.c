@@ -80,7 +80,8 @@ void *null_make(enum null_kind kind, size_t size)
 /* A failure that says why, unless the test wants none of that. */
 int null_fail(int error)
 {
-	errno = null_options[NULL_MUTE] ? 0 : error;
+	if (!null_options[NULL_MUTE])
+		errno = error;
 	return -1;
 }
 
@@ -251,6 +252,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		made->extension.sz = sizeof(made->extension);
 		made->extension.query_port = fill_port;
 		made->extension.query_device_ex = query_device_ex;
+		made->extension.create_cq_ex = null_create_cq_ex;
+		made->extension.create_qp_ex = null_create_qp_ex;
 	}
 	return context;
 }
@@ -263,8 +266,7 @@ int ibv_close_device(struct ibv_context *context)
 
 	if (!refused)
 		close(fd);
-	errno = refused;
-	return refused ? -1 : 0;
+	return refused ? null_fail(refused) : 0;
 }
 
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)

@@ -5,7 +5,8 @@
  * All functions that kverbs calls are here but _ibv_query_gid_table, ibv_is_fork_initialized and ibv_query_qp_data_in_order,
  * which are left out so that a missing symbol can be tested. With -DNULL_RELEASE=22 it has the symbols of rdma-core 22
  * alone, and more GIDs; what a kernel says of those in sysfs stands in the folder that the environment's NULL_SYSFS
- * names. The null_ functions at the end are the controls of the tests and benchmarks; any thread may call them.
+ * names. Nothing here sets errno to 0, as nothing in rdma-core does. The null_ functions at the end are the controls of
+ * the tests and benchmarks; any thread may call them.
  *
  *   gcc -O2 -shared -fPIC -o libnullverbs.so *.c
  */
@@ -39,9 +40,16 @@ enum null_option {
 	NULL_REFUSE_ERRNO,
 	NULL_KEEP_KIND, /* the enum null_kind that can't be destroyed; -1: none */
 	NULL_KEEP_ERRNO,
-	NULL_MUTE,      /* 1: what fails leaves errno at 0, as some drivers do */
+	NULL_MUTE,      /* 1: what fails leaves errno as it was, as some drivers do */
+	NULL_NAMELESS,  /* 1: a refused post doesn't say which request it refused */
+	NULL_LOCKS,     /* 1: a post takes its CQ's lock, as in mlx5, and a poll that of the CQ's last queue pair, as in efa */
+	NULL_WAIT,      /* 1: posts and polls wait, as a system call may, until this is 0; the first that waits makes it 2 */
+	NULL_REFUSE_MOVE, /* errno that ibv_rereg_mr fails with; 0: none */
 	NULL_OPTIONS
 };
+
+/* So many requests an extended post may have. */
+#define NULL_TOLD 64
 
 /* Every object begins with its C structure, and is made by null_make and ended by null_unmake. */
 struct null_pd {
@@ -70,8 +78,14 @@ struct null_channel {
 };
 
 struct null_cq {
-	struct ibv_cq base;
+	union {
+		struct ibv_cq base;
+		struct ibv_cq_ex extended;
+	};
 	atomic_int users;
+	pthread_spinlock_t poll_lock; /* held from start_poll to end_poll, as mlx5, mlx4 and hns hold theirs */
+	struct null_qp *last_qp;
+	struct ibv_wc current;   /* between start_poll and end_poll */
 	int armed;               /* under base.mutex, like all below */
 	unsigned events_given;
 	unsigned head, count;
@@ -86,7 +100,16 @@ struct null_srq {
 };
 
 struct null_qp {
-	struct ibv_qp base;
+	union {
+		struct ibv_qp base;
+		struct ibv_qp_ex extended;
+	};
+	int is_extended;
+	pthread_spinlock_t send_lock; /* held from wr_start to wr_complete or wr_abort */
+	unsigned told;                /* requests of the post that is under way, under send_lock */
+	uint64_t told_id[NULL_TOLD];
+	unsigned told_flags[NULL_TOLD];
+	atomic_uint aborted;
 	struct ibv_qp_attr attr;
 	int signal_all;
 	uint64_t last_id;        /* what a post stores, so that the compiler keeps its loop */
@@ -113,11 +136,15 @@ void null_events_forget_cq(struct null_events *events, struct ibv_cq *cq);
 int null_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 int null_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int null_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int null_refused(int index);
+int null_sent(struct null_qp *qp, uint64_t wr_id, unsigned flags);
 int null_poll_cq(struct ibv_cq *cq, int wanted, struct ibv_wc *wc);
 int null_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 struct ibv_mw *null_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int null_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int null_dealloc_mw(struct ibv_mw *mw);
+struct ibv_cq_ex *null_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init);
+struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init);
 
 /* Sets an option; all are 0 or none at first. */
 void null_set(enum null_option option, int value);
@@ -129,6 +156,8 @@ int null_live(enum null_kind kind);
 uint64_t null_destroyed(unsigned index);
 /* Puts a successful completion with this id into a queue; ENOSPC if it is full. */
 int null_complete(struct ibv_cq *cq, uint64_t wr_id);
+/* How many extended posts were given up on a queue pair. */
+int null_aborted(struct ibv_qp *qp);
 /* Raises an asynchronous event. */
 int null_raise(struct ibv_context *context, enum ibv_event_type type, void *element);
 

@@ -61,6 +61,10 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, si
 {
 	(void)pd;
 	(void)access;
+	if (null_options[NULL_REFUSE_MOVE]) {
+		null_fail(null_options[NULL_REFUSE_MOVE]);
+		return IBV_REREG_MR_ERR_CMD;
+	}
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
 		mr->addr = addr;
 		mr->length = length;
@@ -171,6 +175,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	qp->base.qp_type = init->qp_type;
 	qp->signal_all = init->sq_sig_all;
 	qp->attr.cap = init->cap;
+	pthread_spin_init(&qp->send_lock, PTHREAD_PROCESS_PRIVATE);
+	((struct null_cq *)init->send_cq)->last_qp = qp;
 	((struct null_cq *)init->send_cq)->users++;
 	((struct null_cq *)init->recv_cq)->users++;
 	if (init->srq)
@@ -206,6 +212,8 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 
 	if (refused)
 		return refused;
+	if (send_cq->last_qp == (struct null_qp *)qp)
+		send_cq->last_qp = NULL;
 	send_cq->users--;
 	recv_cq->users--;
 	if (srq)

@@ -125,6 +125,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 	cq->base.channel = channel;
 	cq->base.cq_context = cq_context;
 	cq->base.cqe = cqe;
+	pthread_spin_init(&cq->poll_lock, PTHREAD_PROCESS_PRIVATE);
 	pthread_mutex_init(&cq->base.mutex, NULL);
 	pthread_cond_init(&cq->base.cond, NULL);
 	null_context_of(context)->users++;
@@ -215,11 +216,28 @@ int null_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	return 0;
 }
 
+/* What a driver does that looks at the state which a lock of this kind protects. */
+static void pass(pthread_spinlock_t *lock)
+{
+	while (null_options[NULL_WAIT]) {
+		int asked = 1;
+
+		atomic_compare_exchange_strong(&null_options[NULL_WAIT], &asked, 2);
+		usleep(1000);
+	}
+	if (null_options[NULL_LOCKS]) {
+		pthread_spin_lock(lock);
+		pthread_spin_unlock(lock);
+	}
+}
+
 int null_poll_cq(struct ibv_cq *base, int wanted, struct ibv_wc *wc)
 {
 	struct null_cq *cq = (struct null_cq *)base;
 	int taken = 0;
 
+	if (cq->last_qp)
+		pass(&cq->last_qp->send_lock);
 	if (null_options[NULL_ENDLESS]) {
 		for (; taken < wanted; taken++)
 			wc[taken] = (struct ibv_wc){
@@ -238,27 +256,38 @@ int null_poll_cq(struct ibv_cq *base, int wanted, struct ibv_wc *wc)
 }
 
 /* Whether this is the request that the option refuses. */
-static int refused(int index)
+int null_refused(int index)
 {
 	return index == null_options[NULL_REFUSE_AT] ? null_options[NULL_REFUSE_ERRNO] : 0;
+}
+
+/* Takes a request, and completes it where that is wanted: 0 or errno. */
+int null_sent(struct null_qp *qp, uint64_t wr_id, unsigned flags)
+{
+	struct ibv_wc wc = {.wr_id = wr_id, .status = IBV_WC_SUCCESS, .opcode = IBV_WC_SEND, .qp_num = qp->base.qp_num};
+
+	if (null_options[NULL_COMPLETE] && (qp->signal_all || flags & IBV_SEND_SIGNALED) &&
+	    complete((struct null_cq *)qp->base.send_cq, &wc))
+		return ENOMEM;
+	*(volatile uint64_t *)&qp->last_id = wr_id;
+	return 0;
 }
 
 int null_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
 	struct null_qp *qp = (struct null_qp *)base;
-	int error = 0;
 
+	pass(&((struct null_cq *)base->send_cq)->poll_lock);
 	for (int index = 0; wr; wr = wr->next, index++) {
-		error = refused(index);
-		if (!error && null_options[NULL_COMPLETE] && (qp->signal_all || wr->send_flags & IBV_SEND_SIGNALED)) {
-			struct ibv_wc wc = {.wr_id = wr->wr_id, .status = IBV_WC_SUCCESS, .opcode = IBV_WC_SEND, .qp_num = base->qp_num};
-			error = complete((struct null_cq *)base->send_cq, &wc) ? ENOMEM : 0;
-		}
+		int error = null_refused(index);
+
+		if (!error)
+			error = null_sent(qp, wr->wr_id, wr->send_flags);
 		if (error) {
-			*bad_wr = wr;
+			if (!null_options[NULL_NAMELESS])
+				*bad_wr = wr;
 			return error;
 		}
-		*(volatile uint64_t *)&qp->last_id = wr->wr_id;
 	}
 	return 0;
 }
@@ -269,13 +298,14 @@ static int post_receives(struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr, st
 	int error = 0;
 
 	for (int index = 0; wr; wr = wr->next, index++) {
-		error = refused(index);
+		error = null_refused(index);
 		if (!error && null_options[NULL_COMPLETE] && cq) {
 			struct ibv_wc wc = {.wr_id = wr->wr_id, .status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV, .qp_num = number};
 			error = complete((struct null_cq *)cq, &wc) ? ENOMEM : 0;
 		}
 		if (error) {
-			*bad_wr = wr;
+			if (!null_options[NULL_NAMELESS])
+				*bad_wr = wr;
 			return error;
 		}
 		*last_id = wr->wr_id;
@@ -285,6 +315,7 @@ static int post_receives(struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr, st
 
 int null_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
+	pass(&((struct null_cq *)qp->recv_cq)->poll_lock);
 	return post_receives(wr, bad_wr, qp->recv_cq, qp->qp_num, &((struct null_qp *)qp)->last_id);
 }
 

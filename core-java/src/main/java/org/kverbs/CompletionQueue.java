@@ -71,6 +71,19 @@ public final class CompletionQueue extends Resource {
         }
     }
 
+    /**
+     * See {@link CompletionQueueOps#expectExtendedPosts}. If the queue is being closed, no thread polls it any more.
+     */
+    void expectExtendedPosts() {
+        if (pollGuard.enter()) {
+            try {
+                ops.expectExtendedPosts();
+            } finally {
+                pollGuard.exit();
+            }
+        }
+    }
+
     /** The open device it belongs to. */
     public Context context() {
         return context;
@@ -108,6 +121,7 @@ public final class CompletionQueue extends Resource {
             count = fetch(batch.capacity(), batch.address());
         }
         batch.size(count);
+        Reference.reachabilityFence(batch); // the device writes to the batch by its address
         return count;
     }
 
@@ -172,6 +186,7 @@ public final class CompletionQueue extends Resource {
         } finally {
             pollGuard.exit();
         }
+        Reference.reachabilityFence(batch); // the device writes to the batch by its address
         return checked(count) == 0 ? null : batch;
     }
 

@@ -26,6 +26,9 @@ public final class MemoryRegion extends Resource {
     private final long handle;
     private final @Nullable Arena owned;
     private volatile MemorySegment memory;
+    /** Where the region was last to be moved: after a failure the device may have either, so both stay reachable. */
+    @SuppressWarnings("unused")
+    private volatile @Nullable MemorySegment movedTo;
     private volatile long requestAddress;
     private volatile int access;
     private boolean deregistered;
@@ -166,6 +169,7 @@ public final class MemoryRegion extends Resource {
                     describe() + " owns its memory; register memory of your own to move a region later");
         }
         requireRegistrable(newMemory);
+        movedTo = newMemory;
         reregister(IbvReregMrFlags.IBV_REREG_MR_CHANGE_TRANSLATION, newMemory, access);
         memory = newMemory;
         requestAddress = requestAddress(newMemory, access);

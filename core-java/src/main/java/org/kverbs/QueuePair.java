@@ -56,11 +56,16 @@ public final class QueuePair extends Resource {
         this.handle = handle;
         this.number = Memory.at(handle, IbvQp.SIZE).get(JAVA_INT, IbvQp.QP_NUM);
         VerbsContext verbs = pd.context().verbs;
+        if (asked.extended()) {
+            asked.sendCq().expectExtendedPosts();
+            asked.recvCq().expectExtendedPosts();
+        }
         QueuePairOps ops = asked.extended()
                 ? verbs.extendedQueuePairOps(handle, capabilities.maxSendSge(), capabilities.maxInlineData())
                 : verbs.queuePairOps(handle);
         this.sends = new SendPoster(this, ops);
-        this.receives = new ReceivePoster(this, "ibv_post_recv", ops);
+        this.receives =
+                new ReceivePoster(this, "ibv_post_recv", ops, capabilities.maxRecvWr(), capabilities.maxRecvSge());
         pd.context().eventSources.put(handle, this);
     }
 
@@ -303,7 +308,8 @@ public final class QueuePair extends Resource {
      * The same for callers that expect a full queue: it isn't an error here.
      *
      * @return how many were posted; less than the list's size if the send queue is full, and on an extended queue pair none then
-     * @throws WorkRequestException if one is refused for another reason
+     * @throws WorkRequestException if one is refused for another reason, or can never be posted: it exceeds
+     *     max_send_sge or max_inline_data, or the list is longer than the send queue of an extended queue pair
      */
     public int tryPost(SendRequests requests) {
         return sends.tryPost(requests);

@@ -6,7 +6,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import org.kverbs.internal.Guard;
+import org.kverbs.internal.RequestLimits;
 import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.ReceiveOps;
 
 /** The receive side of a queue pair or of a shared receive queue: one thread at a time, none after the close. */
@@ -15,28 +17,32 @@ final class ReceivePoster {
     private final Resource owner;
     private final String operation;
     private final ReceiveOps ops;
+    private final int maxWr;
+    private final int maxEntries;
     private final Guard guard = new Guard();
     private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
     private final ReceiveRequests single = new ReceiveRequests();
 
-    ReceivePoster(Resource owner, String operation, ReceiveOps ops) {
+    /**
+     * @param maxWr how many receives the queue takes
+     * @param maxEntries how many entries a receive may have
+     */
+    ReceivePoster(Resource owner, String operation, ReceiveOps ops, int maxWr, int maxEntries) {
         this.owner = owner;
         this.operation = operation;
         this.ops = ops;
+        this.maxWr = maxWr;
+        this.maxEntries = maxEntries;
     }
 
     void post(long workRequestId, MemorySlice buffer) {
-        int result;
         enter();
         try {
             single.clear();
             single.receive(workRequestId).into(buffer);
-            result = ops.postReceive(single.requests.first(), refused.address());
+            postEntered(single);
         } finally {
             guard.exit();
-        }
-        if (result < 0) {
-            throw SystemErrors.workRequest(call(), -result, 0, 1);
         }
     }
 
@@ -44,21 +50,33 @@ final class ReceivePoster {
         if (list.size() == 0) {
             return;
         }
-        int result;
-        int index = 0;
         enter();
         try {
-            result = ops.postReceive(list.requests.first(), refused.address());
-            if (result < 0) {
-                index = list.requests.indexOf(refused.get(JAVA_LONG, 0));
-            }
+            postEntered(list);
         } finally {
             guard.exit();
         }
+    }
+
+    private void postEntered(ReceiveRequests list) {
+        refused.set(JAVA_LONG, 0, 0); // a driver that names no request would leave the one of an earlier refusal
+        int result = ops.postReceive(list.requests.first(), refused.address());
         Reference.reachabilityFence(list);
         if (result < 0) {
-            throw SystemErrors.workRequest(call(), -result, index, list.size());
+            throw refusal(list, -result);
         }
+    }
+
+    private WorkRequestException refusal(ReceiveRequests list, int errno) {
+        int index = list.requests.indexOf(refused.get(JAVA_LONG, 0));
+        String prefix = owner instanceof SharedReceiveQueue ? "max_" : "max_recv_";
+        String exceeded = RequestLimits.exceededByReceive(list.requests.at(index), maxWr, maxEntries, prefix);
+        if (exceeded == null) {
+            return SystemErrors.workRequest(call(), errno, index, list.size());
+        }
+        // drivers answer as for a full queue to what never fits, too
+        boolean isFull = errno == Errno.ENOMEM || errno == Errno.EAGAIN;
+        return new WorkRequestException(call(), isFull ? Errno.EINVAL : errno, exceeded, index, list.size());
     }
 
     private void enter() {

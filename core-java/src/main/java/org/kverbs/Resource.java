@@ -6,6 +6,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntSupplier;
 import java.util.function.LongFunction;
@@ -21,6 +22,10 @@ import org.kverbs.internal.SystemErrors;
  * <p><b>Ownership.</b> A resource keeps its parents reachable, and closing a parent first closes everything that was
  * made from it, newest first, but memory regions after the queue pairs that may have posted them. So closing the
  * {@link Context} closes all. Each failure is kept: the first is thrown, the others are its suppressed exceptions.
+ *
+ * <p><b>Reachability.</b> Every open resource stays reachable, whether the program holds a reference to it or not: the
+ * device may use its memory at any time. A program that drops an open context without closing it leaks what was made
+ * from it.
  *
  * <p><b>Threads.</b> {@link #close} may be called from any thread and any number of times; the second call waits for the
  * first to end and then does nothing. It waits until calls on the resource that are under way have returned, and ends
@@ -45,6 +50,9 @@ public abstract sealed class Resource implements AutoCloseable
                 SharedReceiveQueue {
 
     private static final AtomicLong SEQUENCE = new AtomicLong();
+    /** Open contexts and event channels. The collector finds every other open resource through these. */
+    private static final Set<Resource> ROOTS = ConcurrentHashMap.newKeySet();
+
     private static final Comparator<Resource> NEWEST_FIRST =
             Comparator.comparingInt(Resource::turn).thenComparing(Comparator.comparingLong((Resource r) -> r.sequence).reversed());
 
@@ -69,6 +77,9 @@ public abstract sealed class Resource implements AutoCloseable
 
     /** Makes the parents know it; the last act of creation, so that no parent closes a half-made child. */
     final void register() {
+        if (parents.isEmpty()) {
+            ROOTS.add(this);
+        }
         for (Resource parent : parents) {
             synchronized (parent.children) {
                 parent.children.add(this);
@@ -178,6 +189,7 @@ public abstract sealed class Resource implements AutoCloseable
                 }
                 destroyed = true;
             }
+            ROOTS.remove(this);
             for (Resource parent : parents) {
                 synchronized (parent.children) {
                     parent.children.remove(this);

@@ -5,7 +5,9 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.Guard;
+import org.kverbs.internal.RequestLimits;
 import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.QueuePairOps;
@@ -90,6 +92,7 @@ final class SendPoster {
                     throw requests.used[entered].closed();
                 }
             }
+            refused.set(JAVA_LONG, 0, 0); // a driver that names no request would leave the one of an earlier refusal
             result = ops.postSend(requests.requests.first(), refused.address());
             if (requests.binds) {
                 requests.keepKeys(result == 0 ? requests.size() : owner.isExtended() ? 0 : refusedIndex(requests));
@@ -106,10 +109,26 @@ final class SendPoster {
     /** How many the device took of a list that it took in part: an error unless its queue is full. */
     private int accepted(SendRequests requests, int errno) {
         int index = refusedIndex(requests);
-        if (errno == Errno.ENOMEM || errno == Errno.EAGAIN) {
+        boolean isFull = errno == Errno.ENOMEM || errno == Errno.EAGAIN;
+        String exceeded = exceeded(requests, index, isFull);
+        if (exceeded != null) { // drivers answer ENOMEM to this as well, and a caller would try again for ever
+            throw new WorkRequestException(call(), isFull ? Errno.EINVAL : errno, exceeded, index, requests.size());
+        }
+        if (isFull) {
             return index;
         }
         throw SystemErrors.workRequest(call(), errno, index, requests.size());
+    }
+
+    private @Nullable String exceeded(SendRequests requests, int index, boolean isFull) {
+        QueuePairCapabilities limits = owner.capabilities();
+        if (isFull && owner.isExtended() && requests.size() > limits.maxSendWr()) {
+            return "The list has " + requests.size() + " requests, an extended queue pair takes all of a list or none,"
+                    + " and max_send_wr is " + limits.maxSendWr()
+                    + ": create the queue pair with a larger one, or post shorter lists.";
+        }
+        return RequestLimits.exceededBySend(
+                requests.requests.at(index), limits.maxSendWr(), limits.maxSendSge(), limits.maxInlineData());
     }
 
     private int refusedIndex(SendRequests requests) {

@@ -8,6 +8,7 @@ import java.util.List;
 import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.IbvSrqAttr;
 import org.kverbs.internal.abi.IbvSrqAttrMask;
+import org.kverbs.spi.ReceiveOps;
 
 /**
  * Receive requests that several queue pairs share ({@code struct ibv_srq}).
@@ -26,7 +27,8 @@ public final class SharedReceiveQueue extends Resource {
         this.pd = pd;
         this.made = made;
         this.handle = handle;
-        this.poster = new ReceivePoster(this, "ibv_post_srq_recv", pd.context().verbs.sharedReceiveQueueOps(handle));
+        ReceiveOps ops = pd.context().verbs.sharedReceiveQueueOps(handle);
+        this.poster = new ReceivePoster(this, "ibv_post_srq_recv", ops, made.maxWr(), made.maxSge());
         pd.context().eventSources.put(handle, this);
     }
 

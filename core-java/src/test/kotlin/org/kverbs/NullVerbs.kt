@@ -21,7 +21,20 @@ import kotlin.io.path.listDirectoryEntries
  */
 internal object NullVerbs {
     /** What there is to set, in the order of `enum null_option`. */
-    enum class Option { EXTENDED, COMPLETE, ENDLESS, REFUSE_AT, REFUSE_ERRNO, KEEP_KIND, KEEP_ERRNO, MUTE }
+    enum class Option {
+        EXTENDED,
+        COMPLETE,
+        ENDLESS,
+        REFUSE_AT,
+        REFUSE_ERRNO,
+        KEEP_KIND,
+        KEEP_ERRNO,
+        MUTE,
+        NAMELESS,
+        LOCKS,
+        WAIT,
+        REFUSE_MOVE,
+    }
 
     /** Kinds of objects, in the order of `enum null_kind`. */
     enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH }
@@ -55,6 +68,7 @@ internal object NullVerbs {
     private val resetAll by lazy { function("null_reset", FunctionDescriptor.ofVoid()) }
     private val liveObjects by lazy { function("null_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT)) }
     private val destroyedObject by lazy { function("null_destroyed", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
+    private val abortedPosts by lazy { function("null_aborted", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val completeOne by lazy { function("null_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG)) }
 
     private fun function(
@@ -85,6 +99,9 @@ internal object NullVerbs {
             .map { destroyedObject.invokeWithArguments(it) as Long }
             .takeWhile { it != 0L }
             .toList()
+
+    /** How many extended posts were given up on a queue pair. */
+    fun aborted(qp: QueuePair): Int = abortedPosts.invokeWithArguments(qp.handle()) as Int
 
     /** Puts successful completions with these ids into a queue. */
     fun complete(
@@ -121,6 +138,17 @@ internal class NullBench(
     val mr: MemoryRegion = pd.memoryRegion(4096, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.MW_BIND)
 
     fun queuePair(type: QueuePairType = QueuePairType.RC): QueuePair = pd.queuePair(QueuePairInitAttributes.of(type, cq))
+
+    fun queuePair(capabilities: QueuePairCapabilities): QueuePair =
+        pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq).with(capabilities))
+
+    fun extendedQueuePair(
+        capabilities: QueuePairCapabilities = QueuePairInitAttributes.DEFAULT_CAPABILITIES,
+        cq: CompletionQueue = this.cq,
+    ): QueuePair = pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq).with(capabilities).asExtended())
+
+    fun extendedCompletionQueue(): CompletionQueue =
+        context.completionQueue(CompletionQueueAttributes.of(1024).asExtended())
 
     fun sharedReceiveQueue(): SharedReceiveQueue = pd.sharedReceiveQueue(SharedReceiveQueueAttributes(64, 1, 0))
 

@@ -2,7 +2,10 @@ package org.kverbs.internal;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What stands between a call on an object and the object's destruction: a call enters, a close waits until all calls
@@ -10,8 +13,9 @@ import java.util.concurrent.locks.LockSupport;
  * object) or shared (everything else).
  *
  * <p>The uncontended exclusive entry costs one compare-and-set, its exit one ordinary store. A waiting thread spins a
- * little, then yields, then sleeps 50 us at a time: entries are short, except for a shared one that waits for an event
- * and is woken by the closer.
+ * little, then yields, then parks until a thread that leaves wakes it. Since that store is no fence, a leaving thread
+ * can miss one that parks at the very same time; so a parked thread also looks by itself, after 50 us and then ever
+ * more seldom, down to once in a millisecond.
  */
 public final class Guard {
 
@@ -19,14 +23,32 @@ public final class Guard {
     private static final int EXCLUSIVE = -1;
     private static final int CLOSED = -2;
 
+    private static final long SHORTEST_PARK_NANOS = 50_000;
+    private static final long LONGEST_PARK_NANOS = 1_000_000;
+
     private static final VarHandle STATE;
+    private static final VarHandle PARKED;
 
     static {
         try {
             STATE = MethodHandles.lookup().findVarHandle(Guard.class, "state", int.class);
+            PARKED = MethodHandles.lookup().findVarHandle(Guard.class, "parked", Queue.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
+    }
+
+    /** How a thread wants in: beside others, alone, or as the closer when all have left. */
+    private enum Entry {
+        SHARED,
+        ALONE,
+        LAST
+    }
+
+    private enum Outcome {
+        ENTERED,
+        CLOSED,
+        BUSY
     }
 
     /** FREE, EXCLUSIVE, CLOSED, or how many shared entries there are. */
@@ -36,6 +58,8 @@ public final class Guard {
     private volatile boolean closing;
     /** Identifier of the thread that is alone inside, 0 if none. A number: storing a reference costs the collector's barrier. */
     private long owner;
+    /** Threads that wait and have parked, the longest waiting first; null until the first one does. */
+    private volatile @Nullable Queue<Thread> parked;
 
     /** Makes an open guard. */
     public Guard() {}
@@ -53,57 +77,46 @@ public final class Guard {
 
     private boolean enterSlowly() {
         refuseReentry();
-        for (int round = 0; ; round++) {
-            if (closing) {
-                return false;
-            }
-            if (STATE.compareAndSet(this, FREE, EXCLUSIVE)) {
-                return true;
-            }
-            pause(round);
-        }
+        return await(Entry.ALONE);
     }
 
     /** Leaves after {@link #enter}. */
     public void exit() {
         owner = 0;
         STATE.setRelease(this, FREE);
+        wakeNext();
     }
 
     /** Enters beside other shared entries. Returns false if the guard is closed. */
     public boolean enterShared() {
-        for (int round = 0; ; round++) {
-            if (closing) {
-                return false;
-            }
-            int now = (int) STATE.getVolatile(this);
-            if (now >= FREE) {
-                if (STATE.compareAndSet(this, now, now + 1)) {
-                    return true;
-                }
-            } else {
-                refuseReentry();
-                pause(round);
-            }
+        Outcome first = attempt(Entry.SHARED);
+        if (first == Outcome.BUSY) {
+            refuseReentry();
+            return await(Entry.SHARED);
         }
+        return first == Outcome.ENTERED;
     }
 
     /** Leaves after {@link #enterShared}. */
     public void exitShared() {
-        STATE.getAndAdd(this, -1);
+        if ((int) STATE.getAndAdd(this, -1) == 1) {
+            wakeNext();
+        }
     }
 
     /** Lets nobody in from now on; those who are inside stay. */
     public void beginClose() {
         refuseReentry();
         closing = true;
+        Queue<Thread> threads = parked;
+        if (threads != null) {
+            threads.forEach(LockSupport::unpark);
+        }
     }
 
     /** Waits, after {@link #beginClose}, until everybody has left. */
     public void awaitDrained() {
-        for (int round = 0; !STATE.compareAndSet(this, FREE, CLOSED) && (int) STATE.getVolatile(this) != CLOSED; round++) {
-            pause(round);
-        }
+        await(Entry.LAST);
     }
 
     /** Whether {@link #beginClose} was called. */
@@ -123,13 +136,81 @@ public final class Guard {
         }
     }
 
-    private static void pause(int round) {
-        if (round < 100) {
-            Thread.onSpinWait();
-        } else if (round < 200) {
-            Thread.yield();
-        } else {
-            LockSupport.parkNanos(50_000);
+    private Outcome attempt(Entry entry) {
+        if (entry == Entry.LAST) {
+            boolean isLast = STATE.compareAndSet(this, FREE, CLOSED) || (int) STATE.getVolatile(this) == CLOSED;
+            return isLast ? Outcome.ENTERED : Outcome.BUSY;
+        }
+        if (closing) {
+            return Outcome.CLOSED;
+        }
+        if (entry == Entry.ALONE) {
+            return STATE.compareAndSet(this, FREE, EXCLUSIVE) ? Outcome.ENTERED : Outcome.BUSY;
+        }
+        for (int now = (int) STATE.getVolatile(this); now >= FREE; now = (int) STATE.getVolatile(this)) {
+            if (STATE.compareAndSet(this, now, now + 1)) {
+                return Outcome.ENTERED;
+            }
+        }
+        return Outcome.BUSY;
+    }
+
+    private boolean await(Entry entry) {
+        for (int round = 0; round < 200; round++) {
+            Outcome outcome = attempt(entry);
+            if (outcome != Outcome.BUSY) {
+                return outcome == Outcome.ENTERED;
+            }
+            if (round < 100) {
+                Thread.onSpinWait();
+            } else {
+                Thread.yield();
+            }
+        }
+        return awaitParked(entry);
+    }
+
+    private boolean awaitParked(Entry entry) {
+        Queue<Thread> threads = parkedThreads();
+        Thread self = Thread.currentThread();
+        boolean interrupted = false;
+        boolean isAlone = false;
+        threads.add(self);
+        try {
+            for (long nanos = SHORTEST_PARK_NANOS; ; nanos = Math.min(2 * nanos, LONGEST_PARK_NANOS)) {
+                Outcome outcome = attempt(entry);
+                if (outcome != Outcome.BUSY) {
+                    isAlone = outcome == Outcome.ENTERED && entry == Entry.ALONE;
+                    return outcome == Outcome.ENTERED;
+                }
+                LockSupport.parkNanos(this, nanos);
+                interrupted |= Thread.interrupted(); // an interrupted thread would not park again
+            }
+        } finally {
+            threads.remove(self);
+            if (interrupted) {
+                self.interrupt();
+            }
+            if (!isAlone) {
+                wakeNext(); // the next thread may enter as well; one that is alone wakes it when it leaves
+            }
+        }
+    }
+
+    private Queue<Thread> parkedThreads() {
+        Queue<Thread> threads = parked;
+        if (threads == null) {
+            PARKED.compareAndSet(this, null, new ConcurrentLinkedQueue<Thread>());
+            threads = parked;
+        }
+        return threads;
+    }
+
+    /** Wakes the thread that has waited longest. It leaves the queue by itself when it has entered. */
+    private void wakeNext() {
+        Queue<Thread> threads = parked;
+        if (threads != null) {
+            LockSupport.unpark(threads.peek());
         }
     }
 }

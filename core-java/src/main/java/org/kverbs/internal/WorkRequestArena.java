@@ -74,6 +74,11 @@ public final class WorkRequestArena {
         return firstRequest;
     }
 
+    /** Address of a request. */
+    public long at(int index) {
+        return firstRequest + (long) index * requestSize;
+    }
+
     /** Which request stands at an address, as the C library names the one it refused; 0 if it names none of these. */
     public int indexOf(long address) {
         long index = (address - firstRequest) / requestSize;

@@ -12,6 +12,12 @@ public interface CompletionQueueOps {
     int poll(int count, long completions);
 
     /**
+     * Says that a queue pair of this queue posts by extended calls ({@code man 3 ibv_wr_post}), before its first post
+     * and while no thread polls. A driver may hold a lock of the queue pair between these calls, and take it in a poll.
+     */
+    default void expectExtendedPosts() {}
+
+    /**
      * Asks for one event on the queue's channel at the next completion ({@code ibv_req_notify_cq}).
      *
      * @param solicitedOnly only for a solicited message or an error

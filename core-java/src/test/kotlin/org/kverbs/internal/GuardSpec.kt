@@ -3,8 +3,10 @@ package org.kverbs.internal
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.comparables.shouldBeGreaterThan
+import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import java.lang.management.ManagementFactory
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.concurrent.thread
@@ -134,7 +136,71 @@ class GuardSpec :
             waiting.join()
             entered.get() shouldBe 2
         }
+
+        test("should wake a waiting thread when it may enter, and let it sleep until then") {
+            val guard = Guard()
+            guard.enter()
+            val waiting =
+                thread {
+                    guard.enter() shouldBe true
+                    guard.exit()
+                }
+            while (!waiting.isParked()) Thread.onSpinWait()
+            val wakes = waiting.waits()
+            val start = System.nanoTime()
+            Thread.sleep(500)
+            val woken = waiting.waits() - wakes
+            // a thread that looks every 50 us wakes up to twenty times in a millisecond
+            woken shouldBeLessThan (System.nanoTime() - start) / 1_000_000 + 20
+            guard.exit()
+            waiting.join()
+        }
+
+        test("should let all waiting threads in, those alone one after the other") {
+            val guard = Guard()
+            val rounds = 200
+            val inside = AtomicInteger()
+            repeat(rounds) {
+                guard.enter()
+                val waiting =
+                    List(4) { number ->
+                        thread {
+                            if (number % 2 == 0) guard.enter() else guard.enterShared()
+                            inside.incrementAndGet()
+                            if (number % 2 == 0) guard.exit() else guard.exitShared()
+                        }
+                    }
+                while (it % 2 == 0 && waiting.any { thread -> !thread.isParked() }) Thread.onSpinWait()
+                guard.exit()
+                waiting.forEach { thread -> thread.join() }
+            }
+            inside.get() shouldBe 4 * rounds
+        }
+
+        test("should turn all waiting threads away when it closes") {
+            val guard = Guard()
+            guard.enter()
+            val answers = List(4) { AtomicInteger(-1) }
+            val waiting =
+                List(4) { number ->
+                    thread {
+                        val entered = if (number % 2 == 0) guard.enter() else guard.enterShared()
+                        answers[number].set(if (entered) 1 else 0)
+                    }
+                }
+            while (waiting.any { !it.isParked() }) Thread.onSpinWait()
+            thread { guard.beginClose() }.join()
+            waiting.forEach { it.join() }
+            answers.map { it.get() } shouldBe listOf(0, 0, 0, 0)
+            guard.exit()
+            guard.awaitDrained()
+        }
     })
+
+private fun Thread.isParked() = state == Thread.State.TIMED_WAITING
+
+/** How often it has begun to wait so far. */
+private fun Thread.waits(): Long = ManagementFactory.getThreadMXBean().getThreadInfo(threadId()).waitedCount
 
 /** Runs the block in so many threads at once, waits for all, and fails if one failed. */
 internal fun inThreads(

@@ -196,15 +196,29 @@ internal class ExtendedQueueSpec :
         case("should post all of a list or nothing by extended calls when the queue is full", EXTENDED_QUEUES) {
             val few = QueuePairCapabilities(8, 8, 1, 1, 16)
             val (a, b) = linked(a = extendedEnd(capabilities = few), b = extendedEnd(capabilities = few))
-            val list = SendRequests().apply { repeat(500) { send(it.toLong()).inline(pattern(8)).signaled() } }
-            a.qp.tryPost(list) shouldBe 0
-            val refusal = shouldThrow<WorkRequestException> { a.qp.post(list) }
+            val one = SendRequests().apply { send(1).inline(pattern(8)).signaled() }
+            // The peer has no receive posted, so that nothing completes and leaves the queue.
+            while (a.qp.tryPost(one) == 1) continue
+            repeat(2) { b.qp.postReceive(it.toLong(), b.mr.slice()) }
+            a.cq.take(2)
+            val three = SendRequests().apply { repeat(3) { send(600L + it).inline(pattern(8)).signaled() } }
+            a.qp.tryPost(three) shouldBe 0
+            val refusal = shouldThrow<WorkRequestException> { a.qp.post(three) }
             refusal.errnoName() shouldBe "ENOMEM"
             refusal.index() shouldBe 0
             refusal.message shouldContain "The send queue is full"
-            repeat(2) { b.qp.postReceive(it.toLong(), b.mr.slice()) }
-            a.post { repeat(2) { send(600L + it).inline(pattern(8)).signaled() } }
-            a.cq.take(2).map { it.workRequestId() } shouldBe listOf(600L, 601L)
+            val two = SendRequests().apply { repeat(2) { send(700L + it).inline(pattern(8)).signaled() } }
+            a.qp.tryPost(two) shouldBe 2
+        }
+
+        case("should say that a list is longer than the send queue by extended calls", EXTENDED_QUEUES) {
+            val few = QueuePairCapabilities(8, 8, 1, 1, 16)
+            val (a, _) = linked(a = extendedEnd(capabilities = few))
+            val list = SendRequests().apply { repeat(500) { send(it.toLong()).inline(pattern(8)).signaled() } }
+            val refusal = shouldThrow<WorkRequestException> { a.qp.tryPost(list) }
+            refusal.errnoName() shouldBe "EINVAL"
+            refusal.index() shouldBe 0
+            refusal.message shouldContain "The list has 500 requests"
         }
 
         case("should name the request that extended calls can't do, and post none before it", EXTENDED_QUEUES, ATOMICS) {

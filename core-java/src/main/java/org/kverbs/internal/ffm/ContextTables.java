@@ -2,6 +2,7 @@ package org.kverbs.internal.ffm;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvContext;
@@ -19,10 +20,24 @@ final class ContextTables {
     private static final int QUERY_DEVICE_EX = VerbsContext.CONTEXT - VerbsContext.QUERY_DEVICE_EX;
     private static final int CREATE_CQ_EX = VerbsContext.CONTEXT - VerbsContext.CREATE_CQ_EX;
     private static final int CREATE_QP_EX = VerbsContext.CONTEXT - VerbsContext.CREATE_QP_EX;
+    /** sizeof(pthread_mutex_t) on x86_64. */
+    private static final int MUTEX_SIZE = 40;
+
     private static final int SIZE_FIELD = VerbsContext.CONTEXT - VerbsContext.SZ;
 
-    /** By how much what stands behind a pthread_mutex_t is moved: 40 bytes on x86_64, 48 with glibc on aarch64. */
-    static final int MUTEX_SHIFT = "aarch64".equals(System.getProperty("os.arch")) ? 8 : 0;
+    /** By how many bytes a field after a pthread_mutex_t is moved, against the offsets of x86_64. */
+    static final int MUTEX_SHIFT = mutexSize(
+                    System.getProperty("os.arch"),
+                    Linker.nativeLinker().defaultLookup().find("gnu_get_libc_version").isPresent())
+            - MUTEX_SIZE;
+
+    /**
+     * sizeof(pthread_mutex_t): 48 with glibc on aarch64, 40 with glibc on every other processor of 64 bits, and with
+     * musl on all.
+     */
+    static int mutexSize(String processor, boolean isGlibc) {
+        return isGlibc && processor.equals("aarch64") ? 48 : MUTEX_SIZE;
+    }
 
     private final long context;
     /** Bytes of the extension that this library has in front of the context; 0 if it has none. */
@@ -80,12 +95,8 @@ final class ContextTables {
         if (function.address() == 0) {
             return -Errno.EOPNOTSUPP;
         }
-        long made = Downcalls.call(function, context, initAttributes.address());
-        if (made != 0) {
-            return made;
-        }
-        int errno = Downcalls.errno();
-        return errno == Errno.ENOSYS ? -Errno.EOPNOTSUPP : -errno;
+        long made = Downcalls.pointer(function, context, initAttributes.address());
+        return made == -Errno.ENOSYS ? -Errno.EOPNOTSUPP : made;
     }
 
     // man 3 ibv_alloc_mw: pointer or NULL with errno
@@ -94,8 +105,7 @@ final class ContextTables {
         if (function.address() == 0) {
             return -Errno.EOPNOTSUPP;
         }
-        long mw = Downcalls.call(function, pd, type);
-        return mw == 0 ? -Downcalls.errno() : mw;
+        return Downcalls.pointer(function, pd, type);
     }
 
     // man 3 ibv_bind_mw: 0 or errno

@@ -39,8 +39,7 @@ final class Libc {
 
     /** {@code man 2 eventfd}: a descriptor that becomes readable by {@link #signal}, until {@link #drain}; or -errno. */
     static int eventFd() {
-        int fd = (int) Downcalls.call(EVENTFD, 0, EFD_CLOEXEC | EFD_NONBLOCK);
-        return fd < 0 ? -Downcalls.errno() : fd;
+        return Downcalls.number(Downcalls.withErrno(EVENTFD, 0, EFD_CLOEXEC | EFD_NONBLOCK));
     }
 
     /** Makes an event descriptor readable. */
@@ -66,11 +65,10 @@ final class Libc {
 
     /** {@code man 2 fcntl}: reads that find nothing answer EAGAIN instead of blocking. Returns 0 or -errno. */
     static int setNonBlocking(int fd) {
-        int flags = (int) Downcalls.callVariadic(FCNTL, fd, F_GETFL, 0);
-        if (flags < 0 || (int) Downcalls.callVariadic(FCNTL, fd, F_SETFL, flags | O_NONBLOCK) < 0) {
-            return -Downcalls.errno();
-        }
-        return 0;
+        int flags = Downcalls.number(Downcalls.variadicWithErrno(FCNTL, fd, F_GETFL, 0));
+        return flags < 0
+                ? flags
+                : Downcalls.number(Downcalls.variadicWithErrno(FCNTL, fd, F_SETFL, flags | O_NONBLOCK));
     }
 
     /**
@@ -93,9 +91,9 @@ final class Libc {
                     long left = deadlineNanos - System.nanoTime();
                     millis = left <= 0 ? 0 : (int) Math.min(SLICE_MILLIS, (left + 999_999) / 1_000_000);
                 }
-                int ready = (int) Downcalls.call(POLL, fds.address(), 2, millis);
-                if (ready < 0 && Downcalls.errno() != Errno.EINTR) {
-                    return -Downcalls.errno();
+                int ready = Downcalls.number(Downcalls.withErrno(POLL, fds.address(), 2, millis));
+                if (ready < 0 && ready != -Errno.EINTR) {
+                    return ready;
                 }
                 if (ready > 0) {
                     return fds.get(JAVA_SHORT, POLLFD_SIZE + 6) != 0 ? WOKEN : 1;

@@ -1,6 +1,7 @@
 package org.kverbs.internal.ffm;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.ffm.NativeLibrary.Function;
 
@@ -65,7 +66,7 @@ final class Libibverbs {
 
     // man 3 ibv_get_device_list: pointer to a NULL-terminated array, or NULL with errno
     long getDeviceList(MemorySegment count) {
-        return Downcalls.pointer(Downcalls.call(getDeviceList.address(), count.address()));
+        return Downcalls.pointer(getDeviceList.address(), count.address());
     }
 
     // man 3 ibv_free_device_list: void
@@ -75,32 +76,37 @@ final class Libibverbs {
 
     // man 3 ibv_get_device_guid: big-endian number
     long getDeviceGuid(long device) {
-        return Long.reverseBytes(Downcalls.call(getDeviceGuid.address(), device));
+        return hostOrder(Downcalls.call(getDeviceGuid.address(), device), ByteOrder.nativeOrder());
+    }
+
+    /** A number that was big-endian in memory, and that a processor of this order has loaded. */
+    static long hostOrder(long loaded, ByteOrder order) {
+        return order == ByteOrder.BIG_ENDIAN ? loaded : Long.reverseBytes(loaded);
     }
 
     // man 3 ibv_open_device: pointer or NULL with errno
     long openDevice(long device) {
-        return Downcalls.pointer(Downcalls.call(openDevice.address(), device));
+        return Downcalls.pointer(openDevice.address(), device);
     }
 
     // man 3 ibv_close_device: 0 or -1
     int closeDevice(long context) {
-        return Downcalls.status(Downcalls.call(closeDevice.address(), context));
+        return Downcalls.status(Downcalls.withErrno(closeDevice.address(), context));
     }
 
     // man 3 ibv_query_device: 0 or errno
     int queryDevice(long context, long attributes) {
-        return Downcalls.status(Downcalls.call(queryDevice.address(), context, attributes));
+        return Downcalls.status(Downcalls.withErrno(queryDevice.address(), context, attributes));
     }
 
     // man 3 ibv_query_port: 0 or errno; this symbol fills the first 48 bytes only
     int queryPort(long context, int port, long attributes) {
-        return Downcalls.status(Downcalls.call(queryPort.address(), context, port, attributes));
+        return Downcalls.status(Downcalls.withErrno(queryPort.address(), context, port, attributes));
     }
 
     // man 3 ibv_query_gid: 0 or -1 with errno
     int queryGid(long context, int port, int index, long gid) {
-        return Downcalls.status(Downcalls.call(queryGid.address(), context, port, index, gid));
+        return Downcalls.status(Downcalls.withErrno(queryGid.address(), context, port, index, gid));
     }
 
     /** Whether this release has {@link #queryGidEx}. */
@@ -110,7 +116,7 @@ final class Libibverbs {
 
     // man 3 ibv_query_gid_ex: 0 or errno
     int queryGidEx(long context, int port, int index, long entry, long entrySize) {
-        return Downcalls.status(Downcalls.call(queryGidEx.address(), context, port, index, entry, 0, entrySize));
+        return Downcalls.status(Downcalls.withErrno(queryGidEx.address(), context, port, index, entry, 0, entrySize));
     }
 
     /** Whether this release has {@link #queryGidTable}. */
@@ -125,23 +131,22 @@ final class Libibverbs {
 
     // man 3 ibv_query_pkey: 0 or -1 with errno; the key is big-endian
     int queryPkey(long context, int port, int index, long pkey) {
-        return Downcalls.status(Downcalls.call(queryPkey.address(), context, port, index, pkey));
+        return Downcalls.status(Downcalls.withErrno(queryPkey.address(), context, port, index, pkey));
     }
 
     // man 3 ibv_get_pkey_index: index or -1 with errno; the key is big-endian
     int getPkeyIndex(long context, int port, int bigEndianPkey) {
-        int index = (int) Downcalls.call(getPkeyIndex.address(), context, port, bigEndianPkey);
-        return index < 0 ? -Downcalls.errno() : index;
+        return Downcalls.number(Downcalls.withErrno(getPkeyIndex.address(), context, port, bigEndianPkey));
     }
 
     // man 3 ibv_alloc_pd: pointer or NULL with errno
     long allocPd(long context) {
-        return Downcalls.pointer(Downcalls.call(allocPd.address(), context));
+        return Downcalls.pointer(allocPd.address(), context);
     }
 
     // man 3 ibv_dealloc_pd: 0 or errno
     int deallocPd(long pd) {
-        return Downcalls.status(Downcalls.call(deallocPd.address(), pd));
+        return Downcalls.status(Downcalls.withErrno(deallocPd.address(), pd));
     }
 
     // man 3 ibv_reg_mr: pointer or NULL with errno. The macro of verbs.h prefers ibv_reg_mr_iova2, which drops optional
@@ -149,35 +154,35 @@ final class Libibverbs {
     long regMr(long pd, long address, long length, long iova, int access) {
         boolean isOwn = iova == ((access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? address : 0);
         if (regMrIova2.isPresent() || !isOwn) {
-            return Downcalls.pointer(Downcalls.call(regMrIova2.address(), pd, address, length, iova, access));
+            return Downcalls.pointer(regMrIova2.address(), pd, address, length, iova, access);
         }
-        return Downcalls.pointer(Downcalls.call(regMr.address(), pd, address, length, access));
+        return Downcalls.pointer(regMr.address(), pd, address, length, access);
     }
 
     // man 3 ibv_rereg_mr: 0, or an ibv_rereg_mr_err_code (below zero) with errno
     int reregMr(long mr, int flags, long pd, long address, long length, int access) {
-        int code = (int) Downcalls.call(reregMr.address(), mr, flags, pd, address, length, access);
-        return code == 0 ? 0 : -Downcalls.errno();
+        long answer = Downcalls.withErrno(reregMr.address(), mr, flags, pd, address, length, access);
+        return (int) answer == 0 ? 0 : -Downcalls.errno(answer);
     }
 
     // man 3 ibv_dereg_mr: 0 or errno
     int deregMr(long mr) {
-        return Downcalls.status(Downcalls.call(deregMr.address(), mr));
+        return Downcalls.status(Downcalls.withErrno(deregMr.address(), mr));
     }
 
     // man 3 ibv_create_comp_channel: pointer or NULL with errno
     long createCompChannel(long context) {
-        return Downcalls.pointer(Downcalls.call(createCompChannel.address(), context));
+        return Downcalls.pointer(createCompChannel.address(), context);
     }
 
     // man 3 ibv_destroy_comp_channel: 0 or errno (EBUSY while a CQ uses it)
     int destroyCompChannel(long channel) {
-        return Downcalls.status(Downcalls.call(destroyCompChannel.address(), channel));
+        return Downcalls.status(Downcalls.withErrno(destroyCompChannel.address(), channel));
     }
 
     // man 3 ibv_get_cq_event: 0 or -1 with errno (EAGAIN on a non-blocking channel)
     int getCqEvent(long channel, long cq, long cqContext) {
-        return Downcalls.status(Downcalls.call(getCqEvent.address(), channel, cq, cqContext));
+        return Downcalls.status(Downcalls.withErrno(getCqEvent.address(), channel, cq, cqContext));
     }
 
     // man 3 ibv_ack_cq_events: void
@@ -187,57 +192,57 @@ final class Libibverbs {
 
     // man 3 ibv_create_cq: pointer or NULL with errno
     long createCq(long context, int entries, long channel, int vector) {
-        return Downcalls.pointer(Downcalls.call(createCq.address(), context, entries, 0, channel, vector));
+        return Downcalls.pointer(createCq.address(), context, entries, 0, channel, vector);
     }
 
     // man 3 ibv_resize_cq: 0 or errno
     int resizeCq(long cq, int entries) {
-        return Downcalls.status(Downcalls.call(resizeCq.address(), cq, entries));
+        return Downcalls.status(Downcalls.withErrno(resizeCq.address(), cq, entries));
     }
 
     // man 3 ibv_destroy_cq: 0 or errno
     int destroyCq(long cq) {
-        return Downcalls.status(Downcalls.call(destroyCq.address(), cq));
+        return Downcalls.status(Downcalls.withErrno(destroyCq.address(), cq));
     }
 
     // man 3 ibv_create_srq: pointer or NULL with errno
     long createSrq(long pd, long initAttributes) {
-        return Downcalls.pointer(Downcalls.call(createSrq.address(), pd, initAttributes));
+        return Downcalls.pointer(createSrq.address(), pd, initAttributes);
     }
 
     // man 3 ibv_modify_srq: 0 or errno
     int modifySrq(long srq, long attributes, int mask) {
-        return Downcalls.status(Downcalls.call(modifySrq.address(), srq, attributes, mask));
+        return Downcalls.status(Downcalls.withErrno(modifySrq.address(), srq, attributes, mask));
     }
 
     // man 3 ibv_query_srq: 0 or errno
     int querySrq(long srq, long attributes) {
-        return Downcalls.status(Downcalls.call(querySrq.address(), srq, attributes));
+        return Downcalls.status(Downcalls.withErrno(querySrq.address(), srq, attributes));
     }
 
     // man 3 ibv_destroy_srq: 0 or errno
     int destroySrq(long srq) {
-        return Downcalls.status(Downcalls.call(destroySrq.address(), srq));
+        return Downcalls.status(Downcalls.withErrno(destroySrq.address(), srq));
     }
 
     // man 3 ibv_create_qp: pointer or NULL with errno
     long createQp(long pd, long initAttributes) {
-        return Downcalls.pointer(Downcalls.call(createQp.address(), pd, initAttributes));
+        return Downcalls.pointer(createQp.address(), pd, initAttributes);
     }
 
     // man 3 ibv_modify_qp: 0 or errno
     int modifyQp(long qp, long attributes, int mask) {
-        return Downcalls.status(Downcalls.call(modifyQp.address(), qp, attributes, mask));
+        return Downcalls.status(Downcalls.withErrno(modifyQp.address(), qp, attributes, mask));
     }
 
     // man 3 ibv_query_qp: 0 or errno
     int queryQp(long qp, long attributes, int mask, long initAttributes) {
-        return Downcalls.status(Downcalls.call(queryQp.address(), qp, attributes, mask, initAttributes));
+        return Downcalls.status(Downcalls.withErrno(queryQp.address(), qp, attributes, mask, initAttributes));
     }
 
     // man 3 ibv_destroy_qp: 0 or errno
     int destroyQp(long qp) {
-        return Downcalls.status(Downcalls.call(destroyQp.address(), qp));
+        return Downcalls.status(Downcalls.withErrno(destroyQp.address(), qp));
     }
 
     // man 3 ibv_query_qp_data_in_order: 1 or 0; flags have to be 0
@@ -252,32 +257,33 @@ final class Libibverbs {
 
     // man 3 ibv_attach_mcast: 0 or errno
     int attachMcast(long qp, long gid, int lid) {
-        return Downcalls.status(Downcalls.call(attachMcast.address(), qp, gid, lid));
+        return Downcalls.status(Downcalls.withErrno(attachMcast.address(), qp, gid, lid));
     }
 
     // man 3 ibv_detach_mcast: 0 or errno
     int detachMcast(long qp, long gid, int lid) {
-        return Downcalls.status(Downcalls.call(detachMcast.address(), qp, gid, lid));
+        return Downcalls.status(Downcalls.withErrno(detachMcast.address(), qp, gid, lid));
     }
 
     // man 3 ibv_create_ah: pointer or NULL with errno
     long createAh(long pd, long attributes) {
-        return Downcalls.pointer(Downcalls.call(createAh.address(), pd, attributes));
+        return Downcalls.pointer(createAh.address(), pd, attributes);
     }
 
     // man 3 ibv_init_ah_from_wc: 0 or -1 with errno
     int initAhFromWc(long context, int port, long completion, long grh, long attributes) {
-        return Downcalls.status(Downcalls.call(initAhFromWc.address(), context, port, completion, grh, attributes));
+        return Downcalls.status(
+                Downcalls.withErrno(initAhFromWc.address(), context, port, completion, grh, attributes));
     }
 
     // man 3 ibv_destroy_ah: 0 or errno
     int destroyAh(long ah) {
-        return Downcalls.status(Downcalls.call(destroyAh.address(), ah));
+        return Downcalls.status(Downcalls.withErrno(destroyAh.address(), ah));
     }
 
     // man 3 ibv_get_async_event: 0 or -1 with errno (EAGAIN on a non-blocking descriptor)
     int getAsyncEvent(long context, long event) {
-        return Downcalls.status(Downcalls.call(getAsyncEvent.address(), context, event));
+        return Downcalls.status(Downcalls.withErrno(getAsyncEvent.address(), context, event));
     }
 
     // man 3 ibv_ack_async_event: void
@@ -287,6 +293,6 @@ final class Libibverbs {
 
     // man 3 ibv_is_fork_initialized: enum ibv_fork_status
     int isForkInitialized() {
-        return (int) Downcalls.call(isForkInitialized.address());
+        return (int) Downcalls.call(isForkInitialized.address(), 0);
     }
 }

@@ -48,7 +48,7 @@ final class Librdmacm {
 
     // man 3 rdma_create_event_channel: pointer or NULL with errno
     long createEventChannel() {
-        return Downcalls.pointer(Downcalls.call(createEventChannel.address()));
+        return Downcalls.pointer(createEventChannel.address());
     }
 
     // man 3 rdma_destroy_event_channel: void
@@ -58,125 +58,125 @@ final class Librdmacm {
 
     // man 3 rdma_get_cm_event: 0 or -1 with errno (EAGAIN on a non-blocking channel)
     int getCmEvent(long channel, long event) {
-        return Downcalls.status(Downcalls.call(getCmEvent.address(), channel, event));
+        return Downcalls.status(Downcalls.withErrno(getCmEvent.address(), channel, event));
     }
 
     // man 3 rdma_ack_cm_event: 0 or -1 with errno
     int ackCmEvent(long event) {
-        return Downcalls.status(Downcalls.call(ackCmEvent.address(), event));
+        return Downcalls.status(Downcalls.withErrno(ackCmEvent.address(), event));
     }
 
     // man 3 rdma_create_id: 0 or -1 with errno
     int createId(long channel, long id, int portSpace) {
-        return Downcalls.status(Downcalls.call(createId.address(), channel, id, 0, portSpace));
+        return Downcalls.status(Downcalls.withErrno(createId.address(), channel, id, 0, portSpace));
     }
 
     // man 3 rdma_destroy_id: 0 or -1 with errno; waits until the id's events are acknowledged
     int destroyId(long id) {
-        return Downcalls.status(Downcalls.call(destroyId.address(), id));
+        return Downcalls.status(Downcalls.withErrno(destroyId.address(), id));
     }
 
     // man 3 rdma_migrate_id: 0 or -1 with errno; waits until the id's events are acknowledged
     int migrateId(long id, long channel) {
-        return Downcalls.status(Downcalls.call(migrateId.address(), id, channel));
+        return Downcalls.status(Downcalls.withErrno(migrateId.address(), id, channel));
     }
 
     // man 3 rdma_bind_addr: 0 or -1 with errno
     int bindAddr(long id, long address) {
-        return Downcalls.status(Downcalls.call(bindAddr.address(), id, address));
+        return Downcalls.status(Downcalls.withErrno(bindAddr.address(), id, address));
     }
 
     // man 3 rdma_resolve_addr: 0 or -1 with errno
     int resolveAddr(long id, long source, long destination, int timeoutMillis) {
-        return Downcalls.status(Downcalls.call(resolveAddr.address(), id, source, destination, timeoutMillis));
+        return Downcalls.status(Downcalls.withErrno(resolveAddr.address(), id, source, destination, timeoutMillis));
     }
 
     // man 3 rdma_resolve_route: 0 or -1 with errno
     int resolveRoute(long id, int timeoutMillis) {
-        return Downcalls.status(Downcalls.call(resolveRoute.address(), id, timeoutMillis));
+        return Downcalls.status(Downcalls.withErrno(resolveRoute.address(), id, timeoutMillis));
     }
 
     // man 3 rdma_listen: 0 or -1 with errno
     int listen(long id, int backlog) {
-        return Downcalls.status(Downcalls.call(listen.address(), id, backlog));
+        return Downcalls.status(Downcalls.withErrno(listen.address(), id, backlog));
     }
 
     // man 3 rdma_connect: 0 or -1 with errno
     int connect(long id, long parameters) {
-        return Downcalls.status(Downcalls.call(connect.address(), id, parameters));
+        return Downcalls.status(Downcalls.withErrno(connect.address(), id, parameters));
     }
 
     // man 3 rdma_accept: 0 or -1 with errno
     int accept(long id, long parameters) {
-        return Downcalls.status(Downcalls.call(accept.address(), id, parameters));
+        return Downcalls.status(Downcalls.withErrno(accept.address(), id, parameters));
     }
 
     // man 3 rdma_reject: 0 or -1 with errno; the length is a uint8_t
     int reject(long id, long privateData, int length) {
-        return Downcalls.status(Downcalls.call(reject.address(), id, privateData, length));
+        return Downcalls.status(Downcalls.withErrno(reject.address(), id, privateData, length));
     }
 
     // rdma_cma.h: the same as rdma_reject
     int rejectEce(long id, long privateData, int length) {
-        return Downcalls.status(Downcalls.call(rejectEce.address(), id, privateData, length));
+        return Downcalls.status(Downcalls.withErrno(rejectEce.address(), id, privateData, length));
     }
 
     // man 3 rdma_establish: 0 or -1 with errno
     int establish(long id) {
-        return Downcalls.status(Downcalls.call(establish.address(), id));
+        return Downcalls.status(Downcalls.withErrno(establish.address(), id));
     }
 
     // man 3 rdma_disconnect: 0 or -1 with errno
     int disconnect(long id) {
-        return Downcalls.status(Downcalls.call(disconnect.address(), id));
+        return Downcalls.status(Downcalls.withErrno(disconnect.address(), id));
     }
 
     // man 3 rdma_notify: 0 or -1 with errno
     int notify(long id, int event) {
-        return Downcalls.status(Downcalls.call(notify.address(), id, event));
+        return Downcalls.status(Downcalls.withErrno(notify.address(), id, event));
     }
 
     // man 3 rdma_init_qp_attr: 0 or -1 with errno
     int initQpAttr(long id, long attributes, long mask) {
-        return Downcalls.status(Downcalls.call(initQpAttr.address(), id, attributes, mask));
+        return Downcalls.status(Downcalls.withErrno(initQpAttr.address(), id, attributes, mask));
     }
 
     // man 3 rdma_join_multicast_ex: 0 or -1 with errno; its event gives no context back, for there is none
     int joinMulticastEx(long id, long attributes) {
-        return Downcalls.status(Downcalls.call(joinMulticastEx.address(), id, attributes, 0));
+        return Downcalls.status(Downcalls.withErrno(joinMulticastEx.address(), id, attributes, 0));
     }
 
     // man 3 rdma_leave_multicast: 0 or -1 with errno
     int leaveMulticast(long id, long address) {
-        return Downcalls.status(Downcalls.call(leaveMulticast.address(), id, address));
+        return Downcalls.status(Downcalls.withErrno(leaveMulticast.address(), id, address));
     }
 
     // man 3 rdma_set_option: 0 or -1 with errno
     int setOption(long id, int level, int name, long value, long length) {
-        return Downcalls.status(Downcalls.call(setOption.address(), id, level, name, value, length));
+        return Downcalls.status(Downcalls.withErrno(setOption.address(), id, level, name, value, length));
     }
 
     // man 3 rdma_set_local_ece: 0 or -1 with errno
     int setLocalEce(long id, long ece) {
-        return Downcalls.status(Downcalls.call(setLocalEce.address(), id, ece));
+        return Downcalls.status(Downcalls.withErrno(setLocalEce.address(), id, ece));
     }
 
     // man 3 rdma_get_remote_ece: 0 or -1 with errno
     int getRemoteEce(long id, long ece) {
-        return Downcalls.status(Downcalls.call(getRemoteEce.address(), id, ece));
+        return Downcalls.status(Downcalls.withErrno(getRemoteEce.address(), id, ece));
     }
 
     // man 3 rdma_getaddrinfo: 0, -1 with errno, or what getaddrinfo(3) returned
     int getaddrinfo(long node, long service, long hints, long result) {
-        int code = (int) Downcalls.call(getaddrinfo.address(), node, service, hints, result);
-        return switch (code) {
+        long answer = Downcalls.withErrno(getaddrinfo.address(), node, service, hints, result);
+        return switch ((int) answer) {
             case 0 -> 0;
             case AddressInfoErrors.EAI_AGAIN -> -Errno.EAGAIN;
             case AddressInfoErrors.EAI_MEMORY -> -Errno.ENOMEM;
             case AddressInfoErrors.EAI_FAMILY -> -Errno.EAFNOSUPPORT;
             case AddressInfoErrors.EAI_SOCKTYPE -> -Errno.EPROTONOSUPPORT;
             case AddressInfoErrors.EAI_FAIL -> -Errno.EIO;
-            case AddressInfoErrors.EAI_BADFLAGS, AddressInfoErrors.EAI_SYSTEM -> -Downcalls.errno();
+            case AddressInfoErrors.EAI_BADFLAGS, AddressInfoErrors.EAI_SYSTEM -> -Downcalls.errno(answer);
             default -> -Errno.ENOENT; // EAI_NONAME, EAI_SERVICE and glibc's own kinds of the same
         };
     }

@@ -9,11 +9,14 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCompChannel;
 import org.kverbs.internal.abi.IbvContext;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvGidEntry;
+import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
@@ -27,16 +30,27 @@ final class NativeContext implements VerbsContext {
     private final Libibverbs verbs;
     private final long context;
     private final ContextTables tables;
-    private final boolean shortPost;
+    /** Whether posts and polls may be critical calls: they never enter the kernel. */
+    private final boolean isShort;
     private final int asyncFd;
+    /** Addresses of the extended completion queues. */
+    private final Set<Long> extendedQueues = ConcurrentHashMap.newKeySet();
     private final WaitableFds channels = new WaitableFds();
 
-    NativeContext(Libibverbs verbs, long context, boolean shortPost) {
+    NativeContext(Libibverbs verbs, long context) {
         this.verbs = verbs;
         this.context = context;
-        this.shortPost = shortPost;
         this.tables = new ContextTables(context);
+        this.isShort = staysInUserSpace();
         this.asyncFd = Memory.at(context, IbvContext.SIZE).get(JAVA_INT, IbvContext.ASYNC_FD);
+    }
+
+    /** By the driver; the property overrides it, for benchmarks and for a driver of which the list is wrong. */
+    private boolean staysInUserSpace() {
+        String forced = System.getProperty("kverbs.shortPost");
+        return forced != null
+                ? Boolean.parseBoolean(forced)
+                : UserSpaceDrivers.have(tables.function(IbvContext.OPS_POLL_CQ));
     }
 
     /** Makes waiting for asynchronous events endable. Returns 0 or -errno. */
@@ -206,7 +220,11 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public long createCompletionQueueEx(MemorySegment initAttributes) {
-        return tables.createCqEx(initAttributes);
+        long cq = tables.createCqEx(initAttributes);
+        if (cq > 0) {
+            extendedQueues.add(cq);
+        }
+        return cq;
     }
 
     @Override
@@ -216,7 +234,12 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public int destroyCompletionQueue(long cq) {
-        return verbs.destroyCq(cq);
+        boolean wasExtended = extendedQueues.remove(cq); // before a new queue can get the address
+        int result = verbs.destroyCq(cq);
+        if (result < 0 && wasExtended) {
+            extendedQueues.add(cq);
+        }
+        return result;
     }
 
     @Override
@@ -227,7 +250,7 @@ final class NativeContext implements VerbsContext {
     @Override
     public CompletionQueueOps completionQueueOps(long cq) {
         return new NativeCompletionQueueOps(
-                cq, tables.function(IbvContext.OPS_POLL_CQ), tables.function(IbvContext.OPS_REQ_NOTIFY_CQ));
+                cq, tables.function(IbvContext.OPS_POLL_CQ), tables.function(IbvContext.OPS_REQ_NOTIFY_CQ), isShort);
     }
 
     @Override
@@ -257,7 +280,7 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public ReceiveOps sharedReceiveQueueOps(long srq) {
-        return new NativeReceiveOps(srq, tables.function(IbvContext.OPS_POST_SRQ_RECV), shortPost);
+        return new NativeReceiveOps(srq, tables.function(IbvContext.OPS_POST_SRQ_RECV), isShort);
     }
 
     @Override
@@ -288,13 +311,25 @@ final class NativeContext implements VerbsContext {
     @Override
     public QueuePairOps queuePairOps(long qp) {
         return new NativeQueuePairOps(
-                qp, tables.function(IbvContext.OPS_POST_SEND), tables.function(IbvContext.OPS_POST_RECV), shortPost);
+                qp,
+                tables.function(IbvContext.OPS_POST_SEND),
+                tables.function(IbvContext.OPS_POST_RECV),
+                isShort && !usesExtendedQueue(qp));
+    }
+
+    /**
+     * Whether a post of this queue pair may find the lock of its completion queue held by a thread that has stopped at
+     * a safepoint in an extended poll. A critical post would spin on the lock and keep the safepoint from ending.
+     */
+    private boolean usesExtendedQueue(long qp) {
+        return extendedQueues.contains(Memory.getLong(qp + IbvQp.SEND_CQ))
+                || extendedQueues.contains(Memory.getLong(qp + IbvQp.RECV_CQ));
     }
 
     @Override
     public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData) {
         return new NativeExtendedQueuePairOps(
-                verbs.qpToQpEx(qp), maxSendSge, maxInlineData, tables.function(IbvContext.OPS_POST_RECV), shortPost);
+                verbs.qpToQpEx(qp), maxSendSge, maxInlineData, tables.function(IbvContext.OPS_POST_RECV));
     }
 
     @Override

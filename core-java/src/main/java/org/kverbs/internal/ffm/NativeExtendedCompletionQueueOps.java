@@ -68,8 +68,11 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
             if (result != 0) {
                 return taken > 0 || result == Errno.ENOENT ? taken : -Math.abs(result); // the next start gives the error again
             }
-            read(completions + (long) taken * IbvWc.SIZE);
-            Downcalls.call(endPoll, cq);
+            try {
+                read(completions + (long) taken * IbvWc.SIZE);
+            } finally {
+                Downcalls.call(endPoll, cq);
+            }
         }
         return count;
     }

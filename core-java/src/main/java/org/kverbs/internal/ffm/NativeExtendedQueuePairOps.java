@@ -2,10 +2,10 @@ package org.kverbs.internal.ffm;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.kverbs.internal.RequestLimits;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvQpEx;
 import org.kverbs.internal.abi.IbvQpType;
-import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvSge;
 import org.kverbs.internal.abi.IbvWrOpcode;
@@ -13,8 +13,9 @@ import org.kverbs.spi.QueuePairOps;
 
 /**
  * Posting of sends by the calls of a {@code struct ibv_qp_ex} ({@code man 3 ibv_wr_post}): each {@code struct ibv_send_wr} of the list is
- * told to the driver field by field, between a start and a completion that posts all of them or none. Drivers hold a lock between these,
- * so nothing there may throw: what can be wrong with a request is looked at before.
+ * told to the driver field by field, between a start and a completion that posts all of them or none. Drivers hold a
+ * lock between these: what can be wrong with a request is looked at before, and if something throws nevertheless,
+ * wr_abort releases the lock.
  */
 final class NativeExtendedQueuePairOps extends NativeReceiveOps implements QueuePairOps {
 
@@ -28,14 +29,15 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
     private final MemorySegment[] operations = new MemorySegment[IbvWrOpcode.IBV_WR_SEND_WITH_INV + 1];
     private final MemorySegment start;
     private final MemorySegment complete;
+    private final MemorySegment abort;
     private final MemorySegment setAddress;
     private final MemorySegment setInline;
     private final MemorySegment setEntry;
     private final MemorySegment setEntries;
 
     /** @param qp {@code struct ibv_qp_ex *}, which begins with the {@code struct ibv_qp} */
-    NativeExtendedQueuePairOps(long qp, int maxEntries, int maxInline, MemorySegment postReceive, boolean shortPost) {
-        super(qp, postReceive, shortPost);
+    NativeExtendedQueuePairOps(long qp, int maxEntries, int maxInline, MemorySegment postReceive) {
+        super(qp, postReceive, false); // another thread may have stopped at a safepoint with the queue pair's lock
         this.qp = qp;
         this.maxEntries = maxEntries;
         this.maxInline = maxInline;
@@ -53,6 +55,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         operations[IbvWrOpcode.IBV_WR_SEND_WITH_INV] = function(IbvQpEx.WR_SEND_INV);
         start = function(IbvQpEx.WR_START);
         complete = function(IbvQpEx.WR_COMPLETE);
+        abort = function(IbvQpEx.WR_ABORT);
         setAddress = function(IbvQpEx.WR_SET_UD_ADDR);
         setInline = function(IbvQpEx.WR_SET_INLINE_DATA);
         setEntry = function(IbvQpEx.WR_SET_SGE);
@@ -72,8 +75,16 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
             }
         }
         Downcalls.call(start, qp);
-        for (long request = workRequests; request != 0; request = Memory.getLong(request + IbvSendWr.NEXT)) {
-            tell(request);
+        boolean told = false;
+        try {
+            for (long request = workRequests; request != 0; request = Memory.getLong(request + IbvSendWr.NEXT)) {
+                tell(request);
+            }
+            told = true;
+        } finally {
+            if (!told) {
+                Downcalls.call(abort, qp);
+            }
         }
         int result = Math.abs((int) Downcalls.call(complete, qp));
         if (result != 0) {
@@ -91,24 +102,11 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         }
         boolean atomic = opcode == IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
         boolean isAnswered = atomic || opcode == IbvWrOpcode.IBV_WR_RDMA_READ;
-        long length = length(request, entries);
-        if (isInline(request) && (isAnswered || length > maxInline)) {
+        long length = RequestLimits.length(request, entries);
+        if (RequestLimits.isInline(request) && (isAnswered || length > maxInline)) {
             return false;
         }
         return !atomic || length >= Long.BYTES && (Memory.getLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR) & 7) == 0;
-    }
-
-    private static boolean isInline(long request) {
-        return (Memory.getInt(request + IbvSendWr.SEND_FLAGS) & IbvSendFlags.IBV_SEND_INLINE) != 0;
-    }
-
-    private static long length(long request, int entries) {
-        long entry = Memory.getLong(request + IbvSendWr.SG_LIST);
-        long length = 0;
-        for (int i = 0; i < entries; i++) {
-            length += Integer.toUnsignedLong(Memory.getInt(entry + (long) i * IbvSge.SIZE + IbvSge.LENGTH));
-        }
-        return length;
     }
 
     private void tell(long request) {
@@ -155,7 +153,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         long address = entries == 0 ? 0 : Memory.getLong(first + IbvSge.ADDR);
         int length = entries == 0 ? 0 : Memory.getInt(first + IbvSge.LENGTH);
         int lkey = entries == 0 ? 0 : Memory.getInt(first + IbvSge.LKEY);
-        if (isInline(request)) {
+        if (RequestLimits.isInline(request)) {
             if (entries > 1) {
                 length = gather(first, entries);
                 address = gathered.address();

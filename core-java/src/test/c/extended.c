@@ -1,0 +1,195 @@
+/*
+ * Extended completion queues and queue pairs. As in mlx5, mlx4, hns and efa, a spin lock is held from the start to the
+ * end of a poll, and from the start to the completion of a post.
+ */
+#include "nullverbs.h"
+
+#include <string.h>
+
+static struct null_cq *cq_of(struct ibv_cq_ex *cq)
+{
+	return (struct null_cq *)cq;
+}
+
+static int start_poll(struct ibv_cq_ex *extended, struct ibv_poll_cq_attr *attr)
+{
+	struct null_cq *cq = cq_of(extended);
+
+	(void)attr;
+	pthread_spin_lock(&cq->poll_lock);
+	if (null_poll_cq(&cq->base, 1, &cq->current) == 0) {
+		pthread_spin_unlock(&cq->poll_lock);
+		return ENOENT;
+	}
+	extended->wr_id = cq->current.wr_id;
+	extended->status = cq->current.status;
+	return 0;
+}
+
+static void end_poll(struct ibv_cq_ex *cq)
+{
+	pthread_spin_unlock(&cq_of(cq)->poll_lock);
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *cq)
+{
+	return cq_of(cq)->current.opcode;
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *cq)
+{
+	return cq_of(cq)->current.vendor_err;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *cq)
+{
+	return cq_of(cq)->current.byte_len;
+}
+
+static __be32 read_imm_data(struct ibv_cq_ex *cq)
+{
+	return cq_of(cq)->current.imm_data;
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *cq)
+{
+	return cq_of(cq)->current.qp_num;
+}
+
+static uint32_t read_src_qp(struct ibv_cq_ex *cq)
+{
+	return cq_of(cq)->current.src_qp;
+}
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *cq)
+{
+	return cq_of(cq)->current.wc_flags;
+}
+
+static uint32_t read_slid(struct ibv_cq_ex *cq)
+{
+	return cq_of(cq)->current.slid;
+}
+
+static uint8_t read_sl(struct ibv_cq_ex *cq)
+{
+	return cq_of(cq)->current.sl;
+}
+
+static uint8_t read_dlid_path_bits(struct ibv_cq_ex *cq)
+{
+	return cq_of(cq)->current.dlid_path_bits;
+}
+
+struct ibv_cq_ex *null_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init)
+{
+	struct ibv_cq *made = ibv_create_cq(context, init->cqe, init->cq_context, init->channel, init->comp_vector);
+	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)made;
+
+	if (!made)
+		return NULL;
+	cq->start_poll = start_poll;
+	cq->end_poll = end_poll;
+	cq->read_opcode = read_opcode;
+	cq->read_vendor_err = read_vendor_err;
+	cq->read_byte_len = read_byte_len;
+	cq->read_imm_data = read_imm_data;
+	cq->read_qp_num = read_qp_num;
+	cq->read_src_qp = read_src_qp;
+	cq->read_wc_flags = read_wc_flags;
+	cq->read_slid = read_slid;
+	cq->read_sl = read_sl;
+	cq->read_dlid_path_bits = read_dlid_path_bits;
+	return cq;
+}
+
+static struct null_qp *qp_of(struct ibv_qp_ex *qp)
+{
+	return (struct null_qp *)qp;
+}
+
+static void wr_start(struct ibv_qp_ex *qp)
+{
+	pthread_spin_lock(&qp_of(qp)->send_lock);
+	qp_of(qp)->told = 0;
+}
+
+static int wr_complete(struct ibv_qp_ex *extended)
+{
+	struct null_qp *qp = qp_of(extended);
+	int error = 0;
+
+	for (unsigned i = 0; i < qp->told && !error; i++)
+		error = null_refused(i); /* all or none */
+	for (unsigned i = 0; i < qp->told && !error; i++)
+		error = null_sent(qp, qp->told_id[i], qp->told_flags[i]);
+	pthread_spin_unlock(&qp->send_lock);
+	return error;
+}
+
+static void wr_abort(struct ibv_qp_ex *qp)
+{
+	qp_of(qp)->aborted++;
+	pthread_spin_unlock(&qp_of(qp)->send_lock);
+}
+
+static void wr_send(struct ibv_qp_ex *extended)
+{
+	struct null_qp *qp = qp_of(extended);
+
+	if (qp->told < NULL_TOLD) {
+		qp->told_id[qp->told] = extended->wr_id;
+		qp->told_flags[qp->told++] = extended->wr_flags;
+	}
+}
+
+static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+	(void)qp;
+	(void)lkey;
+	(void)addr;
+	(void)length;
+}
+
+static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *list)
+{
+	(void)qp;
+	(void)count;
+	(void)list;
+}
+
+static void wr_set_inline_data(struct ibv_qp_ex *qp, void *addr, size_t length)
+{
+	(void)qp;
+	(void)addr;
+	(void)length;
+}
+
+struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
+{
+	struct ibv_qp_init_attr plain;
+	struct ibv_qp_ex *made;
+
+	(void)context;
+	memcpy(&plain, init, sizeof(plain)); /* the extended structure begins with the plain one's members */
+	made = (struct ibv_qp_ex *)ibv_create_qp(init->pd, &plain);
+	made->wr_start = wr_start;
+	made->wr_complete = wr_complete;
+	made->wr_abort = wr_abort;
+	made->wr_send = wr_send;
+	made->wr_set_sge = wr_set_sge;
+	made->wr_set_sge_list = wr_set_sge_list;
+	made->wr_set_inline_data = wr_set_inline_data;
+	qp_of(made)->is_extended = 1;
+	return &made->qp_base;
+}
+
+struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+{
+	return ((struct null_qp *)qp)->is_extended ? (struct ibv_qp_ex *)qp : NULL;
+}
+
+int null_aborted(struct ibv_qp *qp)
+{
+	return ((struct null_qp *)qp)->aborted;
+}

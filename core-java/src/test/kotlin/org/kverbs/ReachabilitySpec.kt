@@ -1,0 +1,107 @@
+package org.kverbs
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.nulls.shouldNotBeNull
+import io.kotest.matchers.shouldBe
+import org.kverbs.NullVerbs.onNullDevice
+import org.kverbs.internal.abi.Errno
+import java.lang.foreign.Arena
+import java.lang.foreign.MemorySegment
+import java.lang.ref.WeakReference
+import java.nio.ByteBuffer
+
+/** Open resources live until they are closed, with every reference of the program gone and after real collections. */
+class ReachabilitySpec :
+    FunSpec({
+        onNullDevice()
+
+        test("should collect what nothing refers to, so that the tests below mean something") {
+            val dropped = WeakReference(Any())
+            collectGarbage()
+            dropped.get() shouldBe null
+        }
+
+        test("should keep registered memory until the region is closed, although the program dropped the context") {
+            val dropped = registeredAndDropped()
+            collectGarbage()
+            withClue("the device still has both regions") { NullVerbs.live(NullVerbs.Kind.MR) shouldBe 2 }
+            withClue("direct buffer") { dropped.buffer.get().shouldNotBeNull() }
+            withClue("memory of an automatic arena") { dropped.arena.get().shouldNotBeNull() }
+            dropped.context
+                .get()
+                .shouldNotBeNull()
+                .close()
+            collectGarbage()
+            withClue("after the close") {
+                listOf(dropped.buffer, dropped.arena, dropped.context).mapNotNull { it.get() } shouldBe emptyList()
+            }
+        }
+
+        test("should keep both memories of a region that could not be moved, since the device may have either") {
+            NullBench().use { bench ->
+                val (from, to, region) = failedMove(bench)
+                collectGarbage()
+                from.get().shouldNotBeNull()
+                to.get().shouldNotBeNull()
+                region.close()
+            }
+        }
+
+        test("should keep an event channel and its ids until they are closed") {
+            val manager = FakeConnectionManager()
+            val (channel, id) = channelAndId(manager)
+            collectGarbage()
+            id.get().shouldNotBeNull()
+            channel.get().shouldNotBeNull().close()
+            manager.live shouldBe emptySet()
+            collectGarbage()
+            listOf(channel.get(), id.get()) shouldBe listOf(null, null)
+        }
+    })
+
+private class Dropped(
+    val buffer: WeakReference<ByteBuffer>,
+    val arena: WeakReference<MemorySegment.Scope>,
+    val context: WeakReference<Context>,
+)
+
+private fun registeredAndDropped(): Dropped {
+    val context = NullVerbs.open()
+    val pd = context.protectionDomain()
+    val buffer = ByteBuffer.allocateDirect(1 shl 16)
+    val arena = Arena.ofAuto()
+    pd.register(buffer, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
+    pd.register(arena.allocate(1 shl 16), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
+    return Dropped(WeakReference(buffer), WeakReference(arena.scope()), WeakReference(context))
+}
+
+private typealias Held = WeakReference<MemorySegment.Scope>
+
+private fun failedMove(bench: NullBench): Triple<Held, Held, MemoryRegion> {
+    val from = Arena.ofAuto()
+    val to = Arena.ofAuto()
+    val region = bench.pd.register(from.allocate(64), AccessFlag.LOCAL_WRITE)
+    NullVerbs.set(NullVerbs.Option.REFUSE_MOVE, Errno.ENOMEM)
+    shouldThrow<RdmaSystemException> { region.reregister(to.allocate(64)) }
+    return Triple(WeakReference(from.scope()), WeakReference(to.scope()), region)
+}
+
+private fun channelAndId(
+    manager: FakeConnectionManager,
+): Pair<WeakReference<ConnectionEventChannel>, WeakReference<ConnectionId>> {
+    val channel = manager.open()
+    return WeakReference(channel) to WeakReference(channel.id(PortSpace.TCP))
+}
+
+/**
+ * Collects until an object that was dropped before is gone, and once more: a first collection may only queue what a
+ * cleaner frees.
+ */
+private fun collectGarbage() {
+    repeat(3) {
+        val witness = WeakReference(Any())
+        while (witness.get() != null) System.gc()
+    }
+}
