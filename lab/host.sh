@@ -28,7 +28,7 @@ need_packages() {
   echo "Installing Debian packages: $missing" >&2
   export DEBIAN_FRONTEND=noninteractive
   # shellcheck disable=SC2086  # a list of words
-  apt-get update -q >&2 && apt-get install -yq --no-install-recommends $missing >&2
+  apt-get -q -o Acquire::Retries=5 update >&2 && apt-get -yq -o Acquire::Retries=5 install --no-install-recommends $missing >&2
 }
 
 # is_jdk_25 DIR: by the file that every JDK has at its top, which is faster than asking its java.

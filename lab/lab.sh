@@ -2,6 +2,8 @@
 # Runs one command inside a virtual machine whose kernel has RDMA devices in software: Soft-RoCE (rxe) and soft-iWARP (siw).
 #
 #   lab.sh 'COMMAND'     boots (about 5 s), runs it, prints its standard output and error, exits with its status
+#   lab.sh --setup       installs what the lab needs (as root) and makes its kernel, as the first command does otherwise
+#   lab.sh --help        prints this
 #
 # There is no disk image: the guest's root is this machine's own file system, read-only under a cover in memory, so the JDK, the
 # libraries, the classes and the working directory are where they are here, and nothing that the command writes is kept except what it
@@ -22,7 +24,8 @@
 #
 # KVM is not used: it is not to be had on many of the machines this must run on, and this way all of them run the same.
 set -euo pipefail
-here=$(dirname "$(readlink -f "$0")")
+here=$(readlink -f "$0")
+here=${here%/*}
 PATH=$PATH:/usr/sbin:/sbin
 # shellcheck source=host.sh
 . "$here/host.sh"
@@ -83,8 +86,17 @@ run() {
   rm -rf "$out/.lab"
 }
 
-if [ $# != 1 ] || [ -z "$1" ]; then
-  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2
+usage() { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$here/lab.sh"; }
+
+case ${1:-} in
+  -h | --help)
+    usage
+    exit 0
+    ;;
+esac
+# No command begins with a dash, but a mistaken option does.
+if [ $# != 1 ] || [ -z "$1" ] || { [ "${1#-}" != "$1" ] && [ "$1" != --setup ]; }; then
+  usage >&2
   exit 2
 fi
 need_packages "${lab_packages[@]}" || exit 125
@@ -92,6 +104,7 @@ mkdir -p "$state"
 state=$(readlink -f "$state")
 kernel=$state/$package
 (flock 8 && if [ ! -f "$kernel/release" ]; then setup "$kernel" "$package"; fi) 8>"$state/lock" || exit 125
+[ "$1" != --setup ] || exit 0
 scratch=$(mktemp -d "$state/run.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 run "$kernel" "$1"

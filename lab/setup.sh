@@ -4,7 +4,7 @@
 # setup DIR KERNEL: KERNEL is Debian's meta-package of a kernel; everything is put into DIR.
 setup() {
   local dir=$1 image release new
-  if [ "$(id -u)" = 0 ]; then apt-get update -q >&2; fi
+  if [ "$(id -u)" = 0 ]; then apt-get -q -o Acquire::Retries=5 update >&2; fi
   # The meta-package names the newest kernel; older ones leave the mirrors, so none is pinned.
   image=$(apt-cache depends "$2" | awk '$1 == "Depends:" && $2 ~ /^linux-image-[0-9]/ { print $2; exit }')
   if [ -z "$image" ]; then
@@ -15,7 +15,7 @@ setup() {
   need_packages "linux-headers-$release" make gcc || return 1
   echo "lab: setting up $image (once, about half a minute)" >&2
   new=$(mktemp -d "$dir.XXXXXX")
-  (cd "$new" && apt-get download -q "$image" && dpkg -x "$image"_*.deb . && rm "$image"_*.deb) >&2 &&
+  (cd "$new" && apt-get -q -o Acquire::Retries=5 download "$image" && dpkg -x "$image"_*.deb . && rm "$image"_*.deb) >&2 &&
     build_siw "$new" "$release" >&2 &&
     depmod -b "$new" "$release" &&
     make_initramfs "$new" "$release" &&
@@ -31,7 +31,7 @@ build_siw() {
   local src=$1/src source
   source=linux-source-$(cut -d. -f1,2 <<< "$2")
   mkdir -p "$src" "$1/lib/modules/$2/extra"
-  (cd "$src" && apt-get download -q "$source" && dpkg --fsys-tarfile "$source"_*.deb | tar -xO "./usr/src/$source.tar.xz" |
+  (cd "$src" && apt-get -q -o Acquire::Retries=5 download "$source" && dpkg --fsys-tarfile "$source"_*.deb | tar -xO "./usr/src/$source.tar.xz" |
     tar -xJ --strip-components=5 --wildcards '*/drivers/infiniband/sw/siw/*') &&
     make -C "/usr/src/linux-headers-$2" M="$src" CONFIG_RDMA_SIW=m modules &&
     strip --strip-debug "$src/siw.ko" && cp "$src/siw.ko" "$1/lib/modules/$2/extra/" && rm -rf "$src"

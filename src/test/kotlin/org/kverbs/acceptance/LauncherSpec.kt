@@ -127,7 +127,8 @@ class LauncherSpec :
                 val elsewhere = createTempDirectory("elsewhere")
                 val link = Files.createSymbolicLink(elsewhere / "kv", it.root / "kverbs")
                 it.run("$link", "devices", "-v", directory = elsewhere) shouldBe Outcome(7, "java devices -v\n")
-                elsewhere.toFile().deleteRecursively()
+                link.deleteExisting()
+                elsewhere.deleteExisting()
             }
         }
 
@@ -135,6 +136,41 @@ class LauncherSpec :
             built().use {
                 it.script("lab/lab.sh", $$"echo \"lab: $*\"; exit 5")
                 it.run("./kverbs", "lab", "ibv_devices; true") shouldBe Outcome(5, "lab: ibv_devices; true\n")
+            }
+        }
+
+        listOf("--help" to 0, "-h" to 0, "--hlep" to 2, "" to 2).forEach { (option, status) ->
+            test("should take '$option' behind lab for an option: explain, build nothing, boot nothing") {
+                ScratchProject().use {
+                    it.program("mvn", "echo built")
+                    it.program("qemu-system-x86_64", "echo booted")
+                    it.program("apt-get", "echo installed")
+                    val outcome = it.run("./kverbs", "lab", option)
+                    outcome.status shouldBe status
+                    outcome.output shouldContain "lab.sh 'COMMAND'"
+                    listOf("building", "built", "booted", "installed").forEach { word -> outcome.output shouldNotContain word }
+                }
+            }
+        }
+
+        test("should answer its options before anything is built, and build nothing for them") {
+            ScratchProject().use {
+                it.program("mvn", "echo built")
+                it.file("pom.xml", "<project>\n  <version>1.2.3</version>\n</project>\n")
+                listOf("--help", "-h").forEach { option ->
+                    val outcome = it.run("./kverbs", option)
+                    outcome.output shouldContain "./kverbs COMMAND [OPTIONS]"
+                    outcome.status shouldBe 0
+                }
+                it.run("./kverbs", "--version") shouldBe Outcome(0, "kverbs 1.2.3, not built yet\n")
+                it.run("./kverbs", "--hlep").status shouldBe 2
+            }
+        }
+
+        test("should leave its options to what was built, even when sources are newer") {
+            built().use {
+                (it.root / "pom.xml").age(-1)
+                it.run("./kverbs", "--help") shouldBe Outcome(7, "java ${it.root}/samples/target/kverbs-samples.jar --help\n")
             }
         }
 

@@ -4,10 +4,12 @@ import java.io.File
 import java.nio.file.Files
 import java.nio.file.Path
 import java.util.concurrent.TimeUnit.SECONDS
+import kotlin.io.path.ExperimentalPathApi
 import kotlin.io.path.copyTo
 import kotlin.io.path.createDirectories
 import kotlin.io.path.createTempDirectory
 import kotlin.io.path.deleteIfExists
+import kotlin.io.path.deleteRecursively
 import kotlin.io.path.div
 import kotlin.io.path.readText
 import kotlin.io.path.writeText
@@ -22,6 +24,7 @@ internal data class Outcome(
  * A folder with this project's top-level programs and stand-ins for what they call, so that their decisions can be tested in
  * milliseconds: what `mvn`, `java` and `lab/lab.sh` do is up to the test. Deleted by [close].
  */
+@OptIn(ExperimentalPathApi::class)
 internal class ScratchProject : AutoCloseable {
     val root: Path = createTempDirectory("kverbs").toRealPath()
     private val bin = (root / "bin").createDirectories()
@@ -33,8 +36,8 @@ internal class ScratchProject : AutoCloseable {
     init {
         val project = Path.of(System.getProperty("kverbs.root"))
         (root / "lab").createDirectories()
-        listOf("kverbs", "verify", "lab/host.sh").forEach { (project / it).copyTo(root / it) }
-        listOf("kverbs", "verify").forEach { (root / it).executable() }
+        programs.forEach { (project / it).copyTo(root / it) }
+        (programs - "lab/host.sh").forEach { (root / it).executable() }
         Files.createSymbolicLink(bin / "bash", programOnPath("bash"))
         tools.forEach { Files.createSymbolicLink(bin / it, programOnPath(it)) }
         stub(jdk / "bin/java", $$"echo \"java ${*: -2}\"; exit 7")
@@ -59,7 +62,7 @@ internal class ScratchProject : AutoCloseable {
     fun file(
         name: String,
         text: String = "",
-    ): Path = (root / name).also { it.parent.createDirectories() }.apply { writeText(text) }
+    ): Path = (root / name).apply { replace(text) }
 
     /** A program inside the project's folder, such as lab/lab.sh. */
     fun script(
@@ -86,23 +89,32 @@ internal class ScratchProject : AutoCloseable {
     }
 
     override fun close() {
-        root.toFile().deleteRecursively()
+        root.deleteRecursively() // follows no link, as File's does
     }
 
     private fun stub(
         path: Path,
         script: String,
     ) {
-        path.parent.createDirectories()
-        path.deleteIfExists() // a link here leads to the machine's own tool, which writing would overwrite
-        path.apply { writeText("#!/bin/bash\n$script\n") }.executable()
+        path.replace("#!/bin/bash\n$script\n")
+        path.executable()
+    }
+
+    private fun Path.replace(text: String) {
+        parent.createDirectories()
+        deleteIfExists() // a link here leads to the machine's own tool, which writing would overwrite
+        writeText(text)
     }
 
     private fun Path.executable() = check(toFile().setExecutable(true)) { "$this can not be made executable" }
 
     private companion object {
+        val programs = listOf("kverbs", "verify", "lab/fresh", "lab/guard", "lab/lab.sh", "lab/setup.sh", "lab/host.sh")
+
         /** What the programs under test may call. */
-        val tools = listOf("readlink", "find", "grep", "awk", "mkdir", "mv", "flock", "sed", "rm", "id", "touch", "cat")
+        val tools =
+            listOf("readlink", "find", "grep", "awk", "mkdir", "mv", "flock", "sed", "rm", "id", "touch", "cat", "head", "date", "sort") +
+                listOf("diff", "unshare", "mount")
     }
 
     private fun programOnPath(name: String): Path =

@@ -3,6 +3,9 @@ package org.kverbs.acceptance
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldNotContain
+import java.nio.file.Path
+import kotlin.io.path.exists
 
 /** A JUnit report with this many [tests], of which so many did not pass. */
 private fun report(
@@ -118,12 +121,52 @@ class VerifySpec :
             }
         }
 
+        listOf("--help" to 0, "-h" to 0, "--hlep" to 2).forEach { (option, status) ->
+            test("should take '$option' for an option: explain itself, install nothing and run nothing") {
+                project().use {
+                    it.program("dpkg-query", "exit 1")
+                    it.program("apt-get", "echo apt-get ran")
+                    val outcome = it.run("./verify", "unit", option)
+                    outcome.output shouldContain "./verify unit"
+                    outcome.output shouldNotContain "== unit"
+                    outcome.output shouldNotContain "apt-get ran"
+                    outcome.status shouldBe status
+                }
+            }
+        }
+
+        test("should show what a JVM that crashed left behind, because a fresh system is thrown away with it") {
+            project(unitStatus = 1).use {
+                it.program("mvn", "mkdir core-java; echo '# Problematic frame' > core-java/hs_err_pid1.log; exit 1")
+                it.run("./verify", "unit").output shouldContain "== ./core-java/hs_err_pid1.log\n# Problematic frame\n"
+            }
+        }
+
+        test("should set the lab up before the machine is read-only") {
+            project().use { it.run("./verify", "lab").output shouldContain "lab runs: --setup\nlab runs: KVERBS_TEST_DEVICE" }
+        }
+
+        test("should catch a lane that writes to the machine").config(enabledIf = { MachineGuard.mounts }) {
+            project().use {
+                it.program("mvn", "echo overwritten > ${MachineGuard.TRIAL}")
+                try {
+                    val outcome = it.run("./verify", "unit")
+                    outcome.output shouldContain "${MachineGuard.TRIAL}: Read-only file system"
+                    outcome.lastLine() shouldBe "0 passed, 1 failed, 0 skipped"
+                    outcome.status shouldBe 1
+                    Path.of(MachineGuard.TRIAL).exists() shouldBe false
+                } finally {
+                    MachineGuard.deleteTrial()
+                }
+            }
+        }
+
         test("should name the packages that are missing when it may not install them") {
             project().use {
                 it.program("dpkg-query", "echo gcc installed")
                 it.program("id", "echo 1000")
                 val outcome = it.run("./verify")
-                outcome.output shouldContain "apt-get install --no-install-recommends make libibverbs-dev"
+                outcome.output shouldContain "apt-get install --no-install-recommends make git libibverbs-dev"
                 outcome.status shouldBe 1
             }
         }

@@ -1,0 +1,158 @@
+package org.kverbs.acceptance
+
+import io.kotest.assertions.nondeterministic.eventually
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.collections.shouldNotBeEmpty
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.shouldNotBe
+import io.kotest.matchers.string.shouldContain
+import java.nio.file.Path
+import kotlin.io.path.ExperimentalPathApi
+import kotlin.io.path.createTempDirectory
+import kotlin.io.path.deleteRecursively
+import kotlin.io.path.div
+import kotlin.io.path.exists
+import kotlin.io.path.listDirectoryEntries
+import kotlin.io.path.name
+import kotlin.io.path.readLines
+import kotlin.io.path.readText
+import kotlin.time.Duration.Companion.minutes
+
+/** The programs in a base that is made in milliseconds: what `lab/fresh` itself starts inside, and what the tests do. */
+private const val PROGRAMS = "bash env umount sleep touch cat"
+
+/** Makes `$1/base` of [PROGRAMS] and their libraries, and says that it is complete. */
+private val makeBase =
+    $$"""
+    set -e
+    cd "$1"
+    mkdir -p base/{bin,dev,etc/ssl/certs,proc,sys,root,tmp,usr/lib/locale}
+    ln -s ../bin base/usr/bin
+    cp -r /usr/lib/locale/C.utf8 base/usr/lib/locale/
+    for program in $$PROGRAMS; do
+      cp "$(readlink -f "$(command -v $program)")" base/bin/$program
+      ldd base/bin/$program | grep -o '/[^ ]*' | while read -r library; do [ -e base$library ] || install -D $library base$library; done
+    done
+    echo 'ca-certificates,git,maven,openjdk-17-jdk-headless' > base.made
+    """.trimIndent()
+
+/**
+ * A checkout with one commit, and a base in memory: a base in the checkout could lie on an overlay that lies on an overlay already, as deep as
+ * Linux allows.
+ */
+@OptIn(ExperimentalPathApi::class)
+private class FreshProject : AutoCloseable {
+    val project = ScratchProject()
+
+    /** A command that does not end, and that no other build runs. */
+    val endless = "sleep 600.${System.nanoTime()}"
+    private val kept = createTempDirectory(Path.of("/dev/shm"), "kverbs")
+
+    init {
+        check("bash", "-c", makeBase, "base", "$kept")
+        project.file("committed", "as committed")
+        check("bash", "-c", "git init -q && git add . && git -c user.name=a -c user.email=a@example.org commit -qm first")
+    }
+
+    /** What starts [command] in a fresh system. */
+    fun starting(command: String): Process =
+        ProcessBuilder("lab/fresh", command)
+            .directory(project.root.toFile())
+            .redirectErrorStream(true)
+            .apply { environment()["KVERBS_FRESH_DIR"] = "$kept" }
+            .start()
+
+    fun run(command: String): Outcome =
+        starting(command).let { process ->
+            val output = process.inputReader().readText()
+            Outcome(process.waitFor(), output)
+        }
+
+    /** Processes of a run, and mounts and files that it has left: nothing, when none is running. */
+    fun leftovers(): List<String> =
+        ProcessHandle
+            .allProcesses()
+            .map { it.info().commandLine().orElse("") }
+            .filter { "$kept" in it || endless in it }
+            .toList() +
+            Path.of("/proc/self/mounts").readLines().filter { "$kept" in it } +
+            kept.listDirectoryEntries().map { it.name }.filter { it !in setOf("base", "base.made", "lock", "mount") } +
+            (kept / "mount").listDirectoryEntries().map { it.name }
+
+    private fun check(vararg command: String) {
+        val process = ProcessBuilder(*command).directory(project.root.toFile()).redirectErrorStream(true).start()
+        val output = process.inputReader().readText()
+        check(process.waitFor() == 0) { output }
+    }
+
+    override fun close() {
+        kept.deleteRecursively()
+        project.close()
+    }
+}
+
+/** `lab/fresh`, but for the base, which CI makes. */
+class FreshSpec :
+    FunSpec({
+        test("should run the command in a clone of HEAD, in a system without this machine's files, and pass on its exit status").config(
+            enabledIf = { MachineGuard.mounts },
+        ) {
+            FreshProject().use {
+                it.project.file("committed", "changed since")
+                it.project.file("added")
+                val script = $$"cat committed; echo \" $PWD $HOME\"; for f in added $${it.project.root} /usr/lib/jvm/jdk-25/release; do [ -e $f ] && echo $f; done; exit 7"
+                it.run(script) shouldBe Outcome(7, "as committed /root/kverbs /root\n/usr/lib/jvm/jdk-25/release\n")
+            }
+        }
+
+        test("should throw away what the command writes, and let it write neither to the kernel's settings nor to the JDK").config(
+            enabledIf = { MachineGuard.mounts },
+        ) {
+            FreshProject().use {
+                it.run("touch /bin/new /root/kverbs/new /dev/shm/new /dev/new && echo written").output shouldBe "written\n"
+                it.run("for f in /bin/new /root/kverbs/new /dev/shm/new /dev/new; do [ ! -e \$f ] || echo \$f; done") shouldBe Outcome(0, "")
+                listOf("/usr/lib/jvm/jdk-25/new", "/proc/sys/new", "/sys/new").forEach { path ->
+                    it.run("echo > $path").output shouldContain "$path: "
+                }
+                it.run("echo > /usr/lib/jvm/jdk-25/release").output shouldContain "Read-only file system"
+                it.leftovers().shouldBeEmpty()
+            }
+        }
+
+        listOf("KILL", "TERM").forEach { signal ->
+            test("should leave no process, mount or file behind when SIG$signal ends it, or what the command left running").config(
+                enabledIf = { MachineGuard.mounts },
+            ) {
+                FreshProject().use {
+                    val process = it.starting("${it.endless} & touch here; echo begun; ${it.endless}")
+                    process.inputReader().readLine() shouldBe "begun"
+                    it.leftovers().shouldNotBeEmpty()
+                    ProcessBuilder("bash", "-c", "kill -$signal ${process.pid()}").start().waitFor() shouldBe 0
+                    process.waitFor() shouldNotBe 0
+                    eventually(1.minutes) { it.leftovers().shouldBeEmpty() }
+                    it.run("[ ! -e here ] && ${it.endless} & echo again") shouldBe Outcome(0, "again\n")
+                    it.leftovers().shouldBeEmpty()
+                }
+            }
+        }
+
+        test("should say that it needs root, with an exit status of its own") {
+            ScratchProject().use {
+                it.program("id", "echo 1000")
+                it.run("lab/fresh", "true") shouldBe Outcome(125, "lab/fresh: needs root, to mount\n")
+            }
+        }
+
+        test("should explain itself, and make nothing") {
+            ScratchProject().use {
+                val help = it.run("lab/fresh", "--help")
+                help.output shouldContain "lab/fresh 'COMMAND'"
+                help.status shouldBe 0
+                listOf(emptyArray(), arrayOf(""), arrayOf("--hlep"), arrayOf("a", "b")).forEach { wrong ->
+                    it.run("lab/fresh", *wrong) shouldBe Outcome(2, help.output)
+                }
+                (it.root / ".cache").exists() shouldBe false
+            }
+        }
+    })
