@@ -2,10 +2,7 @@ package org.kverbs.embedded;
 
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
-import java.net.UnknownHostException;
-import java.nio.channels.DatagramChannel;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
@@ -115,9 +112,9 @@ final class Configuration {
         if (word.equals("memory")) {
             add(fabric.add(name()));
         } else if (word.equals("udp")) {
-            addUdp(freeLoopback());
+            addUdpAtFreeLoopback();
         } else if (word.startsWith("udp:")) {
-            addUdp(address(word.substring("udp:".length())));
+            addUdp(address(word.substring("udp:".length())), false);
         } else {
             throw wrong("'" + word + "' is not memory, udp or udp:ADDRESS; or else all of it is none");
         }
@@ -144,16 +141,22 @@ final class Configuration {
         return "embedded" + devices.size();
     }
 
-    private void addUdp(InetAddress address) {
+    /** @return false, and no device, if the address should be reserved and is not to be had */
+    private boolean addUdp(InetAddress address, boolean reserved) {
         Gids gids = UdpPort.gids(address);
         // A GUID from the address, so that it is the same at the next start (EUI-64, with the bit for "locally administered").
         long guid = 0x0200_00ff_fe00_0000L ^ gids.high(0) ^ Long.rotateLeft(gids.low(0), 8);
         // On the same engine as all the others, as connections may be between any of them.
         var hca = new Hca(name(), guid, fabric.engine(), gids, mtu(address), random);
-        hca.connect(new UdpPort(hca, address));
+        var port = new UdpPort(hca, address);
+        if (reserved && !port.reserve()) {
+            return false;
+        }
+        hca.connect(port);
         fabric.connectionManager().add(hca);
         add(new EmbeddedDevice(hca));
         addresses.add(address.getHostAddress());
+        return true;
     }
 
     private static int mtu(InetAddress address) {
@@ -166,18 +169,11 @@ final class Configuration {
         }
     }
 
-    private InetAddress freeLoopback() {
+    private void addUdpAtFreeLoopback() {
         for (int last = 1; last < 255; last++) {
-            try (DatagramChannel probe = DatagramChannel.open()) {
-                InetAddress address = InetAddress.getByAddress(new byte[] {127, 0, 0, (byte) last});
-                if (devices.stream().noneMatch(each -> isAt(each, address))) {
-                    probe.bind(new InetSocketAddress(address, Icrc.UDP_PORT));
-                    return address;
-                }
-            } catch (UnknownHostException e) {
-                throw new AssertionError(e); // four bytes are an address
-            } catch (IOException e) {
-                // Taken, or not of this machine.
+            InetAddress address = InetAddress.ofLiteral("127.0.0." + last);
+            if (devices.stream().noneMatch(each -> isAt(each, address)) && addUdp(address, true)) {
+                return;
             }
         }
         throw wrong("UDP port " + Icrc.UDP_PORT + " is taken on every address of 127.0.0.0/24, or may not be used");

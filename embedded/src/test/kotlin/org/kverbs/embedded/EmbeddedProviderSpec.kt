@@ -11,13 +11,24 @@ import org.kverbs.RdmaException
 class EmbeddedProviderSpec :
     FunSpec({
         test("should make devices of its own, by words, beside the configuration's") {
-            val provider = EmbeddedProvider("memory, udp:127.77.0.1,memory")
+            val address = loopbackAddresses(1).single()
+            val provider = EmbeddedProvider("memory, udp:$address,memory")
             val devices = provider.devices().map { Device.of(provider, it) }
             devices.map { it.name() } shouldBe listOf("embedded0", "embedded1", "embedded2")
             val gids = devices.map { device -> device.open().use { it.queryGid(1, it.defaultGidIndex(1)).toCompactString() } }
-            gids shouldBe listOf("::ffff:198.18.0.1", "::ffff:127.77.0.1", "::ffff:198.18.0.2")
+            gids shouldBe listOf("::ffff:198.18.0.1", "::ffff:$address", "::ffff:198.18.0.2")
             provider.devices() shouldBe provider.devices()
             EmbeddedProvider().devices().first() shouldNotBe provider.devices().first()
+        }
+
+        test("should give each provider that asks for a free address one of its own, though none of its devices is open yet") {
+            val devices = List(3) { EmbeddedProvider("udp") }.map { Device.of(it, it.devices().single()) }
+            val contexts = devices.map { it.open() }
+            try {
+                contexts.map { it.queryGid(1, it.defaultGidIndex(1)) }.toSet().size shouldBe 3
+            } finally {
+                contexts.forEach { it.close() }
+            }
         }
 
         test("should make none at all") {
@@ -54,7 +65,8 @@ class EmbeddedProviderSpec :
         }
 
         test("should say what to do about an address that is taken, or another machine's") {
-            val provider = EmbeddedProvider("udp:127.77.0.2,udp:127.77.0.2,udp:192.0.2.1")
+            val address = loopbackAddresses(1).single()
+            val provider = EmbeddedProvider("udp:$address,udp:$address,udp:192.0.2.1")
             val (one, same, foreign) = provider.devices().map { Device.of(provider, it) }
             one.open().use {
                 shouldThrow<RdmaException> { same.open() }.message shouldContain "port 4791 of the embedded device's address is taken"

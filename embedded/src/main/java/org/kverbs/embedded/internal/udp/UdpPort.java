@@ -69,6 +69,8 @@ public final class UdpPort implements PacketPort {
     private int window = 16;
     private volatile @Nullable Thread thread;
     private final PollRate polls = new PollRate();
+    /** Keeps the address for this process until the device is opened for the first time; guarded by this object. */
+    private @Nullable DatagramChannel reserved;
 
     private record Group(Peer peer, DatagramChannel channel) {}
 
@@ -84,6 +86,26 @@ public final class UdpPort implements PacketPort {
         this.receiveAddress = receive.address() + Icrc.HEADROOM;
     }
 
+    /**
+     * Takes the address before the device is open, so that no other process does.
+     *
+     * @return false if it is taken, or is not this machine's
+     */
+    public synchronized boolean reserve() {
+        try {
+            reserved = open(self.address);
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private synchronized DatagramChannel openOrReserved() throws IOException {
+        DatagramChannel opened = reserved == null ? open(self.address) : reserved;
+        reserved = null;
+        return opened;
+    }
+
     /** The GIDs of a device at an address: the address. */
     public static Gids gids(InetAddress address) {
         var peer = new Peer(address);
@@ -93,7 +115,7 @@ public final class UdpPort implements PacketPort {
     @Override
     public int open() {
         try {
-            DatagramChannel opened = open(self.address);
+            DatagramChannel opened = openOrReserved();
             channel = opened;
             outlet.open(opened);
             NetworkInterface network = networkInterface(address);

@@ -1,0 +1,18 @@
+package org.kverbs.embedded
+
+import kotlin.random.Random
+
+/**
+ * Neighbouring loopback addresses for devices on UDP. They are drawn, because a second build on this machine has the same network, and only one
+ * socket can have port 4791 of an address.
+ *
+ * @param count at most 4
+ */
+internal fun loopbackAddresses(count: Int): List<String> {
+    val network = "127.${Random.nextInt(128, 255)}.${Random.nextInt(256)}"
+    val first = 4 * Random.nextInt(1, 63)
+    return List(count) { "$network.${first + it}" }
+}
+
+/** The same as words of a configuration. */
+internal fun udpWords(count: Int): String = loopbackAddresses(count).joinToString(",") { "udp:$it" }
