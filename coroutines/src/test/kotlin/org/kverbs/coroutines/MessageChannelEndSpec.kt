@@ -90,7 +90,7 @@ class MessageChannelEndSpec :
                     ).map { async(Dispatchers.Default) { failure(it) } }
                 delay(20)
                 ends.close()
-                withTimeout(10_000) { waits.forEach { it.await().shouldBeInstanceOf<RuntimeException>() } }
+                withTimeout(60_000) { waits.forEach { it.await().shouldBeInstanceOf<RuntimeException>() } }
             }
         }
 

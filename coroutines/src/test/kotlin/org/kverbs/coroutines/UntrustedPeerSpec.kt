@@ -59,7 +59,7 @@ private class Liar(
 
     /** What the channel fails with; an orderly end before it doesn't count. */
     suspend fun failure(): Throwable =
-        withTimeout(10_000) {
+        withTimeout(50_000) {
             while (true) {
                 val failure = runCatching { channel.remote("nothing") }.exceptionOrNull()
                 if (failure !is ChannelClosedException) return@withTimeout checkNotNull(failure)

@@ -116,8 +116,8 @@ class CostSpec :
             return allocated() - before - asking
         }
 
-        for (words in listOf("memory,memory", "udp,udp")) {
-            test("should allocate nothing for a packet between devices of $words, in any thread") {
+        for ((where, words) in listOf("in process" to "memory,memory", "on UDP" to udpWords(2))) {
+            test("should allocate nothing for a packet between devices $where, in any thread") {
                 Traffic(words).use { traffic ->
                     val rounds =
                         listOf(
@@ -137,7 +137,7 @@ class CostSpec :
         }
 
         test("should use no processor while nothing is to be done, by devices in process and by UDP that were used before") {
-            val used = listOf("memory,memory", "udp,udp").map(::Traffic)
+            val used = listOf("memory,memory", udpWords(2)).map(::Traffic)
             try {
                 used.forEach { traffic -> repeat(ROUNDS) { traffic.exchange() } }
                 val idle = ofDevices()

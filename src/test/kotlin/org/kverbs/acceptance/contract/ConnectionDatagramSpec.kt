@@ -66,7 +66,8 @@ internal class ConnectionDatagramSpec :
 
         case("should join a multicast group, get what is sent to it, and leave it", MULTICAST_ROUTE, DATAGRAM) {
             channels { channel, _ ->
-                val group = InetSocketAddress("239.1.2.3", 0)
+                val drawn = drawnGroup()
+                val group = InetSocketAddress(drawn, 0)
                 val ends = List(2) { end(UD) }
                 val ids = ends.map { channel.id(UDP).also { id -> id.bind(at(0)) } }
                 ids.zip(ends).forEach { (id, end) -> end.qp.prepare(id, INIT, RTR, RTS) }
@@ -77,7 +78,7 @@ internal class ConnectionDatagramSpec :
                     }
                 val route = joined[1].address().shouldNotBeNull()
                 val gid = route.globalRoute().shouldNotBeNull().dgid()
-                gid shouldBe Gid.parse("239.1.2.3")
+                gid shouldBe Gid.parse(drawn)
                 val (sender, member) = ends
                 member.qp.attachMulticast(gid, route.destinationLid())
                 member.qp.postReceive(7, member.mr.slice())

@@ -172,7 +172,7 @@ internal class CoroutineSpec :
 
         case("should get what is sent to a multicast group", MULTICAST_ROUTE, DATAGRAM) {
             hosts { speaking, listening ->
-                val (group, at) = InetAddress.ofLiteral("239.1.2.4") to InetAddress.ofLiteral(ip)
+                val (group, at) = InetAddress.ofLiteral(drawnGroup()) to InetAddress.ofLiteral(ip)
                 lateinit var memory: MemoryRegion
                 lateinit var received: Deferred<Received>
                 val member =

@@ -4,6 +4,7 @@ import org.kverbs.Gid
 import org.kverbs.QueuePairType
 import java.net.Inet6Address
 import java.net.NetworkInterface
+import kotlin.random.Random
 
 /**
  * What one device can do and another can't. [CapabilitiesSpec] checks both sides of it: what is declared works, and what is not
@@ -99,8 +100,11 @@ internal class DeviceUnderTest(
     val capabilities: Set<Capability>,
     val isIpv6: Boolean = false,
 ) {
-    /** A multicast group that every interface has joined: all hosts (RFC 1112), all nodes (RFC 4291). */
-    val group: Gid get() = Gid.parse(if (isIpv6) "ff02::1" else "224.0.0.1")
+    /**
+     * A multicast group: a drawn one, because what another build on this machine sends to its groups reaches ours, too. With the kernel's
+     * drivers, one that every interface has joined: all hosts (RFC 1112). Over IPv6 all nodes (RFC 4291), as one build at a time has ::1.
+     */
+    val group: Gid = Gid.parse(if (provider == "native") "224.0.0.1" else if (isIpv6) "ff02::1" else drawnGroup())
 
     /** Why its cases are skipped, and counted as such; null where they run. Under KVERBS_REQUIRE_TOOLS=1, as in ./verify, they run and fail. */
     val absence: String?
@@ -118,13 +122,13 @@ internal class DeviceUnderTest(
  */
 internal val devicesUnderTest: List<DeviceUnderTest> =
     System.getProperty("kverbs.contract", "embedded").let { where ->
+        if (where == "embedded") chooseEmbedded()
         checkNotNull(devices[where]) { "kverbs.contract is '$where', and must be one of ${devices.keys}" }
     }
 
 private val devices: Map<String, List<DeviceUnderTest>>
     get() =
         mapOf(
-            // In this JVM, and by UDP sockets over IPv4 and IPv6: see the build's kverbs.embedded.
             "embedded" to listOf(embedded(0), embedded(1), embedded(2, isIpv6 = true)),
             "lab" to
                 listOf(
@@ -132,6 +136,18 @@ private val devices: Map<String, List<DeviceUnderTest>>
                     DeviceUnderTest("siw0", "native", "dummy1", emptySet()),
                 ),
         )
+
+/**
+ * Asks for embedded devices in this JVM, and on UDP sockets over IPv4 and IPv6. The IPv4 address is drawn: another build on this machine could
+ * take a fixed one, or the first free one, at the same moment. Of IPv6 there is ::1 alone, which each case waits for.
+ */
+private fun chooseEmbedded() {
+    val address = "127.${Random.nextInt(128, 255)}.${Random.nextInt(256)}.${Random.nextInt(1, 255)}"
+    System.setProperty("kverbs.embedded", "memory,udp:$address,udp:::1")
+}
+
+/** A group of IPv4's administratively scoped ones (RFC 2365). */
+internal fun drawnGroup(): String = "239.${Random.nextInt(256)}.${Random.nextInt(256)}.${Random.nextInt(1, 255)}"
 
 private fun embedded(
     index: Int,

@@ -7,6 +7,7 @@ import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager
 import org.kverbs.embedded.internal.engine.Engine
 import org.kverbs.embedded.internal.transport.Hca
 import org.kverbs.embedded.internal.udp.UdpPort
+import org.kverbs.embedded.loopbackAddresses
 import org.kverbs.internal.abi.AddressFamily
 import org.kverbs.internal.abi.RdmaCmEvent
 import org.kverbs.internal.abi.RdmaCmEventType
@@ -23,7 +24,6 @@ import java.net.InetAddress
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
 import java.util.Random
-import kotlin.random.Random.Default.nextInt
 
 private const val LIMIT = 20_000_000_000
 
@@ -72,8 +72,7 @@ private fun Arena.address(
 class UdpConnectionSpec :
     FunSpec({
         test("should connect and disconnect two devices over UDP, by addresses of the loopback network") {
-            val net = nextInt(1, 250)
-            val (one, other) = List(2) { InetAddress.getByAddress(byteArrayOf(127, 77, net.toByte(), (it + 1).toByte())) }
+            val (one, other) = loopbackAddresses(2).map(InetAddress::ofLiteral)
             Arena.ofConfined().use { arena ->
                 Machine(one).use { client ->
                     Machine(other).use { server ->

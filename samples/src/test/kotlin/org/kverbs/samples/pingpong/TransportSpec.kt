@@ -16,6 +16,7 @@ import java.nio.file.Path
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit.SECONDS
+import kotlin.random.Random
 import kotlin.streams.asSequence
 
 /** So many messages are not over before somebody does something about it. */
@@ -101,7 +102,8 @@ internal class TransportSpec :
         test(
             "should play between two terminals of a machine without hardware, by the command that the first one prints",
         ).config(enabled = isBare) {
-            val port = ServerSocket(0).use { it.localPort }
+            // Below those that Linux gives to sockets which name none: until the server has it, another program could get such a one.
+            val port = generateSequence { Random.nextInt(20_000, 32_000) }.first { runCatching { ServerSocket(it).close() }.isSuccess }
             val command = "./kverbs pingpong 127.0.0.1:$port --size 100 --iters 30 --chk"
             val out = StringBuilder()
             val ready = CompletableFuture<Unit>()
