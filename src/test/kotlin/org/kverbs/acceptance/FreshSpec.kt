@@ -101,7 +101,8 @@ class FreshSpec :
             FreshProject().use {
                 it.project.file("committed", "changed since")
                 it.project.file("added")
-                val script = $$"cat committed; echo \" $PWD $HOME\"; for f in added $${it.project.root} /usr/lib/jvm/jdk-25/release; do [ -e $f ] && echo $f; done; exit 7"
+                val files = "added ${it.project.root} /usr/lib/jvm/jdk-25/release"
+                val script = $$"cat committed; echo \" $PWD $HOME\"; for f in $$files; do [ -e $f ] && echo $f; done; exit 7"
                 it.run(script) shouldBe Outcome(7, "as committed /root/kverbs /root\n/usr/lib/jvm/jdk-25/release\n")
             }
         }
@@ -111,7 +112,8 @@ class FreshSpec :
         ) {
             FreshProject().use {
                 it.run("touch /bin/new /root/kverbs/new /dev/shm/new /dev/new && echo written").output shouldBe "written\n"
-                it.run("for f in /bin/new /root/kverbs/new /dev/shm/new /dev/new; do [ ! -e \$f ] || echo \$f; done") shouldBe Outcome(0, "")
+                val all = "/bin/new /root/kverbs/new /dev/shm/new /dev/new"
+                it.run($$"for f in $$all; do [ ! -e $f ] || echo $f; done") shouldBe Outcome(0, "")
                 listOf("/usr/lib/jvm/jdk-25/new", "/proc/sys/new", "/sys/new").forEach { path ->
                     it.run("echo > $path").output shouldContain "$path: "
                 }

@@ -19,7 +19,7 @@ internal object MachineGuard {
     /** Is this root, and may it mount? Others cannot write to the system, or get a comparison. */
     val mounts: Boolean by lazy {
         System.getProperty("user.name") == "root" &&
-            ProcessBuilder("unshare", "--mount", "true").redirectErrorStream(true).start().let { it.inputReader().readText(); it.waitFor() } == 0
+            ProcessBuilder("unshare", "--mount", "true").inheritIO().start().waitFor() == 0
     }
 
     /** Deletes [TRIAL] where a test that failed has created it. */

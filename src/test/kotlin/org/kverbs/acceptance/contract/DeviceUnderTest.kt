@@ -104,7 +104,14 @@ internal class DeviceUnderTest(
      * A multicast group: a drawn one, because what another build on this machine sends to its groups reaches ours, too. With the kernel's
      * drivers, one that every interface has joined: all hosts (RFC 1112). Over IPv6 all nodes (RFC 4291), as one build at a time has ::1.
      */
-    val group: Gid = Gid.parse(if (provider == "native") "224.0.0.1" else if (isIpv6) "ff02::1" else drawnGroup())
+    val group: Gid =
+        Gid.parse(
+            when {
+                isIpv6 -> "ff02::1"
+                provider == "native" -> "224.0.0.1"
+                else -> drawnGroup()
+            },
+        )
 
     /** Why its cases are skipped, and counted as such; null where they run. Under KVERBS_REQUIRE_TOOLS=1, as in ./verify, they run and fail. */
     val absence: String?
