@@ -41,10 +41,18 @@ private const val WARNING = 0x600000
 /** IBA volume 1, table 38: RC sends, writes, reads, their answers, atomics and invalidation; UC sends and writes; UD sends. */
 private val KINDS: List<Int> = (0x00..0x14) + listOf(0x16, 0x17) + (0x20..0x2b) + listOf(0x64)
 
+/** Every number of pad bytes, payloads that tshark's guesses begin with, and messages of one, two and several packets. */
+private val SIZES: List<Int> = (0..8) + listOf(20, 31, 64, 100, 8192, 12_288)
+
+/** Protocols that tshark takes payloads for by a guess, the short and the empty ones above all, and then finds malformed. */
+private val GUESSES: List<String> =
+    listOf("smc", "smb_direct", "rpcordma", "nvme-rdma", "lnet", "iser", "infiniband.eoib", "infiniband_sdp", "fcoib")
+        .flatMap { listOf("--disable-protocol", it) } + listOf("--disable-heuristic", "eth_over_ib")
+
 private fun sendEveryKind(direction: Direction) {
     for (type in listOf(RC, UC)) {
         BothSides.linked(direction, type) {
-            for (size in listOf(100, 8192, 12_288)) {
+            for (size in SIZES) {
                 listOf(SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE).forEach { carry(it, size) }
                 if (type == RC) read(size)
             }
@@ -62,9 +70,12 @@ private fun sendEveryKind(direction: Direction) {
         }
     }
     BothSides.linked(direction, UD) {
-        to.receive(TARGET, listOf(Piece(TARGET, 1000)))
-        from.post(listOf(Request(1, SEND, listOf(Piece(0, 900)))))
-        to.take(1)
+        for (size in (0..8) + 900) {
+            to.receive(TARGET, listOf(Piece(TARGET, 1000)))
+            from.post(listOf(Request(1, SEND, listOf(Piece(0, size)).filter { size > 0 })))
+            from.take(1)
+            to.take(1)
+        }
     }
 }
 
@@ -101,9 +112,9 @@ private data class Decoded(
 
 private fun decoded(file: File): List<Decoded> {
     val fields = listOf("ip.src", "infiniband.bth.opcode", "_ws.malformed", "_ws.expert.severity", "_ws.expert.message", "_ws.col.Info")
-    val options = fields.flatMap { listOf("-e", it) }.toTypedArray()
-    val command = arrayOf("tshark", "-n", "-r", file.path, "-T", "fields", *options)
-    val process = ProcessBuilder(*command).redirectError(ProcessBuilder.Redirect.DISCARD).start() // it warns of being root
+    val options = fields.flatMap { listOf("-e", it) }
+    val command = listOf("tshark", "-n", "-r", file.path) + GUESSES + listOf("-T", "fields") + options
+    val process = ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start() // it warns of being root
     val lines = process.inputReader().readLines()
     process.waitFor() shouldBe 0
     return lines.map { line ->

@@ -12,6 +12,8 @@ import io.kotest.property.RandomSource
 import org.kverbs.embedded.internal.wire.Capture
 import org.kverbs.embedded.internal.wire.Opcode
 import org.kverbs.embedded.internal.wire.Packet
+import java.lang.foreign.Arena
+import java.lang.foreign.ValueLayout
 import java.io.ByteArrayOutputStream
 
 private const val SECONDS = 1_700_000_000L
@@ -36,6 +38,26 @@ private fun traffic(): List<Packet> {
             }
             // Soft-RoCE's own numbers: 0 and 1 are management, and tshark would look for MADs in the payload.
             destinationQp = destinationQp or 0x10
+        }
+    }
+}
+
+/** Packets of each opcode that has a payload, with 0 to 64 bytes of zeros and of numbers. */
+private fun shortTraffic(): List<Packet> {
+    val bytes = Arena.ofAuto().allocate(128)
+    for (at in 64L until 128) bytes.set(ValueLayout.JAVA_BYTE, at, at.toByte())
+    val random = RandomSource.seeded(7)
+    return knownOpcodes.filter(Opcode::hasPayload).flatMap { opcode ->
+        (0..64).flatMap { length ->
+            listOf(0, 64).map { from ->
+                packets(listOf(opcode)).sample(random).value.apply {
+                    sourceGidLow = 0xffff_0a60_0001
+                    destinationGidLow = 0xffff_0a60_0002
+                    destinationQp = destinationQp or 0x10
+                    payload = bytes.address() + from
+                    payloadLength = length
+                }
+            }
         }
     }
 }
@@ -73,6 +95,16 @@ class CaptureSpec :
             val psns = Tshark.fields(file.path, "infiniband.bth.psn").map { it.toInt() }
             psns shouldBe packets.map { it.psn }
             Tshark.fields(file.path, "frame.time_epoch").first() shouldBe "$SECONDS.000000000"
+        }
+
+        test("should write short payloads that tshark takes for no other protocol").config(enabledOrReasonIf = Tshark::presentOrSkipped) {
+            Tshark.require()
+            val packets = shortTraffic()
+            val file = tempfile(suffix = ".pcap")
+            file.writeBytes(captured(packets))
+            Tshark.complaints(file.path).shouldBeEmpty()
+            Tshark.fields(file.path, "infiniband.bth.opcode").map { it.toInt() } shouldBe packets.map { it.opcode }
+            Tshark.fields(file.path, "frame.protocols").filter { "infiniband:data" !in it && !it.endsWith("infiniband") }.shouldBeEmpty()
         }
 
         test("should have tshark complain about a damaged frame").config(enabledOrReasonIf = Tshark::presentOrSkipped) {
