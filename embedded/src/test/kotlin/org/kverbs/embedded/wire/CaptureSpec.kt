@@ -12,9 +12,9 @@ import io.kotest.property.RandomSource
 import org.kverbs.embedded.internal.wire.Capture
 import org.kverbs.embedded.internal.wire.Opcode
 import org.kverbs.embedded.internal.wire.Packet
+import java.io.ByteArrayOutputStream
 import java.lang.foreign.Arena
 import java.lang.foreign.ValueLayout
-import java.io.ByteArrayOutputStream
 
 private const val SECONDS = 1_700_000_000L
 
