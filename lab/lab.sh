@@ -99,6 +99,13 @@ if [ $# != 1 ] || [ -z "$1" ] || { [ "${1#-}" != "$1" ] && [ "$1" != --setup ]; 
   usage >&2
   exit 2
 fi
+# It names a folder that the set-up removes and makes anew: a path would lead out of the state.
+case $package in
+  *[!a-z0-9+.-]* | [!a-z0-9]*)
+    echo "lab: KVERBS_LAB_KERNEL=$package is no name of a package" >&2
+    exit 2
+    ;;
+esac
 need_packages "${lab_packages[@]}" || exit 125
 mkdir -p "$state"
 state=$(readlink -f "$state")

@@ -153,6 +153,16 @@ class LauncherSpec :
             }
         }
 
+        listOf("../elsewhere", "a/b", "..", ".hidden", "Upper").forEach { name ->
+            test("should refuse '$name' for the kernel's package: the lab replaces the folder of that name") {
+                ScratchProject().use {
+                    it.program("apt-get", "echo installed")
+                    it.run("bash", "-c", "KVERBS_LAB_KERNEL=$name lab/lab.sh true") shouldBe
+                        Outcome(2, "lab: KVERBS_LAB_KERNEL=$name is no name of a package\n")
+                }
+            }
+        }
+
         test("should answer its options before anything is built, and build nothing for them") {
             ScratchProject().use {
                 it.program("mvn", "echo built")
