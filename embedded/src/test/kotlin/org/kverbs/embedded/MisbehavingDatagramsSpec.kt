@@ -2,7 +2,6 @@ package org.kverbs.embedded
 
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
-import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.shouldBe
 import org.kverbs.AccessFlag
 import org.kverbs.Device
@@ -27,9 +26,13 @@ import java.net.InetAddress
 import java.net.InetSocketAddress
 import java.nio.ByteBuffer
 import kotlin.random.Random
-import kotlin.random.Random.Default.nextInt
 
 private const val BYTES = 8
+private const val REGION = 4096
+
+/** Where in the region the honest writes go. */
+private const val ELSEWHERE = 2048
+private const val UNTOUCHED: Byte = 0x33
 private const val PAD_SHIFT = 4
 private const val BTH_FLAGS = 1
 private const val LONGEST = 65_507
@@ -107,16 +110,16 @@ class MisbehavingDatagramsSpec :
 
 /** A peer that sends datagrams, and the device that it sends them to, both on addresses of the loopback network. */
 private class RawUdpPeer : AutoCloseable {
-    private val net = nextInt(1, 250)
-    private val here = address(1)
-    private val there = address(2)
+    private val addresses = loopbackAddresses(2).map(InetAddress::ofLiteral)
+    private val here = addresses[0]
+    private val there = addresses[1]
     private val device = EmbeddedProvider("udp:${here.hostAddress}").let { Device.of(it, it.devices().first()) }
     private val context = device.open()
     private val pd = context.protectionDomain()
     private val cq = context.completionQueue(8)
     private val mr =
         pd.memoryRegion(
-            4096,
+            REGION.toLong(),
             AccessFlag.LOCAL_WRITE,
             AccessFlag.REMOTE_READ,
             AccessFlag.REMOTE_WRITE,
@@ -130,7 +133,9 @@ private class RawUdpPeer : AutoCloseable {
     private val scratch = Arena.ofAuto().allocate(Packet.BUFFER_SIZE.toLong(), 8)
     private var psn = 0
 
-    private fun address(last: Int) = InetAddress.getByAddress(byteArrayOf(127, 79, net.toByte(), last.toByte()))
+    init {
+        mr.memory().fill(UNTOUCHED)
+    }
 
     private fun queuePair(): QueuePair {
         val made = pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq))
@@ -171,12 +176,13 @@ private class RawUdpPeer : AutoCloseable {
     /** Sends a datagram and an honest write to the other queue pair behind it: the device answers the write, and nothing else. */
     fun isDropped(bytes: ByteArray) {
         send(bytes)
-        mr.memory().fill(0x33)
-        send(signed(packet(Opcode.RC_WRITE_ONLY, to = neighbour).also { it.psn = psn }.encoded()))
+        val honest = packet(Opcode.RC_WRITE_ONLY, to = neighbour)
+        honest.psn = psn
+        honest.remoteAddress += ELSEWHERE
+        send(signed(honest.encoded()))
         answers() shouldBe listOf(Opcode.RC_ACK to psn++)
-        withClue(
-            "bytes that were written",
-        ) { (BYTES until 4096L).filter { mr.memory().get(JAVA_BYTE, it) != 0x33.toByte() }.shouldBeEmpty() }
+        val expected = ByteArray(REGION) { if (it in ELSEWHERE until ELSEWHERE + BYTES) 0 else UNTOUCHED }
+        mr.memory().toArray(JAVA_BYTE) shouldBe expected
         victim.state() shouldBe QueuePairState.RTS
     }
 
