@@ -17,6 +17,7 @@ import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout
+import java.util.concurrent.TimeUnit
 import java.util.function.Consumer
 import kotlin.random.Random
 
@@ -44,6 +45,18 @@ internal class End(
             val polled = cq.poll(batch)
             repeat(polled) { found += batch.get(it).copy() }
             empty = if (polled == 0) empty + 1 else 0
+        }
+        withClue("completions of queue pair ${qp.number()}: $found") { found.size shouldBe count }
+        return found
+    }
+
+    /** Polls by the real clock until there are [count] completions, for a minute at most. */
+    fun await(count: Int): List<WorkCompletion> {
+        val batch = WorkCompletions(count)
+        val found = mutableListOf<WorkCompletion>()
+        val end = System.nanoTime() + TimeUnit.MINUTES.toNanos(1)
+        while (found.size < count && System.nanoTime() < end) {
+            repeat(cq.poll(batch)) { found += batch.get(it).copy() }
         }
         withClue("completions of queue pair ${qp.number()}: $found") { found.size shouldBe count }
         return found

@@ -35,13 +35,14 @@ internal data class Sent(
     val bytes: Int,
 )
 
-/** A queue pair whose peer is the spec, packet by packet: both directions begin with PSN 0, the window is 16 packets. */
+/** A queue pair whose peer is the spec, packet by packet: both directions begin with PSN 0, and the window is small. */
 internal open class PeerBench(
     type: QueuePairType = QueuePairType.RC,
     timeout: Int = 10,
     reads: Int = 2,
     bytes: Long = 1 shl 16,
     srqEntries: Int = 0,
+    window: Int = 16,
 ) : AutoCloseable {
     private val self = 0xffff_c612_0001
     private val peer = 0xffff_c612_0002
@@ -49,7 +50,7 @@ internal open class PeerBench(
     private val hca = Hca("device", 1, engine, Gids(0, self), 4096, java.util.Random(1))
     private val payload = Arena.ofAuto().allocate(4096, 8)
     val sent = mutableListOf<Sent>()
-    val context: Context = Device.of(EmbeddedProvider(), EmbeddedDevice(hca.also { it.connect(Ear()) })).open()
+    val context: Context = Device.of(EmbeddedProvider(), EmbeddedDevice(hca.also { it.connect(Ear(window)) })).open()
     private val pd = context.protectionDomain()
     val cq: CompletionQueue = context.completionQueue(64)
     val mr: MemoryRegion =
@@ -143,7 +144,9 @@ internal open class PeerBench(
         const val QKEY = 5
     }
 
-    private inner class Ear : OpenLink(16) {
+    private inner class Ear(
+        window: Int,
+    ) : OpenLink(window) {
         override fun send(packet: Packet) {
             if (packet.payloadLength > 0) Memory.getByte(packet.payload + packet.payloadLength - 1)
             sent += Sent(packet.opcode, packet.psn, packet.syndrome, packet.payloadLength)

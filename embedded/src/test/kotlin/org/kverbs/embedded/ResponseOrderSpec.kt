@@ -66,7 +66,9 @@ class ResponseOrderSpec :
                     3 to listOf(FIRST, MIDDLE, ONLY),
                 )
             wrong.forEach { (packets, opcodes) ->
-                withClue("$packets packets, opcodes $opcodes") { outcome(packets, *opcodes.toIntArray()) shouldBe BAD_RESP_ERR }
+                withClue("$packets packets, opcodes $opcodes") {
+                    outcome(packets, *opcodes.toIntArray()) shouldBe BAD_RESP_ERR
+                }
             }
         }
 
@@ -75,9 +77,9 @@ class ResponseOrderSpec :
                 bench.read(4)
                 bench.arrive(FIRST, 0) { payloadLength = MTU }
                 bench.pass(Duration.ofMillis(5)).single().psn shouldBe 1
-                listOf(MIDDLE, MIDDLE, LAST).forEachIndexed { i, opcode -> bench.arrive(opcode, i + 1) { payloadLength = MTU } }
+                bench.answer(MIDDLE, MIDDLE, LAST)
                 bench.poll().single().status() shouldBe SUCCESS
-                listOf(FIRST, MIDDLE, LAST).forEachIndexed { i, opcode -> bench.arrive(opcode, i + 1) { payloadLength = MTU } }
+                bench.answer(FIRST, MIDDLE, LAST)
                 bench.qp.state() shouldBe QueuePairState.RTS
             }
         }
@@ -87,7 +89,7 @@ class ResponseOrderSpec :
                 bench.read(4)
                 bench.arrive(FIRST, 0) { payloadLength = MTU }
                 bench.pass(Duration.ofMillis(5)).single().psn shouldBe 1
-                listOf(FIRST, MIDDLE, LAST).forEachIndexed { i, opcode -> bench.arrive(opcode, i + 1) { payloadLength = MTU } }
+                bench.answer(FIRST, MIDDLE, LAST)
                 bench.poll().single().status() shouldBe SUCCESS
             }
         }
@@ -98,7 +100,8 @@ class ResponseOrderSpec :
                 val again = bench.packet(RC_READ_REQUEST, 0) { dmaLength = 8 }
                 bench.mr.close()
                 repeat(2) { bench.arriveTogether(again) shouldContainExactly listOf(Sent(RC_ACK, 0, REMOTE_ACCESS, 0)) }
-                bench.qp.state() shouldBe QueuePairState.RTS // a copy that the network delivers late must not end the connection
+                // A copy that the network delivers late must not end the connection.
+                bench.qp.state() shouldBe QueuePairState.RTS
             }
         }
 
@@ -137,3 +140,6 @@ class ResponseOrderSpec :
 private fun PeerBench.read(packets: Int) {
     qp.postWith { it.read(1, mr.remote()).into(mr.slice(0, packets * MTU.toLong())).signaled() }
 }
+
+/** Responses for the packets from the second on. */
+private fun PeerBench.answer(vararg opcodes: Int) = opcodes.forEachIndexed { i, it -> arrive(it, i + 1) { payloadLength = MTU } }

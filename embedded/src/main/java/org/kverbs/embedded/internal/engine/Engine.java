@@ -29,6 +29,11 @@ public final class Engine implements AutoCloseable {
 
     private static final long PAUSE_NANOS = 100_000;
 
+    /**
+     * How long the rest of long work is left to a thread that polls, which then need not wait for the timer's thread.
+     */
+    private static final long LEFT_NANOS = 100_000;
+
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition due = lock.newCondition();
     private final EventHeap events = new EventHeap();
@@ -37,6 +42,20 @@ public final class Engine implements AutoCloseable {
     private boolean held;
     private @Nullable Task firstTask;
     private @Nullable Task lastTask;
+    private @Nullable Task firstLater;
+    private @Nullable Task lastLater;
+    /** Whether {@link #later} tasks wait. Written with the lock. */
+    private volatile boolean workLeft;
+    /** How long what is left now waits for a thread that polls, in nanoseconds. */
+    private long patience = LEFT_NANOS;
+
+    private final Event turn = new Event() {
+        @Override
+        protected void happen() {
+            goOn(0);
+        }
+    };
+
     private @Nullable Thread timer;
     private long timerWakes = Long.MAX_VALUE;
     private boolean closed;
@@ -164,9 +183,59 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Somebody polls in vain, for whom virtual time goes on. */
+    /**
+     * Queues the rest of long work, so that other threads get the lock before it goes on. A thread that polls in vain
+     * does one such task, or else the timer's thread. By the virtual clock it is done in the same call, after all that
+     * is ready.
+     */
+    public void later(Task task) {
+        if (virtual) {
+            ready(task);
+            return;
+        }
+        if (lastLater == null) {
+            firstLater = task;
+        } else {
+            lastLater.next = task;
+        }
+        lastLater = task;
+        workLeft = true;
+        if (!turn.isScheduled()) {
+            schedule(turn, patience);
+        }
+    }
+
+    /** Whether a thread that polls in vain has something to do; without the lock, too. */
+    public boolean isWorkLeft() {
+        return workLeft;
+    }
+
+    /** Does one task of those that {@link #later} queued, and lets the timer's thread do the next after a time. */
+    private void goOn(long delayNanos) {
+        Task task = firstLater;
+        if (task == null) {
+            return;
+        }
+        firstLater = task.next;
+        task.next = null;
+        if (firstLater == null) {
+            lastLater = null;
+            workLeft = false;
+            cancel(turn);
+        } else {
+            schedule(turn, delayNanos);
+        }
+        patience = delayNanos;
+        run(task);
+        settle();
+        patience = LEFT_NANOS;
+    }
+
+    /** Somebody polls in vain. Virtual time then goes on, or the thread does a part of the work that is left. */
     public void polledInVain() {
-        if (!held) {
+        if (!virtual) {
+            goOn(LEFT_NANOS);
+        } else if (!held) {
             step();
         }
     }
@@ -278,6 +347,9 @@ public final class Engine implements AutoCloseable {
             events.cancel(event);
             happen(event);
             settle();
+            if (event == turn) {
+                break;
+            }
         }
         giveWay();
     }

@@ -21,8 +21,8 @@ public final class InProcessNetwork {
 
     /** Packets that may be on their way: some for each of a thousand busy queue pairs. */
     private static final int ON_THE_WAY = 1 << 14;
-    /** Packets of one queue pair that may be on their way. */
-    private static final int WINDOW = 128;
+    /** Packets to one peer that may be on their way; a queue pair that has the peer for itself gets 128 of them. */
+    private static final int WINDOW = 171;
 
     private final Engine engine;
     final Random random;

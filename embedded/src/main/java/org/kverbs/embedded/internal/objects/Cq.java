@@ -169,7 +169,7 @@ public final class Cq implements CompletionQueueOps {
     public int poll(int count, long completions) {
         if ((int) WAITING.getAcquire(this) == 0 && !overrun && !engine.isVirtual()) {
             device.link.look(armed);
-            if ((int) WAITING.getAcquire(this) == 0) {
+            if ((int) WAITING.getAcquire(this) == 0 && !engine.isWorkLeft()) {
                 return 0;
             }
         }

@@ -35,7 +35,10 @@ public interface PacketPort extends AutoCloseable {
     /** Whether a packet may carry more than the path MTU: then it has arrived when {@link #send} returns. */
     boolean carriesWholeMessages();
 
-    /** How many packets of one queue pair may be on their way at once. */
+    /**
+     * How many packets may be on their way to or from one peer at once, at most. The transport begins with it and
+     * counts down from losses.
+     */
     int window();
 
     /**

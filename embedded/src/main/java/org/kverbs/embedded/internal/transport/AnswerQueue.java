@@ -1,6 +1,7 @@
 package org.kverbs.embedded.internal.transport;
 
 import org.kverbs.embedded.internal.engine.Event;
+import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
@@ -30,6 +31,22 @@ final class AnswerQueue extends Event {
     }
 
     private final Qp qp;
+    /** Whether the next step of a copy waits until others had the device. */
+    private boolean rests;
+
+    private final Task nextStep = new Task() {
+        @Override
+        protected void run() {
+            rests = false;
+            work();
+        }
+
+        @Override
+        protected void failed() {
+            qp.failed();
+        }
+    };
+
     private final Packet packet = new Packet(0);
     private Due[] ring = {};
     private int head;
@@ -144,7 +161,7 @@ final class AnswerQueue extends Event {
     }
 
     private void workUnlessPausing() {
-        if (!isScheduled()) {
+        if (!isScheduled() && !rests) {
             work();
         }
     }
@@ -167,7 +184,8 @@ final class AnswerQueue extends Event {
 
     /** Sends what may go at once. What it sends may end the queue pair, if that is connected to itself. */
     private void work() {
-        int left = qp.hca.link.window();
+        boolean copies = qp.hca.link.carriesWholeMessages();
+        int left = copies ? Requester.STEP / qp.pathMtu : qp.hca.link.window();
         while (size > 0 && left > 0 && !qp.hca.link.mustWait(qp)) {
             Due due = ring[head];
             left -= due.isRead ? sendData(due, left) : sendValue(due);
@@ -176,7 +194,12 @@ final class AnswerQueue extends Event {
                 size--;
             }
         }
-        if (size > 0) {
+        if (size > 0 && copies) {
+            if (!rests) {
+                rests = true;
+                qp.hca.engine.later(nextStep);
+            }
+        } else if (size > 0) {
             qp.hca.engine.schedule(this, PAUSE);
         } else {
             acknowledgeNow();
@@ -191,7 +214,7 @@ final class AnswerQueue extends Event {
         return 1;
     }
 
-    /** Sends at most so many packets. Returns how many. */
+    /** Sends at most so many packets of the path MTU, or in one packet as much. Returns how many. */
     private int sendData(Due due, int most) {
         int mtu = qp.pathMtu;
         long before = (long) due.sent * mtu;
@@ -202,10 +225,10 @@ final class AnswerQueue extends Event {
             return 1;
         }
         qp.hca.touched(from, rest, false);
-        int step = qp.hca.link.carriesWholeMessages() ? Requester.WHOLE : 1;
+        boolean copies = qp.hca.link.carriesWholeMessages();
         int packets = 0;
         while (size > 0 && due.sent < due.psns && packets < most && !qp.hca.link.mustWait(qp)) {
-            int covered = Math.min(step, due.psns - due.sent);
+            int covered = copies ? Math.min(most - packets, due.psns - due.sent) : 1;
             int length = (int) Math.min(rest, (long) covered * mtu);
             prepare(opcode(due.sent == 0, due.sent + covered == due.psns), Psn.plus(due.psn, due.sent), due.msn);
             packet.psnCount = covered;
@@ -214,7 +237,7 @@ final class AnswerQueue extends Event {
             due.sent += covered;
             from += length;
             rest -= length;
-            packets++;
+            packets += covered;
             qp.hca.link.send(packet);
         }
         return packets;

@@ -143,16 +143,17 @@ final class Answers {
     }
 
     /**
-     * Answers a repeated read, or refuses it: its region may have gone since. This queue pair does not enter the error state for that. A
-     * network can deliver a copy of the request after the peer has its answer and the region was closed as it should be; the peer then
-     * drops the NAK.
+     * Answers a repeated read, or refuses it: its region may have gone since. This queue pair does not enter the error
+     * state for that. A network can deliver a copy of the request after the peer has its answer and the region was
+     * closed as it should be; the peer then drops the NAK.
      */
     private void repeatRead(Packet request) {
         int problem = checkRead(request);
         if (problem < 0) {
             queue.addRead(request);
         } else if (queue.isBusy()) {
-            queue.acknowledge(request.psn, Nak.syndrome(Nak.SEQUENCE)); // what is due before it goes first; then the peer asks again
+            // What is due before it goes first. Then the peer asks again.
+            queue.acknowledge(request.psn, Nak.syndrome(Nak.SEQUENCE));
         } else {
             queue.acknowledgeNow(); // what came with it
             queue.acknowledge(request.psn, Nak.syndrome(problem));

@@ -120,6 +120,7 @@ final class Completer {
     private void retry(int psn) {
         if (!wentBack && !isHeldBack) {
             wentBack = true;
+            qp.requester.lost();
             if (qp.retryCount == 0) {
                 failAt(psn, IbvWcStatus.IBV_WC_RETRY_EXC_ERR);
                 return;
@@ -149,6 +150,7 @@ final class Completer {
             return;
         }
         wentBack = true;
+        qp.requester.lost();
         qp.requester.goBack(psn);
         qp.hca.engine.ready(qp);
     }
@@ -178,6 +180,7 @@ final class Completer {
                 }
             } else {
                 acknowledged = Psn.plus(wqe.firstPsn, covered);
+                wqe.sent = Math.max(wqe.sent, covered); // what arrived after all need not be sent again
                 wqe.done = covered == wqe.psns;
             }
         }
@@ -186,8 +189,10 @@ final class Completer {
 
     /** Notes how far the peer has come, and completes what is done. */
     private void settle(int acknowledged) {
-        if (Psn.distance(acknowledged, qp.requester.unacknowledged) > 0) {
+        int packets = Psn.distance(acknowledged, qp.requester.unacknowledged);
+        if (packets > 0) {
             qp.requester.unacknowledged = acknowledged;
+            qp.requester.arrived(packets);
             refill();
             if (!isHeldBack) {
                 stop();

@@ -26,6 +26,7 @@ public final class Hca extends DeviceState {
 
     public final IntMap<Qp> queuePairs = new IntMap<>();
     public final Multicast multicast = new Multicast(this);
+    final PeerWindow.All windows = new PeerWindow.All(this);
     private final List<AsyncEvents> contexts = new ArrayList<>();
     private final Gsi gsi = new Gsi(this);
     private boolean linkUp = true;

@@ -14,6 +14,7 @@ import org.kverbs.internal.abi.IbvQpAttrMask;
 import org.kverbs.internal.abi.IbvQpCap;
 import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.abi.IbvQpState;
+import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.ffm.Memory;
 
 /** The attributes of a queue pair, kept as {@code struct ibv_qp_attr}: {@code ibv_modify_qp} and {@code ibv_query_qp}. */
@@ -176,6 +177,8 @@ public final class QpAttributes {
                     qp.requester.start(psn);
                     qp.datagrams.start(psn);
                     qp.completer.start();
+                } else if (qp.type != IbvQpType.IBV_QPT_UD) {
+                    qp.requester.join(); // its address can have been changed in SQD
                 }
                 qp.hca.engine.ready(qp);
             }

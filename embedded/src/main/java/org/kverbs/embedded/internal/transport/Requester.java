@@ -3,7 +3,7 @@ package org.kverbs.embedded.internal.transport;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.embedded.internal.engine.Event;
+import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
@@ -16,10 +16,14 @@ import org.kverbs.internal.abi.IbvWrOpcode;
 /** Turns the posted sends of a connected queue pair into packets, in order (IBA volume 1, 9.7.3 and 9.8.2). */
 final class Requester {
 
-    /** The most PSNs a packet that carries a whole message takes: far from half of the PSN space. */
-    static final int WHOLE = 1 << 16;
-    /** How long UC pauses after half a window of packets, in nanoseconds: a receiver that sleeps between its looks wakes within that. */
-    private static final long PAUSE = 1_000_000;
+    /**
+     * Bytes that go from memory to memory in one step, after which others get the device. A queue pair or a region that
+     * ends between two steps is noticed by the next: each packet looks for its queue pair and translates its addresses
+     * anew.
+     */
+    static final int STEP = 1 << 20;
+    /** The most PSNs a read asks for at once: far from half of the PSN space. */
+    private static final int MOST = 1 << 16;
 
     private final Qp qp;
     private final Packet packet = new Packet(0);
@@ -38,13 +42,19 @@ final class Requester {
     private boolean lastIsAnswered;
     /** Whether the next packet must ask for an acknowledgement. */
     private boolean mustAsk;
-    /** Packets of UC since the last pause. */
-    private int burst;
+    /** The peer's window, while requests can be sent. */
+    private @Nullable PeerWindow window;
+    /** Packets on their way, as the window counts them. */
+    private int onTheWay;
+    /** Bytes that are left of this step. */
+    private long left;
+    /** Whether the next step waits until others had the device. */
+    private boolean rests;
 
-    private final Event pause = new Event() {
+    private final Task nextStep = new Task() {
         @Override
-        protected void happen() {
-            burst = 0;
+        protected void run() {
+            rests = false;
             qp.hca.engine.ready(qp);
         }
     };
@@ -61,13 +71,50 @@ final class Requester {
         sinceAckRequest = 0;
         lastIsAnswered = true;
         mustAsk = false;
-        stop();
+        join();
     }
 
-    /** Ends a pause, as the queue pair sends no more. */
+    /** Shares the window of the peer from now on. */
+    void join() {
+        if (window == null || !window.isTo(qp.route.gidHigh, qp.route.gidLow)) {
+            stop();
+            window = qp.hca.windows.join(qp.route.gidHigh, qp.route.gidLow);
+        }
+    }
+
+    /** Leaves the peer's window, as the queue pair sends no more. */
     void stop() {
-        burst = 0;
-        qp.hca.engine.cancel(pause);
+        if (window != null) {
+            takeBack(onTheWay);
+            window.leave(qp);
+            window = null;
+        }
+    }
+
+    /** Counts packets as not on their way, because they arrived or are to be sent again. */
+    private void takeBack(int packets) {
+        if (window != null) {
+            onTheWay -= packets;
+            window.remove(packets);
+        }
+    }
+
+    /**
+     * The peer has answered as many packets more. Some of them can have been taken back before, when they seemed to be
+     * lost.
+     */
+    void arrived(int packets) {
+        if (window != null) {
+            takeBack(isWaiting() ? Math.min(packets, onTheWay) : onTheWay);
+            window.arrived(packets);
+        }
+    }
+
+    /** Packets were lost on the way to the peer or back. */
+    void lost() {
+        if (window != null) {
+            window.reduce();
+        }
     }
 
     /** Whether packets are on their way that the peer has not acknowledged. */
@@ -75,10 +122,11 @@ final class Requester {
         return Psn.distance(sentEnd, unacknowledged) > 0;
     }
 
-    /** Sends what it may. */
+    /** Sends what it may, and from memory to memory no more than a step. */
     void run() {
         SendQueue sends = qp.sends;
-        while (sends.cursor < sends.size() && qp.maySend()) {
+        left = STEP;
+        while (sends.cursor < sends.size() && qp.maySend() && window != null && !rests) {
             SendWqe wqe = sends.get(sends.cursor);
             if (wqe.hasFailed() || !wqe.started && qp.state == IbvQpState.IBV_QPS_SQD) {
                 if (!askAgain()) {
@@ -88,16 +136,16 @@ final class Requester {
                 sends.cursor++;
             } else if (!wqe.started && !start(wqe)) {
                 break;
-            } else if (!wqe.done && !send(wqe) && !wqe.hasFailed()) {
+            } else if (!wqe.done && !send(wqe, window) && !wqe.hasFailed()) {
                 break;
             }
         }
     }
 
     /**
-     * Has the last packet sent again, with a request for an acknowledgement, where nothing follows it and it asked for none: the packet
-     * that was to ask is not sent now. Without this, requests that the peer has done wait for the timeout, and for ever without one.
-     * False if the peer answers anyway.
+     * Has the last packet sent again, with a request for an acknowledgement, where nothing follows it and it asked for
+     * none: the packet that was to ask is not sent now. Without this, requests that the peer has done wait for the
+     * timeout, and for ever without one. False if the peer answers anyway.
      */
     private boolean askAgain() {
         if (lastIsAnswered) {
@@ -106,21 +154,17 @@ final class Requester {
         lastIsAnswered = true;
         SendQueue sends = qp.sends;
         SendWqe partial = sends.get(sends.cursor);
-        if (partial.started && !partial.done && !partial.isAnswered() && partial.sent > 0) {
-            partial.sent--;
-            mustAsk = true;
-            return true;
-        }
-        for (int i = sends.cursor - 1; i >= 0; i--) {
-            SendWqe before = sends.get(i);
-            if (!before.done) {
-                if (before.isAnswered()) {
-                    return false;
+        boolean begun = partial.started && !partial.done && !partial.isAnswered() && partial.sent > 0;
+        for (int i = begun ? sends.cursor : sends.cursor - 1; i >= 0; i--) {
+            SendWqe wqe = sends.get(i);
+            if (!wqe.done) {
+                mustAsk = !wqe.isAnswered();
+                if (mustAsk) {
+                    wqe.sent--;
+                    sends.cursor = i;
+                    takeBack(Math.min(1, onTheWay));
                 }
-                before.sent = before.psns - 1;
-                sends.cursor = i;
-                mustAsk = true;
-                return true;
+                return mustAsk;
             }
         }
         return false;
@@ -172,18 +216,17 @@ final class Requester {
     }
 
     /** Sends the next packet of a request. False if it has to wait. */
-    private boolean send(SendWqe wqe) {
-        int psn = Psn.plus(wqe.firstPsn, wqe.sent);
-        int window = qp.hca.link.window() - Psn.distance(psn, unacknowledged);
-        if (qp.type == IbvQpType.IBV_QPT_RC && window <= 0 && !mustAsk) {
+    private boolean send(SendWqe wqe, PeerWindow shared) {
+        boolean reliable = qp.type == IbvQpType.IBV_QPT_RC;
+        int share = shared.share(onTheWay);
+        int room = share - onTheWay;
+        if (reliable && room <= 0 && !mustAsk) {
             return askAgain();
         }
-        if (qp.hca.link.mustWait(qp)) {
+        if (qp.hca.link.mustWait(qp) || !reliable && shared.mustPause(qp)) {
             return false;
         }
-        if (qp.type == IbvQpType.IBV_QPT_UC && mustPause()) {
-            return false;
-        }
+        int psn = Psn.plus(wqe.firstPsn, wqe.sent);
         packet.psn = psn;
         packet.psnCount = 1;
         packet.payloadLength = 0;
@@ -191,7 +234,7 @@ final class Requester {
         qp.address(packet);
         int covered;
         if (wqe.isRead()) {
-            covered = read(wqe, window);
+            covered = read(wqe, room);
         } else if (wqe.isAtomic()) {
             covered = atomic(wqe);
         } else {
@@ -201,12 +244,15 @@ final class Requester {
             return false;
         }
         boolean last = wqe.sent + covered == wqe.psns;
-        if (qp.type == IbvQpType.IBV_QPT_RC) {
-            packet.ackRequest = wantsAck(last, covered) || mustAsk;
+        if (qp.hca.link.carriesWholeMessages()) {
+            left -= packet.payloadLength;
+            rests = left <= 0 && !(last && qp.sends.cursor + 1 == qp.sends.size());
+        }
+        packet.ackRequest = reliable && wantsAck(last, covered, share, room);
+        if (reliable) {
             lastIsAnswered = packet.ackRequest || wqe.isAnswered();
-            mustAsk = false;
-        } else {
-            packet.ackRequest = false;
+            onTheWay += covered;
+            shared.add(covered);
         }
         wqe.sent += covered;
         int end = Psn.plus(psn, covered);
@@ -217,6 +263,9 @@ final class Requester {
             qp.sends.cursor++;
         }
         // The answer may come before this returns: nothing is touched after it that an answer touches too.
+        if (rests) {
+            qp.hca.engine.later(nextStep);
+        }
         qp.hca.link.send(packet);
         if (last && qp.type == IbvQpType.IBV_QPT_UC) {
             wqe.done = true;
@@ -225,23 +274,16 @@ final class Requester {
         return true;
     }
 
-    /** Nobody acknowledges packets of UC, so that nothing else would keep a long message from overrunning the peer's socket. */
-    private boolean mustPause() {
-        if (qp.hca.link.carriesWholeMessages() || burst++ < qp.hca.link.window() / 2) {
-            return false;
-        }
-        if (!pause.isScheduled()) {
-            qp.hca.engine.schedule(pause, PAUSE);
-        }
-        return true;
-    }
-
-    /** An acknowledgement covers all before it, so one is asked for where nothing follows, and now and then. */
-    private boolean wantsAck(boolean last, int covered) {
+    /**
+     * An acknowledgement covers all before it, so one is asked for where nothing follows at once, and four times in a
+     * share of the window.
+     */
+    private boolean wantsAck(boolean last, int covered, int share, int room) {
         sinceAckRequest += covered;
         boolean more = qp.state == IbvQpState.IBV_QPS_RTS && isFollowed();
-        if (last && !more || sinceAckRequest >= qp.hca.link.window() / 4) {
+        if (last && !more || covered >= room || rests || mustAsk || sinceAckRequest >= share / 4) {
             sinceAckRequest = 0;
+            mustAsk = false;
             return true;
         }
         return false;
@@ -258,12 +300,12 @@ final class Requester {
         return false;
     }
 
-    private int read(SendWqe wqe, int window) {
+    private int read(SendWqe wqe, int room) {
         if (wqe.sent != wqe.received) {
             return 0; // a part of it is on its way
         }
         // The rest is asked for when this has come.
-        int covered = Math.min(wqe.psns - wqe.sent, qp.hca.link.carriesWholeMessages() ? WHOLE : window);
+        int covered = Math.min(wqe.psns - wqe.sent, qp.hca.link.carriesWholeMessages() ? MOST : room);
         int again = Psn.distance(sentEnd, packet.psn);
         if (again > 0) {
             // The peer has answered a part of it before, and drops what reaches beyond that (IBA volume 1, 9.7.5.1.4).
@@ -296,7 +338,7 @@ final class Requester {
         long bytes = Math.min(left, mtu);
         long place = MemoryKey.NONE;
         if (left > mtu && qp.hca.link.carriesWholeMessages()) {
-            int most = Math.min(wqe.psns - wqe.sent, WHOLE);
+            int most = Math.min(wqe.psns - wqe.sent, STEP / mtu);
             long all = Math.min(left, (long) most * mtu);
             place = wqe.contiguous(offset, all, qp);
             if (place != MemoryKey.NONE) {
@@ -319,7 +361,7 @@ final class Requester {
         packet.psnCount = covered;
         boolean first = wqe.sent == 0;
         boolean last = wqe.sent + covered == wqe.psns;
-        packet.opcode = opcode(wqe, first, last);
+        packet.opcode = (qp.type == IbvQpType.IBV_QPT_UC ? Opcode.UC : Opcode.RC) | wqe.packetOpcode(first, last);
         packet.immediate = wqe.immediate;
         packet.solicited = last && wqe.is(IbvSendFlags.IBV_SEND_SOLICITED);
         if (wqe.isWrite() && first) {
@@ -328,22 +370,6 @@ final class Requester {
             packet.dmaLength = (int) wqe.length;
         }
         return covered;
-    }
-
-    private int opcode(SendWqe wqe, boolean first, boolean last) {
-        int opcode;
-        if (wqe.opcode == IbvWrOpcode.IBV_WR_SEND_WITH_INV && last) {
-            opcode = first ? Opcode.RC_SEND_ONLY_INVALIDATE : Opcode.RC_SEND_LAST_INVALIDATE;
-        } else if (wqe.isWrite()) {
-            int only = wqe.hasImmediate() ? Opcode.RC_WRITE_ONLY_IMMEDIATE : Opcode.RC_WRITE_ONLY;
-            int end = wqe.hasImmediate() ? Opcode.RC_WRITE_LAST_IMMEDIATE : Opcode.RC_WRITE_LAST;
-            opcode = first ? last ? only : Opcode.RC_WRITE_FIRST : last ? end : Opcode.RC_WRITE_MIDDLE;
-        } else {
-            int only = wqe.hasImmediate() ? Opcode.RC_SEND_ONLY_IMMEDIATE : Opcode.RC_SEND_ONLY;
-            int end = wqe.hasImmediate() ? Opcode.RC_SEND_LAST_IMMEDIATE : Opcode.RC_SEND_LAST;
-            opcode = first ? last ? only : Opcode.RC_SEND_FIRST : last ? end : Opcode.RC_SEND_MIDDLE;
-        }
-        return qp.type == IbvQpType.IBV_QPT_UC ? Opcode.UC | opcode : opcode;
     }
 
     private long staging() {
@@ -355,6 +381,7 @@ final class Requester {
 
     /** Sends again from a PSN on (go-back-N, IBA volume 1, 9.7.5.1.2). */
     void goBack(int psn) {
+        takeBack(onTheWay);
         SendQueue sends = qp.sends;
         sends.cursor = sends.size();
         for (int i = 0; i < sends.size(); i++) {

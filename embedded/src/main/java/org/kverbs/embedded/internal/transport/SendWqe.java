@@ -65,7 +65,10 @@ final class SendWqe {
     int received;
     /** Of a read: where the part that was asked for last begins, in PSNs. */
     private int asked;
-    /** Whether that part was asked for before: then answers to the earlier request can come, which begin and end elsewhere. */
+    /**
+     * Whether that part was asked for before: then answers to the earlier request can come, which begin and end
+     * elsewhere.
+     */
     private boolean askedAgain;
 
     SendWqe(int maxEntries, long inlineAddress) {
@@ -128,6 +131,21 @@ final class SendWqe {
             return !begins || received == asked;
         }
         return begins == (received == asked) && ends == (received + count == sent);
+    }
+
+    /** The RC opcode of a packet with its data. UC has the same ones, but none that invalidates. */
+    int packetOpcode(boolean first, boolean last) {
+        if (opcode == IbvWrOpcode.IBV_WR_SEND_WITH_INV && last) {
+            return first ? Opcode.RC_SEND_ONLY_INVALIDATE : Opcode.RC_SEND_LAST_INVALIDATE;
+        }
+        if (isWrite()) {
+            int only = hasImmediate() ? Opcode.RC_WRITE_ONLY_IMMEDIATE : Opcode.RC_WRITE_ONLY;
+            int end = hasImmediate() ? Opcode.RC_WRITE_LAST_IMMEDIATE : Opcode.RC_WRITE_LAST;
+            return first ? last ? only : Opcode.RC_WRITE_FIRST : last ? end : Opcode.RC_WRITE_MIDDLE;
+        }
+        int only = hasImmediate() ? Opcode.RC_SEND_ONLY_IMMEDIATE : Opcode.RC_SEND_ONLY;
+        int end = hasImmediate() ? Opcode.RC_SEND_LAST_IMMEDIATE : Opcode.RC_SEND_LAST;
+        return first ? last ? only : Opcode.RC_SEND_FIRST : last ? end : Opcode.RC_SEND_MIDDLE;
     }
 
     /** {@code enum ibv_wc_opcode} of its completion. */

@@ -10,7 +10,7 @@
  *      |                                            \      /     |       \
  *   Requester  &lt;-- goes back --  Completer    Datagrams    Completer   Responder
  *      |  sends requests             takes ACK, NAK and    (if it is    |  takes requests
- *      |                             data of answers        an answer)  Answers, AnswerQueue
+ *      |  as PeerWindow allows        data of answers        an answer)  Answers, AnswerQueue
  *      v                                                                v  send ACK, NAK and data
  *   PacketPort                                                       PacketPort
  * </pre>

@@ -53,6 +53,7 @@ public final class UdpPort implements PacketPort {
 
     private final Hca device;
     private final InetAddress address;
+    private final int buffer;
     private final Peer self;
     /** Guarded by the engine's lock. */
     private final Peers peers = new Peers();
@@ -76,8 +77,14 @@ public final class UdpPort implements PacketPort {
 
     /** @param address the device's, on which its socket is when it is open */
     public UdpPort(Hca device, InetAddress address) {
+        this(device, address, BUFFER);
+    }
+
+    /** @param buffer bytes of the socket's receive buffer to ask for; the system gives less where its limit is lower */
+    public UdpPort(Hca device, InetAddress address, int buffer) {
         this.device = device;
         this.address = address;
+        this.buffer = buffer;
         this.self = new Peer(address);
         this.outlet = new SocketSender(device.engine(), self);
         MemorySegment receive = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
@@ -123,8 +130,9 @@ public final class UdpPort implements PacketPort {
                 opened.setOption(StandardSocketOptions.IP_MULTICAST_IF, network);
             }
             int room = opened.getOption(StandardSocketOptions.SO_RCVBUF);
-            // The kernel counts what it keeps beside the bytes, too; half of the room is for other queue pairs.
-            window = Math.clamp(room / 2 / (device.mtu() + 1024), 16, 256);
+            // The kernel keeps a packet in the next larger power of two, and counts that. The peer's room is taken to
+            // be the same.
+            window = Math.clamp(room / (2 * device.mtu() + 256), 16, 340);
             Selector waiting = Selector.open();
             selector = waiting;
             opened.register(waiting, SelectionKey.OP_READ);
@@ -163,7 +171,7 @@ public final class UdpPort implements PacketPort {
         DatagramChannel opened = DatagramChannel.open(family);
         try {
             opened.configureBlocking(false);
-            opened.setOption(StandardSocketOptions.SO_RCVBUF, BUFFER);
+            opened.setOption(StandardSocketOptions.SO_RCVBUF, buffer);
             opened.setOption(StandardSocketOptions.SO_SNDBUF, BUFFER);
             // Linux then sends identification 0, which the ICRC covers.
             SocketOption<Boolean> whole = ExtendedSocketOptions.IP_DONTFRAGMENT;
