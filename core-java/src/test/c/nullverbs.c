@@ -28,6 +28,13 @@ static struct spare {
 	struct spare *next;
 } *spares[NULL_KINDS];
 static pthread_mutex_t spares_lock = PTHREAD_MUTEX_INITIALIZER;
+/*
+ * Asynchronous events that were taken and not acknowledged. Real ones are counted in each object; here those of objects whose
+ * addresses have the same hash are counted together, which is too strict only for a caller that acknowledges late.
+ */
+static unsigned taken[LOGGED];
+static pthread_mutex_t taken_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t acknowledged = PTHREAD_COND_INITIALIZER;
 static struct ibv_device null_device = {
 	.node_type = IBV_NODE_CA,
 	.transport_type = IBV_TRANSPORT_IB,
@@ -269,14 +276,39 @@ int ibv_close_device(struct ibv_context *context)
 	return refused ? null_fail(refused) : 0;
 }
 
+static unsigned *taken_of(void *element)
+{
+	return &taken[(uintptr_t)element / 16 % LOGGED];
+}
+
+static void count_taken(struct ibv_async_event *event, int difference)
+{
+	pthread_mutex_lock(&taken_lock);
+	*taken_of(event->element.cq) += difference;
+	pthread_cond_broadcast(&acknowledged);
+	pthread_mutex_unlock(&taken_lock);
+}
+
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
-	return null_events_take(&null_context_of(context)->events, event);
+	int result = null_events_take(&null_context_of(context)->events, event);
+
+	if (!result)
+		count_taken(event, 1);
+	return result;
 }
 
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
-	(void)event;
+	count_taken(event, -1);
+}
+
+void null_await_acknowledged(void *element)
+{
+	pthread_mutex_lock(&taken_lock);
+	while (*taken_of(element))
+		pthread_cond_wait(&acknowledged, &taken_lock);
+	pthread_mutex_unlock(&taken_lock);
 }
 
 int null_raise(struct ibv_context *context, enum ibv_event_type type, void *element)

@@ -125,6 +125,8 @@ extern atomic_int null_options[NULL_OPTIONS];
 
 void *null_make(enum null_kind kind, size_t size);
 int null_unmake(enum null_kind kind, void *object);
+/* Waits until every asynchronous event of an object that was taken is acknowledged, as the real destroy functions do. */
+void null_await_acknowledged(void *element);
 int null_fail(int error);
 struct null_context *null_context_of(struct ibv_context *context);
 

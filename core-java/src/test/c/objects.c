@@ -159,7 +159,10 @@ int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 
 int ibv_destroy_srq(struct ibv_srq *srq)
 {
-	return ((struct null_srq *)srq)->users ? EBUSY : unmake_of(srq->pd, NULL_SRQ, srq);
+	if (((struct null_srq *)srq)->users)
+		return EBUSY;
+	null_await_acknowledged(srq);
+	return unmake_of(srq->pd, NULL_SRQ, srq);
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
@@ -208,8 +211,10 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	struct null_cq *send_cq = (struct null_cq *)qp->send_cq;
 	struct null_cq *recv_cq = (struct null_cq *)qp->recv_cq;
 	struct null_srq *srq = (struct null_srq *)qp->srq;
-	int refused = unmake_of(qp->pd, NULL_QP, qp);
+	int refused;
 
+	null_await_acknowledged(qp);
+	refused = unmake_of(qp->pd, NULL_QP, qp);
 	if (refused)
 		return refused;
 	if (send_cq->last_qp == (struct null_qp *)qp)

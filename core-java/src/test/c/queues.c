@@ -169,6 +169,7 @@ int ibv_destroy_cq(struct ibv_cq *base)
 		return EBUSY;
 	if (channel)
 		null_events_forget_cq(&channel->events, base);
+	null_await_acknowledged(base);
 	pthread_mutex_lock(&base->mutex);
 	while (cq->events_given != base->comp_events_completed)
 		pthread_cond_wait(&base->cond, &base->mutex);

@@ -8,6 +8,7 @@ import io.kotest.matchers.string.shouldStartWith
 import org.kverbs.NullVerbs.onNullDevice
 import org.kverbs.internal.abi.runProgram
 import java.nio.file.Path
+import java.time.Duration
 import kotlin.reflect.KClass
 
 /** What a program is told whose libibverbs is absent, closed to it or old. A JVM takes its library once, so some cases start another. */
@@ -127,6 +128,23 @@ class LibraryAnswersSpec :
                     shouldThrow<RdmaSystemException> { bench.context.queryPort(2) }.errnoName() shouldBe "EINVAL"
                     shouldThrow<RdmaSystemException> { bench.context.queryGid(1, 1) }.errnoName() shouldBe "EINVAL"
                 }
+            }
+        }
+
+        test("should acknowledge the asynchronous events that it gives, as an object with one that isn't can't be destroyed") {
+            NullBench().use { bench ->
+                val srq = bench.sharedReceiveQueue()
+                val qp = bench.queuePair()
+                val sources =
+                    mapOf(
+                        AsyncEventType.QP_FATAL to qp.handle(),
+                        AsyncEventType.SRQ_ERR to srq.handle(),
+                        AsyncEventType.CQ_ERR to bench.cq.handle(),
+                    )
+                sources.forEach { (type, source) -> NullVerbs.raise(type, source) }
+                List(3) { bench.context.awaitAsyncEvent(Duration.ZERO) }.map { it?.type() to it?.source() } shouldBe
+                    listOf(AsyncEventType.QP_FATAL to qp, AsyncEventType.SRQ_ERR to srq, AsyncEventType.CQ_ERR to bench.cq)
+                bench.context.awaitAsyncEvent(Duration.ZERO) shouldBe null
             }
         }
     })

@@ -3,8 +3,6 @@ package org.kverbs
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import org.kverbs.internal.abi.CCompiler
-import org.kverbs.internal.abi.runProgram
 import java.lang.foreign.Arena
 import java.lang.foreign.FunctionDescriptor
 import java.lang.foreign.Linker
@@ -14,6 +12,9 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.lang.invoke.MethodHandle
 import java.nio.file.Path
 import kotlin.io.path.listDirectoryEntries
+import org.kverbs.internal.abi.CCompiler
+import org.kverbs.internal.abi.runProgram
+import org.kverbs.internal.ffm.Memory
 
 /**
  * A libibverbs that needs no RDMA (`src/test/c`): one device, `null0`, whose objects are real C structures and are counted, and whose
@@ -70,6 +71,7 @@ internal object NullVerbs {
     private val destroyedObject by lazy { function("null_destroyed", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val abortedPosts by lazy { function("null_aborted", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val completeOne by lazy { function("null_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG)) }
+    private val raiseEvent by lazy { function("null_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG)) }
 
     private fun function(
         name: String,
@@ -108,6 +110,12 @@ internal object NullVerbs {
         cq: CompletionQueue,
         ids: Iterable<Long>,
     ) = ids.forEach { check(completeOne.invokeWithArguments(cq.handle(), it) == 0) { "no room for completion $it" } }
+
+    /** Raises an asynchronous event of an object, which begins with the address of its context. */
+    fun raise(
+        type: AsyncEventType,
+        source: Long,
+    ) = check(raiseEvent.invokeWithArguments(Memory.getLong(source), type.code(), source) == 0) { "no room for $type" }
 
     /** Opens null0. */
     fun open(extended: Boolean = true): Context {
