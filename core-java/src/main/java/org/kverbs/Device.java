@@ -2,6 +2,7 @@ package org.kverbs;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.function.Predicate;
@@ -154,6 +155,32 @@ public final class Device {
     /** Which provider it comes from: {@code native} for libibverbs. */
     public String provider() {
         return provider.name();
+    }
+
+    /** What it has counted at port 1: {@link #counters(int)}. */
+    public Map<String, Long> counters() {
+        return counters(1);
+    }
+
+    /**
+     * What the device has counted at a port, by name: packets, bytes, retransmissions, RNR NAKs and so on. Of a device
+     * of the operating system these are the files {@code counters/*} and {@code hw_counters/*} of the port under {@code
+     * /sys/class/infiniband}, whose names and meaning are the driver's, and which count from when it was loaded. An
+     * embedded device counts from when it was made, all contexts and queue pairs together, under the names that
+     * Soft-RoCE has where it has one: {@code sent_pkts}, {@code rcvd_pkts}, {@code sent_bytes}, {@code rcvd_bytes} (of
+     * payload), {@code retrans_pkts}, {@code duplicate_request}, {@code out_of_seq_request}, {@code send_rnr_err} and
+     * {@code rcvd_rnr_err} (RNR NAKs that were sent and that came), {@code rcvd_seq_err}, {@code completer_retry_err},
+     * {@code local_ack_timeout_err}, {@code retry_exceeded_err}, {@code retry_rnr_exceeded_err}, {@code
+     * req_remote_access_errors}, {@code resp_remote_access_errors}, {@code out_of_buffer}, {@code qkey_viol_cntr},
+     * {@code bad_pkey_cntr}, {@code port_xmit_discards}, {@code rx_icrc_encapsulated} (wrong ICRC), {@code
+     * port_rcv_errors}, {@code cm_rx_req}, {@code cm_tx_rej} and {@code cm_rx_rej} (connection requests that came,
+     * refusals that were sent and that came).
+     *
+     * @param port from 1 on
+     * @return a copy; empty if there is no such port, or the device says nothing
+     */
+    public Map<String, Long> counters(int port) {
+        return device.counters(port);
     }
 
     /**

@@ -7,6 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
@@ -170,6 +171,20 @@ public final class QueuePair extends Resource {
                         "ibv_query_qp_data_in_order(" + describe() + ", " + operation + ")",
                         () -> pd.context().verbs.queryDataInOrder(handle, operation.code()))
                 != 0;
+    }
+
+    /**
+     * What this queue pair has counted since it was made, by the names of {@link Device#counters(int)}.
+     *
+     * @return a copy; empty on a device of the operating system, which counts by port only
+     */
+    public Map<String, Long> counters() {
+        enterShared(this);
+        try {
+            return pd.context().verbs.queuePairCounters(handle);
+        } finally {
+            exitShared(this);
+        }
     }
 
     /** Whether its sends are posted by the extended calls: see {@link QueuePairInitAttributes#extended}. */

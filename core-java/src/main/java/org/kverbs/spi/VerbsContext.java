@@ -1,6 +1,7 @@
 package org.kverbs.spi;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Map;
 
 /**
  * An open device ({@code struct ibv_context}): creation, modification, query and destruction of what is made from it.
@@ -165,6 +166,11 @@ public interface VerbsContext {
      * @param maxSendSge as the device gave it, in {@code cap}; the other, too
      */
     QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData);
+
+    /** What a queue pair has counted, by name as {@link VerbsDevice#counters}; empty if the device doesn't say. */
+    default Map<String, Long> queuePairCounters(long qp) {
+        return Map.of();
+    }
 
     /** 1 if data of an operation of {@code enum ibv_wr_opcode} arrives in order, 0 if not ({@code ibv_query_qp_data_in_order}). */
     int queryDataInOrder(long qp, int opcode);

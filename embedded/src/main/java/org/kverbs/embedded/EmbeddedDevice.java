@@ -1,5 +1,6 @@
 package org.kverbs.embedded;
 
+import java.util.Map;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.verbs.EmbeddedContext;
 import org.kverbs.internal.abi.IbvNodeType;
@@ -28,6 +29,11 @@ record EmbeddedDevice(Hca hca) implements VerbsDevice {
     @Override
     public int transportType() {
         return IbvTransportType.IBV_TRANSPORT_IB;
+    }
+
+    @Override
+    public Map<String, Long> counters(int port) {
+        return hca.counters(port);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package org.kverbs.embedded;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -48,6 +49,7 @@ public final class EmbeddedFabric implements AutoCloseable {
     private final EmbeddedConnectionManager connectionManager;
     private @Nullable MisuseLog misuses;
     private @Nullable Watch watch;
+    private @Nullable PacketCapture capture;
 
     private EmbeddedFabric(boolean virtual, Random random) {
         this.engine = new Engine(virtual);
@@ -215,6 +217,40 @@ public final class EmbeddedFabric implements AutoCloseable {
         locked(() -> network.remove(dead));
     }
 
+    /**
+     * Writes the packets that arrive at the devices from now on to a pcap file, for Wireshark, tshark and others, until
+     * the capture or the fabric is closed. Each stands there as on a wire, from its IP header on and with its ICRC:
+     * RoCEv2 over IPv4 or IPv6, by its GIDs. What faults lose is absent, what they repeat is there twice, what they
+     * damage has a wrong ICRC, and a packet to a group is there once for each device. The time is that of the
+     * {@linkplain #clock virtual clock}, from 0 on, or the real one.
+     *
+     * <p>Without faults messages otherwise go from memory to memory whole. While a capture is on they go in packets of
+     * the path MTU, with the acknowledgements that these need, and so more slowly.
+     *
+     * <pre>{@code
+     * try (PacketCapture capture = fabric.capture(Path.of("echo.pcap"))) {
+     *     ...
+     * }
+     * }</pre>
+     *
+     * @param file made anew; what was in it is gone
+     * @throws java.io.UncheckedIOException if the file can't be written
+     * @throws IllegalStateException if a capture is on
+     */
+    public synchronized PacketCapture capture(Path file) {
+        Objects.requireNonNull(file, "file");
+        engine.enter();
+        try {
+            if (capture != null && !capture.isClosed()) {
+                throw new IllegalStateException("a capture of this fabric is on: close it before another begins");
+            }
+            capture = new PacketCapture(file, engine, network);
+            return capture;
+        } finally {
+            engine.leave();
+        }
+    }
+
     /** How many packets were lost, duplicated, overtaken or damaged so far. */
     public long faultsInjected() {
         engine.enter();
@@ -247,9 +283,20 @@ public final class EmbeddedFabric implements AutoCloseable {
         }
     }
 
-    /** Ends the fabric's own thread, if it has one. Contexts that are open are their owners' to close. */
+    /**
+     * Ends the fabric's own thread, if it has one, and its {@link #capture}. Contexts that are open are their owners'
+     * to close.
+     */
     @Override
     public void close() {
         engine.close();
+        PacketCapture open = ongoing();
+        if (open != null) {
+            open.close();
+        }
+    }
+
+    private synchronized @Nullable PacketCapture ongoing() {
+        return capture;
     }
 }

@@ -77,6 +77,29 @@ public final class VirtualClock {
     }
 
     /**
+     * Whether nothing is to happen any more unless somebody does something: no timer runs and no packet is on its way.
+     * Who waits then, waits for another thread, or in vain.
+     */
+    public boolean isIdle() {
+        engine.enter();
+        try {
+            return engine.scheduled() == 0;
+        } finally {
+            engine.leave();
+        }
+    }
+
+    /** Whether all calls on the fabric's devices so far came from one thread, this one included. */
+    public boolean isOnOneThread() {
+        engine.enter();
+        try {
+            return !engine.isShared();
+        } finally {
+            engine.leave();
+        }
+    }
+
+    /**
      * Has something done when a time has passed, in order with the timers and packets of the fabric: a cable is pulled in the middle of a
      * transfer, somebody is woken.
      *

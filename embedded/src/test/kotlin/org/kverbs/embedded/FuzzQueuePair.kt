@@ -134,6 +134,10 @@ internal class FuzzQueuePair(
 
     val isInItsState: Boolean get() = inside.state == kind.state.code()
 
+    fun checkCursors() {
+        if (kind.type == QueuePairType.RC && inside.state == RTS.code()) inside.checkCursors()
+    }
+
     private fun modify(
         to: QueuePairState,
         more: QueuePairAttributesBuilder.() -> Unit = {},

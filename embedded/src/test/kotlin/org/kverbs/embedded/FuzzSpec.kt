@@ -103,6 +103,7 @@ private class Fuzz(
         if (packets.next(index)) {
             taken++
             bounded { locked { hca.take(packets.packet) } }
+            target.checkCursors()
         }
         if (!target.isInItsState || random.nextInt(500) == 0) {
             target.remake()

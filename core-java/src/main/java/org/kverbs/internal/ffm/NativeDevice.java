@@ -1,5 +1,8 @@
 package org.kverbs.internal.ffm;
 
+import java.nio.file.Path;
+import java.util.Map;
+import org.kverbs.internal.SysfsCounters;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsOpenResult;
 
@@ -20,5 +23,10 @@ record NativeDevice(Libibverbs verbs, long address, String name, long guid, int 
             return VerbsOpenResult.refused(-refused);
         }
         return VerbsOpenResult.of(opened);
+    }
+
+    @Override
+    public Map<String, Long> counters(int port) {
+        return SysfsCounters.read(Path.of("/sys/class/infiniband", name, "ports", Integer.toString(port)));
     }
 }

@@ -13,7 +13,7 @@ import org.kverbs.embedded.internal.wire.PacketCodec
 private val icrc = Icrc()
 
 /** Whether the ICRC of the frame's payload, which stands in the buffer, fits; of IPv4's identification only what a socket shows is used. */
-private fun fits(
+internal fun fits(
     frame: Frame,
     buffer: Buffer,
 ): Boolean =

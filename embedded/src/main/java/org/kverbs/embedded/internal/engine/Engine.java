@@ -60,6 +60,10 @@ public final class Engine implements AutoCloseable {
     private long timerWakes = Long.MAX_VALUE;
     private boolean closed;
     private Consumer<? super Throwable> handler = logging();
+    /** The thread that entered first, and whether another did since; noted on the virtual clock only. */
+    private @Nullable Thread user;
+
+    private boolean isShared;
 
     public Engine(boolean virtual) {
         this.virtual = virtual;
@@ -87,6 +91,20 @@ public final class Engine implements AutoCloseable {
     /** Takes the lock. */
     public void enter() {
         lock.lock();
+        if (virtual && !isShared) {
+            noteUser();
+        }
+    }
+
+    private void noteUser() {
+        Thread current = Thread.currentThread();
+        isShared = user != null && user != current;
+        user = current;
+    }
+
+    /** Whether another thread than the first that entered has entered; on the virtual clock. */
+    public boolean isShared() {
+        return isShared;
     }
 
     /** Takes the lock, if it can be had within a time. */

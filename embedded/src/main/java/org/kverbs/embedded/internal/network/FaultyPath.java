@@ -1,6 +1,7 @@
 package org.kverbs.embedded.internal.network;
 
 import org.kverbs.embedded.Faults;
+import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.wire.Icrc;
 import org.kverbs.embedded.internal.wire.Packet;
@@ -119,15 +120,25 @@ final class FaultyPath implements PacketSink {
     @Override
     public void accept(Packet packet) {
         try {
-            int length = packet.payloadLength;
-            boolean good = target.isUp()
-                    && Icrc.get(packet.buffer + length) == icrc(packet, packet.buffer, length)
-                    && PacketCodec.decode(packet, packet.buffer, length);
-            if (good) {
-                target.take(packet);
-            }
+            arrive(packet, packet.payloadLength);
         } finally {
             network.pool.give(packet);
+        }
+    }
+
+    private void arrive(Packet packet, int length) {
+        if (!target.isUp()) {
+            return;
+        }
+        int difference = Icrc.get(packet.buffer + length) ^ icrc(packet, packet.buffer, length);
+        if (difference != 0) {
+            target.counters.count(Counter.RX_ICRC_ENCAPSULATED);
+            network.tapDamaged(packet, packet.buffer, length, difference);
+        } else if (PacketCodec.decode(packet, packet.buffer, length)) {
+            network.tap(packet);
+            target.take(packet);
+        } else {
+            target.counters.count(Counter.PORT_RCV_ERRORS);
         }
     }
 }

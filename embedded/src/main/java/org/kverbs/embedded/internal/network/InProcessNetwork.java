@@ -31,6 +31,7 @@ public final class InProcessNetwork {
     private Faults usual = Faults.NONE;
     private boolean perfect = true;
     long injected;
+    private @Nullable Tap tap;
 
     public InProcessNetwork(Engine engine, Random random) {
         this.engine = engine;
@@ -71,6 +72,30 @@ public final class InProcessNetwork {
         }
         perfect = usual.equals(Faults.NONE)
                 && ports.stream().flatMap(port -> port.ways.stream()).allMatch(FaultyPath::isPerfect);
+    }
+
+    /**
+     * Has all packets seen from now on, which then carry no more than the path MTU; null for no more. With the lock.
+     */
+    public void setTap(@Nullable Tap by) {
+        tap = by;
+    }
+
+    void tap(Packet packet) {
+        if (tap != null) {
+            tap.arrived(packet);
+        }
+    }
+
+    void tapDamaged(Packet addresses, long bytes, int length, int difference) {
+        if (tap != null) {
+            tap.arrivedDamaged(addresses, bytes, length, difference);
+        }
+    }
+
+    /** Whether nothing can happen to a packet and nobody looks at it. */
+    private boolean isShortcut() {
+        return perfect && tap == null;
     }
 
     public long faultsInjected() {
@@ -133,6 +158,7 @@ public final class InProcessNetwork {
             if (!perfect) {
                 way(target).send(packet);
             } else if (target.isUp()) {
+                tap(packet);
                 target.take(packet);
             }
         }
@@ -149,12 +175,12 @@ public final class InProcessNetwork {
 
         @Override
         public boolean carriesWholeMessages() {
-            return perfect;
+            return isShortcut();
         }
 
         @Override
         public int window() {
-            return perfect ? 1 << 20 : WINDOW;
+            return isShortcut() ? 1 << 20 : WINDOW;
         }
 
         @Override

@@ -5,7 +5,10 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.watch.Watch;
 
-/** What all objects of a device share: its lock and clock, its addresses, its memory keys, its port. It belongs to the engine's lock. */
+/**
+ * What all objects of a device share: its lock and clock, its addresses, its memory keys, its port. It belongs to the
+ * engine's lock.
+ */
 public abstract class DeviceState {
 
     public final String name;
@@ -14,6 +17,8 @@ public abstract class DeviceState {
     public final Gids gids;
     public final Random random;
     public final Keys keys;
+    /** What is counted by no queue pair, and what those had counted that are gone. */
+    public final Counters counters = new Counters();
     public PacketPort link = UnpluggedPort.INSTANCE;
     /** The diagnostics, if they are on. */
     public @Nullable Watch watch;

@@ -32,7 +32,7 @@ public final class IntMap<T> {
 
     /** Does it with each; the map must not be changed meanwhile. */
     @SuppressWarnings("unchecked") // only put writes, and it takes T
-    void forEach(Consumer<T> action) {
+    public void forEach(Consumer<T> action) {
         for (Object value : values) {
             if (value != null) {
                 action.accept((T) value);

@@ -127,7 +127,7 @@ final class AnswerQueue extends Event {
             acknowledges = false;
             prepare(Opcode.RC_ACK, acknowledgedPsn, msn);
             packet.syndrome = acknowledgedSyndrome;
-            qp.hca.link.send(packet);
+            qp.send(packet);
         }
     }
 
@@ -210,7 +210,7 @@ final class AnswerQueue extends Event {
         due.sent = 1;
         prepare(Opcode.RC_ATOMIC_ACK, due.psn, due.msn);
         packet.originalValue = due.value;
-        qp.hca.link.send(packet);
+        qp.send(packet);
         return 1;
     }
 
@@ -238,7 +238,7 @@ final class AnswerQueue extends Event {
             from += length;
             rest -= length;
             packets += covered;
-            qp.hca.link.send(packet);
+            qp.send(packet);
         }
         return packets;
     }

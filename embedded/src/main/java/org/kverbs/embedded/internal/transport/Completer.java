@@ -2,6 +2,7 @@ package org.kverbs.embedded.internal.transport;
 
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Event;
+import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvQpState;
@@ -23,10 +24,11 @@ final class Completer {
 
     private final Qp qp;
     private final Timer timer = new Timer();
+    private int unacknowledged;
     private int retriesLeft;
     private int rnrRetriesLeft;
     /** Whether the peer's receive queue was empty and it is not time yet to try again. */
-    boolean isHeldBack;
+    private boolean isHeldBack;
     /** Whether all was sent again since the last progress: a second hint at the same loss means nothing new. */
     private boolean wentBack;
 
@@ -34,10 +36,21 @@ final class Completer {
         this.qp = qp;
     }
 
-    void start() {
+    /** @param psn of the first request */
+    void start(int psn) {
+        unacknowledged = psn;
         refill();
         isHeldBack = false;
         stop();
+    }
+
+    /** The first PSN that the peer has not acknowledged. */
+    int unacknowledged() {
+        return unacknowledged;
+    }
+
+    boolean isHeldBack() {
+        return isHeldBack;
     }
 
     private void refill() {
@@ -68,8 +81,7 @@ final class Completer {
 
     /** An ACK or NAK came. */
     void acknowledged(Packet packet) {
-        Requester requester = qp.requester;
-        if (Psn.distance(packet.psn, requester.unacknowledged) < 0 || Psn.distance(packet.psn, requester.sentEnd) >= 0) {
+        if (Psn.distance(packet.psn, unacknowledged) < 0 || Psn.distance(packet.psn, qp.requester.sentEnd()) >= 0) {
             return; // old, or for what was never sent
         }
         switch (packet.syndrome >>> 5 & 3) {
@@ -90,24 +102,32 @@ final class Completer {
     }
 
     private void receiverNotReady(int psn, int code) {
+        qp.counters.count(Counter.RCVD_RNR_ERR);
         if (isHeldBack) {
             return;
         }
         if (qp.rnrRetry != FOREVER && rnrRetriesLeft-- == 0) {
+            qp.counters.count(Counter.RETRY_RNR_EXCEEDED_ERR);
             failAt(psn, IbvWcStatus.IBV_WC_RNR_RETRY_EXC_ERR);
             return;
         }
         // Not from its PSN on: the answer to a read before it may be lost.
-        qp.requester.goBack(qp.requester.unacknowledged);
+        qp.requester.goBack(unacknowledged);
         isHeldBack = true;
         qp.hca.engine.schedule(timer, RNR_NANOS[code]);
     }
 
     private void refused(int psn, int code) {
         switch (code) {
-            case Nak.SEQUENCE -> retry(psn);
+            case Nak.SEQUENCE -> {
+                qp.counters.count(Counter.RCVD_SEQ_ERR);
+                retry(psn);
+            }
             case Nak.INVALID_REQUEST -> failAt(psn, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
-            case Nak.REMOTE_ACCESS -> failAt(psn, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
+            case Nak.REMOTE_ACCESS -> {
+                qp.counters.count(Counter.REQ_REMOTE_ACCESS_ERRORS);
+                failAt(psn, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
+            }
             case Nak.REMOTE_OPERATION -> failAt(psn, IbvWcStatus.IBV_WC_REM_OP_ERR);
             default -> failAt(psn, IbvWcStatus.IBV_WC_BAD_RESP_ERR);
         }
@@ -122,9 +142,11 @@ final class Completer {
             wentBack = true;
             qp.requester.lost();
             if (qp.retryCount == 0) {
+                qp.counters.count(Counter.RETRY_EXCEEDED_ERR);
                 failAt(psn, IbvWcStatus.IBV_WC_RETRY_EXC_ERR);
                 return;
             }
+            qp.counters.count(Counter.COMPLETER_RETRY_ERR);
             qp.requester.goBack(psn);
             qp.hca.engine.schedule(timer, timeoutNanosOrNever());
         }
@@ -140,17 +162,20 @@ final class Completer {
             qp.hca.engine.ready(qp);
             return;
         }
-        int psn = qp.requester.unacknowledged;
+        int psn = unacknowledged;
         qp.hca.link.look(true);
-        if (qp.requester.unacknowledged != psn || isHeldBack || qp.state == IbvQpState.IBV_QPS_ERR) {
+        if (unacknowledged != psn || isHeldBack || qp.state == IbvQpState.IBV_QPS_ERR) {
             return; // the answer was there, but nobody had taken it
         }
+        qp.counters.count(Counter.LOCAL_ACK_TIMEOUT_ERR);
         if (retriesLeft-- <= 0) {
+            qp.counters.count(Counter.RETRY_EXCEEDED_ERR);
             failAt(psn, IbvWcStatus.IBV_WC_RETRY_EXC_ERR);
             return;
         }
         wentBack = true;
         qp.requester.lost();
+        qp.counters.count(Counter.COMPLETER_RETRY_ERR);
         qp.requester.goBack(psn);
         qp.hca.engine.ready(qp);
     }
@@ -158,7 +183,7 @@ final class Completer {
     /** Everything before a PSN has arrived, but an answer that is due before it may be lost. */
     private void progress(int end) {
         SendQueue sends = qp.sends;
-        int acknowledged = qp.requester.unacknowledged;
+        int acknowledged = unacknowledged;
         for (int i = 0; i < sends.size(); i++) {
             SendWqe wqe = sends.get(i);
             if (!wqe.started) {
@@ -189,9 +214,9 @@ final class Completer {
 
     /** Notes how far the peer has come, and completes what is done. */
     private void settle(int acknowledged) {
-        int packets = Psn.distance(acknowledged, qp.requester.unacknowledged);
+        int packets = Psn.distance(acknowledged, unacknowledged);
         if (packets > 0) {
-            qp.requester.unacknowledged = acknowledged;
+            unacknowledged = acknowledged;
             qp.requester.arrived(packets);
             refill();
             if (!isHeldBack) {
@@ -209,7 +234,7 @@ final class Completer {
         }
         int expected = Psn.plus(wqe.firstPsn, wqe.received);
         int ahead = Psn.distance(packet.psn, expected);
-        if (ahead < 0 || Psn.distance(packet.psn, qp.requester.sentEnd) >= 0) {
+        if (ahead < 0 || Psn.distance(packet.psn, qp.requester.sentEnd()) >= 0) {
             return;
         }
         progress(expected);
@@ -266,7 +291,7 @@ final class Completer {
         }
         wqe.received += psns;
         wqe.done = true;
-        qp.requester.answersDue--;
+        qp.requester.answered();
         settle(Psn.plus(wqe.firstPsn, wqe.received));
     }
 
@@ -291,8 +316,14 @@ final class Completer {
         completeHead();
     }
 
+    /** Ends a request that needs nothing of the peer any more. */
+    void finish(SendWqe wqe) {
+        wqe.done = true;
+        completeHead();
+    }
+
     /** Completes what is done at the head of the queue; the first failure takes the queue pair to the error state. */
-    void completeHead() {
+    private void completeHead() {
         SendQueue sends = qp.sends;
         while (sends.size() > 0 && sends.get(0).done) {
             SendWqe wqe = sends.get(0);

@@ -2,6 +2,7 @@ package org.kverbs.embedded.internal.transport;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.objects.ReceiveQueue;
 import org.kverbs.embedded.internal.wire.Grh;
@@ -60,8 +61,7 @@ final class Datagrams {
             wqe.started = true;
             int status = wqe.isAllowed(qp) ? send(wqe) : IbvWcStatus.IBV_WC_LOC_PROT_ERR;
             if (status == IbvWcStatus.IBV_WC_SUCCESS) {
-                wqe.done = true;
-                qp.completer.completeHead();
+                qp.completer.finish(wqe);
             } else {
                 qp.completer.fail(wqe, status);
             }
@@ -96,7 +96,7 @@ final class Datagrams {
         packet.psnCount = 1;
         packet.sourcePort = 0xc000 | qp.number & 0x3fff;
         psn = Psn.plus(psn, 1);
-        qp.hca.link.send(packet);
+        qp.send(packet);
         return IbvWcStatus.IBV_WC_SUCCESS;
     }
 
@@ -106,7 +106,12 @@ final class Datagrams {
      * classes D and E).
      */
     void take(Packet from) {
-        if (from.qkey != qp.qkey || !hasReceive && !qp.takeReceive(receive)) {
+        if (from.qkey != qp.qkey) {
+            qp.counters.count(Counter.QKEY_VIOL_CNTR);
+            return;
+        }
+        if (!hasReceive && !qp.takeReceive(receive)) {
+            qp.counters.count(Counter.OUT_OF_BUFFER);
             return;
         }
         hasReceive = true;

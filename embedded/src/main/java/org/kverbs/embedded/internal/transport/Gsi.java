@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.objects.AddressVector;
+import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.ffm.Memory;
@@ -22,6 +23,11 @@ public final class Gsi extends Task {
     static final int NUMBER = 1;
     /** The Q_Key of queue pair 1 (IBA volume 1, 13.5.3.1). */
     static final int QKEY = 0x8001_0000;
+    /** The management class of connections, and what its datagrams are called that are counted (IBA volume 1, 12.6). */
+    private static final int CM_CLASS = 0x07;
+
+    private static final int REQ = 0x10;
+    private static final int REJ = 0x12;
     /** Datagrams that may wait; a flood of them is cut here. */
     private static final int WAITING = 1024;
 
@@ -88,15 +94,40 @@ public final class Gsi extends Task {
         packet.payload = staging.address();
         packet.payloadLength = MAD;
         psn = Psn.plus(psn, 1);
+        hca.counters.count(Counter.SENT_PKTS);
+        hca.counters.count(Counter.SENT_BYTES, MAD);
+        if (isOfConnections(mad) && attribute(mad) == REJ) {
+            hca.counters.count(Counter.CM_TX_REJ);
+        }
         hca.link.send(packet);
+    }
+
+    private static boolean isOfConnections(byte[] mad) {
+        return mad[1] == CM_CLASS;
+    }
+
+    private static int attribute(byte[] mad) {
+        return (mad[16] & 0xff) << 8 | mad[17] & 0xff;
+    }
+
+    private void countReceived(byte[] mad) {
+        hca.counters.count(Counter.RCVD_PKTS);
+        hca.counters.count(Counter.RCVD_BYTES, MAD);
+        if (isOfConnections(mad) && attribute(mad) == REQ) {
+            hca.counters.count(Counter.CM_RX_REQ);
+        } else if (isOfConnections(mad) && attribute(mad) == REJ) {
+            hca.counters.count(Counter.CM_RX_REJ);
+        }
     }
 
     void take(Packet from) {
         boolean good = from.opcode == Opcode.UD_SEND_ONLY && from.qkey == QKEY && from.payloadLength == MAD;
         if (!good || handler == null || waiting.size() == WAITING) {
+            hca.counters.count(Counter.PORT_RCV_ERRORS);
             return;
         }
         byte[] bytes = Memory.at(from.payload, MAD).toArray(ValueLayout.JAVA_BYTE);
+        countReceived(bytes);
         waiting.add(new Datagram(
                 bytes, from.sourceGidHigh, from.sourceGidLow, from.destinationGidHigh, from.destinationGidLow));
         hca.engine.ready(this);

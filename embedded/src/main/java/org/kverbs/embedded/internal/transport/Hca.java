@@ -2,9 +2,12 @@ package org.kverbs.embedded.internal.transport;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
+import org.kverbs.embedded.internal.objects.Counter;
+import org.kverbs.embedded.internal.objects.Counters;
 import org.kverbs.embedded.internal.objects.DeviceState;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.objects.IntMap;
@@ -69,7 +72,26 @@ public final class Hca extends DeviceState {
         }
     }
 
-    /** Opens it for a context that gets its events, and its link if that is not open yet; with the lock. Returns 0 or -errno. */
+    /** What was counted at a port, the queue pairs that are there and those that were included. */
+    public Map<String, Long> counters(int port) {
+        if (port != Limits.PORT) {
+            return Map.of();
+        }
+        engine.enter();
+        try {
+            var sum = new Counters();
+            sum.addAll(counters);
+            queuePairs.forEach(each -> sum.addAll(each.counters));
+            return sum.ofDevice();
+        } finally {
+            engine.leave();
+        }
+    }
+
+    /**
+     * Opens it for a context that gets its events, and its link if that is not open yet; with the lock. Returns 0 or
+     * -errno.
+     */
     public int open(AsyncEvents events) {
         int result = hold();
         if (result == 0) {
@@ -111,6 +133,7 @@ public final class Hca extends DeviceState {
     public void take(Packet packet) {
         // Limited members have the upper bit clear and may talk to full ones (IBA volume 1, 10.9.3).
         if ((packet.pkey & 0x7fff) != (PKEY & 0x7fff)) {
+            counters.count(Counter.BAD_PKEY_CNTR);
             return;
         }
         if (packet.destinationQp == MULTICAST) {
@@ -122,7 +145,9 @@ public final class Hca extends DeviceState {
             return;
         }
         Qp qp = queuePairs.get(packet.destinationQp);
-        if (qp != null) {
+        if (qp == null) {
+            counters.count(Counter.PORT_RCV_ERRORS);
+        } else {
             qp.take(packet);
         }
     }

@@ -3,10 +3,13 @@ package org.kverbs.embedded.internal.transport;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.objects.AddressVector;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
+import org.kverbs.embedded.internal.objects.Counter;
+import org.kverbs.embedded.internal.objects.Counters;
 import org.kverbs.embedded.internal.objects.Cq;
 import org.kverbs.embedded.internal.objects.KeyUser;
 import org.kverbs.embedded.internal.objects.Keys;
@@ -46,6 +49,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
     final Poster poster;
     /** Unsignaled requests that are done, for the diagnostics. */
     final Quiet quiet = new Quiet();
+    final Counters counters = new Counters();
     final Windows windows = new Windows(this);
     final Requester requester = new Requester(this);
     final Completer completer = new Completer(this);
@@ -111,6 +115,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
         return kept;
     }
 
+    /** What it has counted, by name. */
+    public Map<String, Long> counted() {
+        return counters.ofQueuePair();
+    }
+
     /** A number as it stands in big-endian order in memory. */
     static int bigEndian(int number) {
         return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? number : Integer.reverseBytes(number);
@@ -128,7 +137,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
     /** Whether a request may be sent now. */
     boolean maySend() {
         boolean sending = state == IbvQpState.IBV_QPS_RTS || state == IbvQpState.IBV_QPS_SQD;
-        return sending && !completer.isHeldBack;
+        return sending && !completer.isHeldBack();
     }
 
     /** Writes what each packet to the peer has in common. */
@@ -138,6 +147,13 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
         packet.pkey = Hca.PKEY;
         // Packets of one connection keep one way through the network (IBA annex A17.4.8).
         packet.sourcePort = 0xc000 | (number ^ destinationQp) & 0x3fff;
+    }
+
+    /** Sends a packet, of a request or an answer. */
+    void send(Packet packet) {
+        counters.count(Counter.SENT_PKTS, packet.psnCount);
+        counters.count(Counter.SENT_BYTES, packet.payloadLength);
+        hca.link.send(packet);
     }
 
     @Override
@@ -207,16 +223,16 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
     }
 
     private void receive(Packet packet) {
-        if (Opcode.transport(packet.opcode) != transport()) {
+        if (Opcode.transport(packet.opcode) != transport() || !isReceiving()) {
+            hca.counters.count(Counter.PORT_RCV_ERRORS);
             return;
         }
-        if (!isReceiving()) {
-            return;
-        }
+        counters.count(Counter.RCVD_PKTS, packet.psnCount);
+        counters.count(Counter.RCVD_BYTES, packet.payloadLength);
         if (type == IbvQpType.IBV_QPT_UD) {
             datagrams.take(packet);
         } else if (packet.sourceGidLow != route.gidLow || packet.sourceGidHigh != route.gidHigh) {
-            // From a stranger (IBA volume 1, 9.6.1.2).
+            hca.counters.count(Counter.PORT_RCV_ERRORS); // from a stranger (IBA volume 1, 9.6.1.2)
         } else if (Opcode.isRequest(packet.opcode)) {
             responder.take(packet);
         } else if (state != IbvQpState.IBV_QPS_RTR) {
@@ -301,7 +317,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
 
     /** Forgets everything, as when it is made. */
     void reset() {
-        completer.start();
+        completer.start(0);
         requester.stop();
         sends.clear();
         receives.clear();
@@ -320,6 +336,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
         state = IbvQpState.IBV_QPS_RESET;
         reset();
         hca.queuePairs.remove(number);
+        hca.counters.addAll(counters);
         init.countUsers(-1);
     }
 

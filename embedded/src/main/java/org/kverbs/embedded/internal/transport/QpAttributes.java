@@ -176,7 +176,7 @@ public final class QpAttributes {
                     int psn = Memory.getInt(kept + IbvQpAttr.SQ_PSN);
                     qp.requester.start(psn);
                     qp.datagrams.start(psn);
-                    qp.completer.start();
+                    qp.completer.start(psn);
                 } else if (qp.type != IbvQpType.IBV_QPT_UD) {
                     qp.requester.join(); // its address can have been changed in SQD
                 }
@@ -206,7 +206,7 @@ public final class QpAttributes {
         Memory.putInt(attributes + IbvQpAttr.CUR_QP_STATE, qp.state);
         // Where the connection is now, as Soft-RoCE says it.
         Memory.putInt(attributes + IbvQpAttr.RQ_PSN, qp.responder.expectedPsn());
-        Memory.putInt(attributes + IbvQpAttr.SQ_PSN, qp.requester.nextPsn);
+        Memory.putInt(attributes + IbvQpAttr.SQ_PSN, qp.requester.nextPsn());
         boolean draining = qp.state == IbvQpState.IBV_QPS_SQD && qp.isSending();
         Memory.putByte(attributes + IbvQpAttr.SQ_DRAINING, (byte) (draining ? 1 : 0));
         writeCapabilities(attributes + IbvQpAttr.CAP);

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
+import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
@@ -29,14 +30,10 @@ final class Requester {
     private final Packet packet = new Packet(0);
     /** Where a payload is gathered that lies in several places. */
     private @Nullable MemorySegment staging;
-    /** The PSN of the next request that has none yet. */
-    int nextPsn;
-    /** One past the last PSN that was ever sent. */
-    int sentEnd;
-    /** The first PSN that the peer has not acknowledged. */
-    int unacknowledged;
+    private int nextPsn;
+    private int sentEnd;
     /** Reads and atomics on their way. */
-    int answersDue;
+    private int answersDue;
     private int sinceAckRequest;
     /** Whether the peer answers the packet that was sent last. */
     private boolean lastIsAnswered;
@@ -66,7 +63,6 @@ final class Requester {
     void start(int psn) {
         nextPsn = psn;
         sentEnd = psn;
-        unacknowledged = psn;
         answersDue = 0;
         sinceAckRequest = 0;
         lastIsAnswered = true;
@@ -119,21 +115,36 @@ final class Requester {
 
     /** Whether packets are on their way that the peer has not acknowledged. */
     boolean isWaiting() {
-        return Psn.distance(sentEnd, unacknowledged) > 0;
+        return Psn.distance(sentEnd, qp.completer.unacknowledged()) > 0;
+    }
+
+    /** The PSN of the next request that has none yet. */
+    int nextPsn() {
+        return nextPsn;
+    }
+
+    /** One past the last PSN that was ever sent. */
+    int sentEnd() {
+        return sentEnd;
+    }
+
+    /** The whole answer to a read or an atomic came. */
+    void answered() {
+        answersDue--;
     }
 
     /** Sends what it may, and from memory to memory no more than a step. */
     void run() {
         SendQueue sends = qp.sends;
         left = STEP;
-        while (sends.cursor < sends.size() && qp.maySend() && window != null && !rests) {
-            SendWqe wqe = sends.get(sends.cursor);
+        while (sends.cursor() < sends.size() && qp.maySend() && window != null && !rests) {
+            SendWqe wqe = sends.get(sends.cursor());
             if (wqe.hasFailed() || !wqe.started && qp.state == IbvQpState.IBV_QPS_SQD) {
                 if (!askAgain()) {
                     break;
                 }
             } else if (wqe.done) {
-                sends.cursor++;
+                sends.advance();
             } else if (!wqe.started && !start(wqe)) {
                 break;
             } else if (!wqe.done && !send(wqe, window) && !wqe.hasFailed()) {
@@ -153,15 +164,15 @@ final class Requester {
         }
         lastIsAnswered = true;
         SendQueue sends = qp.sends;
-        SendWqe partial = sends.get(sends.cursor);
+        SendWqe partial = sends.get(sends.cursor());
         boolean begun = partial.started && !partial.done && !partial.isAnswered() && partial.sent > 0;
-        for (int i = begun ? sends.cursor : sends.cursor - 1; i >= 0; i--) {
+        for (int i = begun ? sends.cursor() : sends.cursor() - 1; i >= 0; i--) {
             SendWqe wqe = sends.get(i);
             if (!wqe.done) {
                 mustAsk = !wqe.isAnswered();
                 if (mustAsk) {
                     wqe.sent--;
-                    sends.cursor = i;
+                    sends.backTo(i);
                     takeBack(Math.min(1, onTheWay));
                 }
                 return mustAsk;
@@ -182,8 +193,7 @@ final class Requester {
             }
             wqe.started = true;
             wqe.psns = 0;
-            wqe.done = true;
-            qp.completer.completeHead();
+            qp.completer.finish(wqe);
             return true;
         }
         if (wqe.length > Hca.MAX_MESSAGE) {
@@ -246,7 +256,7 @@ final class Requester {
         boolean last = wqe.sent + covered == wqe.psns;
         if (qp.hca.link.carriesWholeMessages()) {
             left -= packet.payloadLength;
-            rests = left <= 0 && !(last && qp.sends.cursor + 1 == qp.sends.size());
+            rests = left <= 0 && !(last && qp.sends.cursor() + 1 == qp.sends.size());
         }
         packet.ackRequest = reliable && wantsAck(last, covered, share, room);
         if (reliable) {
@@ -255,21 +265,24 @@ final class Requester {
             shared.add(covered);
         }
         wqe.sent += covered;
+        int before = Psn.distance(sentEnd, psn);
+        if (before > 0) {
+            qp.counters.count(Counter.RETRANS_PKTS, Math.min(before, covered));
+        }
         int end = Psn.plus(psn, covered);
         if (Psn.distance(end, sentEnd) > 0) {
             sentEnd = end;
         }
         if (last) {
-            qp.sends.cursor++;
+            qp.sends.advance();
         }
         // The answer may come before this returns: nothing is touched after it that an answer touches too.
         if (rests) {
             qp.hca.engine.later(nextStep);
         }
-        qp.hca.link.send(packet);
+        qp.send(packet);
         if (last && qp.type == IbvQpType.IBV_QPT_UC) {
-            wqe.done = true;
-            qp.completer.completeHead();
+            qp.completer.finish(wqe);
         }
         return true;
     }
@@ -292,7 +305,7 @@ final class Requester {
     /** Whether the peer gets another request behind the one at the cursor. */
     private boolean isFollowed() {
         SendQueue sends = qp.sends;
-        for (int i = sends.cursor + 1; i < sends.size() && !sends.get(i).hasFailed(); i++) {
+        for (int i = sends.cursor() + 1; i < sends.size() && !sends.get(i).hasFailed(); i++) {
             if (!sends.get(i).isLocal()) {
                 return true;
             }
@@ -383,11 +396,11 @@ final class Requester {
     void goBack(int psn) {
         takeBack(onTheWay);
         SendQueue sends = qp.sends;
-        sends.cursor = sends.size();
+        int cursor = sends.size();
         for (int i = 0; i < sends.size(); i++) {
             SendWqe wqe = sends.get(i);
             if (!wqe.started || wqe.hasFailed()) {
-                sends.cursor = Math.min(sends.cursor, i);
+                cursor = Math.min(cursor, i);
                 break;
             }
             if (wqe.done || wqe.psns == 0) {
@@ -396,8 +409,9 @@ final class Requester {
             int sent = Math.max(0, Psn.distance(psn, wqe.firstPsn));
             if (sent < wqe.psns) {
                 wqe.sent = wqe.isRead() ? wqe.received : sent;
-                sends.cursor = Math.min(sends.cursor, i);
+                cursor = Math.min(cursor, i);
             }
         }
+        sends.backTo(cursor);
     }
 }

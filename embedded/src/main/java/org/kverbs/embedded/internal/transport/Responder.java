@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.transport;
 
+import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.objects.ReceiveQueue;
 import org.kverbs.embedded.internal.wire.Opcode;
@@ -79,6 +80,7 @@ final class Responder {
         int ahead = Psn.distance(packet.psn, expectedPsn);
         if (isReliable()) {
             if (ahead > 0) {
+                qp.counters.count(Counter.OUT_OF_SEQ_REQUEST);
                 if (!toldSequence) {
                     toldSequence = true;
                     answers.acknowledge(expectedPsn, Nak.syndrome(Nak.SEQUENCE));
@@ -86,6 +88,7 @@ final class Responder {
                 return;
             }
             if (ahead < 0) {
+                qp.counters.count(Counter.DUPLICATE_REQUEST);
                 answers.repeat(packet, Psn.plus(expectedPsn, -1));
                 return;
             }
@@ -295,8 +298,10 @@ final class Responder {
         if (!hasReceive) {
             if (isReliable()) {
                 toldSequence = true; // what follows is dropped in silence: the peer knows where to go on
+                qp.counters.count(Counter.SEND_RNR_ERR);
                 answers.acknowledge(packet.psn, Nak.notReady(qp.minRnrTimer));
             } else {
+                qp.counters.count(Counter.OUT_OF_BUFFER);
                 expectedPsn = Psn.plus(packet.psn, packet.psnCount);
                 abandon();
             }
@@ -358,6 +363,9 @@ final class Responder {
         answers.acknowledge(psn, Nak.syndrome(nak));
         complete(status, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
         boolean access = nak == Nak.REMOTE_ACCESS;
+        if (access) {
+            qp.counters.count(Counter.RESP_REMOTE_ACCESS_ERRORS);
+        }
         qp.events.raise(access ? IbvEventType.IBV_EVENT_QP_ACCESS_ERR : IbvEventType.IBV_EVENT_QP_REQ_ERR, qp.address);
         qp.toError();
     }

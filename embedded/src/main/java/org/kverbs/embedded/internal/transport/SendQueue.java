@@ -56,8 +56,7 @@ public final class SendQueue {
     private final SendWqe[] slots;
     private int head;
     private int size;
-    /** How many from the head on were sent to their end. */
-    int cursor;
+    private int cursor;
 
     SendQueue(Qp qp, Referenced referenced, int capacity, int maxEntries, int maxInline) {
         this.qp = qp;
@@ -85,6 +84,21 @@ public final class SendQueue {
 
     int maxInline() {
         return maxInline;
+    }
+
+    /** How many from the head on were sent to their end, so that the next is the one to send. */
+    int cursor() {
+        return cursor;
+    }
+
+    /** The request at the cursor was sent to its end. */
+    void advance() {
+        cursor++;
+    }
+
+    /** The i-th from the head, and what follows it, is to be sent again or for the first time. */
+    void backTo(int i) {
+        cursor = i;
     }
 
     /** The i-th from the head. */

@@ -1,7 +1,7 @@
 /**
- * The queue pairs of a device and what each packet does to them (IBA volume 1, chapter 9). Knows {@code objects}, {@code wire}, {@code
- * engine} and {@code watch}; is called by {@code verbs} (posts, changes of state), by {@code network} and {@code udp} (a packet came) and
- * by {@code cm} (management datagrams).
+ * The queue pairs of a device and what each packet does to them (IBA volume 1, chapter 9). Knows {@code objects},
+ * {@code wire}, {@code engine} and {@code watch}; is called by {@code verbs} (posts, changes of state), by {@code
+ * network} and {@code udp} (a packet came) and by {@code cm} (management datagrams).
  *
  * <pre>
  *   postSend                                   Hca.take: a packet came
@@ -15,8 +15,69 @@
  *   PacketPort                                                       PacketPort
  * </pre>
  *
- * <p>Everything in here belongs to the engine's lock. {@code Qp} holds the parts together, so they know it and it knows them: within the
- * room that is a circle, and the parts of a queue pair are made and end with it.
+ * <h2>The cursors of a send queue</h2>
+ *
+ * Each is written by one class alone; the others ask.
+ *
+ * <pre>
+ *   SendQueue, by request:
+ *
+ *      head            cursor             first not started         size
+ *       | done, or       | started: sent     | has no PSN yet         |
+ *       | sent to its    | in part, or to    |                        |
+ *       | end            | be sent again     |                        |
+ *
+ *   by PSN (modulo 2^24):
+ *
+ *      unacknowledged       the next to send        sentEnd        nextPsn
+ *            |------------------------|----------------|--------------|
+ *              the peer may have it     sent before,     given to a
+ *                                       to be sent again request, never sent
+ * </pre>
+ *
+ * <table>
+ * <caption>Who writes them, and what always holds</caption>
+ * <tr><th>cursor</th><th>owner</th><th>invariant</th></tr>
+ * <tr><td>{@code cursor}</td><td>SendQueue</td>
+ *     <td>0 &lt;= cursor &lt;= size; each request before it was sent to its end or is done</td></tr>
+ * <tr><td>{@code nextPsn}</td><td>Requester</td><td>the first PSN that no request has; only grows</td></tr>
+ * <tr><td>{@code sentEnd}</td><td>Requester</td>
+ *     <td>sentEnd &lt;= nextPsn; only grows, also when all is sent again</td></tr>
+ * <tr><td>{@code SendWqe.started, firstPsn, psns}</td><td>Requester (Datagrams on UD)</td>
+ *     <td>those that are started stand before those that aren't, and their PSNs follow each other without a
+ *     gap</td></tr>
+ * <tr><td>{@code SendWqe.sent}</td><td>Requester</td>
+ *     <td>0 &lt;= sent &lt;= psns; goes back in {@code goBack} and {@code askAgain} alone</td></tr>
+ * <tr><td>{@code unacknowledged}</td><td>Completer</td><td>unacknowledged &lt;= sentEnd; only grows</td></tr>
+ * <tr><td>{@code SendWqe.received}</td><td>Completer</td>
+ *     <td>of reads and atomics: received &lt;= sent; only grows; else 0</td></tr>
+ * <tr><td>{@code SendWqe.done, status}</td><td>Completer</td>
+ *     <td>what is done at the head completes at once; nothing after a failure is sent</td></tr>
+ * <tr><td>{@code wentBack}</td><td>Completer</td>
+ *     <td>true from a {@code goBack} for a loss until unacknowledged grows</td></tr>
+ * <tr><td>{@code isHeldBack}</td><td>Completer</td>
+ *     <td>true from an RNR NAK until its timer runs out; the timer is set as long</td></tr>
+ * <tr><td>{@code expectedPsn}</td><td>Responder</td><td>the PSN of the peer's next request; only grows</td></tr>
+ * </table>
+ *
+ * <p>The states of a reliable queue pair as a sender, within RTS and SQD:
+ *
+ * <pre>
+ *              something to send                         all acknowledged
+ *   quiet ----------------------------&gt; waiting ------------------------------&gt; quiet
+ *                                       |  ^  |
+ *            NAK of sequence, a gap     |  |  |  RNR NAK: all from unacknowledged
+ *            in the answers, a timeout: |  |  |  on is to be sent again
+ *            goBack                     v  |  v
+ *                               went back  |  held back -- its timer runs out --&gt; waiting
+ *                                 |  |     |
+ *        a second hint at the     |  +-----+ progress: unacknowledged grows, all retries are there again
+ *        same loss: nothing       |
+ *                                 +--- a timeout with no retry left, a NAK that refuses: a request fails --&gt; ERR
+ * </pre>
+ *
+ * <p>Everything in here belongs to the engine's lock. {@code Qp} holds the parts together, so they know it and it knows
+ * them: within the room that is a circle, and the parts of a queue pair are made and end with it.
  */
 @NullMarked
 package org.kverbs.embedded.internal.transport;

@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.embedded.internal.engine.Task;
+import org.kverbs.embedded.internal.objects.Counter;
+import org.kverbs.embedded.internal.objects.Counters;
 import org.kverbs.embedded.internal.wire.Icrc;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.embedded.internal.wire.PacketCodec;
@@ -27,6 +29,7 @@ final class SocketSender {
     private final Engine engine;
     private final Peer self;
     private final Icrc icrc;
+    private final Counters counters;
     private final ByteBuffer buffer;
     private final long address;
     private final List<Task> waiting = new ArrayList<>();
@@ -48,8 +51,9 @@ final class SocketSender {
     };
 
     /** @param self the address that packets come from */
-    SocketSender(Engine engine, Peer self) {
+    SocketSender(Engine engine, Peer self, Counters counters) {
         this.engine = engine;
+        this.counters = counters;
         this.self = self;
         MemorySegment memory = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
         this.icrc = new Icrc(memory.asByteBuffer());
@@ -71,6 +75,7 @@ final class SocketSender {
     /** Sends a packet. Of those that did not wait while the socket was full all but the first are lost, as in a full switch. */
     void send(Packet packet, Peer to) {
         if (channel == null || held != null) {
+            counters.count(Counter.PORT_XMIT_DISCARDS);
             return;
         }
         int length = PacketCodec.encode(packet, address);
@@ -112,6 +117,7 @@ final class SocketSender {
         try {
             return channel == null || channel.send(buffer, to.address) > 0;
         } catch (IOException e) {
+            counters.count(Counter.PORT_XMIT_DISCARDS);
             return true; // no route, or no such host: the packet is lost, and who waits for an answer will notice
         }
     }

@@ -25,6 +25,7 @@ import java.util.function.Consumer;
 import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
+import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.objects.PacketPort;
 import org.kverbs.embedded.internal.transport.Hca;
@@ -86,7 +87,7 @@ public final class UdpPort implements PacketPort {
         this.address = address;
         this.buffer = buffer;
         this.self = new Peer(address);
-        this.outlet = new SocketSender(device.engine(), self);
+        this.outlet = new SocketSender(device.engine(), self, device.counters);
         MemorySegment receive = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
         this.receiveIcrc = new Icrc(receive.asByteBuffer());
         this.receiveBuffer = receive.asSlice(Icrc.HEADROOM).asByteBuffer();
@@ -313,6 +314,7 @@ public final class UdpPort implements PacketPort {
         Peer known = peers.known(source.getAddress());
         Peer peer = known == null ? new Peer(source.getAddress()) : known;
         if (!isIntact(peer, to, source.getPort(), length)) {
+            device.counters.count(Counter.RX_ICRC_ENCAPSULATED);
             return;
         }
         if (known == null) {

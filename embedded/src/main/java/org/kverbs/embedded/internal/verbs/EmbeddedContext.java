@@ -1,6 +1,7 @@
 package org.kverbs.embedded.internal.verbs;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Map;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -332,6 +333,11 @@ public final class EmbeddedContext implements VerbsContext {
 
     private Qp queuePair(long qp) {
         return require(() -> queuePairs.queuePair(qp), qp, "queue pair");
+    }
+
+    @Override
+    public Map<String, Long> queuePairCounters(long qp) {
+        return find(() -> queuePairs.counters(qp));
     }
 
     @Override

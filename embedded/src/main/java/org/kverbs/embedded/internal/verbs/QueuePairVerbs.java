@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.verbs;
 
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Handles;
@@ -118,6 +119,11 @@ final class QueuePairVerbs {
     int query(long qp, long to, long initAttributes) {
         Qp found = queuePairs.get(qp);
         return found == null ? -Errno.EINVAL : attributes(found).query(to, initAttributes);
+    }
+
+    Map<String, Long> counters(long qp) {
+        Qp found = queuePairs.get(qp);
+        return found == null ? Map.of() : found.counted();
     }
 
     int destroy(long qp) {

@@ -1,7 +1,8 @@
 /**
- * The calls of the C library on an open device: {@link org.kverbs.embedded.internal.verbs.EmbeddedContext} takes the engine's lock, and one
- * class for each kind of object reads the C structures, makes the objects and finds them again. Knows {@code transport} and {@code
- * objects}; is called through the provider's interface alone, by {@code EmbeddedDevice}.
+ * The calls of the C library on an open device: {@link org.kverbs.embedded.internal.verbs.EmbeddedContext} takes the
+ * engine's lock, and one class for each kind of object reads the C structures, makes the objects and finds them again.
+ * Knows {@code transport} and {@code objects}; is called through the provider's interface alone, by {@code
+ * EmbeddedDevice}.
  *
  * <pre>
  *   EmbeddedContext -- Domains, MemoryVerbs, AddressVerbs, CompletionVerbs, SharedReceiveVerbs  --&gt; objects

@@ -5,6 +5,7 @@ import java.io.OutputStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import org.kverbs.internal.ffm.Memory;
 
 /**
  * Writes packets to a classic pcap file, each from its IP header on (LINKTYPE_RAW), as the wire would have them: whole headers, right
@@ -50,17 +51,44 @@ public final class Capture implements AutoCloseable {
      * @throws IllegalArgumentException for a packet that {@link PacketCodec#encode} refuses, one longer than any MTU among them
      */
     public void write(Packet p, long nanos) throws IOException {
+        finish(p, PacketCodec.encode(p, bth(p)), 0, nanos);
+    }
+
+    /**
+     * Adds a packet that was damaged on its way: its bytes as they came, with an ICRC that doesn't fit them.
+     *
+     * @param addresses whose addresses it has
+     * @param bytes of the BTH and all that follows up to the ICRC, which is the 4 bytes after them
+     * @param difference what was wrong with the ICRC that came: its bits and those of the right one, exclusive or; not
+     *     0
+     */
+    public void writeDamaged(Packet addresses, long bytes, int length, int difference, long nanos) throws IOException {
+        Memory.copy(bytes, bth(addresses), length);
+        finish(addresses, length, difference, nanos);
+    }
+
+    private static boolean isV4(Packet p) {
+        return isV4(p.sourceGidHigh, p.sourceGidLow) && isV4(p.destinationGidHigh, p.destinationGidLow);
+    }
+
+    /** Where the BTH of a packet stands. */
+    private long bth(Packet p) {
+        return frame.address() + RECORD_HEADER + (isV4(p) ? IPV4_HEADER : IPV6_HEADER) + UDP_HEADER;
+    }
+
+    /** Puts everything around the bytes from the BTH on and writes the frame. */
+    private void finish(Packet p, int length, int difference, long nanos) throws IOException {
         long ip = frame.address() + RECORD_HEADER;
-        boolean v4 = isV4(p.sourceGidHigh, p.sourceGidLow) && isV4(p.destinationGidHigh, p.destinationGidLow);
-        long udp = ip + (v4 ? IPV4_HEADER : IPV6_HEADER);
-        long bth = udp + UDP_HEADER;
-        int length = PacketCodec.encode(p, bth);
+        boolean v4 = isV4(p);
+        long bth = bth(p);
+        long udp = bth - UDP_HEADER;
         int port = p.sourcePort != 0 ? p.sourcePort : ANY_PORT;
         int udpLength = UDP_HEADER + length + Icrc.LENGTH;
-        Icrc.put(bth + length, v4
+        int right = v4
                 ? icrc.ofV4((int) p.sourceGidLow, (int) p.destinationGidLow, Icrc.DONT_FRAGMENT, port, Icrc.UDP_PORT, bth, length)
                 : icrc.ofV6(p.sourceGidHigh, p.sourceGidLow, p.destinationGidHigh, p.destinationGidLow,
-                        port, Icrc.UDP_PORT, bth, length));
+                        port, Icrc.UDP_PORT, bth, length);
+        Icrc.put(bth + length, right ^ difference);
         NetworkOrder.putShort(udp, port);
         NetworkOrder.putShort(udp + 2, Icrc.UDP_PORT);
         NetworkOrder.putShort(udp + 4, udpLength);

@@ -1,5 +1,10 @@
 package org.kverbs.embedded.internal.transport
 
+import io.kotest.assertions.withClue
+import io.kotest.matchers.ints.shouldBeInRange
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.shouldNotBe
+
 /** What specs may know of a device that its users can't see. */
 internal class Inside(
     private val hca: Hca,
@@ -21,14 +26,36 @@ internal class InsideQueuePair(
     val expectedPsn: Int get() = qp.responder.expectedPsn()
 
     /** The first PSN that the peer has not acknowledged. */
-    val unacknowledged: Int get() = qp.requester.unacknowledged
+    val unacknowledged: Int get() = qp.completer.unacknowledged()
 
     /** PSNs that were sent and not acknowledged. */
-    val onTheWay: Int get() = Psn.distance(qp.requester.sentEnd, qp.requester.unacknowledged)
+    val onTheWay: Int get() = Psn.distance(qp.requester.sentEnd(), unacknowledged)
 
     /** Sends that are not done. */
     val sends: Int get() = qp.sends.size()
 
     /** Receives that are posted here, or to the shared queue. */
     val receives: Int get() = qp.srq?.queue?.size() ?: qp.receives().size()
+
+    /** The invariants of a reliable queue pair's cursors that the package's description states. */
+    fun checkCursors() {
+        val sends = qp.sends
+        val requests = List(sends.size()) { sends.get(it) }
+        val begun = requests.takeWhile { it.started }
+        val all = requests.map { "${it.firstPsn}: ${it.received}-${it.sent} of ${it.psns}" }
+        withClue("cursor ${sends.cursor()} of $all") {
+            sends.cursor() shouldBeInRange 0..requests.size
+            requests.drop(begun.size).none { it.started } shouldBe true
+            requests.take(sends.cursor()).all { it.done || it.sent == it.psns } shouldBe true
+            begun.all { it.received in 0..it.sent && it.sent <= it.psns || it.hasFailed() } shouldBe true
+            begun.filter { it.psns > 0 }.zipWithNext { one, next ->
+                next.firstPsn shouldBe Psn.plus(one.firstPsn, one.psns)
+            }
+            begun.firstOrNull()?.done shouldNotBe true
+            onTheWay shouldBeInRange 0..MOST
+            Psn.distance(qp.requester.nextPsn(), qp.requester.sentEnd()) shouldBeInRange 0..MOST
+        }
+    }
 }
+
+private const val MOST = (1 shl 23) - 1

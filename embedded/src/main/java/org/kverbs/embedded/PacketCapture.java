@@ -1,0 +1,119 @@
+package org.kverbs.embedded;
+
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.network.InProcessNetwork;
+import org.kverbs.embedded.internal.network.Tap;
+import org.kverbs.embedded.internal.wire.Capture;
+import org.kverbs.embedded.internal.wire.Packet;
+
+/**
+ * A file of the packets that arrive at the devices of a fabric, in the order in which they do, until it is closed:
+ * {@link EmbeddedFabric#capture}. Any thread may close it.
+ */
+public final class PacketCapture implements AutoCloseable {
+
+    private final Path file;
+    private final Engine engine;
+    private final InProcessNetwork network;
+    private final Capture capture;
+    /** What is added to the engine's time for that since 1970. */
+    private final long epoch;
+    private long packets;
+    private boolean closed;
+    private @Nullable IOException failure;
+
+    private final Tap tap = new Tap() {
+        @Override
+        public void arrived(Packet packet) {
+            attempt(() -> capture.write(packet, engine.now() + epoch));
+        }
+
+        @Override
+        public void arrivedDamaged(Packet addresses, long bytes, int length, int difference) {
+            attempt(() -> capture.writeDamaged(addresses, bytes, length, difference, engine.now() + epoch));
+        }
+    };
+
+    @FunctionalInterface
+    private interface Write {
+        void run() throws IOException;
+    }
+
+    /** Begins; with the engine's lock. */
+    PacketCapture(Path file, Engine engine, InProcessNetwork network) {
+        this.file = file;
+        this.engine = engine;
+        this.network = network;
+        this.epoch = engine.isVirtual() ? 0 : System.currentTimeMillis() * 1_000_000 - System.nanoTime();
+        try {
+            this.capture = new Capture(new BufferedOutputStream(Files.newOutputStream(file)));
+        } catch (IOException e) {
+            throw new UncheckedIOException("the capture " + file + " can't be written: " + e, e);
+        }
+        network.setTap(tap);
+    }
+
+    /** Writing must not hurt those who send: the first failure ends the file, and close tells of it. */
+    private void attempt(Write write) {
+        if (failure == null) {
+            try {
+                write.run();
+                packets++;
+            } catch (IOException e) {
+                failure = e;
+            }
+        }
+    }
+
+    /** How many packets are in it so far. */
+    public long packets() {
+        engine.enter();
+        try {
+            return packets;
+        } finally {
+            engine.leave();
+        }
+    }
+
+    /**
+     * Ends the capture and completes the file; a second call does nothing.
+     *
+     * @throws UncheckedIOException if not all could be written
+     */
+    @Override
+    public void close() {
+        engine.enter();
+        try {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            network.setTap(null);
+            attemptClose();
+        } finally {
+            engine.leave();
+        }
+        if (failure != null) {
+            String end = " ends after " + packets + " packets: ";
+            throw new UncheckedIOException("the capture " + file + end + failure, failure);
+        }
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    private void attemptClose() {
+        try {
+            capture.close();
+        } catch (IOException e) {
+            failure = failure == null ? e : failure;
+        }
+    }
+}

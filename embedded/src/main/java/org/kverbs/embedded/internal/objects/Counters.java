@@ -1,0 +1,46 @@
+package org.kverbs.embedded.internal.objects;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** What was counted by a queue pair, or by a device beside its queue pairs. It belongs to the engine's lock. */
+public final class Counters {
+
+    private final long[] values = new long[Counter.ALL.length];
+
+    public void count(Counter counter) {
+        values[counter.ordinal()]++;
+    }
+
+    public void count(Counter counter, long more) {
+        values[counter.ordinal()] += more;
+    }
+
+    /** Takes over all of another, whose owner ends or is summed up. */
+    public void addAll(Counters from) {
+        for (int i = 0; i < values.length; i++) {
+            values[i] += from.values[i];
+        }
+    }
+
+    /** All of a device by name, in the order of {@link Counter}. */
+    public Map<String, Long> ofDevice() {
+        return named(false);
+    }
+
+    /** Those that a queue pair has. */
+    public Map<String, Long> ofQueuePair() {
+        return named(true);
+    }
+
+    private Map<String, Long> named(boolean queuePairs) {
+        var named = new LinkedHashMap<String, Long>();
+        for (Counter counter : Counter.ALL) {
+            if (!queuePairs || counter.isOfQueuePairs) {
+                named.put(counter.sysfsName, values[counter.ordinal()]);
+            }
+        }
+        return Collections.unmodifiableMap(named);
+    }
+}
