@@ -31,7 +31,7 @@ class LongCopySpec :
             )
 
         for ((name, request) in kinds) {
-            test("should let others do their work beside long $name that were posted before, which still arrive whole") {
+            test("should let others work beside long $name that were posted before, which still arrive whole") {
                 EmbeddedFabric.realTime(1).use { fabric ->
                     Pair(fabric, bytes = BYTES).use { long ->
                         val short = Pair(fabric)
@@ -55,7 +55,9 @@ class LongCopySpec :
                         long.a.fill(1)
                         long.b.fill(2)
                         val most = generateSequence { others() }.take(ROUNDS).firstOrNull { it >= OTHERS }
-                        withClue("rounds with $OTHERS short writes beside the long ones") { (most != null) shouldBe true }
+                        withClue("rounds with $OTHERS short writes beside the long ones") {
+                            (most != null) shouldBe true
+                        }
                         long.a.bytes() shouldBe long.b.bytes()
                         short.a.close()
                         short.b.close()
@@ -72,7 +74,8 @@ class LongCopySpec :
             Pair(EmbeddedFabric.realTime(1), options = patient, bytes = BYTES).use { pair ->
                 pair.a.fill(1)
                 val memory = Arena.ofAuto().allocate(BYTES)
-                val region = pair.b.qp.protectionDomain().register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
+                val domain = pair.b.qp.protectionDomain()
+                val region = domain.register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
                 pair.a.post { repeat(MESSAGES) { write(1, region.remote()).from(pair.a.mr.slice()).signaled() } }
                 end(pair, region)
                 memory.fill(0)
