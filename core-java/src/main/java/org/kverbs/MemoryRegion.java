@@ -182,7 +182,7 @@ public final class MemoryRegion extends Resource {
                 operation,
                 () -> pd.context()
                         .verbs
-                        .reregisterMemory(handle, flags, pd.handle(), target.address(), target.byteSize(), mask));
+                        .reregisterMemory(handle, flags, pd.handle(), target, mask));
     }
 
     @Override

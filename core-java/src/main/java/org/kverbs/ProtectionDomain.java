@@ -69,7 +69,8 @@ public final class ProtectionDomain extends Resource {
      * @throws IllegalArgumentException if the segment is on the heap, where the garbage collector moves it
      * @throws RdmaSystemException if the device refuses, such as EFAULT for memory that is not mapped. Only the kernel can
      *     tell: an embedded device refuses addresses below 64 KiB, where nothing ever is, and takes all others; the JVM
-     *     crashes when a message then touches memory that is not mapped
+     *     crashes when a message then touches memory that is not mapped. It notices an arena that was closed before the
+     *     region: requests that need the memory fail
      */
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
         return register(memory, null, null, access);
@@ -100,7 +101,7 @@ public final class ProtectionDomain extends Resource {
                         .formatted(context.device().name(), memory.address(), memory.byteSize(), AccessFlag.of(mask)),
                 () -> context.excess(
                         (excess, limits) -> excess.of("length", memory.byteSize(), "max_mr_size", limits.maxMrSize())),
-                () -> context.verbs.registerMemory(handle, memory.address(), memory.byteSize(), requestAddress, mask),
+                () -> context.verbs.registerMemory(handle, memory, requestAddress, mask),
                 h -> new MemoryRegion(this, h, memory, requestAddress, mask, owned),
                 this);
     }

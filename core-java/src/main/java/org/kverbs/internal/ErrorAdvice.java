@@ -122,10 +122,10 @@ final class ErrorAdvice {
     static String post(String function, int errno) {
         return switch (errno) {
             case ENOMEM -> switch (function) {
-                case "ibv_post_recv" -> "The receive queue is full: wait until messages have consumed receives, or create the queue pair"
-                        + " with a larger max_recv_wr.";
-                case "ibv_post_srq_recv" -> "The shared receive queue is full: wait until messages have consumed receives, or create it"
-                        + " with a larger max_wr.";
+                case "ibv_post_recv" -> "The receive queue is full: poll completions first (a receive keeps its place until its"
+                        + " completion is polled), or create the queue pair with a larger max_recv_wr.";
+                case "ibv_post_srq_recv" -> "The shared receive queue is full: poll completions first (a receive keeps its place until"
+                        + " its completion is polled), or create it with a larger max_wr.";
                 default -> "The send queue is full: poll completions first (an unsignaled request keeps its place until a later"
                         + " signaled one is polled), or create the queue pair with a larger max_send_wr.";
             };

@@ -23,7 +23,13 @@ public final class SystemErrors {
      */
     public static RdmaSystemException of(String operation, int errno) {
         int positive = Math.abs(errno);
-        return new RdmaSystemException(operation, positive, ErrorAdvice.call(function(operation), positive));
+        return new RdmaSystemException(operation, positive, advice(function(operation), positive));
+    }
+
+    /** What the device itself says if it can, or else what is known of the errno. */
+    private static String advice(String function, int errno) {
+        String reason = Refusal.take(errno);
+        return reason == null ? ErrorAdvice.call(function, errno) : reason;
     }
 
     /**
@@ -35,6 +41,10 @@ public final class SystemErrors {
      */
     public static RdmaSystemException refused(String operation, int errno, String excess) {
         int positive = Math.abs(errno);
+        String reason = Refusal.take(positive);
+        if (reason != null) {
+            return new RdmaSystemException(operation, positive, reason);
+        }
         if (excess.isEmpty() || positive != EINVAL && positive != ENOMEM) {
             return of(operation, positive);
         }
@@ -77,8 +87,10 @@ public final class SystemErrors {
             int mask,
             int errno) {
         int positive = Math.abs(errno);
-        String advice;
-        if (positive != EINVAL) {
+        String advice = Refusal.take(positive);
+        if (advice != null) {
+            // The device has said it.
+        } else if (positive != EINVAL) {
             advice = ErrorAdvice.call("ibv_modify_qp", positive);
         } else if (transport == TransportType.IWARP && CONNECTING.contains(to)) {
             advice = "iWARP devices are connected by the connection manager only, which goes by IP addresses: take rdmaServer and "

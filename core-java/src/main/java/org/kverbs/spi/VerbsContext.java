@@ -61,6 +61,19 @@ public interface VerbsContext {
     /** Changes a region ({@code ibv_rereg_mr}), by {@code enum ibv_rereg_mr_flags}. */
     int reregisterMemory(long mr, int flags, long pd, long address, long length, int access);
 
+    /**
+     * {@link #registerMemory(long, long, long, long, int)} of a segment, whose scope a provider in Java may look at:
+     * it sees that the program freed the memory.
+     */
+    default long registerMemory(long pd, MemorySegment memory, long iova, int access) {
+        return registerMemory(pd, memory.address(), memory.byteSize(), iova, access);
+    }
+
+    /** {@link #reregisterMemory(long, int, long, long, long, int)} of a segment. */
+    default int reregisterMemory(long mr, int flags, long pd, MemorySegment memory, int access) {
+        return reregisterMemory(mr, flags, pd, memory.address(), memory.byteSize(), access);
+    }
+
     /** {@code ibv_dereg_mr}. */
     int deregisterMemory(long mr);
 

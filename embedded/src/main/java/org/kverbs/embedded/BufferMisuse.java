@@ -30,7 +30,24 @@ public record BufferMisuse(Kind kind, PostedBuffer buffer, long offset, @Nullabl
         /** Two posted requests use the same bytes, and the device writes them for one at least. */
         OVERLAP,
         /** The memory region was deregistered or registered anew. */
-        REGION_CLOSED
+        REGION_CLOSED,
+        /**
+         * The memory of an open region was freed, as its arena was closed, and the device was to use it. Said once a
+         * region, whether the diagnostics are on or not; what was to use the memory failed. The buffer's opcode says
+         * what that was: RDMA_WRITE, RDMA_READ and FETCH_ADD are a peer's, SEND stands for all requests of this side
+         * that send memory, RECV for those that write it, and the address is the region's.
+         */
+        MEMORY_FREED
+    }
+
+    private String use() {
+        return switch (buffer.opcode()) {
+            case RDMA_WRITE -> "written by a peer";
+            case RDMA_READ -> "read by a peer";
+            case FETCH_ADD -> "changed by a peer's atomic";
+            case SEND -> "sent";
+            default -> "written by a receive, read or atomic of this side";
+        };
     }
 
     /** What happened, with which memory, and what to do instead; not where it was posted. */
@@ -44,6 +61,10 @@ public record BufferMisuse(Kind kind, PostedBuffer buffer, long offset, @Nullabl
                     + " were written by the program while they were posted: the device may write them until the completion was polled";
             case OVERLAP -> buffer + where + " were posted while " + other
                     + " use some of them: give each request that the device writes for memory of its own, or poll the first one before";
+            case MEMORY_FREED -> "the memory region at 0x%x of %s was freed while it was registered,"
+                            .formatted(buffer.address(), buffer.device())
+                    + " and %d bytes of it were to be %s (queue pair %d): close the memory region before the arena of its memory"
+                            .formatted(buffer.length(), use(), buffer.queuePair());
             case REGION_CLOSED -> buffer
                     + " were deregistered while they were posted: poll the completion or close the queue pair before the memory region";
         };

@@ -6,6 +6,7 @@ import java.net.NetworkInterface;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.RdmaException;
@@ -24,6 +25,8 @@ final class Configuration {
     private static final String VARIABLE = "KVERBS_EMBEDDED";
     private static final String DIAGNOSTICS_PROPERTY = "kverbs.embedded.diagnostics";
     private static final String DIAGNOSTICS_VARIABLE = "KVERBS_EMBEDDED_DIAGNOSTICS";
+    private static final String SEMANTICS_PROPERTY = "kverbs.embedded.semantics";
+    private static final String SEMANTICS_VARIABLE = "KVERBS_EMBEDDED_SEMANTICS";
     private static final String NONE = "none";
     private static final String DEFAULT = "memory,memory";
     /** Headers and their like beside the payload; what Soft-RoCE reckons with, so that both have the same MTU on the same link. */
@@ -35,22 +38,24 @@ final class Configuration {
     private final SecureRandom random = new SecureRandom();
     private final EmbeddedFabric fabric = EmbeddedFabric.unpredictable(random);
 
-    /** What the diagnostics of all these devices found; null if they are off. */
-    private final @Nullable MisuseLog misuses;
+    /** What the devices themselves and their diagnostics found. */
+    private final MisuseLog misuses = new MisuseLog(MisuseLog::warn);
     private final @Nullable Watch watch;
+    private final Semantics semantics;
 
-    private Configuration(String words, boolean diagnoses) {
+    private Configuration(String words, boolean diagnoses, Semantics semantics) {
         this.words = words;
-        this.misuses = diagnoses ? new MisuseLog(MisuseLog::warn) : null;
-        this.watch = misuses == null ? null : new Watch(misuses::add);
+        this.semantics = semantics;
+        this.watch = diagnoses ? new Watch(misuses::add) : null;
     }
 
     /** What the property or the environment asks for, or else the usual devices. */
     static Configuration read() {
         String set = System.getProperty(PROPERTY, System.getenv(VARIABLE));
         boolean diagnoses = Boolean.parseBoolean(System.getProperty(DIAGNOSTICS_PROPERTY, System.getenv(DIAGNOSTICS_VARIABLE)));
+        Semantics semantics = semantics();
         try {
-            return of(set == null || set.isBlank() ? DEFAULT : set, diagnoses);
+            return of(set == null || set.isBlank() ? DEFAULT : set, diagnoses, semantics);
         } catch (IllegalArgumentException e) {
             throw new RdmaException("the property " + PROPERTY + ", or else the environment's " + VARIABLE + ", asks for " + e.getMessage(), e);
         }
@@ -58,11 +63,22 @@ final class Configuration {
 
     /** Devices without diagnostics. */
     static Configuration of(String words) {
-        return of(words, false);
+        return of(words, false, semantics());
     }
 
-    private static Configuration of(String words, boolean diagnoses) {
-        var configuration = new Configuration(words, diagnoses);
+    private static Semantics semantics() {
+        String set = System.getProperty(SEMANTICS_PROPERTY, System.getenv(SEMANTICS_VARIABLE));
+        try {
+            String name = set == null || set.isBlank() ? "strict" : set.strip();
+            return Semantics.valueOf(name.toUpperCase(Locale.ROOT));
+        } catch (IllegalArgumentException e) {
+            String where = "the property " + SEMANTICS_PROPERTY + ", or else the environment's " + SEMANTICS_VARIABLE;
+            throw new RdmaException(where + ", asks for '" + set + "', and must be strict or rxe", e);
+        }
+    }
+
+    private static Configuration of(String words, boolean diagnoses, Semantics semantics) {
+        var configuration = new Configuration(words, diagnoses, semantics);
         if (!words.strip().equals(NONE)) {
             for (String word : words.split(",")) {
                 configuration.add(word.strip());
@@ -98,10 +114,11 @@ final class Configuration {
     }
 
     List<BufferMisuse> misuses() {
-        return misuses == null ? List.of() : misuses.found();
+        return misuses.found();
     }
 
     private void add(EmbeddedDevice device) {
+        device.hca().tellOfFreed(misuses::add);
         if (watch != null) {
             device.hca().watch(watch);
         }
@@ -110,7 +127,7 @@ final class Configuration {
 
     private void add(String word) {
         if (word.equals("memory")) {
-            add(fabric.add(name()));
+            add(fabric.add(name(), semantics, DeviceLimits.DEFAULTS));
         } else if (word.equals("udp")) {
             addUdpAtFreeLoopback();
         } else if (word.startsWith("udp:")) {
@@ -147,7 +164,7 @@ final class Configuration {
         // A GUID from the address, so that it is the same at the next start (EUI-64, with the bit for "locally administered").
         long guid = 0x0200_00ff_fe00_0000L ^ gids.high(0) ^ Long.rotateLeft(gids.low(0), 8);
         // On the same engine as all the others, as connections may be between any of them.
-        var hca = new Hca(name(), guid, fabric.engine(), gids, mtu(address), random);
+        var hca = new Hca(name(), guid, fabric.engine(), gids, mtu(address), random, semantics, DeviceLimits.DEFAULTS);
         var port = new UdpPort(hca, address);
         if (reserved && !port.reserve()) {
             return false;

@@ -2,12 +2,16 @@ package org.kverbs.embedded;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.AsyncEventType;
 import org.kverbs.Device;
+import org.kverbs.QueuePair;
 import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.network.InProcessNetwork;
@@ -32,12 +36,34 @@ import org.kverbs.spi.VerbsProvider;
  * <p>Without faults a message goes from memory to memory at once. With faults it goes as RoCEv2 packets, whose fate follows from the seed; with
  * the {@linkplain #virtual virtual clock} and one thread everything happens in the same order each time, queue pair numbers and keys too.
  * Any thread may use it.
+ *
+ * <p>Its devices hold a program to what hardware demands ({@link Semantics#STRICT}), unless they are added otherwise. A
+ * test chooses their {@linkplain DeviceLimits limits}, lets calls and work requests {@linkplain #inject fail}, and has
+ * asynchronous events {@linkplain #raise(Device, AsyncEventType) raised}.
  */
 public final class EmbeddedFabric implements AutoCloseable {
 
     /** 198.18.0.0, of the network for tests of network devices (RFC 2544). */
     private static final int NETWORK = 198 << 24 | 18 << 16;
     private static final int LARGEST_MTU = 4096;
+    private static final Set<AsyncEventType> DEVICE_EVENTS = EnumSet.of(
+            AsyncEventType.DEVICE_FATAL,
+            AsyncEventType.PORT_ACTIVE,
+            AsyncEventType.PORT_ERR,
+            AsyncEventType.LID_CHANGE,
+            AsyncEventType.PKEY_CHANGE,
+            AsyncEventType.SM_CHANGE,
+            AsyncEventType.CLIENT_REREGISTER,
+            AsyncEventType.GID_CHANGE);
+    private static final Set<AsyncEventType> QUEUE_PAIR_EVENTS = EnumSet.of(
+            AsyncEventType.QP_FATAL,
+            AsyncEventType.QP_REQ_ERR,
+            AsyncEventType.QP_ACCESS_ERR,
+            AsyncEventType.COMM_EST,
+            AsyncEventType.SQ_DRAINED,
+            AsyncEventType.PATH_MIG,
+            AsyncEventType.PATH_MIG_ERR,
+            AsyncEventType.QP_LAST_WQE_REACHED);
 
     private final Engine engine;
     private final InProcessNetwork network;
@@ -47,9 +73,10 @@ public final class EmbeddedFabric implements AutoCloseable {
     private final List<Device> devices = new ArrayList<>();
     private final EmbeddedProvider provider = EmbeddedProvider.of(this::embedded, this::connectionManager);
     private final EmbeddedConnectionManager connectionManager;
-    private @Nullable MisuseLog misuses;
+    private final MisuseLog misuses = new MisuseLog(MisuseLog::warn);
     private @Nullable Watch watch;
     private @Nullable PacketCapture capture;
+    private @Nullable InjectedFailures failures;
 
     private EmbeddedFabric(boolean virtual, Random random) {
         this.engine = new Engine(virtual);
@@ -74,20 +101,43 @@ public final class EmbeddedFabric implements AutoCloseable {
         return new EmbeddedFabric(false, random);
     }
 
-    /** Adds a device, called {@code embedded0}, {@code embedded1} and so on; its IPv4 addresses are 198.18.0.1 and following. */
-    public synchronized Device addDevice() {
-        add("embedded" + devices.size());
+    /**
+     * Adds a device of {@link Semantics#STRICT}, called {@code embedded0}, {@code embedded1} and so on; its IPv4
+     * addresses are 198.18.0.1 and following.
+     */
+    public Device addDevice() {
+        return addDevice(Semantics.STRICT);
+    }
+
+    /** Adds a device as {@link #addDevice()} does, as strict as is said. */
+    public Device addDevice(Semantics semantics) {
+        return addDevice(semantics, DeviceLimits.DEFAULTS);
+    }
+
+    /** Adds a device as {@link #addDevice()} does, with limits of its own. */
+    public Device addDevice(DeviceLimits limits) {
+        return addDevice(Semantics.STRICT, limits);
+    }
+
+    /** Adds a device as {@link #addDevice()} does, as strict as is said and with limits of its own. */
+    public synchronized Device addDevice(Semantics semantics, DeviceLimits limits) {
+        Objects.requireNonNull(limits, "limits");
+        add("embedded" + devices.size(), Objects.requireNonNull(semantics, "semantics"), limits);
         return devices.getLast();
     }
 
-    synchronized EmbeddedDevice add(String name) {
+    synchronized EmbeddedDevice add(String name, Semantics semantics, DeviceLimits limits) {
         int number = devices.size() + 1;
         long guid = 0x0200_00ff_fe00_0000L | number;
         long v4 = 0xffffL << 32 | Integer.toUnsignedLong(NETWORK + number);
         var gids = new Gids(0xfe80L << 48, guid, 0, v4);
-        var hca = new Hca(name, guid, engine, gids, LARGEST_MTU, new Random(random.nextLong()));
+        var hca = new Hca(name, guid, engine, gids, LARGEST_MTU, new Random(random.nextLong()), semantics, limits);
         if (watch != null) {
             hca.watch(watch);
+        }
+        hca.tellOfFreed(misuses::add);
+        if (failures != null) {
+            hca.fail(failures);
         }
         network.add(hca);
         var device = new EmbeddedDevice(hca);
@@ -179,8 +229,8 @@ public final class EmbeddedFabric implements AutoCloseable {
      * <p>They keep a copy of all posted memory on the Java heap, and every post and poll takes the longer for it. They are blind for: a
      * program that writes exactly the poison, or to a source what is there already; entries of more than 256 MiB; requests that
      * overlap others once this was said, and memory that a peer reads or writes on its own while it is posted, from then on; a peer's
-     * writes and atomics otherwise, which have no completion here. Memory that is freed before its region and its queue pairs are
-     * closed may end the JVM, as it may without the diagnostics.
+     * writes and atomics otherwise, which have no completion here. Memory that another thread frees while the device copies it may
+     * end the JVM, as it may without the diagnostics.
      *
      * @param listener called at once by the thread that polls, posts or closes, with the lock of all devices held: it must be quick and
      *     wait for nobody. What it throws is logged
@@ -190,15 +240,93 @@ public final class EmbeddedFabric implements AutoCloseable {
         if (watch != null) {
             throw new IllegalStateException("the diagnostics of this fabric are on; turn them on once, before it is used");
         }
-        misuses = new MisuseLog(Objects.requireNonNull(listener, "listener"));
+        misuses.tell(Objects.requireNonNull(listener, "listener"));
         Watch diagnostics = new Watch(misuses::add);
         watch = diagnostics;
         locked(() -> embedded.forEach(each -> each.hca().watch(diagnostics)));
     }
 
-    /** The first 1000 misuses that the diagnostics found, in their order; none if they are off. */
-    public synchronized List<BufferMisuse> misuses() {
-        return misuses == null ? List.of() : misuses.found();
+    /**
+     * The first 1000 misuses that the diagnostics found, in their order; if they are off those of {@link
+     * BufferMisuse.Kind#MEMORY_FREED}, which are found without them.
+     */
+    public List<BufferMisuse> misuses() {
+        return misuses.found();
+    }
+
+    /**
+     * Has a call or a work request fail on whatever device of this fabric makes it, those that are added later too. If
+     * several failures are injected for one operation each counts for itself.
+     *
+     * @return says how often it happened; closing it ends it
+     */
+    public Injection inject(Failure failure) {
+        return inject((Hca) null, failure);
+    }
+
+    /**
+     * Has a call or a work request fail on one device.
+     *
+     * @return says how often it happened; closing it ends it
+     * @throws IllegalArgumentException if the device is not of this fabric
+     */
+    public Injection inject(Device device, Failure failure) {
+        return inject(hca(device), failure);
+    }
+
+    private synchronized Injection inject(@Nullable Hca device, Failure failure) {
+        var injection = new Injection(Objects.requireNonNull(failure, "failure"));
+        InjectedFailures all = failures == null ? new InjectedFailures() : failures;
+        failures = all;
+        locked(() -> {
+            all.add(device, injection);
+            embedded.forEach(each -> each.hca().fail(all));
+        });
+        return injection;
+    }
+
+    /**
+     * Raises an asynchronous event of a device or its port in all its open contexts, as hardware would. With
+     * DEVICE_FATAL the device breaks for ever: its queue pairs go to the error state and flush, its peers hear nothing
+     * of it, and calls are refused with EIO, but those that close, poll and post.
+     *
+     * @param type DEVICE_FATAL, or an event of the port that changes nothing here, such as PORT_ERR, LID_CHANGE or
+     *     GID_CHANGE
+     * @throws IllegalArgumentException if the device is not of this fabric, or the event is of another kind of source
+     */
+    public void raise(Device device, AsyncEventType type) {
+        Hca source = hca(device);
+        require(type, DEVICE_EVENTS, "a device");
+        locked(() -> {
+            if (type == AsyncEventType.DEVICE_FATAL) {
+                network.remove(source);
+            }
+            source.raise(type.code());
+        });
+    }
+
+    /**
+     * Raises an asynchronous event of a queue pair. QP_FATAL, QP_REQ_ERR and QP_ACCESS_ERR take it to the error state,
+     * as on hardware.
+     *
+     * @param type an event whose source is a queue pair, such as QP_FATAL, COMM_EST or PATH_MIG_ERR
+     * @throws IllegalArgumentException if the queue pair is not of this fabric or closed, or the event is of another
+     *     kind of source
+     */
+    public void raise(QueuePair queuePair, AsyncEventType type) {
+        Hca source = hca(queuePair.protectionDomain().context().device());
+        require(type, QUEUE_PAIR_EVENTS, "a queue pair");
+        locked(() -> {
+            if (!source.raise(queuePair.number(), type.code())) {
+                throw new IllegalArgumentException(queuePair.describe() + " is closed");
+            }
+        });
+    }
+
+    private static void require(AsyncEventType type, Set<AsyncEventType> possible, String source) {
+        if (!possible.contains(type)) {
+            throw new IllegalArgumentException(type + " is no event of " + source + "; those are " + possible);
+        }
     }
 
     /** Pulls a device's cable: it raises PORT_ERR, and its packets are lost. */

@@ -19,6 +19,10 @@ import org.kverbs.spi.VerbsProvider;
  *   <li>{@code udp}: the same on the first address from 127.0.0.1 on whose port is free, for processes of this machine.
  * </ul>
  *
+ * <p>The system property {@code kverbs.embedded.semantics}, or else the environment's {@code
+ * KVERBS_EMBEDDED_SEMANTICS}, says how strict they are: {@code strict}, the default, or {@code rxe} ({@link
+ * Semantics}).
+ *
  * <p>With the system property {@code kverbs.embedded.diagnostics}, or else the environment's {@code KVERBS_EMBEDDED_DIAGNOSTICS}, set to
  * {@code true} they report what a card would do wrong in silence ({@link EmbeddedFabric#diagnose(java.util.function.Consumer)}): each is a
  * warning of the {@link System.Logger} named {@code org.kverbs.embedded}, and {@link #misuses} has the first of them.
@@ -45,7 +49,7 @@ public final class EmbeddedProvider implements VerbsProvider {
      * Device device = Device.of(provider, provider.devices().getFirst());
      * }</pre>
      *
-     * @param words which devices, as the configuration has it
+     * @param words which devices, as the configuration has it; how strict they are says the configuration
      * @throws IllegalArgumentException if a word is none of those, or there is no free address for {@code udp}
      */
     public EmbeddedProvider(String words) {
@@ -95,8 +99,8 @@ public final class EmbeddedProvider implements VerbsProvider {
     }
 
     /**
-     * The first 1000 misuses that the diagnostics of these devices found, in their order; none if they are off. Devices of an
-     * {@link EmbeddedFabric} have their own.
+     * The first 1000 misuses that the diagnostics of these devices found, in their order, or of {@link
+     * BufferMisuse.Kind#MEMORY_FREED} if they are off. Devices of an {@link EmbeddedFabric} have their own.
      */
     public static List<BufferMisuse> misuses() {
         return configured().misuses();

@@ -12,11 +12,16 @@ final class MisuseLog {
 
     private static final System.Logger LOG = System.getLogger("org.kverbs.embedded");
 
-    private final Consumer<? super BufferMisuse> listener;
+    private volatile Consumer<? super BufferMisuse> listener;
     private final List<BufferMisuse> found = new ArrayList<>();
 
     MisuseLog(Consumer<? super BufferMisuse> listener) {
         this.listener = listener;
+    }
+
+    /** Tells another from now on. */
+    void tell(Consumer<? super BufferMisuse> other) {
+        listener = other;
     }
 
     /** Warns of it, and shows where the memory was posted if that is known. */

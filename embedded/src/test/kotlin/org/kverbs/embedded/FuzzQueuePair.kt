@@ -1,5 +1,6 @@
 package org.kverbs.embedded
 
+import io.kotest.matchers.shouldBe
 import org.kverbs.AccessFlag
 import org.kverbs.AddressAttributes
 import org.kverbs.AddressHandle
@@ -26,9 +27,9 @@ import org.kverbs.ReceiveRequests
 import org.kverbs.RemoteMemory
 import org.kverbs.SendRequests
 import org.kverbs.SharedReceiveQueue
+import org.kverbs.WorkRequestException
 import org.kverbs.embedded.internal.transport.Inside
 import org.kverbs.embedded.internal.transport.InsideQueuePair
-import java.util.function.Consumer
 import kotlin.random.Random
 
 /** What a queue pair is that packets are thrown at. */
@@ -94,6 +95,7 @@ internal class FuzzQueuePair(
     private val bench: FuzzBench,
 ) {
     private val random = bench.random
+    private val list = SendRequests()
     private val capabilities = QueuePairCapabilities(8, kind.receives, 3, if (kind.receives == 0) 0 else 3, 64)
     var qp: QueuePair = make()
         private set
@@ -193,14 +195,22 @@ internal class FuzzQueuePair(
                 requests.receive(it.toLong())
                 repeat(random.nextInt(4)) { requests.into(inMiddle(bench.memory.receives, random.nextLong(3000))) }
             }
-            if (kind.shared) bench.srq.postReceive(requests) else qp.postReceive(requests)
+            try {
+                if (kind.shared) bench.srq.postReceive(requests) else qp.postReceive(requests)
+            } catch (e: WorkRequestException) {
+                e.errnoName() shouldBe "ENOMEM" // as the bench has not polled yet what the others were used for
+            }
         }
         if (inside.state == RTS.code() && inside.sends < 3) {
             post { repeat(1 + random.nextInt(4)) { request() } }
         }
     }
 
-    private fun post(requests: SendRequests.() -> Unit) = qp.postWith(Consumer { it.requests() })
+    /**
+     * The last one is signaled, so that all have their slots again when the bench polls; until then a full queue takes
+     * no more.
+     */
+    private fun post(requests: SendRequests.() -> Unit) = qp.tryPost(list.apply { clear() }.apply(requests).signaled())
 
     private fun inMiddle(
         area: FuzzArea,

@@ -8,6 +8,7 @@ import org.kverbs.ConnectOptions
 import org.kverbs.Context
 import org.kverbs.Device
 import org.kverbs.MemoryRegion
+import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
 import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
@@ -21,18 +22,22 @@ import java.util.concurrent.TimeUnit
 import java.util.function.Consumer
 import kotlin.random.Random
 
+private val LARGE = QueuePairCapabilities(256, 256, 4, 4, 64)
+
 /** One end of a connection: a device, a queue pair, and memory that the peer may do anything with. */
 internal class End(
     device: Device,
     type: QueuePairType,
     bytes: Long,
+    capabilities: QueuePairCapabilities = LARGE,
+    entries: Int = 1024,
 ) : AutoCloseable {
     val context: Context = device.open()
-    val pd = context.protectionDomain()
-    val cq: CompletionQueue = context.completionQueue(1024)
+    val pd: ProtectionDomain = context.protectionDomain()
+    val cq: CompletionQueue = context.completionQueue(entries)
     val mr: MemoryRegion =
         pd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
-    val qp: QueuePair = pd.queuePair(QueuePairInitAttributes.of(type, cq).with(QueuePairCapabilities(256, 256, 4, 4, 64)))
+    val qp: QueuePair = pd.queuePair(QueuePairInitAttributes.of(type, cq).with(capabilities))
 
     fun post(requests: SendRequests.() -> Unit) = qp.postWith(Consumer { it.requests() })
 
@@ -62,6 +67,12 @@ internal class End(
         return found
     }
 
+    /** Polls once, and takes no more than [most]. */
+    fun poll(most: Int): List<WorkCompletion> {
+        val batch = WorkCompletions(most)
+        return List(cq.poll(batch)) { batch.get(it).copy() }
+    }
+
     fun fill(seed: Int) {
         val bytes = Random(seed).nextBytes(mr.length().toInt())
         MemorySegment.copy(bytes, 0, mr.memory(), ValueLayout.JAVA_BYTE, 0, bytes.size)
@@ -81,11 +92,14 @@ internal class Pair(
     type: QueuePairType = QueuePairType.RC,
     options: ConnectOptions = ConnectOptions.DEFAULTS,
     bytes: Long = 1 shl 16,
+    semantics: Semantics = Semantics.STRICT,
+    capabilities: QueuePairCapabilities = LARGE,
+    entries: Int = 1024,
 ) : AutoCloseable {
-    val client: Device = fabric.addDevice()
-    val server: Device = fabric.addDevice()
-    val a = End(client, type, bytes)
-    val b = End(server, type, bytes)
+    val client: Device = fabric.addDevice(semantics)
+    val server: Device = fabric.addDevice(semantics)
+    val a = End(client, type, bytes, capabilities, entries)
+    val b = End(server, type, bytes, capabilities, entries)
 
     init {
         a.qp.connect(b.qp.endpoint(options), options)

@@ -3,8 +3,10 @@ package org.kverbs.testkit
 import kotlinx.coroutines.CoroutineScope
 import org.kverbs.ConnectOptions
 import org.kverbs.coroutines.connect
+import org.kverbs.embedded.DeviceLimits
 import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Faults
+import org.kverbs.embedded.Semantics
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
@@ -38,7 +40,7 @@ public class ConnectedCoroutines internal constructor(
  * real time, and the same seed gives the same run. A coroutine that goes to another dispatcher (`withContext(Dispatchers.IO)`) waits, and
  * for it the time is over at once. A real device has the real time.
  *
- * @param faults as for [connectedPair], and so [seed], [options] and [diagnostics]
+ * @param faults as for [connectedPair], and so [seed], [options], [diagnostics], [semantics] and [limits]
  * @param timeout real time that the block has; when it is over the block is cancelled, and the test fails
  * @throws AssertionError if something leaked or was misused, or the time was over
  * @throws InterruptedException if the thread is interrupted, which cancels the block
@@ -51,9 +53,11 @@ public fun <R> connectedCoroutines(
     options: ConnectOptions = ConnectOptions.DEFAULTS,
     diagnostics: Boolean = false,
     timeout: Duration = 10.seconds,
+    semantics: Semantics = Semantics.STRICT,
+    limits: DeviceLimits = DeviceLimits.DEFAULTS,
     block: suspend ConnectedCoroutines.(client: CoroutinePeer, server: CoroutinePeer) -> R,
 ): R =
-    onDevices(faults, seed, diagnostics) { fabric, device ->
+    onDevices(faults, seed, diagnostics, semantics, limits) { fabric, device ->
         CoroutinePeer(device()).use { client ->
             CoroutinePeer(device()).use { server ->
                 client.qp.connect(server.qp.endpoint(options), options)

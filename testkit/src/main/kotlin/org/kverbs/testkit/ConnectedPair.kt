@@ -6,8 +6,10 @@ package org.kverbs.testkit
 import org.kverbs.ConnectOptions
 import org.kverbs.Device
 import org.kverbs.Diagnostics
+import org.kverbs.embedded.DeviceLimits
 import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Faults
+import org.kverbs.embedded.Semantics
 import org.kverbs.embedded.VirtualClock
 
 /** The environment variable that names the real device that [connectedPair] takes instead of the embedded one. */
@@ -55,6 +57,8 @@ public open class ConnectedPair internal constructor(
  * @param seed what the faults, keys and numbers follow from; a real device chooses by itself
  * @param diagnostics whether the use of memory that is posted fails the test, too ([EmbeddedFabric.diagnose]); the message shows where
  *   it was posted. A real device can't tell, and nothing is watched there
+ * @param semantics how strict the embedded devices are; a real device is as it is
+ * @param limits those of each embedded device, of which the end takes the first objects
  * @throws AssertionError if something leaked, or was misused
  * @throws IllegalStateException if faults are asked of a real device
  * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
@@ -65,9 +69,11 @@ public fun <R> connectedPair(
     seed: Long = 1,
     options: ConnectOptions = ConnectOptions.DEFAULTS,
     diagnostics: Boolean = false,
+    semantics: Semantics = Semantics.STRICT,
+    limits: DeviceLimits = DeviceLimits.DEFAULTS,
     block: ConnectedPair.(client: TestPeer, server: TestPeer) -> R,
 ): R =
-    onDevices(faults, seed, diagnostics) { fabric, device ->
+    onDevices(faults, seed, diagnostics, semantics, limits) { fabric, device ->
         TestPeer(device()).use { client ->
             TestPeer(device()).use { server ->
                 client.qp.connect(server.qp.endpoint(options), options)
@@ -84,6 +90,8 @@ internal inline fun <R> onDevices(
     faults: Faults,
     seed: Long,
     diagnostics: Boolean,
+    semantics: Semantics,
+    limits: DeviceLimits,
     block: (fabric: EmbeddedFabric?, device: () -> Device) -> R,
 ): R {
     Diagnostics.enable()
@@ -93,7 +101,7 @@ internal inline fun <R> onDevices(
     // They tell at the end, and not in the log.
     if (diagnostics) fabric?.diagnose { }
     return (fabric ?: AutoCloseable { }).use {
-        val result = block(fabric) { fabric?.addDevice() ?: Device.byName(name) }
+        val result = block(fabric) { fabric?.addDevice(semantics, limits) ?: Device.byName(name) }
         failOnMisuses(fabric?.misuses().orEmpty())
         result
     }

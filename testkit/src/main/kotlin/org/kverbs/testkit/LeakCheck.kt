@@ -5,6 +5,7 @@ package org.kverbs.testkit
 
 import org.kverbs.Diagnostics
 import org.kverbs.embedded.BufferMisuse
+import org.kverbs.embedded.BufferMisuse.Kind.MEMORY_FREED
 import org.kverbs.embedded.EmbeddedProvider
 
 /** Frames of a stack trace that show where something was opened. */
@@ -18,8 +19,9 @@ private const val MISUSES = 10
  * opened. The block may suspend where the caller may. It turns [Diagnostics] on and leaves them on. What other threads open meanwhile
  * counts too, so tests that run at the same time in one JVM must not use it.
  *
- * If the embedded devices have their diagnostics on (`-Dkverbs.embedded.diagnostics=true`, see [EmbeddedProvider]) it fails as well if they
- * found a misuse in the block.
+ * It fails as well if an embedded device was to use memory that the program had freed ([MEMORY_FREED]). If the
+ * devices have their diagnostics on (`-Dkverbs.embedded.diagnostics=true`, see [EmbeddedProvider]), it fails if these
+ * found a misuse in the block, too.
  *
  * @return what the block returned
  * @throws AssertionError if something leaked, or was misused
@@ -69,10 +71,11 @@ internal fun failOnMisuses(misuses: List<BufferMisuse>) {
     if (misuses.isEmpty()) return
     val shown =
         misuses.take(MISUSES).joinToString("\n") { misuse ->
-            val posted = listOfNotNull(misuse.buffer, misuse.other)
+            val posted = listOfNotNull(misuse.buffer().takeIf { misuse.kind() != MEMORY_FREED }, misuse.other())
             "$misuse" + posted.joinToString("") { "\n  wr_id ${it.workRequestId()} was posted\n" + it.postedAt().frames() }
         }
-    throw AssertionError("memory was misused while it was posted, ${misuses.size} times:\n$shown")
+    val what = if (misuses.all { it.kind() == MEMORY_FREED }) "freed while it was registered" else "misused while it was posted"
+    throw AssertionError("memory was $what, ${misuses.size} times:\n$shown")
 }
 
 /** Where it was, for a message; the frames of kverbs itself say nothing about who did it. */

@@ -4,8 +4,13 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.LinkedHashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.Operation;
+import org.kverbs.embedded.Semantics;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.watch.Posted;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCq;
@@ -17,7 +22,8 @@ import org.kverbs.spi.CompletionQueueOps;
 
 /**
  * A completion queue ({@code struct ibv_cq}): a ring of {@code struct ibv_wc}. More completions than it holds break it: what was in
- * it can still be polled, then polling answers an error (IBA volume 1, 11.6.3.1).
+ * it can still be polled, then polling answers an error, and its queue pairs go to the error state (IBA volume 1,
+ * 11.6.3.1). By rxe's semantics it goes on without those that it had no room for.
  */
 public final class Cq implements CompletionQueueOps {
 
@@ -25,8 +31,8 @@ public final class Cq implements CompletionQueueOps {
 
     public final long address;
     public final @Nullable Channel<Cq> channel;
-    /** Queue pairs that use it, a queue pair that uses it twice counting twice. */
-    public int users;
+    /** Queue pairs that use it. */
+    public final Set<CompletionUser> users = new LinkedHashSet<>();
     private final DeviceState device;
     private final AsyncEvents events;
     private final Engine engine;
@@ -38,9 +44,20 @@ public final class Cq implements CompletionQueueOps {
     private int waiting;
     /** What the diagnostics know the requests of the completions by; null as long as they were off. */
     private @Nullable Posted @Nullable [] posted;
+    /** Of the queue that each completion's request was in. */
+    private @Nullable Occupancy[] occupied = {};
+    /** How many slots of it polling the completion frees. */
+    private int[] slots = {};
     private boolean overrun;
     private boolean armed;
     private boolean armedSolicited;
+
+    private final Task breakQueuePairs = new Task() {
+        @Override
+        protected void run() {
+            users.forEach(CompletionUser::completionsLost);
+        }
+    };
 
     public Cq(DeviceState device, AsyncEvents events, long address, int entries, @Nullable Channel<Cq> channel) {
         this.device = device;
@@ -64,6 +81,8 @@ public final class Cq implements CompletionQueueOps {
         ring = Arena.ofAuto().allocate((long) entries * IbvWc.SIZE, 8);
         ringAddress = ring.address();
         capacity = entries;
+        occupied = new Occupancy[entries];
+        slots = new int[entries];
         Memory.putInt(address + IbvCq.CQE, entries);
     }
 
@@ -80,13 +99,17 @@ public final class Cq implements CompletionQueueOps {
         int oldHead = head;
         int oldCapacity = capacity;
         @Nullable Posted[] oldPosted = posted;
+        @Nullable Occupancy[] oldOccupied = occupied;
+        int[] oldSlots = slots;
         @Nullable Posted[] requests = oldPosted == null ? null : new Posted[entries];
         allocate(entries);
         for (int i = 0; i < waiting; i++) {
-            long from = (long) ((oldHead + i) % oldCapacity) * IbvWc.SIZE;
-            MemorySegment.copy(old, from, ring, (long) i * IbvWc.SIZE, IbvWc.SIZE);
+            int from = (oldHead + i) % oldCapacity;
+            MemorySegment.copy(old, (long) from * IbvWc.SIZE, ring, (long) i * IbvWc.SIZE, IbvWc.SIZE);
+            occupied[i] = oldOccupied[from];
+            slots[i] = oldSlots[from];
             if (requests != null) {
-                requests[i] = oldPosted[(oldHead + i) % oldCapacity];
+                requests[i] = oldPosted[from];
             }
         }
         posted = requests;
@@ -96,10 +119,12 @@ public final class Cq implements CompletionQueueOps {
 
     /**
      * Adds a completion. Its fields are as in {@code struct ibv_wc}; {@code immediate} goes to where imm_data or invalidated_rkey stand
-     * and is in native order already. {@code request} is what the diagnostics know it by.
+     * and is in native order already. {@code queue} has the request's slot; {@code request} is what the diagnostics
+     * know it by.
      */
     public void add(long id, int status, int opcode, int bytes, int immediate, int qpn, int sourceQp, int flags, boolean solicited,
-            @Nullable Posted request) {
+            Occupancy queue, @Nullable Posted request) {
+        int frees = queue.done();
         if (waiting == capacity) {
             overrun();
             if (request != null) {
@@ -114,6 +139,8 @@ public final class Cq implements CompletionQueueOps {
         if (posted != null) {
             posted[at] = request;
         }
+        occupied[at] = queue;
+        slots[at] = frees;
         long wc = ringAddress + (long) at * IbvWc.SIZE;
         Memory.putLong(wc + IbvWc.WR_ID, id);
         Memory.putInt(wc + IbvWc.STATUS, status);
@@ -140,9 +167,13 @@ public final class Cq implements CompletionQueueOps {
     }
 
     private void overrun() {
-        if (!overrun) {
+        if (device.semantics == Semantics.RXE) {
+            events.raise(IbvEventType.IBV_EVENT_CQ_ERR, address);
+        } else if (!overrun) {
             overrun = true;
             events.raise(IbvEventType.IBV_EVENT_CQ_ERR, address);
+            // Not at once: a queue pair is in the middle of what completed.
+            engine.ready(breakQueuePairs);
         }
     }
 
@@ -155,11 +186,15 @@ public final class Cq implements CompletionQueueOps {
                 long to = ringAddress + (long) slot(kept) * IbvWc.SIZE;
                 if (to != from) {
                     Memory.copy(from, to, IbvWc.SIZE);
+                    occupied[slot(kept)] = occupied[slot(i)];
+                    slots[slot(kept)] = slots[slot(i)];
                     if (posted != null) {
                         posted[slot(kept)] = posted[slot(i)];
                     }
                 }
                 kept++;
+            } else {
+                freeSlots(slot(i));
             }
         }
         WAITING.setRelease(this, kept);
@@ -167,7 +202,7 @@ public final class Cq implements CompletionQueueOps {
 
     @Override
     public int poll(int count, long completions) {
-        if ((int) WAITING.getAcquire(this) == 0 && !overrun && !engine.isVirtual()) {
+        if ((int) WAITING.getAcquire(this) == 0 && !overrun && device.failures == null && !engine.isVirtual()) {
             device.link.look(armed);
             if ((int) WAITING.getAcquire(this) == 0 && !engine.isWorkLeft()) {
                 return 0;
@@ -175,6 +210,10 @@ public final class Cq implements CompletionQueueOps {
         }
         engine.enter();
         try {
+            int refusal = device.refuse(Operation.POLL);
+            if (refusal < 0) {
+                return refusal;
+            }
             if (waiting == 0) {
                 engine.polledInVain();
             }
@@ -184,6 +223,7 @@ public final class Cq implements CompletionQueueOps {
             int taken = Math.min(count, waiting);
             for (int i = 0; i < taken; i++) {
                 Memory.copy(ringAddress + (long) head * IbvWc.SIZE, completions + (long) i * IbvWc.SIZE, IbvWc.SIZE);
+                freeSlots(head);
                 if (posted != null) {
                     polled(posted);
                 }
@@ -193,6 +233,14 @@ public final class Cq implements CompletionQueueOps {
             return taken;
         } finally {
             engine.leave();
+        }
+    }
+
+    /** Frees the slots of the requests that the program knows to be done by a completion. */
+    private void freeSlots(int at) {
+        Occupancy queue = occupied[at];
+        if (queue != null) {
+            queue.free(slots[at]);
         }
     }
 
@@ -209,6 +257,10 @@ public final class Cq implements CompletionQueueOps {
     public int requestNotify(boolean solicitedOnly) {
         engine.enter();
         try {
+            int refusal = device.refuse(Operation.REQUEST_NOTIFICATION);
+            if (refusal < 0) {
+                return refusal;
+            }
             // A wider request is not narrowed by a later one (man 3 ibv_req_notify_cq).
             armedSolicited = solicitedOnly && (!armed || armedSolicited);
             armed = true;

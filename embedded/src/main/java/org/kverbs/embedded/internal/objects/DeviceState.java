@@ -1,9 +1,21 @@
 package org.kverbs.embedded.internal.objects;
 
+import java.util.EnumSet;
 import java.util.Random;
+import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.WorkCompletionOpcode;
+import org.kverbs.embedded.BufferMisuse;
+import org.kverbs.embedded.DeviceLimits;
+import org.kverbs.embedded.Operation;
+import org.kverbs.embedded.PostedBuffer;
+import org.kverbs.embedded.Semantics;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.watch.Watch;
+import org.kverbs.internal.Refusal;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvAccessFlags;
 
 /**
  * What all objects of a device share: its lock and clock, its addresses, its memory keys, its port. It belongs to the
@@ -11,17 +23,38 @@ import org.kverbs.embedded.internal.watch.Watch;
  */
 public abstract class DeviceState {
 
+    /** What a device that broke can be asked for still: its queue pairs are in the error state and flush. */
+    private static final Set<Operation> OF_THE_DEAD = EnumSet.of(
+            Operation.POLL,
+            Operation.POST_SEND,
+            Operation.POST_RECEIVE,
+            Operation.REQUEST_NOTIFICATION,
+            Operation.QUERY_QUEUE_PAIR,
+            Operation.DEREGISTER_MEMORY,
+            Operation.DESTROY_QUEUE_PAIR,
+            Operation.DESTROY_COMPLETION_QUEUE,
+            Operation.DESTROY_SHARED_RECEIVE_QUEUE);
+
     public final String name;
     public final long guid;
     public final Engine engine;
     public final Gids gids;
     public final Random random;
+    /** How strictly it holds programs to what hardware demands. */
+    public final Semantics semantics;
+    public final DeviceLimits limits;
+    public final Quotas quotas;
     public final Keys keys;
     /** What is counted by no queue pair, and what those had counted that are gone. */
     public final Counters counters = new Counters();
     public PacketPort link = UnpluggedPort.INSTANCE;
     /** The diagnostics, if they are on. */
     public @Nullable Watch watch;
+    /** Failures that a test asked for, if any. */
+    @Nullable Failures failures;
+    private Consumer<BufferMisuse> freed = misuse -> {};
+    /** Whether it broke, so that nothing but its end can be asked of it. */
+    private boolean dead;
 
     private final int mtu;
 
@@ -30,14 +63,25 @@ public abstract class DeviceState {
      * @param mtu bytes, an MTU of RDMA: 256 to 4096
      * @param random gives queue pair numbers, keys and so on
      */
-    protected DeviceState(String name, long guid, Engine engine, Gids gids, int mtu, Random random) {
+    protected DeviceState(
+            String name,
+            long guid,
+            Engine engine,
+            Gids gids,
+            int mtu,
+            Random random,
+            Semantics semantics,
+            DeviceLimits limits) {
         this.name = name;
         this.guid = guid;
         this.engine = engine;
         this.gids = gids;
         this.mtu = mtu;
         this.random = random;
-        this.keys = new Keys(random);
+        this.semantics = semantics;
+        this.limits = limits;
+        this.quotas = new Quotas(name, limits);
+        this.keys = new Keys(random, semantics);
     }
 
     /** Sets what carries its packets from now on; with the lock, or before it is opened. */
@@ -48,6 +92,47 @@ public abstract class DeviceState {
     /** Turns the diagnostics on for what is posted from now on; with the lock, or before it is opened. */
     public void watch(Watch diagnostics) {
         this.watch = diagnostics;
+    }
+
+    /** Sets who is told of memory that the program freed before the device was done with it; before it is opened. */
+    public void tellOfFreed(Consumer<BufferMisuse> listener) {
+        this.freed = listener;
+    }
+
+    /** It was to use memory of a region that is there no more. */
+    public void tellFreed(long address, long bytes, int need, int queuePair) {
+        WorkCompletionOpcode opcode = switch (need) {
+            case 0 -> WorkCompletionOpcode.SEND;
+            case IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE -> WorkCompletionOpcode.RDMA_WRITE;
+            case IbvAccessFlags.IBV_ACCESS_REMOTE_READ -> WorkCompletionOpcode.RDMA_READ;
+            case IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC -> WorkCompletionOpcode.FETCH_ADD;
+            default -> WorkCompletionOpcode.RECV;
+        };
+        var buffer = new PostedBuffer(name, queuePair, 0, opcode, address, bytes, null);
+        freed.accept(new BufferMisuse(BufferMisuse.Kind.MEMORY_FREED, buffer, 0, null));
+    }
+
+    /** Has calls and work requests fail as a test asks for it; with the lock, or before it is opened. */
+    public void fail(Failures asked) {
+        this.failures = asked;
+    }
+
+    /** From now on it can be asked for its end only; with the lock. */
+    protected void breakDown() {
+        dead = true;
+    }
+
+    /** 0, or -errno if a call is to be refused as the device broke or a test wants it; with the lock. */
+    public int refuse(Operation operation) {
+        if (dead && !OF_THE_DEAD.contains(operation)) {
+            return Refusal.because(Errno.EIO, name + " broke with DEVICE_FATAL: close it.");
+        }
+        return failures == null ? 0 : failures.refuse(this, operation);
+    }
+
+    /** The status that a test wants a work request to fail with, or 0 for success; by {@code enum ibv_wc_opcode}. */
+    public int injected(int opcode) {
+        return failures == null ? 0 : failures.status(this, opcode);
     }
 
     /** A peer reads or writes memory of this side on its own. */

@@ -5,7 +5,6 @@ import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.ffm.Memory;
 
 /**
@@ -20,12 +19,15 @@ public final class Handles<T> {
     private final Structures structures;
     private final int size;
     private final int handleOffset;
+    private final Quota quota;
     private final IntMap<T> objects = new IntMap<>();
 
-    public Handles(Structures structures, int size, int handleOffset) {
+    public Handles(Structures structures, int size, int handleOffset, Quota quota) {
         this.structures = structures;
         this.size = size;
         this.handleOffset = handleOffset;
+        this.quota = quota;
+        structures.whenClosed(() -> quota.giveBack(objects.size()));
     }
 
     /** Whether one of the objects is so. */
@@ -40,11 +42,12 @@ public final class Handles<T> {
     /**
      * Makes an object with its structure, which begins with the context's address as all of them do.
      *
-     * @return the structure's address, or -ENOMEM if there are {@code most} already
+     * @return the structure's address, or -ENOMEM if the device may have no more
      */
-    public long add(int most, LongFunction<T> constructor) {
-        if (objects.size() >= most) {
-            return -Errno.ENOMEM;
+    public long add(LongFunction<T> constructor) {
+        int result = quota.take(1);
+        if (result < 0) {
+            return result;
         }
         long address = structures.allocate(size);
         int number = LAST.incrementAndGet();
@@ -61,6 +64,7 @@ public final class Handles<T> {
     /** Forgets the object. Its structure may be given to another. */
     public void remove(long address) {
         objects.remove(Memory.getInt(address + handleOffset));
+        quota.giveBack(1);
         structures.release(address, size);
     }
 }

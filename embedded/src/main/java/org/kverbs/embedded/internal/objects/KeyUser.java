@@ -11,4 +11,7 @@ public interface KeyUser {
 
     /** The keys of its device. */
     Keys keys();
+
+    /** The device was to use memory of a region for it that the program has freed; {@code need} as for {@link MemoryKey#translate}. */
+    void memoryFreed(long address, long bytes, int need);
 }

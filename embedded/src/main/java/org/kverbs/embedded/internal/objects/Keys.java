@@ -2,52 +2,92 @@ package org.kverbs.embedded.internal.objects;
 
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.Semantics;
 import org.kverbs.embedded.internal.watch.Posted;
 
-/** All memory keys of a device. Random, so that a peer who was not told a key does not guess it. */
+/**
+ * All memory keys of a device: lkeys of regions, for the device's own programs, and rkeys of regions and windows, for
+ * peers. Random, so that a peer that was not told a key does not guess it. By strict semantics no number is a key of
+ * both kinds, and by rxe's a region has one number for both.
+ */
 public final class Keys {
 
     private static final int INDEX = ~0xff;
 
     private final Random random;
-    /** By the upper 24 bits. */
-    private final IntMap<MemoryKey> byIndex = new IntMap<>();
+    private final boolean strict;
+    /** Regions by the upper 24 bits of their lkeys. */
+    private final IntMap<Mr> local = new IntMap<>();
+    /** Regions and windows by the upper 24 bits of their rkeys. */
+    private final IntMap<MemoryKey> remote = new IntMap<>();
 
-    Keys(Random random) {
+    Keys(Random random, Semantics semantics) {
         this.random = random;
+        this.strict = semantics == Semantics.STRICT;
     }
 
-    /** A key that no other has in its upper 24 bits; never 0. */
+    /** An rkey that shares its upper 24 bits with no other key; never 0. */
     public int fresh() {
         int key;
         do {
             key = random.nextInt();
-        } while ((key & INDEX) == 0 || byIndex.get(key & INDEX) != null);
+        } while ((key & INDEX) == 0 || isTaken(key));
         return key;
     }
 
-    /** How many keys there are. */
+    /** An lkey for a region that has an rkey. */
+    public int freshLocal(int rkey) {
+        int key = rkey;
+        while (strict && (key & INDEX) == (rkey & INDEX)) {
+            key = fresh();
+        }
+        return key;
+    }
+
+    private boolean isTaken(int key) {
+        return local.get(key & INDEX) != null || remote.get(key & INDEX) != null;
+    }
+
+    /** How many regions and windows there are. */
     public int count() {
-        return byIndex.size();
+        return remote.size();
     }
 
     public void add(MemoryKey memory) {
-        byIndex.put(memory.key & INDEX, memory);
+        remote.put(memory.key & INDEX, memory);
+        if (memory instanceof Mr region) {
+            local.put(region.lkey & INDEX, region);
+        }
     }
 
     public void remove(MemoryKey memory) {
-        byIndex.remove(memory.key & INDEX);
+        remote.remove(memory.key & INDEX);
+        if (memory instanceof Mr region) {
+            local.remove(region.lkey & INDEX);
+        }
     }
 
-    /** What has exactly this key, or null. */
-    public @Nullable MemoryKey find(int key) {
-        MemoryKey found = byIndex.get(key & INDEX);
-        return found != null && found.key == key ? found : null;
+    /** What has exactly this rkey, or null. */
+    public @Nullable MemoryKey find(int rkey) {
+        MemoryKey found = remote.get(rkey & INDEX);
+        return found != null && found.key == rkey ? found : null;
     }
 
-    /** {@link MemoryKey#translate} by key; {@link MemoryKey#NONE} for a key that there is not. */
-    public long translate(int key, long virtual, long length, int need, KeyUser user) {
-        MemoryKey found = find(key);
+    /** The region with exactly this lkey, or null. */
+    private @Nullable Mr region(int lkey) {
+        Mr found = local.get(lkey & INDEX);
+        return found != null && found.lkey == lkey ? found : null;
+    }
+
+    /** {@link MemoryKey#translate} by a peer's rkey; {@link MemoryKey#NONE} for a key that there is not. */
+    public long translate(int rkey, long virtual, long length, int need, KeyUser user) {
+        MemoryKey found = find(rkey);
+        return found == null ? MemoryKey.NONE : found.translate(virtual, length, need, user);
+    }
+
+    /** {@link MemoryKey#translate} by the lkey of an entry of this side. */
+    public long translateLocal(int lkey, long virtual, long length, int need, KeyUser user) {
+        Mr found = region(lkey);
         return found == null ? MemoryKey.NONE : found.translate(virtual, length, need, user);
     }
 
@@ -58,10 +98,5 @@ public final class Keys {
         if (region != null && at != MemoryKey.NONE) {
             posted.add(entry, region, at, bytes, need != 0);
         }
-    }
-
-    /** The region with this lkey or rkey, or null. */
-    @Nullable Mr region(int key) {
-        return find(key) instanceof Mr mr ? mr : null;
     }
 }

@@ -1,9 +1,14 @@
 package org.kverbs.embedded.internal.objects;
 
+import java.lang.foreign.MemorySegment;
+import org.kverbs.embedded.internal.watch.WatchedMemory;
+import org.kverbs.internal.abi.IbvAccessFlags;
 
 /** A memory region ({@code struct ibv_mr}). */
-public final class Mr extends MemoryKey {
+public final class Mr extends MemoryKey implements WatchedMemory {
 
+    /** What entries of this side name it by; {@link #key} is the rkey. */
+    final int lkey;
     final long structure;
     public long base;
     public long length;
@@ -12,24 +17,55 @@ public final class Mr extends MemoryKey {
     public int access;
     /** Windows that are bound to it. */
     public int windows;
+    /** Says whether the program has freed the memory. */
+    private MemorySegment.Scope scope;
+    private boolean toldFreed;
 
-    public Mr(Pd pd, int key, long structure, long base, long length, long iova, int access) {
+    public Mr(Pd pd, int lkey, int key, long structure, MemorySegment memory, long iova, int access) {
         super(pd, key);
+        this.lkey = lkey;
         this.structure = structure;
-        this.base = base;
-        this.length = length;
+        this.base = memory.address();
+        this.length = memory.byteSize();
+        this.scope = memory.scope();
         this.iova = iova;
         this.access = access;
     }
 
+    /** Is of other memory from now on. */
+    public void moveTo(MemorySegment memory) {
+        base = memory.address();
+        length = memory.byteSize();
+        scope = memory.scope();
+        iova = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? base : 0;
+        toldFreed = false;
+    }
+
+    @Override
+    public boolean isAlive() {
+        return scope.isAlive();
+    }
+
     @Override
     long translate(long virtual, long bytes, int need, KeyUser user) {
-        return locate(virtual, bytes, need, user.pd());
+        long found = locate(virtual, bytes, need, user.pd());
+        if (found == NONE && !isAlive()) {
+            tellFreed(bytes, need, user);
+        }
+        return found;
+    }
+
+    /** Says once that a device was to use memory that is there no more. */
+    void tellFreed(long bytes, int need, KeyUser user) {
+        if (!toldFreed) {
+            toldFreed = true;
+            user.memoryFreed(base, bytes, need);
+        }
     }
 
     /** {@link #translate} for who has a protection domain and no queue pair. */
     long locate(long virtual, long bytes, int need, Pd by) {
-        if (by != pd || (access & need) != need) {
+        if (by != pd || (access & need) != need || !scope.isAlive()) {
             return NONE;
         }
         long offset = offset(virtual, bytes, iova, length);

@@ -32,6 +32,10 @@ public final class Mw extends MemoryKey {
             return NONE;
         }
         long from = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? start : 0;
+        if (!region.isAlive()) {
+            region.tellFreed(bytes, need, user);
+            return NONE;
+        }
         long offset = offset(virtual, bytes, from, length);
         return offset < 0 ? NONE : region.base + (start - region.iova) + offset;
     }

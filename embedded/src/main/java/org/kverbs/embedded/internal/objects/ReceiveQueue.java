@@ -23,6 +23,8 @@ public final class ReceiveQueue {
     private long[] addresses;
     private int[] lengths;
     private int[] lkeys;
+    /** Slots that receives hold, of which there may be more than are in the ring. */
+    public final Occupancy occupied;
     private final DeviceState device;
     private final Pd pd;
     private final Poster poster;
@@ -30,6 +32,11 @@ public final class ReceiveQueue {
     private @Nullable Posted @Nullable [] posted;
 
     public ReceiveQueue(DeviceState device, Pd pd, Poster poster, int capacity, int maxEntries) {
+        this(device, pd, poster, capacity, maxEntries, new Occupancy(device.semantics));
+    }
+
+    private ReceiveQueue(DeviceState device, Pd pd, Poster poster, int capacity, int maxEntries, Occupancy occupied) {
+        this.occupied = occupied;
         this.device = device;
         this.pd = pd;
         this.poster = poster;
@@ -42,6 +49,7 @@ public final class ReceiveQueue {
         lkeys = new int[capacity * maxEntries];
     }
 
+    /** Receives that no message has taken. */
     public int size() {
         return size;
     }
@@ -56,7 +64,7 @@ public final class ReceiveQueue {
 
     /** A queue of another capacity with the same receives in it, as many as there are at most. */
     public ReceiveQueue resized(int newCapacity) {
-        var other = new ReceiveQueue(device, pd, poster, newCapacity, maxEntries);
+        var other = new ReceiveQueue(device, pd, poster, newCapacity, maxEntries, occupied);
         if (posted != null) {
             other.posted = new Posted[newCapacity];
         }
@@ -81,7 +89,7 @@ public final class ReceiveQueue {
         if (count < 0 || count > maxEntries) {
             return -Errno.EINVAL;
         }
-        if (size == capacity) {
+        if (occupied.count() == capacity) {
             return -Errno.ENOMEM;
         }
         int slot = head + size < capacity ? head + size : head + size - capacity;
@@ -98,6 +106,7 @@ public final class ReceiveQueue {
             watch(device.watch, slot);
         }
         size++;
+        occupied.take();
         return 0;
     }
 
@@ -136,6 +145,7 @@ public final class ReceiveQueue {
     public void clear() {
         head = 0;
         size = 0;
+        occupied.clear();
     }
 
     /** A receive that was taken for a message that is arriving. */
@@ -191,7 +201,8 @@ public final class ReceiveQueue {
         }
 
         private long translate(int entry, long skip, long bytes, KeyUser user) {
-            return user.keys().translate(lkeys[entry], addresses[entry] + skip, bytes, IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE, user);
+            int need = IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE;
+            return user.keys().translateLocal(lkeys[entry], addresses[entry] + skip, bytes, need, user);
         }
     }
 }

@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.objects;
 
+import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.watch.Poster;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvEventType;
@@ -48,6 +49,11 @@ public final class Srq implements ReceiveOps {
     public int postReceive(long workRequests, long badWorkRequest) {
         device.engine.enter();
         try {
+            int refusal = device.refuse(Operation.POST_RECEIVE);
+            if (refusal < 0) {
+                Memory.putLong(badWorkRequest, workRequests);
+                return refusal;
+            }
             return postAll(queue, workRequests, badWorkRequest);
         } finally {
             device.engine.leave();

@@ -3,7 +3,9 @@ package org.kverbs.embedded.internal.objects;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** Native memory for the C structures that stand for a device's objects: zeroed, used again, given back when all of it is closed. */
@@ -15,6 +17,7 @@ public final class Structures implements AutoCloseable {
     private final Map<Integer, ArrayDeque<Long>> free = new HashMap<>();
     private MemorySegment chunk = MemorySegment.NULL;
     private long used;
+    private final List<Runnable> atClose = new ArrayList<>();
 
     /** Address of {@code size} bytes of zeros, aligned for any field. */
     long allocate(int size) {
@@ -38,8 +41,14 @@ public final class Structures implements AutoCloseable {
         free.computeIfAbsent(size, s -> new ArrayDeque<>()).push(address);
     }
 
+    /** Has something done when all of it is closed. */
+    void whenClosed(Runnable action) {
+        atClose.add(action);
+    }
+
     @Override
     public void close() {
+        atClose.forEach(Runnable::run);
         arena.close();
     }
 }

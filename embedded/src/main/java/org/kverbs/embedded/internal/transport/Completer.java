@@ -330,8 +330,11 @@ final class Completer {
             boolean failed = wqe.hasFailed();
             if (failed || qp.signalsAll || wqe.is(IbvSendFlags.IBV_SEND_SIGNALED)) {
                 qp.completeSend(wqe, wqe.status);
-            } else if (wqe.posted != null) {
-                qp.quiet.add(wqe.posted, sends.capacity());
+            } else {
+                sends.occupied.doneUnsignaled();
+                if (wqe.posted != null) {
+                    qp.quiet.add(wqe.posted, sends.capacity());
+                }
             }
             sends.pop();
             if (failed) {

@@ -38,7 +38,10 @@ final class Datagrams {
 
     /** Forgets everything, as when it is made. */
     void reset() {
-        hasReceive = false;
+        if (hasReceive) {
+            hasReceive = false;
+            qp.receiving.free(1);
+        }
     }
 
     /** Completes a receive that a datagram was too long for when the queue pair goes to the error state. */
@@ -50,7 +53,8 @@ final class Datagrams {
 
     private void complete(int status, int bytes, int word, int sourceQp, int flags, boolean solicited) {
         hasReceive = false;
-        qp.recvCq.add(receive.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, qp.number, sourceQp, flags, solicited, receive.posted);
+        qp.recvCq.add(receive.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, qp.number, sourceQp, flags, solicited,
+                qp.receiving, receive.posted);
     }
 
     /** Sends all that is posted, unless the queue is drained; a datagram is done when it was sent. */
@@ -59,7 +63,10 @@ final class Datagrams {
         while (sends.size() > 0 && qp.state == IbvQpState.IBV_QPS_RTS && !qp.hca.link.mustWait(qp)) {
             SendWqe wqe = sends.get(0);
             wqe.started = true;
-            int status = wqe.isAllowed(qp) ? send(wqe) : IbvWcStatus.IBV_WC_LOC_PROT_ERR;
+            int status = qp.hca.injected(wqe.completionOpcode());
+            if (status == IbvWcStatus.IBV_WC_SUCCESS) {
+                status = wqe.isAllowed(qp) ? send(wqe) : IbvWcStatus.IBV_WC_LOC_PROT_ERR;
+            }
             if (status == IbvWcStatus.IBV_WC_SUCCESS) {
                 qp.completer.finish(wqe);
             } else {
@@ -115,6 +122,12 @@ final class Datagrams {
             return;
         }
         hasReceive = true;
+        int injected = qp.hca.injected(IbvWcOpcode.IBV_WC_RECV);
+        if (injected != IbvWcStatus.IBV_WC_SUCCESS) {
+            complete(injected, 0, 0, 0, 0, false);
+            qp.toError();
+            return;
+        }
         int bytes = IbvGrh.SIZE + from.payloadLength;
         boolean fits = bytes <= receive.length;
         if (!fits && qp.srq == null) {

@@ -4,6 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.kverbs.embedded.DeviceLimits;
+import org.kverbs.embedded.Operation;
+import org.kverbs.embedded.Semantics;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Counter;
@@ -42,7 +45,20 @@ public final class Hca extends DeviceState {
      * @param random gives queue pair numbers, keys and so on
      */
     public Hca(String name, long guid, Engine engine, Gids gids, int mtu, Random random) {
-        super(name, guid, engine, gids, mtu, random);
+        this(name, guid, engine, gids, mtu, random, Semantics.STRICT, DeviceLimits.DEFAULTS);
+    }
+
+    /** The same as strict as is said, and with limits of its own. */
+    public Hca(
+            String name,
+            long guid,
+            Engine engine,
+            Gids gids,
+            int mtu,
+            Random random,
+            Semantics semantics,
+            DeviceLimits limits) {
+        super(name, guid, engine, gids, mtu, random, semantics, limits);
     }
 
     public Gsi gsi() {
@@ -88,12 +104,40 @@ public final class Hca extends DeviceState {
         }
     }
 
+    /** Raises an event of the device or its port in all open contexts; DEVICE_FATAL ends it. With the lock. */
+    public void raise(int event) {
+        if (event == IbvEventType.IBV_EVENT_DEVICE_FATAL) {
+            breakDown();
+            queuePairs.forEach(Qp::toError);
+        }
+        contexts.forEach(each -> each.raise(event, Limits.PORT));
+    }
+
+    /**
+     * Raises an event of a queue pair; those that break it take it to the error state. False if there is no such queue
+     * pair. With the lock.
+     */
+    public boolean raise(int number, int event) {
+        Qp qp = queuePairs.get(number);
+        if (qp != null) {
+            qp.events.raise(event, qp.address);
+            boolean breaks = event == IbvEventType.IBV_EVENT_QP_FATAL
+                    || event == IbvEventType.IBV_EVENT_QP_REQ_ERR
+                    || event == IbvEventType.IBV_EVENT_QP_ACCESS_ERR;
+            if (breaks) {
+                qp.toError();
+            }
+        }
+        return qp != null;
+    }
+
     /**
      * Opens it for a context that gets its events, and its link if that is not open yet; with the lock. Returns 0 or
      * -errno.
      */
     public int open(AsyncEvents events) {
-        int result = hold();
+        int result = refuse(Operation.OPEN_DEVICE);
+        result = result < 0 ? result : hold();
         if (result == 0) {
             contexts.add(events);
         }

@@ -5,14 +5,17 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.objects.AddressVector;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
+import org.kverbs.embedded.internal.objects.CompletionUser;
 import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.objects.Counters;
 import org.kverbs.embedded.internal.objects.Cq;
 import org.kverbs.embedded.internal.objects.KeyUser;
 import org.kverbs.embedded.internal.objects.Keys;
+import org.kverbs.embedded.internal.objects.Occupancy;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.ReceiveQueue;
 import org.kverbs.embedded.internal.objects.Referenced;
@@ -33,7 +36,7 @@ import org.kverbs.internal.ffm.Memory;
 import org.kverbs.spi.QueuePairOps;
 
 /** A queue pair ({@code struct ibv_qp}): its queues, its state, and what belongs to both directions. */
-public final class Qp extends Task implements QueuePairOps, KeyUser {
+public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionUser {
 
     final Hca hca;
     final AsyncEvents events;
@@ -56,6 +59,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
     final Responder responder;
     final Datagrams datagrams;
     private final ReceiveQueue receives;
+    /** Of its own receive queue, or of the shared one. */
+    final Occupancy receiving;
     private final QpInit init;
     /** Address of the attributes that {@link QpAttributes} keeps. */
     private long kept;
@@ -76,6 +81,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
     int maxReadAtomic;
     int maxDestReadAtomic;
     boolean tellsWhenDrained;
+    /**
+     * Whether a message of the peer has come before the program knew that the connection is established (IBA volume 1,
+     * 11.6.3.1).
+     */
+    private boolean toldEstablished;
 
     public Qp(Hca hca, AsyncEvents events, Referenced referenced, long address, int number, QpInit init) {
         this.hca = hca;
@@ -92,6 +102,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
         this.sends = new SendQueue(this, referenced, init.maxSendWr(), init.maxSendSge(), init.maxInline());
         this.poster = new Poster(hca.name, number);
         this.receives = new ReceiveQueue(hca, pd, poster, init.maxRecvWr(), init.maxRecvSge());
+        this.receiving = srq == null ? receives.occupied : srq.queue.occupied;
         int entries = srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
         this.responder = new Responder(this, entries);
         this.datagrams = new Datagrams(this, entries);
@@ -234,6 +245,10 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
         } else if (packet.sourceGidLow != route.gidLow || packet.sourceGidHigh != route.gidHigh) {
             hca.counters.count(Counter.PORT_RCV_ERRORS); // from a stranger (IBA volume 1, 9.6.1.2)
         } else if (Opcode.isRequest(packet.opcode)) {
+            if (state == IbvQpState.IBV_QPS_RTR && !toldEstablished) {
+                toldEstablished = true;
+                events.raise(IbvEventType.IBV_EVENT_COMM_EST, address);
+            }
             responder.take(packet);
         } else if (state != IbvQpState.IBV_QPS_RTR) {
             if (packet.opcode == Opcode.RC_ACK) {
@@ -277,7 +292,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
         if (wqe.posted != null) {
             quiet.endAt(wqe.posted);
         }
-        sendCq.add(wqe.id, status, wqe.completionOpcode(), bytes, 0, number, 0, 0, false, wqe.posted);
+        sendCq.add(wqe.id, status, wqe.completionOpcode(), bytes, 0, number, 0, 0, false, sends.occupied, wqe.posted);
     }
 
     /** Goes to the error state, and flushes what is posted, in order (IBA volume 1, 10.3.1). */
@@ -296,6 +311,19 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
         }
     }
 
+    @Override
+    public void memoryFreed(long at, long bytes, int need) {
+        hca.tellFreed(at, bytes, need, number);
+    }
+
+    @Override
+    public void completionsLost() {
+        if (state != IbvQpState.IBV_QPS_RESET && state != IbvQpState.IBV_QPS_ERR) {
+            events.raise(IbvEventType.IBV_EVENT_QP_FATAL, address);
+            toError();
+        }
+    }
+
     void setState(int next) {
         state = next;
         Memory.putInt(address + IbvQp.STATE, next);
@@ -310,21 +338,23 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
         var receive = new ReceiveQueue.Receive(receives.maxEntries());
         while (receives.size() > 0) {
             receives.take(receive);
-            recvCq.add(
-                    receive.id, IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, number, 0, 0, false, receive.posted);
+            int opcode = IbvWcOpcode.IBV_WC_RECV;
+            int status = IbvWcStatus.IBV_WC_WR_FLUSH_ERR;
+            recvCq.add(receive.id, status, opcode, 0, 0, number, 0, 0, false, receiving, receive.posted);
         }
     }
 
     /** Forgets everything, as when it is made. */
     void reset() {
+        toldEstablished = false;
         completer.start(0);
         requester.stop();
-        sends.clear();
-        receives.clear();
         responder.start(0);
         datagrams.reset();
         sendCq.forget(number);
         recvCq.forget(number);
+        sends.clear();
+        receives.clear();
         quiet.clear();
         if (hca.watch != null) {
             hca.watch.forget(poster);
@@ -338,6 +368,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
         hca.queuePairs.remove(number);
         hca.counters.addAll(counters);
         init.countUsers(-1);
+        sendCq.users.remove(this);
+        recvCq.users.remove(this);
     }
 
     @Override
@@ -348,6 +380,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
     private int postSend(long workRequests, long badWorkRequest, boolean whole) {
         hca.engine.enter();
         try {
+            int refusal = hca.refuse(Operation.POST_SEND);
+            if (refusal < 0) {
+                Memory.putLong(badWorkRequest, workRequests);
+                return refusal;
+            }
             if (state < IbvQpState.IBV_QPS_RTS) {
                 return Srq.refuse(workRequests, badWorkRequest);
             }
@@ -400,6 +437,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser {
     public int postReceive(long workRequests, long badWorkRequest) {
         hca.engine.enter();
         try {
+            int refusal = hca.refuse(Operation.POST_RECEIVE);
+            if (refusal < 0) {
+                Memory.putLong(badWorkRequest, workRequests);
+                return refusal;
+            }
             if (state == IbvQpState.IBV_QPS_RESET || srq != null) {
                 Memory.putLong(badWorkRequest, workRequests);
                 return -Errno.EINVAL;

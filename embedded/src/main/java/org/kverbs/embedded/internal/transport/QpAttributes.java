@@ -88,14 +88,15 @@ public final class QpAttributes {
                 return result;
             }
         }
+        int reads = qp.hca.limits.reads();
         boolean good = within(given, mask, IbvQpAttrMask.IBV_QP_PORT, IbvQpAttr.PORT_NUM, Limits.PORT, Limits.PORT)
                 && ((mask & IbvQpAttrMask.IBV_QP_PKEY_INDEX) == 0 || Memory.getShort(given + IbvQpAttr.PKEY_INDEX) == 0)
                 && within(given, mask, IbvQpAttrMask.IBV_QP_TIMEOUT, IbvQpAttr.TIMEOUT, 0, 31)
                 && within(given, mask, IbvQpAttrMask.IBV_QP_RETRY_CNT, IbvQpAttr.RETRY_CNT, 0, 7)
                 && within(given, mask, IbvQpAttrMask.IBV_QP_RNR_RETRY, IbvQpAttr.RNR_RETRY, 0, 7)
                 && within(given, mask, IbvQpAttrMask.IBV_QP_MIN_RNR_TIMER, IbvQpAttr.MIN_RNR_TIMER, 0, 31)
-                && within(given, mask, IbvQpAttrMask.IBV_QP_MAX_QP_RD_ATOMIC, IbvQpAttr.MAX_RD_ATOMIC, 0, Limits.READS)
-                && within(given, mask, IbvQpAttrMask.IBV_QP_MAX_DEST_RD_ATOMIC, IbvQpAttr.MAX_DEST_RD_ATOMIC, 0, Limits.READS);
+                && within(given, mask, IbvQpAttrMask.IBV_QP_MAX_QP_RD_ATOMIC, IbvQpAttr.MAX_RD_ATOMIC, 0, reads)
+                && within(given, mask, IbvQpAttrMask.IBV_QP_MAX_DEST_RD_ATOMIC, IbvQpAttr.MAX_DEST_RD_ATOMIC, 0, reads);
         if (!good) {
             return -Errno.EINVAL;
         }

@@ -2,8 +2,8 @@ package org.kverbs.embedded.internal.transport;
 
 import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.DeviceLimits;
 import org.kverbs.embedded.internal.objects.Cq;
-import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Srq;
 import org.kverbs.internal.abi.IbvQpInitAttr;
@@ -26,7 +26,11 @@ public record QpInit(
 
     /** Reads the structure; null if it asks for what can't be. */
     public static @Nullable QpInit read(
-            long at, @Nullable Pd pd, LongFunction<@Nullable Cq> queues, LongFunction<@Nullable Srq> sharedQueues) {
+            long at,
+            @Nullable Pd pd,
+            LongFunction<@Nullable Cq> queues,
+            LongFunction<@Nullable Srq> sharedQueues,
+            DeviceLimits limits) {
         Cq send = queues.apply(Memory.getLong(at + IbvQpInitAttr.SEND_CQ));
         Cq receive = queues.apply(Memory.getLong(at + IbvQpInitAttr.RECV_CQ));
         long shared = Memory.getLong(at + IbvQpInitAttr.SRQ);
@@ -41,11 +45,11 @@ public record QpInit(
         int sendEntries = Memory.getInt(at + IbvQpInitAttr.CAP_MAX_SEND_SGE);
         int receiveEntries = srq == null ? Memory.getInt(at + IbvQpInitAttr.CAP_MAX_RECV_SGE) : 0;
         int inline = Memory.getInt(at + IbvQpInitAttr.CAP_MAX_INLINE_DATA);
-        boolean fits = isWithin(sends, Limits.WORK_REQUESTS)
-                && isWithin(receives, Limits.WORK_REQUESTS)
-                && isWithin(sendEntries, Limits.ENTRIES)
-                && isWithin(receiveEntries, Limits.ENTRIES)
-                && isWithin(inline, Limits.INLINE);
+        boolean fits = isWithin(sends, limits.workRequests())
+                && isWithin(receives, limits.workRequests())
+                && isWithin(sendEntries, limits.entries())
+                && isWithin(receiveEntries, limits.entries())
+                && isWithin(inline, limits.inlineBytes());
         boolean signalsAll = Memory.getInt(at + IbvQpInitAttr.SQ_SIG_ALL) != 0;
         return fits
                 ? new QpInit(pd, type, send, receive, srq, sends, receives, sendEntries, receiveEntries, inline, signalsAll)
@@ -56,11 +60,9 @@ public record QpInit(
         return asked >= 0 && asked <= most;
     }
 
-    /** Counts the queue pair, or a queue pair less, at everything it needs. */
+    /** Counts the queue pair, or a queue pair less, at what counts those that need it. */
     public void countUsers(int more) {
         pd.users += more;
-        sendCq.users += more;
-        recvCq.users += more;
         if (srq != null) {
             srq.users += more;
         }

@@ -187,7 +187,8 @@ final class Requester {
             return false;
         }
         if (wqe.isLocal()) {
-            int status = qp.windows.execute(wqe);
+            int injected = qp.hca.injected(wqe.completionOpcode());
+            int status = injected == IbvWcStatus.IBV_WC_SUCCESS ? qp.windows.execute(wqe) : injected;
             if (status != IbvWcStatus.IBV_WC_SUCCESS) {
                 return fail(wqe, status);
             }
@@ -209,6 +210,12 @@ final class Requester {
             if (answersDue >= qp.maxReadAtomic) {
                 return false;
             }
+        }
+        int injected = qp.hca.injected(wqe.completionOpcode());
+        if (injected != IbvWcStatus.IBV_WC_SUCCESS) {
+            return fail(wqe, injected);
+        }
+        if (wqe.isAnswered()) {
             answersDue++;
         }
         wqe.started = true;

@@ -46,7 +46,10 @@ final class Responder {
     void start(int psn) {
         expectedPsn = psn;
         message = Message.NONE;
-        hasReceive = false;
+        if (hasReceive) {
+            hasReceive = false;
+            qp.receiving.free(1);
+        }
         toldSequence = false;
         answers.start();
     }
@@ -157,6 +160,11 @@ final class Responder {
             if (!takeReceive(packet)) {
                 return;
             }
+            int injected = qp.hca.injected(IbvWcOpcode.IBV_WC_RECV);
+            if (injected != IbvWcStatus.IBV_WC_SUCCESS) {
+                refuseReceive(Nak.REMOTE_OPERATION, injected);
+                return;
+            }
             arrived = 0;
         }
         if (arrived + packet.payloadLength > receive.length) {
@@ -214,6 +222,11 @@ final class Responder {
         }
         boolean announced = Opcode.hasImmediate(packet.opcode);
         if (announced && !takeReceive(packet)) {
+            return;
+        }
+        int injected = announced ? qp.hca.injected(IbvWcOpcode.IBV_WC_RECV_RDMA_WITH_IMM) : IbvWcStatus.IBV_WC_SUCCESS;
+        if (injected != IbvWcStatus.IBV_WC_SUCCESS) {
+            refuseReceive(Nak.REMOTE_OPERATION, injected);
             return;
         }
         if (packet.payloadLength > 0) {
@@ -312,7 +325,8 @@ final class Responder {
     private void complete(int status, int opcode, int bytes, int word, int flags, boolean solicited) {
         if (hasReceive) {
             hasReceive = false;
-            qp.recvCq.add(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited, receive.posted);
+            qp.recvCq.add(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited,
+                    qp.receiving, receive.posted);
         }
     }
 

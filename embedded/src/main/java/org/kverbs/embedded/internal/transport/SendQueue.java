@@ -6,6 +6,7 @@ import java.nio.ByteOrder;
 import org.kverbs.embedded.internal.objects.Ah;
 import org.kverbs.embedded.internal.objects.Mr;
 import org.kverbs.embedded.internal.objects.Mw;
+import org.kverbs.embedded.internal.objects.Occupancy;
 import org.kverbs.embedded.internal.objects.Referenced;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvMw;
@@ -54,6 +55,8 @@ public final class SendQueue {
     /** Keeps the inline data alive. */
     private final MemorySegment inline;
     private final SendWqe[] slots;
+    /** Slots that requests hold, of which there may be more than are in the ring. */
+    final Occupancy occupied;
     private int head;
     private int size;
     private int cursor;
@@ -63,6 +66,7 @@ public final class SendQueue {
         this.referenced = referenced;
         this.maxEntries = maxEntries;
         this.maxInline = maxInline;
+        this.occupied = new Occupancy(qp.hca.semantics);
         inline = Arena.ofAuto().allocate(Math.max(8, (long) capacity * maxInline), 8);
         slots = new SendWqe[capacity];
         for (int i = 0; i < capacity; i++) {
@@ -118,6 +122,7 @@ public final class SendQueue {
         head = 0;
         size = 0;
         cursor = 0;
+        occupied.clear();
     }
 
     /** Sends nothing from a request on that failed; what is before it may have to be sent again. */
@@ -131,6 +136,7 @@ public final class SendQueue {
 
     /** Takes the newest out again, so many that this many are left; none of them may have been sent or watched. */
     void cut(int length) {
+        occupied.free(size - length);
         size = length;
     }
 
@@ -142,7 +148,7 @@ public final class SendQueue {
         if (opcode < 0 || opcode > 31 || (allowed() & 1 << opcode) == 0 || count < 0 || count > maxEntries) {
             return -Errno.EINVAL;
         }
-        if (size == slots.length) {
+        if (occupied.count() == slots.length) {
             return -Errno.ENOMEM;
         }
         SendWqe wqe = get(size);
@@ -160,13 +166,14 @@ public final class SendQueue {
         }
         if (result == 0) {
             size++;
+            occupied.take();
         }
         return result;
     }
 
     /** Adds the binding of a type 1 window, by its own call. Returns 0 or -errno. */
     public int postBind(long id, int flags, Mw window, Mr region, long address, long length, int access) {
-        if (size == slots.length) {
+        if (occupied.count() == slots.length) {
             return -Errno.ENOMEM;
         }
         SendWqe wqe = get(size);
@@ -183,6 +190,7 @@ public final class SendQueue {
         wqe.bindLength = length;
         wqe.bindAccess = access;
         size++;
+        occupied.take();
         watch(size - 1);
         return 0;
     }

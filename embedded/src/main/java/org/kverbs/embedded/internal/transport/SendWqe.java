@@ -194,7 +194,7 @@ final class SendWqe {
         }
         for (int i = 0; i < count; i++) {
             long bytes = Integer.toUnsignedLong(lengths[i]);
-            if (bytes != 0 && qp.hca.keys.translate(lkeys[i], addresses[i], bytes, access(), qp) == MemoryKey.NONE) {
+            if (bytes != 0 && qp.hca.keys.translateLocal(lkeys[i], addresses[i], bytes, access(), qp) == MemoryKey.NONE) {
                 return false;
             }
         }
@@ -214,7 +214,8 @@ final class SendWqe {
         for (int i = 0; i < count; i++) {
             long here = Integer.toUnsignedLong(lengths[i]);
             if (skip < here) {
-                return bytes <= here - skip ? qp.hca.keys.translate(lkeys[i], addresses[i] + skip, bytes, 0, qp) : MemoryKey.NONE;
+                boolean inside = bytes <= here - skip;
+                return inside ? qp.hca.keys.translateLocal(lkeys[i], addresses[i] + skip, bytes, 0, qp) : MemoryKey.NONE;
             }
             skip -= here;
         }
@@ -232,7 +233,7 @@ final class SendWqe {
                 continue;
             }
             long part = Math.min(bytes, here - skip);
-            long entry = qp.hca.keys.translate(lkeys[i], addresses[i] + skip, part, access(), qp);
+            long entry = qp.hca.keys.translateLocal(lkeys[i], addresses[i] + skip, part, access(), qp);
             if (entry == MemoryKey.NONE) {
                 return false;
             }

@@ -3,7 +3,6 @@ package org.kverbs.embedded.internal.verbs;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.embedded.internal.objects.Ah;
 import org.kverbs.embedded.internal.objects.Handles;
-import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
@@ -27,7 +26,7 @@ final class AddressVerbs {
     AddressVerbs(Hca hca, Structures structures, Domains domains) {
         this.hca = hca;
         this.domains = domains;
-        this.handles = new Handles<>(structures, IbvAh.SIZE, IbvAh.HANDLE);
+        this.handles = new Handles<>(structures, IbvAh.SIZE, IbvAh.HANDLE, hca.quotas.addressHandles);
     }
 
     Handles<Ah> handles() {
@@ -41,7 +40,7 @@ final class AddressVerbs {
         if (domain == null || result < 0) {
             return result;
         }
-        long structure = handles.add(Limits.REGIONS, at -> new Ah(at, domain));
+        long structure = handles.add(at -> new Ah(at, domain));
         if (structure > 0) {
             handles.get(structure).route.read(given);
             domain.users++;

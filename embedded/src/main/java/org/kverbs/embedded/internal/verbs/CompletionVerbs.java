@@ -6,6 +6,7 @@ import org.kverbs.embedded.internal.objects.Channel;
 import org.kverbs.embedded.internal.objects.Cq;
 import org.kverbs.embedded.internal.objects.Handles;
 import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.objects.Quota;
 import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.internal.abi.Errno;
@@ -27,8 +28,8 @@ final class CompletionVerbs {
     CompletionVerbs(Hca hca, Structures structures, AsyncEvents events) {
         this.hca = hca;
         this.events = events;
-        this.channels = new Handles<>(structures, IbvCompChannel.SIZE, IbvCompChannel.REFCNT);
-        this.queues = new Handles<>(structures, IbvCq.SIZE, IbvCq.HANDLE);
+        this.channels = new Handles<>(structures, IbvCompChannel.SIZE, IbvCompChannel.REFCNT, Quota.none());
+        this.queues = new Handles<>(structures, IbvCq.SIZE, IbvCq.HANDLE, hca.quotas.completionQueues);
     }
 
     @Nullable Channel<Cq> channel(long channel) {
@@ -40,7 +41,7 @@ final class CompletionVerbs {
     }
 
     long createChannel() {
-        long structure = channels.add(Integer.MAX_VALUE, at -> new Channel<>(hca.engine));
+        long structure = channels.add(at -> new Channel<>(hca.engine));
         Memory.putInt(structure + IbvCompChannel.FD, -1);
         return structure;
     }
@@ -56,11 +57,11 @@ final class CompletionVerbs {
 
     long create(int entries, long channel, int vector) {
         Channel<Cq> carrier = channels.get(channel);
-        if (entries < 1 || entries > Limits.COMPLETIONS || vector < 0 || vector >= Limits.VECTORS
+        if (entries < 1 || entries > hca.limits.completions() || vector < 0 || vector >= Limits.VECTORS
                 || channel != 0 && carrier == null) {
             return -Errno.EINVAL;
         }
-        long structure = queues.add(Limits.COMPLETION_QUEUES, at -> new Cq(hca, events, at, entries, carrier));
+        long structure = queues.add(at -> new Cq(hca, events, at, entries, carrier));
         if (structure > 0) {
             Memory.putLong(structure + IbvCq.CHANNEL, channel);
         }
@@ -81,13 +82,13 @@ final class CompletionVerbs {
 
     int resize(long cq, int entries) {
         Cq found = queues.get(cq);
-        boolean refused = found == null || entries < 1 || entries > Limits.COMPLETIONS;
+        boolean refused = found == null || entries < 1 || entries > hca.limits.completions();
         return refused ? -Errno.EINVAL : found.resize(entries);
     }
 
     int destroy(long cq) {
         Cq found = queues.get(cq);
-        if (found == null || found.users > 0) {
+        if (found == null || !found.users.isEmpty()) {
             return found == null ? -Errno.EINVAL : -Errno.EBUSY;
         }
         if (found.channel != null) {

@@ -2,9 +2,9 @@ package org.kverbs.embedded.internal.verbs;
 
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.Handles;
-import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Structures;
+import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvPd;
 
@@ -13,8 +13,8 @@ final class Domains {
 
     private final Handles<Pd> domains;
 
-    Domains(Structures structures) {
-        this.domains = new Handles<>(structures, IbvPd.SIZE, IbvPd.HANDLE);
+    Domains(Hca hca, Structures structures) {
+        this.domains = new Handles<>(structures, IbvPd.SIZE, IbvPd.HANDLE, hca.quotas.domains);
     }
 
     @Nullable Pd get(long pd) {
@@ -22,7 +22,7 @@ final class Domains {
     }
 
     long alloc() {
-        return domains.add(Limits.DOMAINS, Pd::new);
+        return domains.add(Pd::new);
     }
 
     int dealloc(long pd) {

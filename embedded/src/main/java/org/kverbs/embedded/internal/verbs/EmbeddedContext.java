@@ -6,6 +6,7 @@ import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Channel;
 import org.kverbs.embedded.internal.objects.Cq;
@@ -14,6 +15,7 @@ import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.transport.Qp;
 import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.ffm.Memory;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
@@ -26,7 +28,7 @@ public final class EmbeddedContext implements VerbsContext {
     private final Hca hca;
     private final Queries queries;
     private final Structures structures = new Structures();
-    private final Domains domains = new Domains(structures);
+    private final Domains domains;
     private final AsyncEvents events;
     private final MemoryVerbs memory;
     private final AddressVerbs addresses;
@@ -37,6 +39,7 @@ public final class EmbeddedContext implements VerbsContext {
     private EmbeddedContext(Hca hca) {
         this.hca = hca;
         this.queries = new Queries(hca);
+        this.domains = new Domains(hca, structures);
         this.events = new AsyncEvents(hca.engine);
         this.memory = new MemoryVerbs(hca, structures, domains);
         this.addresses = new AddressVerbs(hca, structures, domains);
@@ -68,6 +71,21 @@ public final class EmbeddedContext implements VerbsContext {
         } finally {
             hca.engine.leave();
         }
+    }
+
+    /** The same for a call that a test may want to be refused. */
+    private int locked(Operation operation, IntSupplier action) {
+        return locked(() -> {
+            int refusal = hca.refuse(operation);
+            return refusal < 0 ? refusal : action.getAsInt();
+        });
+    }
+
+    private long lockedLong(Operation operation, LongSupplier action) {
+        return lockedLong(() -> {
+            int refusal = hca.refuse(operation);
+            return refusal < 0 ? refusal : action.getAsLong();
+        });
     }
 
     private long lockedLong(LongSupplier action) {
@@ -117,17 +135,17 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public int queryDevice(MemorySegment to) {
-        return queries.device(to);
+        return locked(Operation.QUERY_DEVICE, () -> queries.device(to));
     }
 
     @Override
     public int queryDeviceEx(MemorySegment to) {
-        return queries.deviceEx(to);
+        return locked(Operation.QUERY_DEVICE, () -> queries.deviceEx(to));
     }
 
     @Override
     public int queryPort(int port, MemorySegment to) {
-        return queries.port(port, to);
+        return locked(Operation.QUERY_PORT, () -> queries.port(port, to));
     }
 
     @Override
@@ -157,7 +175,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long allocPd() {
-        return lockedLong(domains::alloc);
+        return lockedLong(Operation.ALLOCATE_PROTECTION_DOMAIN, domains::alloc);
     }
 
     @Override
@@ -167,27 +185,37 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long registerMemory(long pd, long address, long length, long iova, int access) {
-        return lockedLong(() -> memory.register(pd, address, length, iova, access));
+        return registerMemory(pd, Memory.at(address, length), iova, access);
+    }
+
+    @Override
+    public long registerMemory(long pd, MemorySegment range, long iova, int access) {
+        return lockedLong(Operation.REGISTER_MEMORY, () -> memory.register(pd, range, iova, access));
     }
 
     @Override
     public int reregisterMemory(long mr, int flags, long pd, long address, long length, int access) {
-        return locked(() -> memory.reregister(mr, flags, pd, address, length, access));
+        return reregisterMemory(mr, flags, pd, Memory.at(address, length), access);
+    }
+
+    @Override
+    public int reregisterMemory(long mr, int flags, long pd, MemorySegment range, int access) {
+        return locked(Operation.REREGISTER_MEMORY, () -> memory.reregister(mr, flags, pd, range, access));
     }
 
     @Override
     public int deregisterMemory(long mr) {
-        return locked(() -> memory.deregister(mr));
+        return locked(Operation.DEREGISTER_MEMORY, () -> memory.deregister(mr));
     }
 
     @Override
     public long allocMemoryWindow(long pd, int type) {
-        return lockedLong(() -> memory.allocWindow(pd, type));
+        return lockedLong(Operation.ALLOCATE_MEMORY_WINDOW, () -> memory.allocWindow(pd, type));
     }
 
     @Override
     public int bindMemoryWindow(long qp, long mw, MemorySegment bind) {
-        return locked(() -> queuePairs.bindWindow(qp, mw, bind.address()));
+        return locked(Operation.BIND_MEMORY_WINDOW, () -> queuePairs.bindWindow(qp, mw, bind.address()));
     }
 
     @Override
@@ -197,7 +225,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long createCompletionChannel() {
-        return lockedLong(completions::createChannel);
+        return lockedLong(Operation.CREATE_COMPLETION_CHANNEL, completions::createChannel);
     }
 
     @Override
@@ -238,22 +266,22 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long createCompletionQueue(int entries, long channel, int vector) {
-        return lockedLong(() -> completions.create(entries, channel, vector));
+        return lockedLong(Operation.CREATE_COMPLETION_QUEUE, () -> completions.create(entries, channel, vector));
     }
 
     @Override
     public long createCompletionQueueEx(MemorySegment init) {
-        return lockedLong(() -> completions.createEx(init.address()));
+        return lockedLong(Operation.CREATE_COMPLETION_QUEUE, () -> completions.createEx(init.address()));
     }
 
     @Override
     public int resizeCompletionQueue(long cq, int entries) {
-        return locked(() -> completions.resize(cq, entries));
+        return locked(Operation.RESIZE_COMPLETION_QUEUE, () -> completions.resize(cq, entries));
     }
 
     @Override
     public int destroyCompletionQueue(long cq) {
-        return locked(() -> completions.destroy(cq));
+        return locked(Operation.DESTROY_COMPLETION_QUEUE, () -> completions.destroy(cq));
     }
 
     @Override
@@ -273,12 +301,12 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long createSharedReceiveQueue(long pd, MemorySegment init) {
-        return lockedLong(() -> shared.create(pd, init.address()));
+        return lockedLong(Operation.CREATE_SHARED_RECEIVE_QUEUE, () -> shared.create(pd, init.address()));
     }
 
     @Override
     public int modifySharedReceiveQueue(long srq, MemorySegment given, int mask) {
-        return locked(() -> shared.modify(srq, given.address(), mask));
+        return locked(Operation.MODIFY_SHARED_RECEIVE_QUEUE, () -> shared.modify(srq, given.address(), mask));
     }
 
     @Override
@@ -288,7 +316,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public int destroySharedReceiveQueue(long srq) {
-        return locked(() -> shared.destroy(srq));
+        return locked(Operation.DESTROY_SHARED_RECEIVE_QUEUE, () -> shared.destroy(srq));
     }
 
     @Override
@@ -298,27 +326,27 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long createQueuePair(long pd, MemorySegment init) {
-        return lockedLong(() -> queuePairs.create(pd, init.address()));
+        return lockedLong(Operation.CREATE_QUEUE_PAIR, () -> queuePairs.create(pd, init.address()));
     }
 
     @Override
     public long createQueuePairEx(MemorySegment init) {
-        return lockedLong(() -> queuePairs.createEx(init.address()));
+        return lockedLong(Operation.CREATE_QUEUE_PAIR, () -> queuePairs.createEx(init.address()));
     }
 
     @Override
     public int modifyQueuePair(long qp, MemorySegment given, int mask) {
-        return locked(() -> queuePairs.modify(qp, given.address(), mask));
+        return locked(Operation.MODIFY_QUEUE_PAIR, () -> queuePairs.modify(qp, given.address(), mask));
     }
 
     @Override
     public int queryQueuePair(long qp, MemorySegment to, int mask, MemorySegment init) {
-        return locked(() -> queuePairs.query(qp, to.address(), init.address()));
+        return locked(Operation.QUERY_QUEUE_PAIR, () -> queuePairs.query(qp, to.address(), init.address()));
     }
 
     @Override
     public int destroyQueuePair(long qp) {
-        return locked(() -> queuePairs.destroy(qp));
+        return locked(Operation.DESTROY_QUEUE_PAIR, () -> queuePairs.destroy(qp));
     }
 
     @Override
@@ -347,7 +375,8 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public int attachMulticast(long qp, MemorySegment gid, int lid) {
-        return locked(() -> queuePairs.attachMulticast(qp, big(gid, 0), big(gid, Long.BYTES)));
+        return locked(
+                Operation.ATTACH_MULTICAST, () -> queuePairs.attachMulticast(qp, big(gid, 0), big(gid, Long.BYTES)));
     }
 
     @Override
@@ -361,7 +390,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long createAddressHandle(long pd, MemorySegment given) {
-        return lockedLong(() -> addresses.create(pd, given.address()));
+        return lockedLong(Operation.CREATE_ADDRESS_HANDLE, () -> addresses.create(pd, given.address()));
     }
 
     @Override

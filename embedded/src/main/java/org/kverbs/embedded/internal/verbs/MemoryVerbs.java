@@ -1,8 +1,8 @@
 package org.kverbs.embedded.internal.verbs;
 
+import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.Handles;
-import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.objects.Mr;
 import org.kverbs.embedded.internal.objects.Mw;
 import org.kverbs.embedded.internal.objects.Pd;
@@ -39,8 +39,8 @@ final class MemoryVerbs {
     MemoryVerbs(Hca hca, Structures structures, Domains domains) {
         this.hca = hca;
         this.domains = domains;
-        this.regions = new Handles<>(structures, IbvMr.SIZE, IbvMr.HANDLE);
-        this.windows = new Handles<>(structures, IbvMw.SIZE, IbvMw.HANDLE);
+        this.regions = new Handles<>(structures, IbvMr.SIZE, IbvMr.HANDLE, hca.quotas.regions);
+        this.windows = new Handles<>(structures, IbvMw.SIZE, IbvMw.HANDLE, hca.quotas.windows);
     }
 
     @Nullable Mr region(long mr) {
@@ -61,11 +61,16 @@ final class MemoryVerbs {
 
     /** Ends all keys, as the device is closed. */
     void close() {
-        regions.forEach(hca.keys::remove);
+        regions.forEach(region -> {
+            hca.keys.remove(region);
+            hca.quotas.lockedBytes.giveBack(region.length);
+        });
         windows.forEach(hca.keys::remove);
     }
 
-    long register(long pd, long address, long length, long iova, int access) {
+    long register(long pd, MemorySegment range, long iova, int access) {
+        long address = range.address();
+        long length = range.byteSize();
         Pd domain = domains.get(pd);
         if (domain == null || !isAccess(access)) {
             return -Errno.EINVAL;
@@ -74,7 +79,13 @@ final class MemoryVerbs {
             return -Errno.EFAULT; // what is not mapped above that only shows when it is used
         }
         long first = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? iova : 0;
-        long structure = regions.add(Limits.REGIONS, at -> new Mr(domain, hca.keys.fresh(), at, address, length, first, access));
+        int refusal = hca.quotas.lockedBytes.take(length);
+        if (refusal < 0) {
+            return refusal;
+        }
+        int rkey = hca.keys.fresh();
+        int lkey = hca.keys.freshLocal(rkey);
+        long structure = regions.add(at -> new Mr(domain, lkey, rkey, at, range, first, access));
         if (structure > 0) {
             Mr region = regions.get(structure);
             hca.keys.add(region);
@@ -82,8 +93,10 @@ final class MemoryVerbs {
             Memory.putLong(structure + IbvMr.PD, pd);
             Memory.putLong(structure + IbvMr.ADDR, address);
             Memory.putLong(structure + IbvMr.LENGTH, length);
-            Memory.putInt(structure + IbvMr.LKEY, region.key);
-            Memory.putInt(structure + IbvMr.RKEY, region.key);
+            Memory.putInt(structure + IbvMr.LKEY, lkey);
+            Memory.putInt(structure + IbvMr.RKEY, rkey);
+        } else {
+            hca.quotas.lockedBytes.giveBack(length);
         }
         return structure;
     }
@@ -94,7 +107,7 @@ final class MemoryVerbs {
         return (access & ~KNOWN_ACCESS) == 0 && (writable || (access & REMOTE_WRITES) == 0);
     }
 
-    int reregister(long mr, int flags, long pd, long address, long length, int access) {
+    int reregister(long mr, int flags, long pd, MemorySegment range, int access) {
         Mr region = regions.get(mr);
         boolean changesPd = (flags & IbvReregMrFlags.IBV_REREG_MR_CHANGE_PD) != 0;
         boolean changesAccess = (flags & IbvReregMrFlags.IBV_REREG_MR_CHANGE_ACCESS) != 0;
@@ -108,6 +121,11 @@ final class MemoryVerbs {
         if (region.windows > 0) {
             return -Errno.EBUSY;
         }
+        boolean moves = (flags & IbvReregMrFlags.IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+        int refusal = moves ? hca.quotas.lockedBytes.take(range.byteSize() - region.length) : 0;
+        if (refusal < 0) {
+            return refusal;
+        }
         changed(region);
         if (domain != null) {
             region.pd.users--;
@@ -118,12 +136,10 @@ final class MemoryVerbs {
         if (changesAccess) {
             region.access = access;
         }
-        if ((flags & IbvReregMrFlags.IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
-            region.base = address;
-            region.length = length;
-            region.iova = (region.access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? address : 0;
-            Memory.putLong(mr + IbvMr.ADDR, address);
-            Memory.putLong(mr + IbvMr.LENGTH, length);
+        if (moves) {
+            region.moveTo(range);
+            Memory.putLong(mr + IbvMr.ADDR, region.base);
+            Memory.putLong(mr + IbvMr.LENGTH, region.length);
         }
         return 0;
     }
@@ -136,6 +152,7 @@ final class MemoryVerbs {
         changed(region);
         hca.keys.remove(region);
         region.pd.users--;
+        hca.quotas.lockedBytes.giveBack(region.length);
         regions.remove(mr);
         return 0;
     }
@@ -151,7 +168,7 @@ final class MemoryVerbs {
         if (domain == null || type != IbvMwType.IBV_MW_TYPE_1 && type != IbvMwType.IBV_MW_TYPE_2) {
             return -Errno.EINVAL;
         }
-        long structure = windows.add(Limits.REGIONS, at -> new Mw(domain, hca.keys.fresh(), at, type));
+        long structure = windows.add(at -> new Mw(domain, hca.keys.fresh(), at, type));
         if (structure > 0) {
             Mw window = windows.get(structure);
             hca.keys.add(window);

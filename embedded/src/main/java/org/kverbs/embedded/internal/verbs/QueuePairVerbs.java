@@ -4,9 +4,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Handles;
-import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.objects.Mr;
 import org.kverbs.embedded.internal.objects.Mw;
+import org.kverbs.embedded.internal.objects.Quota;
 import org.kverbs.embedded.internal.objects.Referenced;
 import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
@@ -55,8 +55,8 @@ final class QueuePairVerbs {
         this.shared = shared;
         this.memory = memory;
         this.referenced = new Referenced(memory.regions(), memory.windows(), addresses.handles());
-        this.attributes = new Handles<>(structures, IbvQpAttr.SIZE + 8, IbvQpAttr.SIZE);
-        this.queuePairs = new Handles<>(structures, IbvQp.SIZE, IbvQp.HANDLE);
+        this.attributes = new Handles<>(structures, IbvQpAttr.SIZE + 8, IbvQpAttr.SIZE, Quota.none());
+        this.queuePairs = new Handles<>(structures, IbvQp.SIZE, IbvQp.HANDLE, hca.quotas.queuePairs);
     }
 
     @Nullable Qp queuePair(long qp) {
@@ -73,23 +73,25 @@ final class QueuePairVerbs {
 
     /** By {@code struct ibv_qp_init_attr}, whose {@code cap} is updated. */
     long create(long pd, long initAttributes) {
-        QpInit init = QpInit.read(initAttributes, domains.get(pd), completions::queue, shared::queue);
+        QpInit init = QpInit.read(initAttributes, domains.get(pd), completions::queue, shared::queue, hca.limits);
         if (init == null) {
             return -Errno.EINVAL;
         }
         int number = hca.freshQueuePairNumber();
         long structure =
-                queuePairs.add(Limits.QUEUE_PAIRS, at -> new Qp(hca, events, referenced, at, number, init));
+                queuePairs.add(at -> new Qp(hca, events, referenced, at, number, init));
         if (structure > 0) {
             Qp qp = queuePairs.get(structure);
             hca.queuePairs.put(number, qp);
             init.countUsers(1);
+            init.sendCq().users.add(qp);
+            init.recvCq().users.add(qp);
             Memory.putLong(structure + IbvQp.PD, pd);
             Memory.putLong(structure + IbvQp.SEND_CQ, init.sendCq().address);
             Memory.putLong(structure + IbvQp.RECV_CQ, init.recvCq().address);
             Memory.putInt(structure + IbvQp.QP_NUM, number);
             Memory.putInt(structure + IbvQp.QP_TYPE, init.type());
-            qp.keep(attributes.add(Integer.MAX_VALUE, at -> new QpAttributes(qp, at)));
+            qp.keep(attributes.add(at -> new QpAttributes(qp, at)));
             attributes(qp).writeCapabilities(initAttributes + IbvQpInitAttr.CAP);
         }
         return structure;

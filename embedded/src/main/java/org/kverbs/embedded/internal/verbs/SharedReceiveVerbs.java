@@ -1,9 +1,9 @@
 package org.kverbs.embedded.internal.verbs;
 
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.DeviceLimits;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Handles;
-import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Srq;
 import org.kverbs.embedded.internal.objects.Structures;
@@ -27,7 +27,7 @@ final class SharedReceiveVerbs {
         this.hca = hca;
         this.domains = domains;
         this.events = events;
-        this.queues = new Handles<>(structures, IbvSrq.SIZE, IbvSrq.HANDLE);
+        this.queues = new Handles<>(structures, IbvSrq.SIZE, IbvSrq.HANDLE, hca.quotas.sharedReceiveQueues);
     }
 
     @Nullable Srq queue(long srq) {
@@ -45,11 +45,13 @@ final class SharedReceiveVerbs {
         int most = Memory.getInt(at + IbvSrqInitAttr.ATTR_MAX_WR);
         int entries = Memory.getInt(at + IbvSrqInitAttr.ATTR_MAX_SGE);
         int limit = Memory.getInt(at + IbvSrqInitAttr.ATTR_SRQ_LIMIT);
-        if (domain == null || most < 1 || most > Limits.SHARED_RECEIVES || entries < 0 || entries > Limits.ENTRIES || limit > most) {
+        DeviceLimits limits = hca.limits;
+        boolean fits = most >= 1 && most <= limits.sharedReceives() && entries >= 0 && entries <= limits.entries();
+        if (domain == null || !fits || limit > most) {
             return -Errno.EINVAL;
         }
         long structure =
-                queues.add(Limits.SHARED_QUEUES, it -> new Srq(hca, events, it, domain, most, Math.max(1, entries)));
+                queues.add(it -> new Srq(hca, events, it, domain, most, Math.max(1, entries)));
         if (structure > 0) {
             domain.users++;
             Memory.putLong(structure + IbvSrq.PD, pd);
@@ -70,7 +72,8 @@ final class SharedReceiveVerbs {
         int limit = (mask & IbvSrqAttrMask.IBV_SRQ_LIMIT) == 0
                 ? found.limit
                 : Memory.getInt(given + IbvSrqAttr.SRQ_LIMIT);
-        if (most < Math.max(1, found.queue.size()) || most > Limits.SHARED_RECEIVES || limit < 0 || limit > most) {
+        int least = Math.max(1, found.queue.occupied.count());
+        if (most < least || most > hca.limits.sharedReceives() || limit < 0 || limit > most) {
             return -Errno.EINVAL;
         }
         if (most != found.queue.capacity()) {

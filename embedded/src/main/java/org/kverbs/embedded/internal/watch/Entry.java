@@ -20,14 +20,14 @@ final class Entry {
     private static final MemorySegment POISON = poison();
 
     final Posted posted;
-    final Object region;
+    final WatchedMemory region;
     final long address;
     final long length;
     /** Whether the device writes it. */
     final boolean isDestination;
     private @Nullable MemorySegment copy;
 
-    Entry(Posted posted, Object region, long address, long length, boolean isDestination) {
+    Entry(Posted posted, WatchedMemory region, long address, long length, boolean isDestination) {
         this.posted = posted;
         this.region = region;
         this.address = address;
@@ -76,6 +76,10 @@ final class Entry {
      */
     long release() {
         if (copy == null) {
+            return EQUAL;
+        }
+        if (!region.isAlive()) {
+            copy = null;
             return EQUAL;
         }
         MemorySegment memory = Memory.at(address, length);

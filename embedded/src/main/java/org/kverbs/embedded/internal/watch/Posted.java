@@ -49,7 +49,7 @@ public final class Posted {
      * @param region what is told to {@link Watch#regionClosed}
      * @param isDestination whether the device writes it
      */
-    public void add(int number, Object region, long address, long length, boolean isDestination) {
+    public void add(int number, WatchedMemory region, long address, long length, boolean isDestination) {
         watch.add(number, new Entry(this, region, address, length, isDestination));
     }
 

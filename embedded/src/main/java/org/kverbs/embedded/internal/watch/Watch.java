@@ -98,7 +98,7 @@ public final class Watch {
     }
 
     /** A region goes, or becomes another: what is posted of it is a mistake. */
-    public synchronized void regionClosed(Object region) {
+    public synchronized void regionClosed(WatchedMemory region) {
         for (Posted each : posted) {
             for (Entry entry : each.entries) {
                 if (entry != null && entry.region == region) {

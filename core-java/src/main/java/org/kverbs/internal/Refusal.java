@@ -1,0 +1,42 @@
+package org.kverbs.internal;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Why a device that is a program refused a call: a provider in Java can say more than the errno that a C library would
+ * give. The reason goes into the exception for the call; it is the calling thread's until then.
+ */
+public final class Refusal {
+
+    private static final ThreadLocal<@Nullable Refusal> LAST = new ThreadLocal<>();
+
+    private final int errno;
+    private final String reason;
+
+    private Refusal(int errno, String reason) {
+        this.errno = errno;
+        this.reason = reason;
+    }
+
+    /**
+     * Notes why the call of this thread is refused.
+     *
+     * @param errno positive
+     * @param reason a whole sentence
+     * @return {@code -errno}, which the provider's call returns
+     */
+    public static int because(int errno, String reason) {
+        LAST.set(new Refusal(errno, reason));
+        return -errno;
+    }
+
+    /** The reason that this thread's call was refused for with an errno; null if none was noted. Forgets it. */
+    static @Nullable String take(int errno) {
+        Refusal last = LAST.get();
+        if (last == null) {
+            return null;
+        }
+        LAST.remove();
+        return last.errno == errno ? last.reason : null;
+    }
+}

@@ -1,0 +1,59 @@
+package org.kverbs.embedded;
+
+/** A call that a program makes of an embedded device, for a {@link Failure}: the C function that stands beside it. */
+public enum Operation {
+    /** {@code ibv_open_device}. */
+    OPEN_DEVICE,
+    /** {@code ibv_query_device} and {@code ibv_query_device_ex}. */
+    QUERY_DEVICE,
+    /** {@code ibv_query_port}. */
+    QUERY_PORT,
+    /** {@code ibv_alloc_pd}. */
+    ALLOCATE_PROTECTION_DOMAIN,
+    /** {@code ibv_reg_mr}. */
+    REGISTER_MEMORY,
+    /** {@code ibv_rereg_mr}. */
+    REREGISTER_MEMORY,
+    /** {@code ibv_dereg_mr}. */
+    DEREGISTER_MEMORY,
+    /** {@code ibv_alloc_mw}. */
+    ALLOCATE_MEMORY_WINDOW,
+    /** {@code ibv_bind_mw}, which binds windows of type 1. */
+    BIND_MEMORY_WINDOW,
+    /** {@code ibv_create_comp_channel}. */
+    CREATE_COMPLETION_CHANNEL,
+    /** {@code ibv_create_cq} and {@code ibv_create_cq_ex}. */
+    CREATE_COMPLETION_QUEUE,
+    /** {@code ibv_resize_cq}. */
+    RESIZE_COMPLETION_QUEUE,
+    /** {@code ibv_destroy_cq}. */
+    DESTROY_COMPLETION_QUEUE,
+    /**
+     * {@code ibv_poll_cq}, which says no more than that it failed: the exception has EIO whatever errno was asked for.
+     */
+    POLL,
+    /** {@code ibv_req_notify_cq}. */
+    REQUEST_NOTIFICATION,
+    /** {@code ibv_create_srq}. */
+    CREATE_SHARED_RECEIVE_QUEUE,
+    /** {@code ibv_modify_srq}. */
+    MODIFY_SHARED_RECEIVE_QUEUE,
+    /** {@code ibv_destroy_srq}. */
+    DESTROY_SHARED_RECEIVE_QUEUE,
+    /** {@code ibv_create_qp} and {@code ibv_create_qp_ex}. */
+    CREATE_QUEUE_PAIR,
+    /** {@code ibv_modify_qp}. */
+    MODIFY_QUEUE_PAIR,
+    /** {@code ibv_query_qp}. */
+    QUERY_QUEUE_PAIR,
+    /** {@code ibv_destroy_qp}. */
+    DESTROY_QUEUE_PAIR,
+    /** {@code ibv_post_send}, of a list of any length: its first request is refused. */
+    POST_SEND,
+    /** {@code ibv_post_recv} and {@code ibv_post_srq_recv}, of a list of any length: its first request is refused. */
+    POST_RECEIVE,
+    /** {@code ibv_create_ah}. */
+    CREATE_ADDRESS_HANDLE,
+    /** {@code ibv_attach_mcast}. */
+    ATTACH_MULTICAST
+}

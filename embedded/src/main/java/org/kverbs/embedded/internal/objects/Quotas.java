@@ -1,0 +1,27 @@
+package org.kverbs.embedded.internal.objects;
+
+import org.kverbs.embedded.DeviceLimits;
+
+/** What the open contexts of a device share of its objects. */
+public final class Quotas {
+
+    public final Quota queuePairs;
+    public final Quota completionQueues;
+    public final Quota sharedReceiveQueues;
+    public final Quota regions;
+    public final Quota windows;
+    public final Quota addressHandles;
+    public final Quota domains;
+    public final Quota lockedBytes;
+
+    Quotas(String device, DeviceLimits limits) {
+        queuePairs = new Quota(device, "queue pairs", "max_qp", limits.queuePairs());
+        completionQueues = new Quota(device, "completion queues", "max_cq", limits.completionQueues());
+        sharedReceiveQueues = new Quota(device, "shared receive queues", "max_srq", limits.sharedReceiveQueues());
+        regions = new Quota(device, "memory regions", "max_mr", limits.memoryRegions());
+        windows = new Quota(device, "memory windows", "max_mw", limits.memoryRegions());
+        addressHandles = new Quota(device, "address handles", "max_ah", limits.memoryRegions());
+        domains = new Quota(device, "protection domains", "max_pd", limits.protectionDomains());
+        lockedBytes = new Quota(device, "bytes registered", "lockedBytes of its DeviceLimits", limits.lockedBytes());
+    }
+}

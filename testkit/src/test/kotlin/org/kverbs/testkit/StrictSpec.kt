@@ -1,0 +1,105 @@
+package org.kverbs.testkit
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import org.kverbs.AccessFlag
+import org.kverbs.AsyncEventType.QP_FATAL
+import org.kverbs.QueuePairState
+import org.kverbs.RdmaSystemException
+import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionOpcode.RDMA_WRITE
+import org.kverbs.WorkCompletionOpcode.SEND
+import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
+import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
+import org.kverbs.coroutines.send
+import org.kverbs.dsl.get
+import org.kverbs.dsl.post
+import org.kverbs.dsl.signaled
+import org.kverbs.dsl.write
+import org.kverbs.embedded.DeviceLimits
+import org.kverbs.embedded.Errno.ENOMEM
+import org.kverbs.embedded.Operation.CREATE_COMPLETION_QUEUE
+import org.kverbs.embedded.Semantics
+import org.kverbs.embedded.Semantics.RXE
+import org.kverbs.embedded.Semantics.STRICT
+import java.lang.foreign.Arena
+
+/** What only a strict device finds, and failures that a test asks for. */
+class StrictSpec :
+    FunSpec({
+        test("should refuse a program that never polls, and by the semantics of rxe let it pass") {
+            fun posted(semantics: Semantics) =
+                connectedPair(semantics = semantics) { client, server ->
+                    (1..1000).takeWhile { runCatching { client.qp.post { write(client.memory[0, 8], server.memory.remote()) } }.isSuccess }.size
+                }
+            posted(STRICT) shouldBe connectedPair { client, _ -> client.qp.capabilities().maxSendWr() }
+            posted(RXE) shouldBe 1000
+        }
+
+        test("should refuse what is beyond the limits of a test's devices") {
+            connectedPair(limits = DeviceLimits.DEFAULTS.completionQueues(2)) { client, _ ->
+                val last = client.context.completionQueue(1)
+                val refusal = shouldThrow<RdmaSystemException> { client.context.completionQueue(1) }
+                refusal.errnoName() shouldBe "ENOMEM"
+                refusal.message shouldContain "(max_cq)"
+                last.close()
+            }
+        }
+
+        test("should fail the second creation of a queue on the server") {
+            connectedPair { client, server ->
+                val injected = fabric.failNext(CREATE_COMPLETION_QUEUE, ENOMEM, nth = 2, on = server.context.device())
+                client.context.completionQueue(1).close()
+                server.context.completionQueue(1).close()
+                shouldThrow<RdmaSystemException> { server.context.completionQueue(1) }.message shouldContain "A test injected it"
+                injected.happened() shouldBe 1
+            }
+        }
+
+        test("should fail a write with the status that a test wants") {
+            connectedPair { client, server ->
+                fabric.failNext(RDMA_WRITE, REM_ACCESS_ERR)
+                client.qp.post {
+                    write(client.memory[0, 8], server.memory.remote())
+                    signaled()
+                }
+                client.awaitSend() shouldHaveFailedWith REM_ACCESS_ERR
+            }
+        }
+
+        test("should fail a coroutine's send with the status that a test wants") {
+            connectedCoroutines { client, _ ->
+                fabric.failNext(SEND, RETRY_EXC_ERR)
+                shouldThrow<WorkCompletionException> { client.send("ping".encodeToByteArray()) }.status() shouldBe RETRY_EXC_ERR
+            }
+        }
+
+        test("should break a queue pair where a test wants it") {
+            connectedPair { client, _ ->
+                fabric.raise(client.qp, QP_FATAL)
+                client.qp.state() shouldBe QueuePairState.ERR
+            }
+        }
+
+        test("should fail a test in which a peer writes memory that is freed") {
+            val failure =
+                shouldThrow<AssertionError> {
+                    connectedPair { client, server ->
+                        val region =
+                            Arena.ofShared().use { arena ->
+                                server.pd.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
+                            }
+                        client.qp.post {
+                            write(client.memory[0, 8], region.remote())
+                            signaled()
+                        }
+                        client.awaitSend() shouldHaveFailedWith REM_ACCESS_ERR
+                        region.close()
+                    }
+                }
+            failure.message shouldContain "memory was freed while it was registered, 1 times"
+            failure.message shouldContain "8 bytes of it were to be written by a peer"
+        }
+    })
