@@ -47,7 +47,15 @@
  *     <td>those that are started stand before those that aren't, and their PSNs follow each other without a
  *     gap</td></tr>
  * <tr><td>{@code SendWqe.sent}</td><td>Requester</td>
- *     <td>0 &lt;= sent &lt;= psns; goes back in {@code goBack} and {@code askAgain} alone</td></tr>
+ *     <td>0 &lt;= sent &lt;= psns; goes back in {@code goBack} and {@code askAgain} alone; an acknowledgement of more
+ *     than that (of packets that were taken back) moves it on</td></tr>
+ * <tr><td>{@code onTheWay}</td><td>Requester</td>
+ *     <td>0 while nothing waits for an acknowledgement; its sum over the queue pairs to a peer is the one of
+ *     PeerWindow</td></tr>
+ * <tr><td>{@code lastIsAnswered}</td><td>Requester</td>
+ *     <td>true wherever it stops at a closed window, a failed request or a request that SQD holds back</td></tr>
+ * <tr><td>{@code rests}</td><td>Requester, AnswerQueue</td>
+ *     <td>true from the end of a step until the engine runs the next; then its task is queued once</td></tr>
  * <tr><td>{@code unacknowledged}</td><td>Completer</td><td>unacknowledged &lt;= sentEnd; only grows</td></tr>
  * <tr><td>{@code SendWqe.received}</td><td>Completer</td>
  *     <td>of reads and atomics: received &lt;= sent; only grows; else 0</td></tr>
