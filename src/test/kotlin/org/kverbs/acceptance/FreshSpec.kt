@@ -7,6 +7,7 @@ import io.kotest.matchers.collections.shouldNotBeEmpty
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldMatch
 import java.nio.file.Path
 import kotlin.io.path.ExperimentalPathApi
 import kotlin.io.path.createTempDirectory
@@ -19,7 +20,7 @@ import kotlin.io.path.readLines
 import kotlin.io.path.readText
 import kotlin.time.Duration.Companion.minutes
 
-/** The programs in a base that is made in milliseconds: what `lab/fresh` itself starts inside, and what the tests do. */
+/** The programs in a base that is made in milliseconds: those that `lab/fresh` and the tests start inside. */
 private const val PROGRAMS = "bash env umount sleep touch cat"
 
 /** Makes `$1/base` of [PROGRAMS] and their libraries, and says that it is complete. */
@@ -32,14 +33,16 @@ private val makeBase =
     cp -r /usr/lib/locale/C.utf8 base/usr/lib/locale/
     for program in $$PROGRAMS; do
       cp "$(readlink -f "$(command -v $program)")" base/bin/$program
-      ldd base/bin/$program | grep -o '/[^ ]*' | while read -r library; do [ -e base$library ] || install -D $library base$library; done
+      for library in $(ldd base/bin/$program | grep -o '/[^ ]*'); do
+        [ -e base$library ] || install -D $library base$library
+      done
     done
     echo 'ca-certificates,git,maven,openjdk-17-jdk-headless' > base.made
     """.trimIndent()
 
 /**
- * A checkout with one commit, and a base in memory: a base in the checkout could lie on an overlay that lies on an overlay already, as deep as
- * Linux allows.
+ * A checkout with one commit, and a base in memory: in the checkout it could lie on an overlay upon an overlay, and
+ * Linux allows no more.
  */
 @OptIn(ExperimentalPathApi::class)
 private class FreshProject : AutoCloseable {
@@ -52,7 +55,8 @@ private class FreshProject : AutoCloseable {
     init {
         check("bash", "-c", makeBase, "base", "$kept")
         project.file("committed", "as committed")
-        check("bash", "-c", "git init -q && git add . && git -c user.name=a -c user.email=a@example.org commit -qm first")
+        val commit = "git -c user.name=a -c user.email=a@example.org commit -qm first"
+        check("bash", "-c", "git init -q && git add . && $commit")
     }
 
     /** What starts [command] in a fresh system. */
@@ -95,7 +99,7 @@ private class FreshProject : AutoCloseable {
 /** `lab/fresh`, but for the base, which CI makes. */
 class FreshSpec :
     FunSpec({
-        test("should run the command in a clone of HEAD, in a system without this machine's files, and pass on its exit status").config(
+        test("should run the command in a clone of HEAD without this machine's files, and pass on its exit status").config(
             enabledIf = { MachineGuard.mounts },
         ) {
             FreshProject().use {
@@ -107,7 +111,7 @@ class FreshSpec :
             }
         }
 
-        test("should throw away what the command writes, and let it write neither to the kernel's settings nor to the JDK").config(
+        test("should throw away what the command writes, and keep the kernel's settings and the JDK from it").config(
             enabledIf = { MachineGuard.mounts },
         ) {
             FreshProject().use {
@@ -123,7 +127,7 @@ class FreshSpec :
         }
 
         listOf("KILL", "TERM").forEach { signal ->
-            test("should leave no process, mount or file behind when SIG$signal ends it, or what the command left running").config(
+            test("should leave no process, mount or file behind when SIG$signal ends it, nor after it").config(
                 enabledIf = { MachineGuard.mounts },
             ) {
                 FreshProject().use {
@@ -136,6 +140,23 @@ class FreshSpec :
                     it.run("[ ! -e here ] && ${it.endless} & echo again") shouldBe Outcome(0, "again\n")
                     it.leftovers().shouldBeEmpty()
                 }
+            }
+        }
+
+        test("should be what CI runs ./verify in") {
+            ScratchProject().use {
+                it.script("lab/fresh", $$"[ $1 = true ] || { echo \"in a fresh system: $1\"; exit 3; }")
+                it.run(".ci/run") shouldBe Outcome(3, "in a fresh system: ./verify\n")
+            }
+        }
+
+        test("should be missed by CI where it can't be made, which says so and runs ./verify itself") {
+            ScratchProject().use {
+                it.script("lab/fresh", "echo no mounts; exit 125")
+                it.script("verify", "echo verified; exit 4")
+                val outcome = it.run(".ci/run")
+                outcome.status shouldBe 4
+                outcome.output shouldMatch Regex("no mounts\n.*DIRECTLY.*\nverified\n")
             }
         }
 

@@ -70,7 +70,8 @@ class MachineGuardSpec :
 
         test("should let the command write to the checkout, the Maven repository, temporary folders, and a folder that is named") {
             ScratchProject().use {
-                val write = $$"set -e; for d in . ~/.m2 /tmp /dev/shm /var/tmp; do echo > $d/kverbs-$$; rm $d/kverbs-$$; done"
+                val folders = ". ~/.m2 /tmp /dev/shm /var/tmp"
+                val write = $$"set -e; for d in $$folders; do echo > $d/kverbs-$$; rm $d/kverbs-$$; done"
                 it.run("lab/guard", "--writable", "/var/tmp", "bash", "-c", write) shouldBe Outcome(0, "")
                 if (MachineGuard.mounts) it.run("lab/guard", "bash", "-c", write).output shouldContain "/var/tmp/kverbs-"
             }

@@ -35,8 +35,7 @@ internal class ScratchProject : AutoCloseable {
 
     init {
         val project = Path.of(System.getProperty("kverbs.root"))
-        (root / "lab").createDirectories()
-        programs.forEach { (project / it).copyTo(root / it) }
+        programs.forEach { (project / it).copyTo((root / it).apply { parent.createDirectories() }) }
         (programs - "lab/host.sh").forEach { (root / it).executable() }
         Files.createSymbolicLink(bin / "bash", programOnPath("bash"))
         tools.forEach { Files.createSymbolicLink(bin / it, programOnPath(it)) }
@@ -109,7 +108,8 @@ internal class ScratchProject : AutoCloseable {
     private fun Path.executable() = check(toFile().setExecutable(true)) { "$this can not be made executable" }
 
     private companion object {
-        val programs = listOf("kverbs", "verify", "lab/fresh", "lab/guard", "lab/lab.sh", "lab/setup.sh", "lab/host.sh")
+        val programs =
+            listOf("kverbs", "verify", ".ci/run", "lab/fresh", "lab/guard", "lab/lab.sh", "lab/setup.sh", "lab/host.sh")
 
         /** What the programs under test may call. */
         val tools =

@@ -21,7 +21,7 @@ class EmbeddedProviderSpec :
             EmbeddedProvider().devices().first() shouldNotBe provider.devices().first()
         }
 
-        test("should give each provider that asks for a free address one of its own, though none of its devices is open yet") {
+        test("should give each provider that asks for a free address one of its own, before devices are open") {
             val devices = List(3) { EmbeddedProvider("udp") }.map { Device.of(it, it.devices().single()) }
             val contexts = devices.map { it.open() }
             try {

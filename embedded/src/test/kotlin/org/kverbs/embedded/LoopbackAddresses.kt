@@ -3,8 +3,8 @@ package org.kverbs.embedded
 import kotlin.random.Random
 
 /**
- * Neighbouring loopback addresses for devices on UDP. They are drawn, because a second build on this machine has the same network, and only one
- * socket can have port 4791 of an address.
+ * Neighbouring loopback addresses for devices on UDP. They are drawn, because a second build on this machine has the
+ * same network, and only one socket can have port 4791 of an address.
  *
  * @param count at most 4
  */

@@ -101,8 +101,9 @@ internal class DeviceUnderTest(
     val isIpv6: Boolean = false,
 ) {
     /**
-     * A multicast group: a drawn one, because what another build on this machine sends to its groups reaches ours, too. With the kernel's
-     * drivers, one that every interface has joined: all hosts (RFC 1112). Over IPv6 all nodes (RFC 4291), as one build at a time has ::1.
+     * A multicast group: a drawn one, because what another build on this machine sends to its groups reaches ours, too.
+     * With the kernel's drivers, one that every interface has joined: all hosts (RFC 1112). Over IPv6 all nodes
+     * (RFC 4291), as one build at a time has ::1.
      */
     val group: Gid =
         Gid.parse(
@@ -145,8 +146,8 @@ private val devices: Map<String, List<DeviceUnderTest>>
         )
 
 /**
- * Asks for embedded devices in this JVM, and on UDP sockets over IPv4 and IPv6. The IPv4 address is drawn: another build on this machine could
- * take a fixed one, or the first free one, at the same moment. Of IPv6 there is ::1 alone, which each case waits for.
+ * Asks for embedded devices in this JVM, and on UDP sockets over IPv4 and IPv6. The IPv4 address is drawn: another build
+ * on this machine could have a fixed one. Of IPv6 there is ::1 alone, which each case waits for.
  */
 private fun chooseEmbedded() {
     val address = "127.${Random.nextInt(128, 255)}.${Random.nextInt(256)}.${Random.nextInt(1, 255)}"

@@ -151,11 +151,13 @@ class HandshakeSpec :
         test("should say that nobody listens, and that nobody came") {
             Socket().use {
                 it.bind(InetSocketAddress(InetAddress.getLoopbackAddress(), 0)) // and so nobody else can listen there
-                shouldThrow<PingPongException> { Handshake.connect("127.0.0.1", it.localPort, 1.seconds) }.message shouldContain "--listen"
+                shouldThrow<PingPongException> { Handshake.connect("127.0.0.1", it.localPort, 1.seconds) }
+                    .message shouldContain "--listen"
             }
             shouldThrow<PingPongException> { Handshake.connect("no.such.host.invalid", 1, 1.seconds) }
                 .message shouldBe "there is no host no.such.host.invalid"
-            shouldThrow<PingPongException> { Handshake.accept(Peer.Client(0), 50.milliseconds) } // at any port that is free
+            // At port 0, which stands for any that is free.
+            shouldThrow<PingPongException> { Handshake.accept(Peer.Client(0), 50.milliseconds) }
                 .message shouldContain "no client came to TCP port 0"
         }
 

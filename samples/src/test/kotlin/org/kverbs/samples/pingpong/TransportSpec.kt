@@ -102,8 +102,9 @@ internal class TransportSpec :
         test(
             "should play between two terminals of a machine without hardware, by the command that the first one prints",
         ).config(enabled = isBare) {
-            // Below those that Linux gives to sockets which name none: until the server has it, another program could get such a one.
-            val port = generateSequence { Random.nextInt(20_000, 32_000) }.first { runCatching { ServerSocket(it).close() }.isSuccess }
+            // Below those that Linux gives to sockets which name none: another program could get one of these meanwhile.
+            val ports = generateSequence { Random.nextInt(20_000, 32_000) }
+            val port = ports.first { runCatching { ServerSocket(it).close() }.isSuccess }
             val command = "./kverbs pingpong 127.0.0.1:$port --size 100 --iters 30 --chk"
             val out = StringBuilder()
             val ready = CompletableFuture<Unit>()
