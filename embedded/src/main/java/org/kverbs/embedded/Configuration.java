@@ -10,12 +10,12 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.RdmaException;
+import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.udp.UdpPort;
 import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.embedded.internal.wire.Icrc;
-import org.kverbs.spi.ConnectionManager;
 import org.kverbs.spi.VerbsDevice;
 
 /** Which embedded devices a process has, by the words that {@link EmbeddedProvider} explains. */
@@ -27,6 +27,8 @@ final class Configuration {
     private static final String DIAGNOSTICS_VARIABLE = "KVERBS_EMBEDDED_DIAGNOSTICS";
     private static final String SEMANTICS_PROPERTY = "kverbs.embedded.semantics";
     private static final String SEMANTICS_VARIABLE = "KVERBS_EMBEDDED_SEMANTICS";
+    private static final String HALF_OPEN_PROPERTY = "kverbs.embedded.halfOpen";
+    private static final String HALF_OPEN_VARIABLE = "KVERBS_EMBEDDED_HALF_OPEN";
     private static final String NONE = "none";
     private static final String DEFAULT = "memory,memory";
     /** Headers and their like beside the payload; what Soft-RoCE reckons with, so that both have the same MTU on the same link. */
@@ -55,10 +57,23 @@ final class Configuration {
         boolean diagnoses = Boolean.parseBoolean(System.getProperty(DIAGNOSTICS_PROPERTY, System.getenv(DIAGNOSTICS_VARIABLE)));
         Semantics semantics = semantics();
         try {
-            return of(set == null || set.isBlank() ? DEFAULT : set, diagnoses, semantics);
+            Configuration configuration = of(set == null || set.isBlank() ? DEFAULT : set, diagnoses, semantics);
+            configuration.limitHalfOpen(System.getProperty(HALF_OPEN_PROPERTY, System.getenv(HALF_OPEN_VARIABLE)));
+            return configuration;
         } catch (IllegalArgumentException e) {
             throw new RdmaException("the property " + PROPERTY + ", or else the environment's " + VARIABLE + ", asks for " + e.getMessage(), e);
         }
+    }
+
+    private void limitHalfOpen(@Nullable String set) {
+        if (set == null || set.isBlank()) {
+            return;
+        }
+        if (!set.strip().matches("[1-9][0-9]{0,5}")) {
+            throw new RdmaException("the property " + HALF_OPEN_PROPERTY + ", or else the environment's " + HALF_OPEN_VARIABLE + ", is '"
+                    + set + "': it says how many connections of a listener may be half open, from 1 to 999999");
+        }
+        connectionManager().limitHalfOpen(Integer.parseInt(set.strip()));
     }
 
     /** Devices without diagnostics. */
@@ -109,7 +124,7 @@ final class Configuration {
         return List.copyOf(devices);
     }
 
-    ConnectionManager connectionManager() {
+    EmbeddedConnectionManager connectionManager() {
         return fabric.connectionManager();
     }
 

@@ -26,6 +26,13 @@ import org.kverbs.spi.VerbsProvider;
  * <p>With the system property {@code kverbs.embedded.diagnostics}, or else the environment's {@code KVERBS_EMBEDDED_DIAGNOSTICS}, set to
  * {@code true} they report what a card would do wrong in silence ({@link EmbeddedFabric#diagnose(java.util.function.Consumer)}): each is a
  * warning of the {@link System.Logger} named {@code org.kverbs.embedded}, and {@link #misuses} has the first of them.
+ *
+ * <p>A connection that another process or host asks for is half open until its peer confirms the answer. A listener on a
+ * UDP device has at most 256 half-open connections that wait for the program, and 256 that wait for the peer, a quarter
+ * of them for one address. The device does not answer a request beyond that, so that an honest peer asks again; a
+ * program's answer beyond that ends the oldest one of the address that has the most, as {@code UNREACHABLE}. A peer that
+ * has confirmed nothing gets six datagrams at most, a second apart. The system property {@code kverbs.embedded.halfOpen},
+ * or else the environment's {@code KVERBS_EMBEDDED_HALF_OPEN}, sets another number than 256.
  */
 public final class EmbeddedProvider implements VerbsProvider {
 

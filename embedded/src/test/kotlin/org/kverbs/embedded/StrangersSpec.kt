@@ -21,7 +21,10 @@ private const val BLOCKS = 30
 /** A machine that is busy with something else for a while is not slow for ever. */
 private const val TURNS = 20
 
-/** Addresses of the loopback network that share a place with a host in a table with a fixed hash, as this device once had one. */
+/**
+ * Addresses of the loopback network that share a place with a host in a table with a fixed hash, as this device once
+ * had one.
+ */
 private fun strangers(host: InetAddress): List<InetAddress> {
     fun place(address: Int) = (address * -0x61c88647).let { (it xor (it ushr 16)) and 4095 }
     val taken = place(ByteBuffer.wrap(host.address).getInt())
@@ -63,7 +66,9 @@ private fun UdpPair.flood(content: (InetSocketAddress) -> ByteArray) {
     }
 }
 
-/** The time of a write, in which both ends take part: the least median is what it takes when nothing else disturbs it. */
+/**
+ * The time of a write, in which both ends take part: the least median is what it takes when nothing else disturbs it.
+ */
 private fun UdpPair.cost(): Long = (1..BLOCKS).minOf { median(WRITES, write) }
 
 class StrangersSpec :

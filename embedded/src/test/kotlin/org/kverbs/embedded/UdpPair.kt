@@ -5,7 +5,10 @@ import org.kverbs.QueuePairType
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletions
 
-/** Two ends on UDP devices of the loopback network that share nothing but the wire, as those of two processes, and requests between them. */
+/**
+ * Two ends on UDP devices of the loopback network that share nothing but the wire, as those of two processes, and
+ * requests between them.
+ */
 internal class UdpPair(
     bytes: Long = 4096,
 ) : AutoCloseable {

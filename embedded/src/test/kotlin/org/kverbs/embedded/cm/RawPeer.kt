@@ -26,9 +26,15 @@ internal const val PEER = 0xffff_c612_0002
 internal const val TCP_SERVICE = 0x0000_0000_0106_0000L + PORT
 internal const val UDP_SERVICE = 0x0000_0000_0111_0000L + PORT
 
-/** A device with a connection manager that listens for connections and for datagrams, and a peer that says to it what a spec wants. */
+/**
+ * A device with a connection manager that listens for connections and for datagrams, and a peer that says to it what a
+ * spec wants, in the same process or [elsewhere].
+ */
 internal class RawPeer(
     seed: Long,
+    elsewhere: Boolean = false,
+    backlog: Int = 8,
+    halfOpen: Int = 256,
 ) : AutoCloseable {
     val engine = Engine(true).also { it.onFailure { failure -> throw failure } }
     private val hca = Hca("spoken-to", 1, engine, Gids(0, US), 4096, Random(seed))
@@ -51,6 +57,8 @@ internal class RawPeer(
         object : OpenLink(1) {
             override fun open() = 0.also { open++ }
 
+            override fun leadsToOtherProcesses() = elsewhere
+
             override fun send(packet: Packet) {
                 check(allowed-- > 0) { "more datagrams were sent than one may cause" }
                 val bytes = Memory.at(packet.payload, MAD.toLong()).toArray(JAVA_BYTE)
@@ -65,10 +73,11 @@ internal class RawPeer(
     init {
         hca.connect(wire)
         manager.add(hca)
+        manager.limitHalfOpen(halfOpen)
         channel = manager.createEventChannel()
         for (space in listOf(RdmaPortSpace.RDMA_PS_TCP, RdmaPortSpace.RDMA_PS_UDP)) {
             val listener = manager.createId(channel, space)
-            check(manager.bindAddress(listener, address(0)) == 0 && manager.listen(listener, 8) == 0)
+            check(manager.bindAddress(listener, address(0)) == 0 && manager.listen(listener, backlog) == 0)
         }
     }
 

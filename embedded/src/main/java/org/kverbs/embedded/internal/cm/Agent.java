@@ -1,11 +1,13 @@
 package org.kverbs.embedded.internal.cm;
 
+import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.Gid;
 import org.kverbs.embedded.internal.cm.Message.Apr;
 import org.kverbs.embedded.internal.cm.Message.Drep;
 import org.kverbs.embedded.internal.cm.Message.Dreq;
@@ -18,6 +20,7 @@ import org.kverbs.embedded.internal.cm.Message.Rtu;
 import org.kverbs.embedded.internal.cm.Message.SidrRep;
 import org.kverbs.embedded.internal.cm.Message.SidrReq;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.engine.FailureLog;
 import org.kverbs.embedded.internal.transport.Gsi;
 import org.kverbs.embedded.internal.transport.Hca;
 
@@ -28,6 +31,8 @@ final class Agent implements Gsi.Handler {
     /** APR status: alternate paths are not supported (IBA volume 1, 12.8.2). */
     private static final int NO_ALTERNATE_PATHS = 2;
     private static final int RC = 0;
+    /** Answers a second to other machines that no connection knows. */
+    private static final int STRANGERS = 250;
     /** Answers for datagrams that are kept in case they are asked for again. */
     private static final int KEPT = 1 << 13;
 
@@ -57,6 +62,10 @@ final class Agent implements Gsi.Handler {
     final Map<Integer, Resolving> resolving = new HashMap<>();
     /** Oldest first. */
     final Map<Side, Resolved> resolved = new LinkedHashMap<>();
+    private final FailureLog refusals = new FailureLog(Level.WARNING);
+    /** When the second began in which so many strangers were answered that no connection knows. */
+    private long second;
+    private int strangers;
 
     Agent(Engine engine, Random random, Services services) {
         this.engine = engine;
@@ -176,7 +185,7 @@ final class Agent implements Gsi.Handler {
             default -> null;
         };
         if (answer != null) {
-            from.send(mad.transaction(), answer);
+            answerStranger(from, mad.transaction(), answer);
         } else if (connection != null) {
             connection.take(mad.message());
         }
@@ -225,7 +234,25 @@ final class Agent implements Gsi.Handler {
             reason = Reject.INVALID_SERVICE;
         }
         byte[] information = reason == Reject.INVALID_MTU ? new byte[] {(byte) (mtu(from.port().device()) << 4)} : NOTHING;
-        from.send(transaction, new Rej(0, req.localId(), Message.ABOUT_REQ, reason, information, NOTHING));
+        answerStranger(from, transaction, new Rej(0, req.localId(), Message.ABOUT_REQ, reason, information, NOTHING));
+    }
+
+    /** Sends an answer; of a flood of forged questions most get none, and an honest peer asks again. */
+    void answerStranger(Remote to, long transaction, Message answer) {
+        long now = engine.now();
+        if (now - second >= 1_000_000_000) {
+            second = now;
+            strangers = 0;
+        }
+        if (!to.port().leadsToOtherProcesses() || strangers++ < STRANGERS) {
+            to.send(transaction, answer);
+        }
+    }
+
+    /** Says once a second at most that a request was not taken. */
+    void logIgnored(Remote from) {
+        String address = new Gid(from.gidHigh(), from.gidLow()).toInetAddress().getHostAddress();
+        refusals.add("a connection request of " + address + " was ignored: too many are not confirmed", null);
     }
 
     /** Why a request can't be taken by anybody; 0 if it can. */
@@ -272,6 +299,6 @@ final class Agent implements Gsi.Handler {
             }
             remove(fresh);
         }
-        from.send(transaction, Resolved.refusal(req, Resolved.NO_SUCH_SERVICE));
+        answerStranger(from, transaction, Resolved.refusal(req, Resolved.NO_SUCH_SERVICE));
     }
 }

@@ -57,11 +57,13 @@ final class Connection extends Event {
     private long answerTime = Timers.answer(Timers.RESPONSE);
     private @Nullable Message sent;
     private int retries;
+    final Confirmation confirmation;
 
     private Connection(Agent agent, Remote remote, long transaction, ConnectionState state) {
         this.agent = agent;
         this.remote = remote;
         this.localId = agent.freshId();
+        this.confirmation = new Confirmation(agent.engine());
         this.transaction = transaction;
         this.state = state;
     }
@@ -79,6 +81,10 @@ final class Connection extends Event {
         connection.peer(req.localId(), req.caGuid(), req.qpn());
         connection.maxRetries = req.maxCmRetries();
         connection.answerTime = Timers.answer(Math.min(req.localTimeout(), Timers.RESPONSE + 2));
+        if (remote.port().leadsToOtherProcesses()) {
+            connection.confirmation.require();
+            connection.answerTime = Math.max(Confirmation.INTERVAL, connection.answerTime);
+        }
         connection.timewait = Math.min(Timers.SERVICE, req.path().ackTimeout());
         return connection;
     }
@@ -126,6 +132,7 @@ final class Connection extends Event {
         if (state != ConnectionState.REQ_RECEIVED) {
             return -Errno.EINVAL;
         }
+        confirmation.accepted(this);
         localQpn = rep.qpn();
         state = ConnectionState.REP_SENT;
         sendUntilAnswered(rep);
@@ -207,17 +214,27 @@ final class Connection extends Event {
         finish();
     }
 
+    /** Ends in favour of another whose peer has confirmed as little; that peer hears nothing. */
+    void giveWay() {
+        giveUp();
+    }
+
     // What the peer does.
 
     void requestedAgain() {
+        if (!confirmation.mayRepeat()) {
+            return;
+        }
         if (state == ConnectionState.REQ_RECEIVED) {
-            remote.send(transaction, new Mra(localId, remoteId, Message.ABOUT_REQ, Timers.SERVICE, NOTHING));
-        } else if (state == ConnectionState.REP_SENT && sent != null) {
-            remote.send(transaction, sent);
+            answer(new Mra(localId, remoteId, Message.ABOUT_REQ, Timers.SERVICE, NOTHING));
+        } else if (state == ConnectionState.REP_SENT) {
+            sendAgain();
         }
     }
 
+    /** Takes a message that names our id. */
     void take(Message message) {
+        confirmation.give();
         switch (message) {
             case Rep rep -> replied(rep);
             case Mra mra -> delayed(mra);
@@ -273,6 +290,8 @@ final class Connection extends Event {
 
     private void settled() {
         answered();
+        confirmation.give();
+        confirmation.leave(this);
         state = ConnectionState.ESTABLISHED;
         if (owner != null) {
             owner.established();
@@ -283,6 +302,7 @@ final class Connection extends Event {
         switch (state) {
             case REP_SENT, REP_RECEIVED, ESTABLISHED -> {
                 answered();
+                confirmation.leave(this);
                 state = ConnectionState.DREQ_RECEIVED;
                 if (owner != null) {
                     owner.disconnected(0);
@@ -320,7 +340,13 @@ final class Connection extends Event {
     private void sendAgain() {
         if (sent != null) {
             agent.engine().schedule(this, answerTime);
-            remote.send(transaction, sent);
+            answer(sent);
+        }
+    }
+
+    private void answer(Message message) {
+        if (confirmation.answer()) {
+            remote.send(transaction, message);
         }
     }
 
@@ -347,17 +373,19 @@ final class Connection extends Event {
         byte[] information = reason == Reject.TIMEOUT
                 ? ByteBuffer.allocate(Long.BYTES).putLong(remote.port().device().guid()).array()
                 : NOTHING;
-        remote.send(transaction, new Rej(localId, remoteId, about, reason, information, privateData));
+        answer(new Rej(localId, remoteId, about, reason, information, privateData));
     }
 
     private void waitForTheLast() {
         answered();
+        confirmation.leave(this);
         state = ConnectionState.TIMEWAIT;
         agent.engine().schedule(this, Timers.nanos(timewait));
     }
 
     private void finish() {
         answered();
+        confirmation.leave(this);
         state = ConnectionState.GONE;
         agent.remove(this);
     }
@@ -369,7 +397,7 @@ final class Connection extends Event {
             if (owner != null) {
                 owner.timewaitOver();
             }
-        } else if (retries++ < maxRetries) {
+        } else if (retries++ < maxRetries && confirmation.hasAnswers()) {
             sendAgain();
         } else if (state == ConnectionState.DREQ_SENT) {
             disconnected(-Errno.ETIMEDOUT);

@@ -59,6 +59,14 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
         reach = sentences;
     }
 
+    /**
+     * Sets how many connections of a listener, of those that listen from now on, may wait for the program or be
+     * unconfirmed.
+     */
+    public void limitHalfOpen(int most) {
+        locked(() -> host.mostHalfOpen = most);
+    }
+
     private int locked(IntSupplier action) {
         engine.enter();
         try {

@@ -15,6 +15,8 @@ final class Host implements Agent.Services {
     final Ports ports;
     final Devices devices = new Devices();
     final Map<Long, Id> ids = new HashMap<>();
+    /** What {@link HalfOpen} allows listeners that begin from now on. */
+    int mostHalfOpen = HalfOpen.MOST;
 
     Host(Engine engine, Random random) {
         this.engine = engine;
@@ -33,7 +35,8 @@ final class Host implements Agent.Services {
         if (listener == null || !listener.takesConnections()) {
             return false;
         }
-        if (listener.isFull()) {
+        if (listener.isFull() || !listener.admits(connection)) {
+            agent.logIgnored(connection.remote);
             connection.ignore();
             return true;
         }

@@ -48,6 +48,8 @@ final class Id {
     private @Nullable Remote remote;
     private int backlog;
     private int waiting;
+    /** Set while it listens. */
+    private @Nullable HalfOpen halfOpen;
     private final List<Address> groups = new ArrayList<>();
     /** Events that were taken and not acknowledged. */
     int unacknowledged;
@@ -233,6 +235,7 @@ final class Id {
             return -Errno.ENODEV;
         }
         backlog = most <= 0 ? MAX_BACKLOG : Math.min(most, MAX_BACKLOG);
+        halfOpen = new HalfOpen(host.mostHalfOpen);
         state = State.LISTENING;
         return 0;
     }
@@ -247,6 +250,11 @@ final class Id {
 
     boolean isFull() {
         return waiting >= backlog;
+    }
+
+    /** Takes a connection that is not established into account, if there is room for it. */
+    boolean admits(Connection connection) {
+        return halfOpen != null && halfOpen.admit(connection);
     }
 
     void request(CmEvent event) {

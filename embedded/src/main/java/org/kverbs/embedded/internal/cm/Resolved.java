@@ -35,7 +35,7 @@ final class Resolved extends Event {
 
     void askedAgain() {
         if (answer != null) {
-            remote.send(transaction, answer);
+            agent.answerStranger(remote, transaction, answer);
         }
     }
 

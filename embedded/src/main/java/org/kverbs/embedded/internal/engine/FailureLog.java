@@ -2,10 +2,11 @@ package org.kverbs.embedded.internal.engine;
 
 import java.lang.System.Logger.Level;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Logs what a peer can cause as often as it likes: one message a second at most, which says how many were left out since the one before.
- * Any thread may use it.
+ * Logs what a peer can cause as often as it likes: one message a second at most, which says how many were left out
+ * since the one before. Any thread may use it.
  */
 public final class FailureLog {
 
@@ -22,7 +23,7 @@ public final class FailureLog {
     }
 
     /** Logs a message, or counts it. Throws nothing, even if no memory is left. */
-    public synchronized void add(String message, Throwable cause) {
+    public synchronized void add(String message, @Nullable Throwable cause) {
         try {
             long now = System.nanoTime();
             if (now - last < INTERVAL) {

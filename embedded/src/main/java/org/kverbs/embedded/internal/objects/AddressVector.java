@@ -48,6 +48,17 @@ public final class AddressVector {
         packet.flowLabel = flowLabel;
     }
 
+    /**
+     * The UDP source port of packets (IBA annex A17.4.8): what keeps one way through the network has one port, and what
+     * the network may spread has several. It follows from the flow label if there is one.
+     *
+     * @param numbers of the queue pairs, mixed
+     */
+    public int sourcePort(int numbers) {
+        int from = flowLabel == 0 ? numbers : flowLabel;
+        return 0xc000 | (from ^ from >>> 14) & 0x3fff;
+    }
+
     private static long bigEndian(long address) {
         long number = Memory.getLong(address);
         return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? number : Long.reverseBytes(number);

@@ -101,7 +101,7 @@ final class Datagrams {
         packet.payload = place;
         packet.payloadLength = (int) wqe.length;
         packet.psnCount = 1;
-        packet.sourcePort = 0xc000 | qp.number & 0x3fff;
+        packet.sourcePort = wqe.route.sourcePort(qp.number ^ wqe.remoteQp);
         psn = Psn.plus(psn, 1);
         qp.send(packet);
         return IbvWcStatus.IBV_WC_SUCCESS;

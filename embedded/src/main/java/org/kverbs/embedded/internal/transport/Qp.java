@@ -157,7 +157,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         packet.destinationQp = destinationQp;
         packet.pkey = Hca.PKEY;
         // Packets of one connection keep one way through the network (IBA annex A17.4.8).
-        packet.sourcePort = 0xc000 | (number ^ destinationQp) & 0x3fff;
+        packet.sourcePort = route.sourcePort(number ^ destinationQp);
     }
 
     /** Sends a packet, of a request or an answer. */
@@ -181,7 +181,10 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         checkDrained();
     }
 
-    /** Something broke in the middle of its work, such as memory that is not there any more: it ends, and says so to both sides. */
+    /**
+     * Something broke in the middle of its work, such as memory that is not there any more: it ends, and says so to
+     * both sides.
+     */
     @Override
     protected void failed() {
         if (state == IbvQpState.IBV_QPS_ERR || state == IbvQpState.IBV_QPS_RESET) {
@@ -209,7 +212,10 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         return sends.size() > 0 && sends.get(0).started;
     }
 
-    /** Takes a packet that was sent to this queue pair. Whatever goes wrong ends this queue pair, or the one that sent it. */
+    /**
+     * Takes a packet that was sent to this queue pair. Whatever goes wrong ends this queue pair, or the one that sent
+     * it.
+     */
     void take(Packet packet) {
         try {
             receive(packet);

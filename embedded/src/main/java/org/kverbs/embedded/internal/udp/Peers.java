@@ -5,9 +5,9 @@ import java.security.SecureRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The hosts that packets go to and come from, so that one packet after the other to the same host makes no object. What strangers send can
- * neither make it grow nor slow it down: a host has {@value #WAYS} places, which a random key chooses, and a new host takes the place of the
- * one there that was not asked for the longest.
+ * The hosts that packets go to and come from, so that one packet after the other to the same host makes no object. What
+ * strangers send can neither make it grow nor slow it down: a host has {@value #WAYS} places, which a random key
+ * chooses, and a new host takes the place of the one there that was not asked for the longest.
  */
 final class Peers {
 
@@ -49,7 +49,10 @@ final class Peers {
         moveToFront(byAddress, first, first + WAYS - 1, peer);
     }
 
-    /** IPv6 addresses of one hash code are easy to find: they share their places, and a stranger among them costs an object a packet. */
+    /**
+     * IPv6 addresses of one hash code are easy to find: they share their places, and a stranger among them costs an
+     * object a packet.
+     */
     private int first(InetAddress address) {
         return first(address.hashCode() * keys[2]);
     }

@@ -1,8 +1,9 @@
 package org.kverbs.embedded.internal.udp;
 
 /**
- * Whether the program polls so often that its polls find packets sooner than a thread that has to be woken. A program that polls now and then
- * does not: a peer's reads and writes must not wait for it. Any thread may poll; the figures need not be exact.
+ * Whether the program polls so often that its polls find packets sooner than a thread that has to be woken. A program
+ * that polls now and then does not: a peer's reads and writes must not wait for it. Any thread may poll; the figures
+ * need not be exact.
  */
 final class PollRate {
 

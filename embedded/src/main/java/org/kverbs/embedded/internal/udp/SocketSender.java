@@ -3,6 +3,7 @@ package org.kverbs.embedded.internal.udp;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.net.NetworkInterface;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
 import java.util.ArrayList;
@@ -18,8 +19,8 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.embedded.internal.wire.PacketCodec;
 
 /**
- * The sending half of a device's socket. A socket is full while the network is slower than who sends; then one packet waits for room,
- * and who asks may wait with his next ones, as a network card's queues do. Called with the engine's lock held.
+ * The sending half of a device. A socket is full while the network is slower than who sends; then one packet waits for
+ * room, and who asks may wait with his next ones, as a network card's queues do. Called with the engine's lock held.
  */
 final class SocketSender {
 
@@ -33,9 +34,10 @@ final class SocketSender {
     private final ByteBuffer buffer;
     private final long address;
     private final List<Task> waiting = new ArrayList<>();
-    private @Nullable DatagramChannel channel;
-    /** To whom the packet in the buffer goes, if that waits. */
+    private final SourcePorts sockets;
+    /** To whom the packet in the buffer goes, if that waits, and by which socket. */
     private @Nullable Peer held;
+    private SourcePorts.@Nullable Exit heldBy;
 
     private final Event again = new Event() {
         @Override
@@ -55,18 +57,20 @@ final class SocketSender {
         this.engine = engine;
         this.counters = counters;
         this.self = self;
+        this.sockets = new SourcePorts(self);
         MemorySegment memory = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
         this.icrc = new Icrc(memory.asByteBuffer());
         this.buffer = memory.asSlice(Icrc.HEADROOM).asByteBuffer();
         this.address = memory.address() + Icrc.HEADROOM;
     }
 
-    void open(DatagramChannel opened) {
-        channel = opened;
+    /** @param groups the network interface that multicast leaves by */
+    void open(DatagramChannel opened, @Nullable NetworkInterface groups) {
+        sockets.open(opened, groups);
     }
 
     void close() {
-        channel = null;
+        sockets.close();
         held = null;
         engine.cancel(again);
         resumeAll();
@@ -74,15 +78,17 @@ final class SocketSender {
 
     /** Sends a packet. Of those that did not wait while the socket was full all but the first are lost, as in a full switch. */
     void send(Packet packet, Peer to) {
-        if (channel == null || held != null) {
+        SourcePorts.Exit exit = held == null ? sockets.of(packet) : null;
+        if (exit == null) {
             counters.count(Counter.PORT_XMIT_DISCARDS);
             return;
         }
         int length = PacketCodec.encode(packet, address);
-        Icrc.put(address + length, icrc(to, length));
+        Icrc.put(address + length, icrc(to, exit.port, length));
         buffer.limit(length + Icrc.LENGTH).position(0);
-        if (!leaves(to)) {
+        if (!leaves(to, exit)) {
             held = to;
+            heldBy = exit;
             engine.schedule(again, PAUSE);
         }
     }
@@ -99,7 +105,7 @@ final class SocketSender {
     }
 
     private void sendHeld() {
-        if (held != null && !leaves(held)) {
+        if (held != null && heldBy != null && !leaves(held, heldBy)) {
             engine.schedule(again, PAUSE);
             return;
         }
@@ -113,19 +119,19 @@ final class SocketSender {
     }
 
     /** False if the socket is full. */
-    private boolean leaves(Peer to) {
+    private boolean leaves(Peer to, SourcePorts.Exit by) {
         try {
-            return channel == null || channel.send(buffer, to.address) > 0;
+            return by.channel.send(buffer, to.address) > 0;
         } catch (IOException e) {
             counters.count(Counter.PORT_XMIT_DISCARDS);
             return true; // no route, or no such host: the packet is lost, and who waits for an answer will notice
         }
     }
 
-    private int icrc(Peer to, int length) {
+    private int icrc(Peer to, int from, int length) {
         int port = Icrc.UDP_PORT;
         return self.isV4()
-                ? icrc.ofV4((int) self.gidLow, (int) to.gidLow, Icrc.DONT_FRAGMENT, port, port, address, length)
-                : icrc.ofV6(self.gidHigh, self.gidLow, to.gidHigh, to.gidLow, port, port, address, length);
+                ? icrc.ofV4((int) self.gidLow, (int) to.gidLow, Icrc.DONT_FRAGMENT, from, port, address, length)
+                : icrc.ofV6(self.gidHigh, self.gidLow, to.gidHigh, to.gidLow, from, port, address, length);
     }
 }

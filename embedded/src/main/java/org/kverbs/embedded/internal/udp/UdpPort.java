@@ -9,7 +9,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.ProtocolFamily;
-import java.net.SocketOption;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
@@ -22,7 +21,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
-import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.objects.Counter;
@@ -35,9 +33,10 @@ import org.kverbs.embedded.internal.wire.PacketCodec;
 import org.kverbs.internal.abi.Errno;
 
 /**
- * A device's UDP socket on port 4791 of its address. A thread waits for packets and takes them, so that a peer's reads and writes wait for no
- * poll of the program. Only while the program polls all the time the thread leaves the packets to those polls, which find them sooner than a
- * thread that has to be woken; it sees within a fraction of a millisecond that they have ended.
+ * A device's UDP socket on port 4791 of its address. A thread waits for packets and takes them, so that a peer's reads
+ * and writes wait for no poll of the program. Only while the program polls all the time the thread leaves the packets
+ * to those polls, which find them sooner than a thread that has to be woken; it sees within a fraction of a millisecond
+ * that they have ended.
  */
 public final class UdpPort implements PacketPort {
 
@@ -58,7 +57,7 @@ public final class UdpPort implements PacketPort {
     private final Peer self;
     /** Guarded by the engine's lock. */
     private final Peers peers = new Peers();
-    private final SocketSender outlet;
+    private final SocketSender sender;
     private final Icrc receiveIcrc;
     private final ByteBuffer receiveBuffer;
     private final long receiveAddress;
@@ -87,7 +86,7 @@ public final class UdpPort implements PacketPort {
         this.address = address;
         this.buffer = buffer;
         this.self = new Peer(address);
-        this.outlet = new SocketSender(device.engine(), self, device.counters);
+        this.sender = new SocketSender(device.engine(), self, device.counters);
         MemorySegment receive = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
         this.receiveIcrc = new Icrc(receive.asByteBuffer());
         this.receiveBuffer = receive.asSlice(Icrc.HEADROOM).asByteBuffer();
@@ -125,11 +124,11 @@ public final class UdpPort implements PacketPort {
         try {
             DatagramChannel opened = openOrReserved();
             channel = opened;
-            outlet.open(opened);
             NetworkInterface network = networkInterface(address);
             if (network != null) {
                 opened.setOption(StandardSocketOptions.IP_MULTICAST_IF, network);
             }
+            sender.open(opened, network);
             int room = opened.getOption(StandardSocketOptions.SO_RCVBUF);
             // The kernel keeps a packet in the next larger power of two, and counts that. The peer's room is taken to
             // be the same.
@@ -174,11 +173,7 @@ public final class UdpPort implements PacketPort {
             opened.configureBlocking(false);
             opened.setOption(StandardSocketOptions.SO_RCVBUF, buffer);
             opened.setOption(StandardSocketOptions.SO_SNDBUF, BUFFER);
-            // Linux then sends identification 0, which the ICRC covers.
-            SocketOption<Boolean> whole = ExtendedSocketOptions.IP_DONTFRAGMENT;
-            if (opened.supportedOptions().contains(whole)) {
-                opened.setOption(whole, true);
-            }
+            SourcePorts.wholly(opened);
             if (at.getAddress().isMulticastAddress()) {
                 opened.setOption(StandardSocketOptions.SO_REUSEADDR, true);
             }
@@ -195,7 +190,7 @@ public final class UdpPort implements PacketPort {
         if (!device.isUp() || Gids.isV4(packet.destinationGidHigh, packet.destinationGidLow) != self.isV4()) {
             return;
         }
-        outlet.send(packet, peers.find(packet.destinationGidHigh, packet.destinationGidLow));
+        sender.send(packet, peers.find(packet.destinationGidHigh, packet.destinationGidLow));
     }
 
     @Override
@@ -205,7 +200,7 @@ public final class UdpPort implements PacketPort {
 
     @Override
     public boolean mustWait(Task task) {
-        return outlet.mustWait(task);
+        return sender.mustWait(task);
     }
 
     @Override
@@ -426,7 +421,7 @@ public final class UdpPort implements PacketPort {
     public void close() {
         groups.forEach(each -> quietly(each.channel));
         groups.clear();
-        outlet.close();
+        sender.close();
         quietly(selector);
         quietly(channel);
         selector = null;

@@ -1,0 +1,186 @@
+package org.kverbs.embedded.cm
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.ints.shouldBeGreaterThan
+import io.kotest.matchers.ints.shouldBeLessThanOrEqual
+import io.kotest.matchers.longs.shouldBeGreaterThanOrEqual
+import io.kotest.matchers.shouldBe
+import org.kverbs.embedded.internal.cm.InsideConnections
+import org.kverbs.embedded.internal.cm.Mad
+import org.kverbs.embedded.internal.cm.Message
+import org.kverbs.internal.abi.RdmaCmEvent
+import org.kverbs.internal.abi.RdmaCmEventType
+import org.kverbs.internal.abi.RdmaConnParam
+import org.kverbs.internal.ffm.Memory
+import java.lang.foreign.ValueLayout.JAVA_INT
+
+private const val SECOND = 1_000_000_000L
+private const val HOUR = 3600 * SECOND
+private const val MOST = 16
+private const val SHARE = MOST / 4
+
+/** A listener on a device that other machines reach, and strangers of which most never confirm an answer. */
+private class Besieged(
+    elsewhere: Boolean = true,
+) : AutoCloseable {
+    private val raw = RawPeer(1, elsewhere, backlog = 1024, halfOpen = MOST)
+    private val inside = InsideConnections(raw.manager)
+    private val parameters = raw.arena.allocate(RdmaConnParam.SIZE.toLong(), 8)
+    val connections: Int get() = inside.connections
+
+    /** Says a message of a stranger, and gives what the device answers at once. */
+    fun say(
+        message: Message,
+        from: Long = PEER,
+    ): List<Message> {
+        raw.answers.clear()
+        raw.allowed = 2
+        raw.bring(Mad(1, message).encode(), from)
+        return raw.answers.toList()
+    }
+
+    fun ask(
+        number: Int,
+        from: Long = PEER,
+        service: Long = TCP_SERVICE,
+    ): List<Message> {
+        val path = Message.Path(0, from, 0, US, 0, 0, 0, 64, 17)
+        return say(request(number, service, caGuid = number.toLong(), qpn = number, path = path), from)
+    }
+
+    /** The types of the events that wait, and the ids of their connections. */
+    fun events(): List<Pair<Int, Long>> =
+        generateSequence { raw.manager.awaitEvent(raw.channel, 0).takeIf { it > 0 } }
+            .map { event ->
+                val type = Memory.at(event, RdmaCmEvent.SIZE.toLong()).get(JAVA_INT, RdmaCmEvent.EVENT.toLong())
+                (type to Memory.getLong(event)).also { raw.manager.ackEvent(event) }
+            }.toList()
+
+    /** Accepts what was asked for, and gives what is sent for that at once. */
+    fun accept(): List<Message> {
+        raw.answers.clear()
+        raw.allowed = 1000
+        for ((type, id) in events()) if (type == RdmaCmEventType.RDMA_CM_EVENT_CONNECT_REQUEST) raw.manager.accept(id, parameters)
+        return raw.answers.toList()
+    }
+
+    /** Lets an hour pass in steps of a tenth of a second, and gives when in nanoseconds something was sent. */
+    fun hour(meanwhile: () -> Unit = {}): List<Long> {
+        raw.allowed = 100_000
+        val times = mutableListOf<Long>()
+        repeat((HOUR / (SECOND / 10)).toInt()) {
+            raw.answers.clear()
+            raw.locked { raw.engine.advance(SECOND / 10) }
+            if (it < 1000) meanwhile()
+            repeat(raw.answers.size) { times += raw.engine.now() }
+        }
+        return times
+    }
+
+    /** Ends all connections first: those to other processes would be told at the end of this one. */
+    override fun close() {
+        raw.allowed = 100_000
+        raw.manager.destroyEventChannel(raw.channel)
+        raw.locked { raw.engine.advance(HOUR) }
+        raw.close()
+    }
+}
+
+class HalfOpenSpec :
+    FunSpec({
+        val requested = RdmaCmEventType.RDMA_CM_EVENT_CONNECT_REQUEST
+
+        for ((what, again) in mapOf("once" to false, "ten times a second" to true)) {
+            test("should answer who asks $what and confirms nothing six times at most, a second apart, and then forget") {
+                Besieged().use { device ->
+                    device.ask(1).shouldBeEmpty()
+                    val answers = device.accept().size + device.hour { if (again) device.ask(1) }.size
+                    answers shouldBeLessThanOrEqual 6
+                    if (!again) device.connections shouldBe 0
+                }
+            }
+        }
+
+        test("should leave a second between the answers to one that asks all the time") {
+            Besieged().use { device ->
+                device.ask(1).shouldBeEmpty()
+                device.accept().size shouldBe 1
+                val times = listOf(0L) + device.hour { device.ask(1) }
+                times.zipWithNext { one, next -> next - one }.min() shouldBeGreaterThanOrEqual SECOND
+            }
+        }
+
+        test("should answer on when the peer has asked for patience: it has its address") {
+            Besieged().use { device ->
+                device.ask(1)
+                val rep = device.accept().single() as Message.Rep
+                device.say(Message.Mra(rep.remoteId(), rep.localId(), Message.ABOUT_REP, 18, ByteArray(0)))
+                device.hour().size shouldBeGreaterThan 10
+            }
+        }
+
+        test("should give the program so many requests of one address and so many in all, and answer no others") {
+            Besieged().use { device ->
+                repeat(100) { device.ask(it + 1).shouldBeEmpty() }
+                device.connections shouldBe SHARE
+                repeat(100) { device.ask(it + 101, from = PEER + it).shouldBeEmpty() }
+                device.connections shouldBe MOST
+                device.events().map { it.first } shouldBe List(MOST) { requested }
+            }
+        }
+
+        test("should let the oldest of the address with the most give way when more answered ones are not confirmed") {
+            Besieged().use { device ->
+                var number = 0
+                repeat(3) { source ->
+                    repeat(SHARE) { device.ask(++number, PEER + source) }
+                    device.accept()
+                }
+                device.ask(++number, PEER + 3)
+                val others = device.accept()
+                repeat(MOST / 2) {
+                    device.ask(++number, PEER + 10 + it)
+                    device.accept()
+                    device.connections shouldBeLessThanOrEqual MOST
+                }
+                val rep = others.single() as Message.Rep
+                device.events()
+                device.say(Message.Rtu(rep.remoteId(), rep.localId(), ByteArray(0)), PEER + 3)
+                device.events().map { it.first } shouldBe listOf(RdmaCmEventType.RDMA_CM_EVENT_ESTABLISHED)
+            }
+        }
+
+        test("should tell the program of one that gave way as of a peer that did not answer, and the peer nothing") {
+            Besieged().use { device ->
+                repeat(SHARE) { device.ask(it + 1) }
+                device.accept().size shouldBe SHARE
+                device.ask(100)
+                device.accept().size shouldBe 1
+                device.events().map { it.first } shouldBe listOf(RdmaCmEventType.RDMA_CM_EVENT_UNREACHABLE)
+                device.connections shouldBe SHARE
+            }
+        }
+
+        test("should not count connections that were established, nor any of the same process") {
+            Besieged().use { device ->
+                repeat(100) { number ->
+                    device.ask(number + 1)
+                    val rep = device.accept().single() as Message.Rep
+                    device.say(Message.Rtu(rep.remoteId(), rep.localId(), ByteArray(0)))
+                }
+                device.connections shouldBe 100
+            }
+            Besieged(elsewhere = false).use { device ->
+                repeat(100) { device.ask(it + 1) }
+                device.connections shouldBe 100
+            }
+        }
+
+        test("should answer some of a flood of requests that nobody takes") {
+            Besieged().use { device ->
+                val answers = (1..3000).sumOf { device.ask(it, PEER + it % 100, TCP_SERVICE + 1).size }
+                answers shouldBe 250
+            }
+        }
+    })
