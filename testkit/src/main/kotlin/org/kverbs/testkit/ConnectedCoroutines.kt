@@ -40,6 +40,9 @@ public class ConnectedCoroutines internal constructor(
  * real time, and the same seed gives the same run. A coroutine that goes to another dispatcher (`withContext(Dispatchers.IO)`) waits, and
  * for it the time is over at once. A real device has the real time.
  *
+ * **A wait in vain.** When all coroutines wait, nothing is on its way and no other thread could change that, the block
+ * is cancelled and the test fails at once, without waiting for the timeout.
+ *
  * @param faults as for [connectedPair], and so [seed], [options], [diagnostics], [semantics] and [limits]
  * @param timeout real time that the block has; when it is over the block is cancelled, and the test fails
  * @throws AssertionError if something leaked or was misused, or the time was over
@@ -67,7 +70,9 @@ public fun <R> connectedCoroutines(
                 val ends = listOf(client.dispatcher, server.dispatcher)
                 val loop = if (fabric == null) TestLoop(ends) else VirtualLoop(ends, fabric.clock())
                 val before = open()
-                loop.run(timeout) { ConnectedCoroutines(fabric, this).block(client, server) }.also {
+                counting(client.device, server.device) {
+                    loop.run(timeout) { ConnectedCoroutines(fabric, this).block(client, server) }
+                }.also {
                     client.end()
                     server.end()
                     failOnLeaks(before) { client.owns(it) || server.owns(it) }

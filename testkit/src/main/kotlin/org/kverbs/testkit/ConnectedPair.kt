@@ -51,6 +51,8 @@ public open class ConnectedPair internal constructor(
  * }
  * ```
  *
+ * A failure of the block shows what both devices have counted ([Device.counters]), as an exception that it suppressed.
+ *
  * From Java: `Testkit.connectedPair((pair, client, server) -> { ...; return null; })`, in which the pair has what Kotlin finds in the block.
  *
  * @param faults what goes wrong from the start, after the ends are connected; on a real device none can
@@ -74,13 +76,14 @@ public fun <R> connectedPair(
     block: ConnectedPair.(client: TestPeer, server: TestPeer) -> R,
 ): R =
     onDevices(faults, seed, diagnostics, semantics, limits) { fabric, device ->
-        TestPeer(device()).use { client ->
-            TestPeer(device()).use { server ->
+        TestPeer(device(), fabric?.clock()).use { client ->
+            TestPeer(device(), fabric?.clock()).use { server ->
                 client.qp.connect(server.qp.endpoint(options), options)
                 server.qp.connect(client.qp.endpoint(options), options)
                 fabric?.setFaults(faults)
                 val before = open()
-                ConnectedPair(fabric).block(client, server).also { failOnLeaks(before + client.buffers + server.buffers) }
+                counting(client.device, server.device) { ConnectedPair(fabric).block(client, server) }
+                    .also { failOnLeaks(before + client.buffers + server.buffers) }
             }
         }
     }

@@ -31,7 +31,7 @@ private const val DEPTH = 128
  * end may read, write and do atomics on. For the coroutines of the block.
  */
 public class CoroutinePeer internal constructor(
-    device: Device,
+    internal val device: Device,
 ) : AutoCloseable {
     /** The open device. */
     public val context: Context = device.open()

@@ -18,6 +18,7 @@ import org.kverbs.embedded.VirtualClock
 import java.time.Duration.ofMillis
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.locks.LockSupport
+import kotlin.coroutines.ContinuationInterceptor
 import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration
 import kotlin.time.TimeSource
@@ -32,15 +33,18 @@ private const val PAUSE_NANOS = 50_000L
 /**
  * Runs coroutines on the thread that made it, and polls the queues of the dispatchers between them.
  *
+ * @param clock that of embedded devices, null on a real one
  * @param idle called when all wait and nothing came; whether it has made something happen
  */
 internal open class TestLoop(
     private val dispatchers: List<CompletionDispatcher>,
+    clock: VirtualClock? = null,
     private val idle: () -> Boolean = { false },
 ) : CoroutineDispatcher() {
     private val thread = Thread.currentThread()
     private val tasks = ConcurrentLinkedQueue<Runnable>()
     private var inVain = 0
+    private val idleness = Idleness(clock)
 
     override fun dispatch(
         context: CoroutineContext,
@@ -68,7 +72,7 @@ internal open class TestLoop(
         while (!result.isCompleted) {
             val elapsed = start.elapsedNow()
             if (failure == null) {
-                failure = failureOf(result, elapsed > timeout, timeout)
+                failure = failureOf(result, elapsed > timeout, timeout) ?: inVain(result)
                 if (failure != null) result.cancel(CancellationException(failure.message, failure))
             } else if (elapsed > timeout * 2) {
                 break
@@ -88,6 +92,21 @@ internal open class TestLoop(
             isLate -> AssertionError("the block has not ended within $timeout; ${waiting(result.job)}")
             else -> null
         }
+
+    private fun inVain(result: Deferred<*>): Throwable? {
+        if (inVain == 0) {
+            idleness.ends()
+            return null
+        }
+        if (isElsewhere(result.job) || !idleness.isForGood()) return null
+        val why = "nothing is on its way, and no timer runs: the block waits in vain"
+        return AssertionError("$why; ${waiting(result.job)}")
+    }
+
+    /** Whether a coroutine runs on another dispatcher, where it may do anything. */
+    private fun isElsewhere(job: Job): Boolean =
+        (job as? CoroutineScope)?.coroutineContext?.get(ContinuationInterceptor).let { it != null && it !== this } ||
+            job.children.any(::isElsewhere)
 
     private fun waiting(job: Job): String {
         val children = job.children.toList()
@@ -116,7 +135,7 @@ internal open class TestLoop(
 internal class VirtualLoop(
     dispatchers: List<CompletionDispatcher>,
     private val clock: VirtualClock,
-) : TestLoop(dispatchers, clock::next),
+) : TestLoop(dispatchers, clock, clock::next),
     Delay {
     override fun scheduleResumeAfterDelay(
         timeMillis: Long,

@@ -19,6 +19,7 @@ import org.kverbs.dsl.completionQueue
 import org.kverbs.dsl.get
 import org.kverbs.dsl.memoryRegion
 import org.kverbs.dsl.qp
+import org.kverbs.embedded.VirtualClock
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout
 import java.util.function.Consumer
@@ -34,7 +35,8 @@ private val PATIENCE = 10.seconds
  * write and do atomics on. For one thread at a time.
  */
 public class TestPeer internal constructor(
-    device: Device,
+    internal val device: Device,
+    clock: VirtualClock? = null,
 ) : AutoCloseable {
     /** The open device. */
     public val context: Context = device.open()
@@ -64,6 +66,9 @@ public class TestPeer internal constructor(
     private val received = ArrayDeque<WorkCompletion>()
     private val batch = WorkCompletions(DEPTH)
 
+    /** Made with the end, so that it knows of all threads that the test starts. */
+    private val idleness = Idleness(clock)
+
     private fun buffer(bytes: Int): MemorySlice {
         val size = maxOf(1L, bytes.toLong())
         return pd.memoryRegion(size) { access(LOCAL_WRITE) }.also { buffers += it }[0, size]
@@ -88,23 +93,32 @@ public class TestPeer internal constructor(
         )
     }
 
-    /** Waits for the next completion of the send queue, 10 s at most. Throws what it throws with a timeout. */
+    /**
+     * Waits for the next completion of the send queue, 10 s at most. Throws what it throws with a timeout, and as
+     * early.
+     */
     public fun awaitSend(): WorkCompletion = awaitSend(PATIENCE)
 
     /**
      * Waits for the next completion of the send queue.
      *
-     * @throws AssertionError if there is none in time
+     * @param timeout real time
+     * @throws AssertionError if there is none in time; on embedded devices already when nothing is on its way and no
+     *   thread but this one has used them or was started by the test, since then there will be none
      */
     public fun awaitSend(timeout: Duration): WorkCompletion = await(sent, "a send", timeout)
 
-    /** Waits for the next message, or for the failure of a receive, 10 s at most. Throws what it throws with a timeout. */
+    /**
+     * Waits for the next message, or for the failure of a receive, 10 s at most. Throws what it throws with a timeout,
+     * and as early.
+     */
     public fun awaitReceive(): Received = awaitReceive(PATIENCE)
 
     /**
      * Waits for the next message, or for the failure of a receive.
      *
-     * @throws AssertionError if there is none in time
+     * @param timeout real time
+     * @throws AssertionError if there is none in time; as early as that of [awaitSend]
      */
     public fun awaitReceive(timeout: Duration): Received {
         val completion = await(received, "a receive", timeout)
@@ -119,18 +133,25 @@ public class TestPeer internal constructor(
         timeout: Duration,
     ): WorkCompletion {
         val start = TimeSource.Monotonic.markNow()
+        idleness.ends()
         while (queue.isEmpty()) {
             repeat(cq.poll(batch)) {
                 val completion = batch[it].copy()
                 // A failed one has no opcode to go by, and the ids of receives begin with 1, those of sends are 0.
                 (if (completion.workRequestId() == 0L) sent else received) += completion
             }
-            if (queue.isEmpty() && start.elapsedNow() > timeout) {
-                throw AssertionError("no completion of $what on ${qp.describe()} within $timeout; its state is ${qp.state()}")
+            if (queue.isEmpty()) {
+                if (idleness.isForGood()) throw failed(what, "that waits in vain: nothing is on its way, and no timer runs")
+                if (start.elapsedNow() > timeout) throw failed(what, "within $timeout")
             }
         }
         return queue.removeFirst()
     }
+
+    private fun failed(
+        what: String,
+        how: String,
+    ) = AssertionError("no completion of $what on ${qp.describe()} $how; its state is ${qp.state()}; ${device.counted()}")
 
     /** Closes the device, and all that was made from it. */
     override fun close(): Unit = context.close()
