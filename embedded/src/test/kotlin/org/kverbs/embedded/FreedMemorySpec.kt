@@ -21,7 +21,8 @@ import java.time.Duration
 /** Large enough that the system takes the memory back at once, so that a touch of it would end the JVM. */
 private const val LARGE = 64L * 1024 * 1024
 
-private val ALL = arrayOf(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC, AccessFlag.MW_BIND)
+private val ALL =
+    arrayOf(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC, AccessFlag.MW_BIND)
 
 /**
  * An arena that is closed before the regions of its memory: the device sees it when it is to use them, and does not.
@@ -49,8 +50,11 @@ class FreedMemorySpec :
                 seen.shouldBeSingleton { it.kind() shouldBe MEMORY_FREED }
                 pair.fabric.misuses() shouldBe seen
                 seen.single().toString() shouldMatch
-                    Regex("the memory region at 0x[0-9a-f]+ of embedded1 was freed while it was registered, and 8 bytes of it were to be $what " +
-                        "\\(queue pair ${b.qp.number()}\\): close the memory region before the arena of its memory")
+                    Regex(
+                        "the memory region at 0x[0-9a-f]+ of embedded1 was freed while it was registered," +
+                            " and 8 bytes of it were to be $what \\(queue pair ${b.qp.number()}\\):" +
+                            " close the memory region before the arena of its memory",
+                    )
                 region.close()
             }
         }

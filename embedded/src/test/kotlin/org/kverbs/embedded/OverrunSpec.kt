@@ -6,8 +6,8 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.AsyncEventType.CQ_ERR
 import org.kverbs.AsyncEventType.QP_FATAL
 import org.kverbs.ConnectOptions
-import org.kverbs.QueuePairInitAttributes
 import org.kverbs.QueuePairCapabilities
+import org.kverbs.QueuePairInitAttributes
 import org.kverbs.QueuePairState.ERR
 import org.kverbs.QueuePairState.RTS
 import org.kverbs.QueuePairType.RC

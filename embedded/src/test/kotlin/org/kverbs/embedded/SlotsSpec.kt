@@ -38,7 +38,8 @@ class SlotsSpec :
         fun pair(semantics: Semantics) = Pair(EmbeddedFabric.virtual(1), semantics = semantics, capabilities = EIGHT)
 
         /** How many of a hundred requests are taken. */
-        fun End.taken(requests: SendRequests.(Long) -> Unit): Int = qp.tryPost(SendRequests().apply { repeat(100) { requests(it.toLong()) } })
+        fun End.taken(requests: SendRequests.(Long) -> Unit): Int =
+            qp.tryPost(SendRequests().apply { repeat(100) { requests(it.toLong()) } })
 
         fun receives(of: End) = ReceiveRequests().apply { repeat(100) { receive(it.toLong()).into(of.mr.slice(0, 8)) } }
 

@@ -32,7 +32,8 @@ class StrictSpec :
         test("should refuse a program that never polls, and by the semantics of rxe let it pass") {
             fun posted(semantics: Semantics) =
                 connectedPair(semantics = semantics) { client, server ->
-                    (1..1000).takeWhile { runCatching { client.qp.post { write(client.memory[0, 8], server.memory.remote()) } }.isSuccess }.size
+                    fun isPosted() = runCatching { client.qp.post { write(client.memory[0, 8], server.memory.remote()) } }.isSuccess
+                    (1..1000).takeWhile { isPosted() }.size
                 }
             posted(STRICT) shouldBe connectedPair { client, _ -> client.qp.capabilities().maxSendWr() }
             posted(RXE) shouldBe 1000
