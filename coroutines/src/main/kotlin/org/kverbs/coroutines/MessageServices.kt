@@ -14,8 +14,9 @@ import kotlin.time.Duration.Companion.seconds
 /** The hello of a channel stands before the user's private data. */
 private const val HELLO = 24
 private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
+private val FAILURES = FailureLog { message, failure -> LOG.log(System.Logger.Level.WARNING, message, failure) }
 
-private fun warn(failure: Throwable) = LOG.log(System.Logger.Level.WARNING, "a connection failed", failure)
+private fun warn(failure: Throwable) = FAILURES.add("a connection failed", failure)
 
 /**
  * Connects to a server of messages ([serve]), and suspends until it has accepted. The name of an unresolved address is looked up without
@@ -90,13 +91,14 @@ private fun RdmaHost.started(
 }
 
 /**
- * Serves messages at an address until it is cancelled: [handler] runs in a coroutine of its own for each connection. When it returns the
- * connection is finished and closed; when it throws, that connection is closed and the others live on, and [onFailure] is told, as it is of peers
- * that go before they are connected.
+ * Serves messages at an address until it is cancelled: [handler] runs in a coroutine of its own for each connection.
+ * When it returns the connection is finished and closed; when it throws, that connection is closed and the others live
+ * on, and [onFailure] is told, as it is of peers that go before they are connected.
  *
  * @param address a wildcard takes connections at every address; port 0 is a free one
  * @param onListening told the address with its port once connections are taken
- * @param onFailure default writes to the [System.Logger] `org.kverbs.coroutines`
+ * @param onFailure default writes to the [System.Logger] `org.kverbs.coroutines`, one failure a second at most and the
+ *     number of the others
  * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken
  */
 public suspend fun RdmaHost.serve(

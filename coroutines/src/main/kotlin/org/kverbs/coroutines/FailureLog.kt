@@ -1,0 +1,32 @@
+package org.kverbs.coroutines
+
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TimeSource
+
+/**
+ * Logs failures that a peer can cause as often as it likes: one message an [interval] at most, which says how many were
+ * left out since the one before. Any thread may use it.
+ */
+internal class FailureLog(
+    private val interval: Duration = 1.seconds,
+    private val clock: TimeSource = TimeSource.Monotonic,
+    private val write: (String, Throwable) -> Unit,
+) {
+    private var next = clock.markNow()
+    private var leftOut = 0
+
+    @Synchronized
+    fun add(
+        message: String,
+        failure: Throwable,
+    ) {
+        if (next.hasNotPassedNow()) {
+            leftOut++
+            return
+        }
+        next = clock.markNow() + interval
+        write(if (leftOut == 0) message else "$message (and $leftOut more since the last such message)", failure)
+        leftOut = 0
+    }
+}
