@@ -7,22 +7,33 @@ package org.kverbs.embedded.internal.udp;
  */
 final class PollRate {
 
-    /** The longest time between two polls of a program that does little else, in nanoseconds. */
-    private static final long DENSE = 50_000;
+    /**
+     * The longest time between two polls of a program that does little else, in nanoseconds: a thread that serves several
+     * queues needs as much for a batch of packets of each.
+     */
+    private static final long DENSE = 400_000;
     /** So many of them in a row are no accident. */
-    private static final int ENOUGH = 16;
+    private static final int ENOUGH = 4;
+    private static final int MOST = 16;
 
     private int row;
     private volatile long last = System.nanoTime() - DENSE;
 
-    /** A poll begins. */
+    /** A poll begins. A gap now and then, in which the system runs something else, does not end a long row. */
     void begin() {
-        row = System.nanoTime() - last < DENSE ? Math.min(row + 1, ENOUGH) : 0;
+        row = System.nanoTime() - last < DENSE ? Math.min(row + 1, MOST) : row / 2;
     }
 
     /** A poll ends: the time that it took for the packets it found does not count. */
     void end() {
         last = System.nanoTime();
+    }
+
+    /** A packet is sent: a program that posts between its polls has not gone. */
+    void sent() {
+        if (isDense()) {
+            end();
+        }
     }
 
     /** The program waits for events from now on. Returns whether it polled often until now. */
@@ -34,6 +45,6 @@ final class PollRate {
     }
 
     boolean isDense() {
-        return System.nanoTime() - last < DENSE && row == ENOUGH;
+        return System.nanoTime() - last < DENSE && row >= ENOUGH;
     }
 }

@@ -191,6 +191,7 @@ public final class UdpPort implements PacketPort {
             return;
         }
         sender.send(packet, peers.find(packet.destinationGidHigh, packet.destinationGidLow));
+        polls.sent();
     }
 
     @Override
