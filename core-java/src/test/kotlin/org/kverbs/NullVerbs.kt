@@ -3,6 +3,9 @@ package org.kverbs
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import org.kverbs.internal.abi.CCompiler
+import org.kverbs.internal.abi.runProgram
+import org.kverbs.internal.ffm.Memory
 import java.lang.foreign.Arena
 import java.lang.foreign.FunctionDescriptor
 import java.lang.foreign.Linker
@@ -12,9 +15,6 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.lang.invoke.MethodHandle
 import java.nio.file.Path
 import kotlin.io.path.listDirectoryEntries
-import org.kverbs.internal.abi.CCompiler
-import org.kverbs.internal.abi.runProgram
-import org.kverbs.internal.ffm.Memory
 
 /**
  * A libibverbs that needs no RDMA (`src/test/c`): one device, `null0`, whose objects are real C structures and are counted, and whose
@@ -155,8 +155,7 @@ internal class NullBench(
         cq: CompletionQueue = this.cq,
     ): QueuePair = pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq).with(capabilities).asExtended())
 
-    fun extendedCompletionQueue(): CompletionQueue =
-        context.completionQueue(CompletionQueueAttributes.of(1024).asExtended())
+    fun extendedCompletionQueue(): CompletionQueue = context.completionQueue(CompletionQueueAttributes.of(1024).asExtended())
 
     fun sharedReceiveQueue(): SharedReceiveQueue = pd.sharedReceiveQueue(SharedReceiveQueueAttributes(64, 1, 0))
 

@@ -67,8 +67,7 @@ public suspend fun AsyncQueuePair<DatagramVerbs>.send(
 ): Unit = sends.await(SEND, local, pooled, 0, 0, 0, to)
 
 /** Sends a datagram of no bytes. */
-public suspend fun AsyncQueuePair<DatagramVerbs>.sendEmpty(to: Destination): Unit =
-    sends.await(SEND, null, null, 0, 0, 0, to)
+public suspend fun AsyncQueuePair<DatagramVerbs>.sendEmpty(to: Destination): Unit = sends.await(SEND, null, null, 0, 0, 0, to)
 
 /** Sends a datagram with 32 bits that arrive with it. */
 public suspend fun AsyncQueuePair<DatagramVerbs>.sendWithImmediate(

@@ -99,6 +99,7 @@ class DeviceLimitsSpec :
                 listOf(most.maxQpWr(), most.maxSge(), most.maxCqe(), most.maxSrqWr(), most.maxQpRdAtom()) shouldBe listOf(16, 2, 32, 8, 4)
                 val pd = context.protectionDomain()
                 val cq = context.completionQueue(32)
+
                 fun refused(create: () -> Unit) = shouldThrow<RdmaSystemException> { create() }.errnoName() shouldBe "EINVAL"
                 refused { context.completionQueue(33) }
                 refused { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(9, 1)) }

@@ -32,8 +32,7 @@ class FreedMemorySpec :
         fun freed(
             end: End,
             use: (MemoryRegion) -> Unit = {},
-        ): MemoryRegion =
-            Arena.ofShared().use { arena -> end.pd.register(arena.allocate(LARGE), *ALL).also(use) }
+        ): MemoryRegion = Arena.ofShared().use { arena -> end.pd.register(arena.allocate(LARGE), *ALL).also(use) }
 
         fun remotely(
             what: String,

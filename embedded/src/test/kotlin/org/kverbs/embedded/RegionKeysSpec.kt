@@ -60,6 +60,7 @@ class RegionKeysSpec :
 
         test("should read the semantics of the process's devices from the property") {
             val property = "kverbs.embedded.semantics"
+
             fun keysDiffer() =
                 EmbeddedProvider("memory").let { org.kverbs.Device.of(it, it.devices().first()) }.open().use { context ->
                     context.protectionDomain().memoryRegion(8, LOCAL_WRITE).let { it.lkey() != it.rkey() }

@@ -80,7 +80,7 @@ internal object Jextract {
     private fun agree(
         theirs: Number,
         ours: Long?,
-    ): Boolean = ours == theirs.toLong() || theirs is Int && ours == theirs.toUInt().toLong()
+    ): Boolean = ours == theirs.toLong() || (theirs is Int && ours == theirs.toUInt().toLong())
 
     private fun value(
         expression: String,
