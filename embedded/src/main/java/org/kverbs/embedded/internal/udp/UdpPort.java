@@ -191,7 +191,7 @@ public final class UdpPort implements PacketPort {
             return;
         }
         sender.send(packet, peers.find(packet.destinationGidHigh, packet.destinationGidLow));
-        polls.sent();
+        PollRate.seen();
     }
 
     @Override
@@ -297,6 +297,7 @@ public final class UdpPort implements PacketPort {
     private void deliverGuarded(InetSocketAddress source, Peer to) {
         try {
             deliver(source, to);
+            PollRate.seen();
         } catch (Throwable e) {
             device.engine().report(e);
         }
