@@ -68,7 +68,15 @@ class MisbehavingDatagramsSpec :
         wrong("a length that 4 doesn't divide") { (1..3).map { more -> signed(write {}.let { it.copyOf(it.size + more) }) } }
 
         wrong("a payload behind an opcode that has none") {
-            listOf(Opcode.RC_ACK, Opcode.RC_ATOMIC_ACK, Opcode.RC_READ_REQUEST, Opcode.RC_FETCH_ADD, Opcode.RC_COMPARE_SWAP).flatMap { opcode ->
+            val bare =
+                listOf(
+                    Opcode.RC_ACK,
+                    Opcode.RC_ATOMIC_ACK,
+                    Opcode.RC_READ_REQUEST,
+                    Opcode.RC_FETCH_ADD,
+                    Opcode.RC_COMPARE_SWAP,
+                )
+            bare.flatMap { opcode ->
                 val whole = packet(opcode).encoded()
                 listOf(4, 8, 1024).map { signed(whole.copyOf(whole.size + it)) }
             }

@@ -47,7 +47,7 @@ internal class InsideQueuePair(
             sends.cursor() shouldBeInRange 0..requests.size
             requests.drop(begun.size).none { it.started } shouldBe true
             requests.take(sends.cursor()).all { it.done || it.sent == it.psns } shouldBe true
-            begun.all { it.received in 0..it.sent && it.sent <= it.psns || it.hasFailed() } shouldBe true
+            begun.all { (it.received in 0..it.sent && it.sent <= it.psns) || it.hasFailed() } shouldBe true
             begun.filter { it.psns > 0 }.zipWithNext { one, next ->
                 next.firstPsn shouldBe Psn.plus(one.firstPsn, one.psns)
             }
