@@ -7,8 +7,10 @@ import kotlinx.coroutines.withContext
 import java.io.IOException
 import java.nio.channels.FileChannel
 import java.nio.file.AccessDeniedException
+import java.nio.file.FileSystemException
 import java.nio.file.NoSuchFileException
 import java.nio.file.Path
+import java.nio.file.StandardCopyOption.ATOMIC_MOVE
 import java.nio.file.StandardOpenOption.CREATE_NEW
 import java.nio.file.StandardOpenOption.READ
 import java.nio.file.StandardOpenOption.WRITE
@@ -16,6 +18,7 @@ import java.nio.file.attribute.PosixFilePermission
 import java.nio.file.attribute.PosixFilePermission.OWNER_READ
 import java.nio.file.attribute.PosixFilePermission.OWNER_WRITE
 import java.nio.file.attribute.PosixFilePermissions.asFileAttribute
+import kotlin.io.path.Path
 import kotlin.io.path.deleteIfExists
 import kotlin.io.path.exists
 import kotlin.io.path.isRegularFile
@@ -23,13 +26,19 @@ import kotlin.io.path.isSymbolicLink
 import kotlin.io.path.isWritable
 import kotlin.io.path.moveTo
 import kotlin.io.path.name
+import kotlin.io.path.readAttributes
 import kotlin.io.path.readSymbolicLink
+import kotlin.io.path.setAttribute
 import kotlin.random.Random
 
 /**
  * The file that a copy goes to, as `cp` treats it. A link is followed. A file that exists gets new contents and keeps
- * its mode, its owner and its hard links. A new file gets the mode of its source, less the umask. Contents arrive in a
- * file beside it, so that a failed transfer changes nothing.
+ * its mode, its owner and its hard links. A new file gets the mode of its source, less the umask.
+ *
+ * Contents arrive in another file: beside it, or in the folder for temporary files where only an existing file may be
+ * written and not its folder. So a failed transfer changes nothing. The other file then takes the place of an old one,
+ * unless that has several names, or its owner or folder forbids it. Such a file is written itself; if that fails
+ * halfway, the other file stays, and the message names it.
  *
  * @throws IOException if something that is no regular file has the name, or a file that this process may not write;
  *     touches nothing then
@@ -38,7 +47,11 @@ internal class TargetFile(
     named: Path,
 ) {
     private val path = followed(named)
-    private val part = path.resolveSibling("${path.name}.${Random.nextLong().toHexString()}.part")
+    private val part =
+        "${path.name}.${Random.nextLong().toHexString()}.part".let {
+            if (path.exists() && !path.parent.isWritable()) Path(TEMPORARY, it) else path.resolveSibling(it)
+        }
+    private var isNeeded = false
 
     /** Puts what [receive] writes into this file, if it returns true. [sourceMode] is for a new file. */
     suspend fun write(
@@ -50,7 +63,7 @@ internal class TargetFile(
         try {
             file.use { if (receive(it)) finishing.withLock { withContext(Dispatchers.IO) { finish(it) } } }
         } finally {
-            part.deleteIfExists()
+            if (!isNeeded) part.deleteIfExists()
         }
     }
 
@@ -60,15 +73,64 @@ internal class TargetFile(
             return
         }
         requireFile(path)
-        FileChannel.open(path, WRITE).use { old ->
-            val size = received.size()
-            var done = 0L
-            while (done < size) done += received.transferTo(done, size - done, old)
+        if (!replaced()) FileChannel.open(path, WRITE).use { overwrite(it, received) }
+    }
+
+    /** Puts the new file, with the old one's owner and mode, in its place; returns false where that can't be done. */
+    private fun replaced(): Boolean {
+        if (part.parent != path.parent || path.isSymbolicLink()) return false
+        val old = path.readAttributes("unix:nlink,uid,gid,mode")
+        if (old["nlink"] != 1) return false
+        return try {
+            // The mode last: a new owner takes bits from it.
+            for (name in listOf("uid", "gid", "mode")) part.setAttribute("unix:$name", old[name])
+            part.moveTo(path, ATOMIC_MOVE)
+            true
+        } catch (_: FileSystemException) {
+            false
+        }
+    }
+
+    /** Appends first what makes the file longer: when the disk is full, the old contents are still there. */
+    private fun overwrite(
+        old: FileChannel,
+        received: FileChannel,
+    ) {
+        val size = received.size()
+        val before = old.size()
+        try {
+            copy(received, before, size, old)
+        } catch (e: IOException) {
+            old.truncate(before)
+            throw e
+        }
+        try {
+            copy(received, 0, minOf(before, size), old)
             old.truncate(size)
+        } catch (e: IOException) {
+            isNeeded = true
+            throw IOException("$path is half written (${reason(e)}); $part has what was sent", e)
+        }
+    }
+
+    private fun copy(
+        from: FileChannel,
+        begin: Long,
+        end: Long,
+        to: FileChannel,
+    ) {
+        to.position(begin)
+        var at = begin
+        while (at < end) {
+            val moved = from.transferTo(at, end - at, to)
+            if (moved == 0L) throw IOException("$part was shortened by another program")
+            at += moved
         }
     }
 
     private companion object {
+        val TEMPORARY: String = System.getProperty("java.io.tmpdir")
+
         /** Clients that send to one file write it one after the other. */
         val finishing = Mutex()
 

@@ -23,6 +23,7 @@ import kotlin.io.path.createSymbolicLinkPointingTo
 import kotlin.io.path.div
 import kotlin.io.path.exists
 import kotlin.io.path.getPosixFilePermissions
+import kotlin.io.path.inputStream
 import kotlin.io.path.isSymbolicLink
 import kotlin.io.path.isWritable
 import kotlin.io.path.listDirectoryEntries
@@ -122,6 +123,61 @@ internal class FileTargetSpec :
             copy(folder, "to").status shouldBe 0
             listOf(target, other).map(::inode) shouldBe listOf(before, before)
             other.readText() shouldBe "new contents"
+        }
+
+        test("should leave the old contents to a program that has them open") {
+            val folder = folder()
+            val target = (folder / "to").apply { writeText("old") }
+            target.inputStream().use {
+                copy(folder, "to").status shouldBe 0
+                it.readBytes().decodeToString() shouldBe "old"
+            }
+            target.readText() shouldBe "new contents"
+        }
+
+        test("should write a file in a folder that it may not write, as cp does") {
+            val folder = folder()
+            val target = ((folder / "shut").createDirectory() / "to").apply { writeText("an old, longer text") }
+            target.setPosixFilePermissions(fromString("rw-rw----"))
+            target.parent.setPosixFilePermissions(fromString("r-xr-xr-x"))
+            val outcome = copy(folder, "shut/to")
+            target.parent.setPosixFilePermissions(fromString("rwxr-xr-x"))
+            withClue(outcome) { outcome.status shouldBe 0 }
+            target.readText() shouldBe "new contents"
+            target.getPosixFilePermissions() shouldBe fromString("rw-rw----")
+        }
+
+        for (names in 1..2) {
+            val end = if (names == 1) "replace a file of one name" else "leave a file of two names as it was"
+            test("should $end where the disk has room for the new contents once only") {
+                val folder = folder()
+                (folder / "from").writeText("new".repeat(600_000))
+                val command =
+                    """
+                    mount -t tmpfs -o size=3m tmpfs "${'$'}4" && cd "${'$'}4" || exit 99
+                    yes old | head -c 1000000 > to; cp to ../old
+                    [ $names = 1 ] || ln to other
+                    "${'$'}0" --enable-native-access=ALL-UNNAMED -cp "${'$'}1" "${'$'}2" file "${'$'}3" to
+                    status=${'$'}?
+                    ls; [ $names = 1 ] && cmp to "${'$'}3" || cmp to ../old
+                    exit ${'$'}status
+                    """.trimIndent()
+                val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
+                val code = arrayOf(java, System.getProperty("java.class.path"), "org.kverbs.samples.KverbsKt")
+                val disk = (folder / "disk").createDirectory()
+                if (run("unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "$disk")) { // not in every container
+                    val process =
+                        ProcessBuilder("unshare", "-rm", "bash", "-c", command, *code, "$folder/from", "$disk")
+                            .redirectErrorStream(true)
+                            .start()
+                    val printed = process.inputReader().readText()
+                    withClue(printed) {
+                        process.waitFor() shouldBe names - 1
+                        if (names == 1) printed shouldContain "checksums agree\nto\n"
+                        if (names == 2) printed shouldBe "kverbs: the receiver: No space left on device\nother\nto\n"
+                    }
+                }
+            }
         }
 
         test("should refuse a hard link to the source itself") {
