@@ -5,14 +5,17 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.AccessFlag.LOCAL_WRITE
+import org.kverbs.QueuePairAttributes
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.QueuePairState.ERR
+import org.kverbs.QueuePairState.RESET
 import org.kverbs.QueuePairState.RTS
 import org.kverbs.QueuePairType.RC
 import org.kverbs.QueuePairType.UC
 import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaSystemException
 import org.kverbs.SendRequests
+import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionOpcode.BIND_MW
 import org.kverbs.WorkCompletionOpcode.LOCAL_INV
 import org.kverbs.WorkCompletionOpcode.RDMA_READ
@@ -49,6 +52,12 @@ import org.kverbs.embedded.Operation.REGISTER_MEMORY
 class FailuresSpec :
     FunSpec({
         fun failed(call: () -> Unit) = shouldThrow<RdmaSystemException> { call() }
+
+        fun Pair.reconnect() {
+            listOf(a, b).forEach { it.qp.modify(QueuePairAttributes.builder().state(RESET).build()) }
+            a.qp.connect(b.qp.endpoint())
+            b.qp.connect(a.qp.endpoint())
+        }
 
         fun End.statuses(count: Int) = take(count).map { it.workRequestId().toInt() to it.status() }
 
@@ -175,6 +184,32 @@ class FailuresSpec :
                 b.statuses(1) shouldBe listOf(1 to LOC_PROT_ERR)
                 a.statuses(1) shouldBe listOf(1 to REM_OP_ERR)
                 b.bytes(0, 1).single() shouldBe 0
+            }
+        }
+
+        // The answer of 16 MiB is still on its way when the message comes, which the peer then has to repeat.
+        for (bytes in listOf(4096L, 16L shl 20)) {
+            test("should fail a receive whose message comes after a read of $bytes bytes, and count it once") {
+                Pair(EmbeddedFabric.virtual(1), bytes = bytes).use { pair ->
+                    val (a, b) = pair
+                    val kinds =
+                        mapOf<WorkCompletionOpcode, SendRequests.() -> Unit>(
+                            RECV to { send(2).from(a.mr.slice(0, 8)).signaled() },
+                            RECV_RDMA_WITH_IMM to { writeWithImmediate(2, b.mr.remote(), 5).inline(byteArrayOf(1)).signaled() },
+                        )
+                    for ((kind, request) in kinds) {
+                        b.qp.postReceive(7, b.mr.slice(0, 64))
+                        val injected = pair.fabric.inject(pair.server, Failure.of(kind, LOC_PROT_ERR))
+                        a.post {
+                            read(1, b.mr.remote()).into(a.mr.slice()).signaled()
+                            request()
+                        }
+                        a.statuses(2) shouldBe listOf(1 to SUCCESS, 2 to REM_OP_ERR)
+                        b.statuses(1) shouldBe listOf(7 to LOC_PROT_ERR)
+                        (injected.seen() to injected.happened()) shouldBe (1 to 1)
+                        pair.reconnect()
+                    }
+                }
             }
         }
 

@@ -49,11 +49,20 @@ public final class Handles<T> {
         if (result < 0) {
             return result;
         }
-        long address = structures.allocate(size);
-        int number = LAST.incrementAndGet();
-        Memory.putInt(address + handleOffset, number);
-        objects.put(number, constructor.apply(address));
-        return address;
+        long address = 0;
+        try {
+            address = structures.allocate(size);
+            int number = LAST.incrementAndGet();
+            Memory.putInt(address + handleOffset, number);
+            objects.put(number, constructor.apply(address));
+            return address;
+        } catch (Throwable e) {
+            quota.giveBack(1); // no memory may be left: an object that was not made doesn't count
+            if (address != 0) {
+                structures.release(address, size);
+            }
+            throw e;
+        }
     }
 
     /** The object, or null if there is none. */

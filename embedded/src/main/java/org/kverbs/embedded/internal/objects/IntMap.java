@@ -42,9 +42,12 @@ public final class IntMap<T> {
 
     public void put(int key, T value) {
         int at = find(key);
-        if (values[at] == null && 2 * ++size > keys.length) {
-            grow();
-            at = find(key);
+        if (values[at] == null) {
+            if (2 * (size + 1) > keys.length) {
+                grow();
+                at = find(key);
+            }
+            size++;
         }
         keys[at] = key;
         values[at] = value;
@@ -86,8 +89,10 @@ public final class IntMap<T> {
     private void grow() {
         int[] oldKeys = keys;
         @Nullable Object[] oldValues = values;
-        keys = new int[2 * oldKeys.length];
-        values = new Object[keys.length];
+        int[] newKeys = new int[2 * oldKeys.length];
+        // If there is no memory for both, the map stays as it is.
+        values = new Object[newKeys.length];
+        keys = newKeys;
         for (int i = 0; i < oldKeys.length; i++) {
             if (oldValues[i] != null) {
                 int at = find(oldKeys[i]);

@@ -8,7 +8,7 @@ import org.kverbs.internal.abi.IbvAccessFlags;
 public final class Mr extends MemoryKey implements WatchedMemory {
 
     /** What entries of this side name it by; {@link #key} is the rkey. */
-    final int lkey;
+    public final int lkey;
     final long structure;
     public long base;
     public long length;

@@ -30,6 +30,8 @@ final class Responder {
     /** The kind of message of which the first packet came and the last did not. */
     private Message message = Message.NONE;
     private boolean hasReceive;
+    /** The status that a test wants for the receive that was taken; the refusal may have to wait for answers before it. */
+    private int injected = IbvWcStatus.IBV_WC_SUCCESS;
     /** Bytes of the message that came. */
     private long arrived;
     private long writeAddress;
@@ -47,7 +49,7 @@ final class Responder {
         expectedPsn = psn;
         message = Message.NONE;
         if (hasReceive) {
-            hasReceive = false;
+            endReceive();
             qp.receiving.free(1);
         }
         toldSequence = false;
@@ -160,8 +162,7 @@ final class Responder {
             if (!takeReceive(packet)) {
                 return;
             }
-            int injected = qp.hca.injected(IbvWcOpcode.IBV_WC_RECV);
-            if (injected != IbvWcStatus.IBV_WC_SUCCESS) {
+            if (isInjected(IbvWcOpcode.IBV_WC_RECV)) {
                 refuseReceive(Nak.REMOTE_OPERATION, injected);
                 return;
             }
@@ -224,8 +225,7 @@ final class Responder {
         if (announced && !takeReceive(packet)) {
             return;
         }
-        int injected = announced ? qp.hca.injected(IbvWcOpcode.IBV_WC_RECV_RDMA_WITH_IMM) : IbvWcStatus.IBV_WC_SUCCESS;
-        if (injected != IbvWcStatus.IBV_WC_SUCCESS) {
+        if (announced && isInjected(IbvWcOpcode.IBV_WC_RECV_RDMA_WITH_IMM)) {
             refuseReceive(Nak.REMOTE_OPERATION, injected);
             return;
         }
@@ -322,9 +322,22 @@ final class Responder {
         return hasReceive;
     }
 
+    /** Whether a test wants the receive to fail. It is asked again when the peer repeats the request. */
+    private boolean isInjected(int opcode) {
+        if (injected == IbvWcStatus.IBV_WC_SUCCESS) {
+            injected = qp.hca.injected(opcode);
+        }
+        return injected != IbvWcStatus.IBV_WC_SUCCESS;
+    }
+
+    private void endReceive() {
+        hasReceive = false;
+        injected = IbvWcStatus.IBV_WC_SUCCESS;
+    }
+
     private void complete(int status, int opcode, int bytes, int word, int flags, boolean solicited) {
         if (hasReceive) {
-            hasReceive = false;
+            endReceive();
             qp.recvCq.add(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited,
                     qp.receiving, receive.posted);
         }

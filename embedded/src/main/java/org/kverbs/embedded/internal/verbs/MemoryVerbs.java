@@ -83,9 +83,14 @@ final class MemoryVerbs {
         if (refusal < 0) {
             return refusal;
         }
-        int rkey = hca.keys.fresh();
-        int lkey = hca.keys.freshLocal(rkey);
-        long structure = regions.add(at -> new Mr(domain, lkey, rkey, at, range, first, access));
+        long structure = 0;
+        try {
+            structure = make(domain, range, first, access);
+        } finally {
+            if (structure <= 0) {
+                hca.quotas.lockedBytes.giveBack(length);
+            }
+        }
         if (structure > 0) {
             Mr region = regions.get(structure);
             hca.keys.add(region);
@@ -93,12 +98,16 @@ final class MemoryVerbs {
             Memory.putLong(structure + IbvMr.PD, pd);
             Memory.putLong(structure + IbvMr.ADDR, address);
             Memory.putLong(structure + IbvMr.LENGTH, length);
-            Memory.putInt(structure + IbvMr.LKEY, lkey);
-            Memory.putInt(structure + IbvMr.RKEY, rkey);
-        } else {
-            hca.quotas.lockedBytes.giveBack(length);
+            Memory.putInt(structure + IbvMr.LKEY, region.lkey);
+            Memory.putInt(structure + IbvMr.RKEY, region.key);
         }
         return structure;
+    }
+
+    private long make(Pd domain, MemorySegment range, long first, int access) {
+        int rkey = hca.keys.fresh();
+        int lkey = hca.keys.freshLocal(rkey);
+        return regions.add(at -> new Mr(domain, lkey, rkey, at, range, first, access));
     }
 
     /** Who may be written by others must be allowed to write (man 3 ibv_reg_mr). */
