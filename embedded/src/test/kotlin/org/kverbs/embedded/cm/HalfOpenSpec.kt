@@ -6,6 +6,7 @@ import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.ints.shouldBeLessThanOrEqual
 import io.kotest.matchers.longs.shouldBeGreaterThanOrEqual
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.types.shouldBeInstanceOf
 import org.kverbs.embedded.internal.cm.InsideConnections
 import org.kverbs.embedded.internal.cm.Mad
 import org.kverbs.embedded.internal.cm.Message
@@ -19,6 +20,10 @@ private const val SECOND = 1_000_000_000L
 private const val HOUR = 3600 * SECOND
 private const val MOST = 16
 private const val SHARE = MOST / 4
+
+/** A reason of rejection (IBA volume 1, 12.6.7.2). */
+private const val NO_RESOURCES = 3
+private val NOTHING = ByteArray(0)
 
 /** A listener on a device that other machines reach, and strangers of which most never confirm an answer. */
 private class Besieged(
@@ -146,19 +151,60 @@ class HalfOpenSpec :
                 }
                 val rep = others.single() as Message.Rep
                 device.events()
-                device.say(Message.Rtu(rep.remoteId(), rep.localId(), ByteArray(0)), PEER + 3)
+                device.say(Message.Rtu(rep.remoteId(), rep.localId(), NOTHING), PEER + 3)
                 device.events().map { it.first } shouldBe listOf(RdmaCmEventType.RDMA_CM_EVENT_ESTABLISHED)
             }
         }
 
-        test("should tell the program of one that gave way as of a peer that did not answer, and the peer nothing") {
+        test("should not answer one more request of an address while it has not confirmed what was answered") {
             Besieged().use { device ->
                 repeat(SHARE) { device.ask(it + 1) }
-                device.accept().size shouldBe SHARE
+                val reps = device.accept().map { it as Message.Rep }
+                reps.size shouldBe SHARE
+                device.ask(100).shouldBeEmpty()
+                device.events().shouldBeEmpty()
+                for (rep in reps) device.say(Message.Rtu(rep.remoteId(), rep.localId(), NOTHING)).shouldBeEmpty()
+                device.events().map { it.first } shouldBe List(SHARE) { RdmaCmEventType.RDMA_CM_EVENT_ESTABLISHED }
                 device.ask(100)
-                device.accept().size shouldBe 1
+                device.accept().map { (it as Message.Rep).remoteId() } shouldBe listOf(100)
+            }
+        }
+
+        test("should tell both ends of one that gave way to another address") {
+            Besieged().use { device ->
+                val reps =
+                    (0 until MOST).map {
+                        device.ask(it + 1, PEER + it / SHARE)
+                        device.accept().single() as Message.Rep
+                    }
+                device.ask(100, PEER + SHARE)
+                val (rej, rep) = device.accept()
+                rej as Message.Rej
+                rej.reason() shouldBe NO_RESOURCES
+                (rej.localId() to rej.remoteId()) shouldBe (reps.first().localId() to 1)
+                (rep as Message.Rep).remoteId() shouldBe 100
                 device.events().map { it.first } shouldBe listOf(RdmaCmEventType.RDMA_CM_EVENT_UNREACHABLE)
-                device.connections shouldBe SHARE
+                device.connections shouldBe MOST
+            }
+        }
+
+        test("should reject a confirmation of what it has forgotten, and of a flood of them some") {
+            Besieged().use { device ->
+                val rej = device.say(Message.Rtu(8, 9, NOTHING)).single() as Message.Rej
+                (rej.reason() to rej.about()) shouldBe (6 to Message.ABOUT_OTHER)
+                (rej.localId() to rej.remoteId()) shouldBe (9 to 8)
+                (1 until 3000).sumOf { device.say(Message.Rtu(8, it, NOTHING), PEER + it % 100).size } shouldBe 249
+            }
+        }
+
+        test("should answer a connection's peer while a flood of strangers gets no answer") {
+            Besieged().use { device ->
+                device.ask(1)
+                val rep = device.accept().single() as Message.Rep
+                device.say(Message.Rtu(1, rep.localId(), NOTHING))
+                repeat(300) { device.ask(it + 2, PEER + it % 100, TCP_SERVICE + 1) }
+                device.ask(1000, service = TCP_SERVICE + 1).shouldBeEmpty()
+                device.say(Message.Lap(1, rep.localId())).single().shouldBeInstanceOf<Message.Apr>()
             }
         }
 
@@ -167,7 +213,7 @@ class HalfOpenSpec :
                 repeat(100) { number ->
                     device.ask(number + 1)
                     val rep = device.accept().single() as Message.Rep
-                    device.say(Message.Rtu(rep.remoteId(), rep.localId(), ByteArray(0)))
+                    device.say(Message.Rtu(rep.remoteId(), rep.localId(), NOTHING))
                 }
                 device.connections shouldBe 100
             }

@@ -82,7 +82,9 @@ class WrongMessagesSpec :
                 (rej.localId() to rej.remoteId()) shouldBe (9 to 8)
                 val drep = peer.say(Message.Dreq(8, 9, 7, NOTHING)).single().shouldBeInstanceOf<Message.Drep>()
                 (drep.localId() to drep.remoteId()) shouldBe (9 to 8)
-                peer.say(Message.Rtu(8, 9, NOTHING)).shouldBeEmpty()
+                val late = peer.say(Message.Rtu(8, 9, NOTHING)).single().shouldBeInstanceOf<Message.Rej>()
+                (late.reason() to late.about()) shouldBe (6 to Message.ABOUT_OTHER)
+                (late.localId() to late.remoteId()) shouldBe (9 to 8)
                 peer.say(Message.Drep(8, 9, NOTHING)).shouldBeEmpty()
                 peer.say(Message.Mra(8, 9, 0, 20, NOTHING)).shouldBeEmpty()
                 peer.say(Message.Rej(8, 9, 0, 28, NOTHING, NOTHING)).shouldBeEmpty()
@@ -95,8 +97,10 @@ class WrongMessagesSpec :
             RawPeer(1).use { peer ->
                 peer.say(request()).shouldBeEmpty()
                 val rep = peer.accept()
-                peer.say(Message.Rtu(5, rep.localId(), NOTHING), from = PEER + 1).shouldBeEmpty()
-                peer.say(Message.Rtu(6, rep.localId(), NOTHING)).shouldBeEmpty()
+                for ((id, from) in mapOf(5 to PEER + 1, 6 to PEER)) {
+                    val rej = peer.say(Message.Rtu(id, rep.localId(), NOTHING), from).single()
+                    rej.shouldBeInstanceOf<Message.Rej>().reason() shouldBe 6
+                }
                 peer.say(Message.Dreq(5, rep.localId(), rep.qpn() + 1, NOTHING)).shouldBeEmpty()
                 peer.say(Message.Rej(5, rep.localId(), 1, 28, NOTHING, NOTHING), from = PEER + 1).shouldBeEmpty()
                 peer.manager.awaitEvent(peer.channel, 0) shouldBe 0

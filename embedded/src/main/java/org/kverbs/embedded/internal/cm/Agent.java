@@ -176,18 +176,26 @@ final class Agent implements Gsi.Handler {
 
     private void give(Remote from, Mad mad, int ours, int theirs) {
         Connection connection = find(from, ours, theirs);
+        if (connection == null) {
+            giveNobody(from, mad, ours, theirs);
+        } else if (mad.message() instanceof Lap) {
+            from.send(mad.transaction(), new Apr(ours, theirs, NO_ALTERNATE_PATHS));
+        } else {
+            connection.take(mad.message());
+        }
+    }
+
+    private void giveNobody(Remote from, Mad mad, int ours, int theirs) {
         Message answer = switch (mad.message()) {
-            case Rep rep when connection == null ->
-                new Rej(rep.remoteId(), rep.localId(), Message.ABOUT_REP, Reject.INVALID_ID, NOTHING, NOTHING);
+            case Rep rep -> new Rej(ours, theirs, Message.ABOUT_REP, Reject.INVALID_ID, NOTHING, NOTHING);
+            // Its sender believes that it is connected.
+            case Rtu rtu -> new Rej(ours, theirs, Message.ABOUT_OTHER, Reject.INVALID_ID, NOTHING, NOTHING);
             // Who ended the connection and forgot it meant the same (IBA volume 1, 12.9.8.3.1).
-            case Dreq dreq when connection == null -> new Drep(ours, theirs, NOTHING);
-            case Lap lap when connection != null -> new Apr(ours, theirs, NO_ALTERNATE_PATHS);
+            case Dreq dreq -> new Drep(ours, theirs, NOTHING);
             default -> null;
         };
         if (answer != null) {
             answerStranger(from, mad.transaction(), answer);
-        } else if (connection != null) {
-            connection.take(mad.message());
         }
     }
 
@@ -227,8 +235,13 @@ final class Agent implements Gsi.Handler {
             add(connection);
             bySide.put(side(connection), connection);
             learned(connection);
-            if (services.requested(connection, req, addresses)) {
-                return;
+            try {
+                if (services.requested(connection, req, addresses)) {
+                    return;
+                }
+            } catch (Throwable e) {
+                connection.ignore(); // nothing else would end it
+                throw e;
             }
             connection.ignore();
             reason = Reject.INVALID_SERVICE;

@@ -208,14 +208,16 @@ final class Connection extends Event {
         }
     }
 
-    /** Forgets a request that there was no room for, so that the peer asks again. */
+    /** Forgets a request that was not taken, so that the peer asks again. */
     void ignore() {
         owner = null;
         finish();
     }
 
-    /** Ends in favour of another whose peer has confirmed as little; that peer hears nothing. */
+    /** Ends in favour of another whose peer has confirmed as little. Its own peer may believe that it is connected. */
     void giveWay() {
+        var rej = new Rej(localId, remoteId, Message.ABOUT_OTHER, Reject.NO_RESOURCES, NOTHING, NOTHING);
+        agent.answerStranger(remote, transaction, rej);
         giveUp();
     }
 
@@ -383,7 +385,11 @@ final class Connection extends Event {
         agent.engine().schedule(this, Timers.nanos(timewait));
     }
 
+    /** Ends it, once. */
     private void finish() {
+        if (state == ConnectionState.GONE) {
+            return;
+        }
         answered();
         confirmation.leave(this);
         state = ConnectionState.GONE;
@@ -409,7 +415,9 @@ final class Connection extends Event {
 
     @Override
     protected void failed() {
-        giveUp();
+        if (state != ConnectionState.GONE) {
+            giveUp(); // else the owner itself failed when it was told
+        }
     }
 
     private void giveUp() {

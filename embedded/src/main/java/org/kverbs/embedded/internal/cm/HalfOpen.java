@@ -10,8 +10,9 @@ import java.util.Set;
  * The connections of a listener that other machines asked for and that are not established. A request costs its sender
  * one datagram from any address that it likes to name, and this side a queue pair with its memory: so many may wait for
  * the program's answer, and so many answered ones for the peer's confirmation. A request beyond that is not answered,
- * so that an honest peer asks again; an answer beyond that takes the place of the oldest one of the address that has
- * the most. One address has a quarter of the places at most.
+ * so that an honest peer asks again; an answer beyond that takes the place of the oldest one of the other address that
+ * has the most. One address has a quarter of the places at most, for both kinds together: a peer that asks for many at
+ * once loses none that it was answered.
  */
 final class HalfOpen {
 
@@ -33,12 +34,12 @@ final class HalfOpen {
         this.most = most;
     }
 
-    /** Takes a request, or refuses it since too many wait for the program. */
+    /** Takes a request, or refuses it since too many wait for the program, or too many of its address for either. */
     boolean admit(Connection connection) {
         if (!connection.remote.port().leadsToOtherProcesses()) {
             return true;
         }
-        if (asked.size() >= most || ofSource(asked, connection) >= share()) {
+        if (asked.size() >= most || ofSource(asked, connection) + ofSource(answered, connection) >= share()) {
             return false;
         }
         asked.add(connection);
@@ -55,15 +56,13 @@ final class HalfOpen {
         return set.stream().filter(each -> Source.of(each).equals(source)).count();
     }
 
-    /** The program answers a request. Another that waits for its peer's confirmation may give way. */
+    /** The program answers a request. One of another address that waits for its peer's confirmation may give way. */
     void answer(Connection connection) {
         asked.remove(connection);
-        if (ofSource(answered, connection) >= share()) {
-            Source source = Source.of(connection);
-            oldest(Map.of(source, 1)).giveWay();
-        } else if (answered.size() >= most) {
+        if (answered.size() >= most) {
             var counts = new HashMap<Source, Integer>();
             answered.forEach(each -> counts.merge(Source.of(each), 1, Integer::sum));
+            counts.remove(Source.of(connection)); // it leaves others some, as it has less than its share
             int largest = Collections.max(counts.values());
             counts.values().removeIf(count -> count < largest);
             oldest(counts).giveWay();

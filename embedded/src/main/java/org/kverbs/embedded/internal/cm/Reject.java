@@ -3,6 +3,7 @@ package org.kverbs.embedded.internal.cm;
 /** Why a connection is refused (IBA volume 1, 12.6.7.2): the reasons that we give. */
 final class Reject {
 
+    static final int NO_RESOURCES = 3;
     static final int TIMEOUT = 4;
     static final int UNSUPPORTED = 5;
     static final int INVALID_ID = 6;
