@@ -37,7 +37,7 @@ final class MisuseLog {
         }
         try {
             listener.accept(misuse);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             // The device is in the middle of its work, and who polled has done nothing wrong.
             LOG.log(System.Logger.Level.ERROR, "the listener failed for: " + misuse, e);
         }

@@ -1,5 +1,6 @@
 package org.kverbs.embedded
 
+import io.kotest.assertions.nondeterministic.eventually
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.longs.shouldBeGreaterThan
@@ -15,8 +16,13 @@ import org.kverbs.PortSpace
 import org.kverbs.QueuePair
 import org.kverbs.RemoteMemory
 import org.kverbs.embedded.cm.Parties
+import org.kverbs.embedded.internal.wire.Icrc
+import java.net.InetSocketAddress
+import java.nio.ByteBuffer
+import java.nio.channels.DatagramChannel
 import java.time.Duration
 import kotlin.random.Random
+import kotlin.time.Duration.Companion.seconds
 
 private fun Map<String, Long>.counted() = filterValues { it != 0L }
 
@@ -107,6 +113,18 @@ class CountersSpec :
                 val damaged = ends.sumOf { it.counters().getValue("rx_icrc_encapsulated") }
                 damaged shouldBe pair.fabric.faultsInjected()
                 damaged shouldBeGreaterThan 0
+            }
+        }
+
+        test("should count datagrams that are no packets at the UDP device that drops them") {
+            UdpPair().use { pair ->
+                val device = pair.far.context.device()
+                val target = InetSocketAddress(pair.far.qp.endpoint().gid().toInetAddress(), Icrc.UDP_PORT)
+                DatagramChannel.open().use { stranger ->
+                    listOf(1, 4, 5, 40).forEach { stranger.send(ByteBuffer.wrap(ByteArray(it) { -1 }), target) }
+                }
+                eventually(20.seconds) { device.counters().getValue("port_rcv_errors") shouldBe 4L }
+                device.counted().keys shouldBe setOf("port_rcv_errors")
             }
         }
 

@@ -261,20 +261,22 @@ class DiagnosticsSpec :
             }
         }
 
-        test("should tell a listener, whatever that throws, and be turned on once") {
-            val told = mutableListOf<BufferMisuse>()
-            val fabric = EmbeddedFabric.virtual(1)
-            fabric.diagnose {
-                told += it
-                error("not my problem")
-            }
-            shouldThrow<IllegalStateException> { fabric.diagnose() }.message shouldContain "once"
-            Pair(fabric).use { (a, b) ->
-                a.post { write(5, b.mr.remote()).from(a.mr.slice(0, 32)).signaled() }
-                a.put(0, 1)
-                a.take(1).single().isSuccess shouldBe true
-                told shouldBe fabric.misuses()
-                told.size shouldBe 1
+        for (thrown in listOf(IllegalStateException("not my problem"), AssertionError("a test's own"), StackOverflowError())) {
+            test("should tell a listener that throws ${thrown.javaClass.simpleName}, and be turned on once") {
+                val told = mutableListOf<BufferMisuse>()
+                val fabric = EmbeddedFabric.virtual(1)
+                fabric.diagnose {
+                    told += it
+                    throw thrown
+                }
+                shouldThrow<IllegalStateException> { fabric.diagnose() }.message shouldContain "once"
+                Pair(fabric).use { (a, b) ->
+                    a.post { write(5, b.mr.remote()).from(a.mr.slice(0, 32)).signaled() }
+                    a.put(0, 1)
+                    a.take(1).single().isSuccess shouldBe true
+                    told shouldBe fabric.misuses()
+                    told.size shouldBe 1
+                }
             }
         }
 

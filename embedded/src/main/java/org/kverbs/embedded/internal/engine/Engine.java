@@ -60,7 +60,9 @@ public final class Engine implements AutoCloseable {
     private @Nullable Thread timer;
     private long timerWakes = Long.MAX_VALUE;
     private boolean closed;
-    private Consumer<? super Throwable> handler = logging();
+    private final FailureLog log = new FailureLog(Level.ERROR);
+    private Consumer<? super Throwable> handler =
+            failure -> log.add("the embedded device goes on after a failure", failure);
     /** The thread that entered first, and whether another did since; noted on the virtual clock only. */
     private @Nullable Thread user;
 
@@ -74,19 +76,25 @@ public final class Engine implements AutoCloseable {
         return virtual;
     }
 
-    private static Consumer<Throwable> logging() {
-        var log = new FailureLog(Level.ERROR);
-        return failure -> log.add("the embedded device goes on after a failure", failure);
-    }
-
     /** Sets the handler of what events, tasks and packets throw; the first one logs. Called with the lock held. */
     public void onFailure(Consumer<? super Throwable> next) {
         handler = Objects.requireNonNull(next);
     }
 
-    /** Tells the handler of a failure that ended nothing but what it happened to. */
+    /**
+     * Tells the handler of a failure that ended nothing but what it happened to. By the real clock it throws nothing:
+     * what the handler throws is logged, since the thread may be the device's own, or a poll of another connection. By
+     * the virtual clock only calls of the program get here, and have what the handler throws thrown at them.
+     */
     public void report(Throwable failure) {
-        handler.accept(failure);
+        try {
+            handler.accept(failure);
+        } catch (Throwable e) {
+            if (virtual) {
+                throw e;
+            }
+            log.add("the handler of the embedded device's failures failed", e);
+        }
     }
 
     /** Takes the lock. */
@@ -245,9 +253,12 @@ public final class Engine implements AutoCloseable {
             schedule(turn, delayNanos);
         }
         patience = delayNanos;
-        run(task);
-        settle();
-        patience = LEFT_NANOS;
+        try {
+            run(task);
+            settle();
+        } finally {
+            patience = LEFT_NANOS;
+        }
     }
 
     /** Somebody polls in vain. Virtual time then goes on, or the thread does a part of the work that is left. */
@@ -341,7 +352,7 @@ public final class Engine implements AutoCloseable {
                 try {
                     runDue();
                 } catch (Throwable e) {
-                    // The handler failed, or this thread itself has no memory left: it must not end of that.
+                    // This thread itself has no memory left, or the like: it must not end of that.
                 }
             }
         } finally {

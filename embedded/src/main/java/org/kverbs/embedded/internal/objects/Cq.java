@@ -55,7 +55,13 @@ public final class Cq implements CompletionQueueOps {
     private final Task breakQueuePairs = new Task() {
         @Override
         protected void run() {
-            users.forEach(CompletionUser::completionsLost);
+            for (CompletionUser user : users) {
+                try {
+                    user.completionsLost();
+                } catch (Throwable e) {
+                    engine.report(e); // the next one has lost completions, too
+                }
+            }
         }
     };
 
@@ -78,11 +84,15 @@ public final class Cq implements CompletionQueueOps {
 
     private void allocate(int entries) {
         // The garbage collector frees it: a thread that still polls may come too late, but never upon memory that is not there.
-        ring = Arena.ofAuto().allocate((long) entries * IbvWc.SIZE, 8);
-        ringAddress = ring.address();
+        MemorySegment memory = Arena.ofAuto().allocate((long) entries * IbvWc.SIZE, 8);
+        @Nullable Occupancy[] queues = new Occupancy[entries];
+        int[] counts = new int[entries];
+        // Only now that there is memory for all of it: a queue that can't be resized stays as it is.
+        ring = memory;
+        ringAddress = memory.address();
         capacity = entries;
-        occupied = new Occupancy[entries];
-        slots = new int[entries];
+        occupied = queues;
+        slots = counts;
         Memory.putInt(address + IbvCq.CQE, entries);
     }
 

@@ -103,8 +103,8 @@ final class SourcePorts {
                 prepare(channel);
                 channel.bind(new InetSocketAddress(self.address.getAddress(), port));
                 return new Exit(channel, port);
-            } catch (IOException e) {
-                close(channel); // somebody has that port
+            } catch (IOException | RuntimeException e) {
+                close(channel); // somebody has that port, or the system lacks an option
             }
         }
         return otherwise;

@@ -230,11 +230,26 @@ public final class UdpPort implements PacketPort {
             } catch (ClosedSelectorException e) {
                 // The device was closed.
             } catch (Throwable e) {
-                // Each packet has a guard of its own: this thread itself has no memory left, or the like. It never ends of that.
-                device.engine().report(e);
-                LockSupport.parkNanos(RECOVERY);
+                recover(e);
             }
         }
+    }
+
+    /**
+     * Each packet has a guard of its own: this thread itself has no memory left, or the like. It never ends of that.
+     */
+    private void recover(Throwable failure) {
+        try {
+            device.engine().enter();
+            try {
+                device.engine().report(failure);
+            } finally {
+                device.engine().leave();
+            }
+        } catch (Throwable e) {
+            // There is no memory to report it either.
+        }
+        LockSupport.parkNanos(RECOVERY);
     }
 
     private void receiveOnce(Selector waiting) throws IOException {
@@ -305,7 +320,11 @@ public final class UdpPort implements PacketPort {
 
     private void deliver(InetSocketAddress source, Peer to) {
         int length = receiveBuffer.position() - Icrc.LENGTH;
-        if (length <= 0 || !device.isUp() || !PacketCodec.decode(received, receiveAddress, length)) {
+        if (!device.isUp()) {
+            return;
+        }
+        if (length <= 0 || !PacketCodec.decode(received, receiveAddress, length)) {
+            device.counters.count(Counter.PORT_RCV_ERRORS);
             return;
         }
         Peer known = peers.known(source.getAddress());

@@ -1,8 +1,10 @@
 package org.kverbs.embedded.internal.engine
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.types.shouldBeSameInstanceAs
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit
 
@@ -68,6 +70,27 @@ class EngineSpec :
             happened shouldBe 1
             events.map { it.told } shouldContainExactly failures.map { 1 }
             reported shouldContainExactly failures + failures
+        }
+
+        test("should do all that is ready in a call by the real clock, even if tasks throw and the handler throws too") {
+            Engine(false).use { engine ->
+                val tasks = failures.map(::FailingTask)
+                engine.locked {
+                    engine.onFailure { throw it }
+                    tasks.forEach(engine::ready)
+                }
+                tasks.map { it.told } shouldContainExactly failures.map { 1 }
+            }
+        }
+
+        test("should have what the handler throws come out of the call by the virtual clock") {
+            val engine = Engine(true)
+            shouldThrow<IllegalStateException> {
+                engine.locked {
+                    engine.onFailure { throw it }
+                    engine.ready(FailingTask(failures[0]))
+                }
+            } shouldBeSameInstanceAs failures[0]
         }
 
         test("should not lose its timer, whatever events throw, even if the handler throws too") {

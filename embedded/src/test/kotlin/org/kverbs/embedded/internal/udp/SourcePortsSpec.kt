@@ -6,6 +6,7 @@ import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.types.shouldBeSameInstanceAs
 import org.kverbs.embedded.internal.wire.Packet
+import java.net.Inet6Address
 import java.net.InetAddress
 import java.net.InetSocketAddress
 import java.net.StandardSocketOptions
@@ -54,6 +55,19 @@ class SourcePortsSpec :
                     other.bind(InetSocketAddress(address, 0xc123))
                     val port = ports.of(packet(0xc123)).shouldNotBeNull().port
                     port shouldBeGreaterThan 0xc123
+                }
+            }
+        }
+
+        test("should send from the socket that receives if the system has no other, whatever it throws") {
+            withPorts { _, address ->
+                // By its GID it is of IPv4, but no socket of IPv4 takes it.
+                val mapped = Inet6Address.getByAddress(null, ByteArray(10) + byteArrayOf(-1, -1) + address.address, -1)
+                val ports = SourcePorts(Peer(mapped))
+                DatagramChannel.open().use { main ->
+                    ports.open(main, null)
+                    ports.of(packet(0xc001)).shouldNotBeNull().channel shouldBeSameInstanceAs main
+                    ports.close()
                 }
             }
         }
