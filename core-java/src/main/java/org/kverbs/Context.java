@@ -38,6 +38,8 @@ public final class Context extends Resource {
     final VerbsContext verbs;
     /** By the address of their C structure: what asynchronous events name. */
     final Map<Long, Resource> eventSources = new ConcurrentHashMap<>();
+    /** What the device last said of itself; null if nobody has asked. Its limits stay as they are. */
+    private volatile @Nullable DeviceAttributes known;
 
     Context(Device device, VerbsContext verbs) {
         super(List.of());
@@ -61,7 +63,9 @@ public final class Context extends Resource {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(IbvDeviceAttr.SIZE, JAVA_LONG.byteAlignment());
             command("ibv_query_device(" + device.name() + ")", () -> verbs.queryDevice(attributes));
-            return DeviceAttributes.from(attributes);
+            DeviceAttributes answer = DeviceAttributes.from(attributes);
+            known = answer;
+            return answer;
         }
     }
 
@@ -185,15 +189,19 @@ public final class Context extends Resource {
      * @return sentences for the message; empty if nothing is above its limit, or if the device does not say its limits
      */
     String excess(BiConsumer<Excess, DeviceAttributes> compare) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attributes = arena.allocate(IbvDeviceAttr.SIZE, JAVA_LONG.byteAlignment());
-            if (verbs.queryDevice(attributes) < 0) {
-                return "";
+        DeviceAttributes limits = known;
+        if (limits == null) {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment attributes = arena.allocate(IbvDeviceAttr.SIZE, JAVA_LONG.byteAlignment());
+                if (verbs.queryDevice(attributes) < 0) {
+                    return "";
+                }
+                limits = DeviceAttributes.from(attributes);
             }
-            var excess = new Excess();
-            compare.accept(excess, DeviceAttributes.from(attributes));
-            return excess.toString();
         }
+        var excess = new Excess();
+        compare.accept(excess, limits);
+        return excess.toString();
     }
 
     /** Makes a protection domain ({@code ibv_alloc_pd}). */

@@ -253,7 +253,7 @@ public abstract sealed class Resource implements AutoCloseable
         try {
             long handle = call.getAsLong();
             if (handle < 0) {
-                throw SystemErrors.refused(operation, (int) -handle, excess.get());
+                throw SystemErrors.refused(operation, (int) -handle, excess);
             }
             T made = wrap.apply(handle);
             made.register();
@@ -274,7 +274,7 @@ public abstract sealed class Resource implements AutoCloseable
         try {
             int result = call.getAsInt();
             if (result < 0) {
-                throw SystemErrors.refused(operation, -result, excess.get());
+                throw SystemErrors.refused(operation, -result, excess);
             }
             return result;
         } finally {

@@ -5,6 +5,7 @@ import static org.kverbs.internal.abi.Errno.ENOMEM;
 
 import java.util.EnumSet;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.kverbs.QueuePairState;
 import org.kverbs.QueuePairType;
 import org.kverbs.RdmaSystemException;
@@ -37,19 +38,22 @@ public final class SystemErrors {
      *
      * @param operation as for {@link #of}
      * @param errno its error number, as it is or negated
-     * @param excess sentences that name what was asked for beyond the device's limits; empty if nothing was
+     * @param excess gives sentences that name what was asked for beyond the device's limits; empty if nothing was. It
+     *     is asked only where the device itself gives no reason, and may ask the device
      */
-    public static RdmaSystemException refused(String operation, int errno, String excess) {
+    public static RdmaSystemException refused(String operation, int errno, Supplier<String> excess) {
         int positive = Math.abs(errno);
         String reason = Refusal.take(positive);
         if (reason != null) {
             return new RdmaSystemException(operation, positive, reason);
         }
-        if (excess.isEmpty() || positive != EINVAL && positive != ENOMEM) {
+        String exceeded = positive == EINVAL || positive == ENOMEM ? excess.get() : "";
+        Refusal.take(positive); // that of a question by excess
+        if (exceeded.isEmpty()) {
             return of(operation, positive);
         }
         String others = positive == ENOMEM ? " " + ErrorAdvice.call(function(operation), positive) : "";
-        return new RdmaSystemException(operation, positive, excess + others);
+        return new RdmaSystemException(operation, positive, exceeded + others);
     }
 
     /**

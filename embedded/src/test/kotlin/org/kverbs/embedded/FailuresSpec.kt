@@ -4,6 +4,8 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldNotContain
+import io.kotest.matchers.string.shouldStartWith
 import org.kverbs.AccessFlag.LOCAL_WRITE
 import org.kverbs.QueuePairAttributes
 import org.kverbs.QueuePairInitAttributes
@@ -72,6 +74,24 @@ class FailuresSpec :
                 a.pd.queuePair(QueuePairInitAttributes.of(RC, a.cq))
                 injected.happened() shouldBe 1
                 injected.seen() shouldBe 2
+            }
+        }
+
+        test("should explain a refused creation without a query of the device that a test has injected a failure for") {
+            Pair(EmbeddedFabric.virtual(1)).use { pair ->
+                val context = pair.client.open()
+                val query = pair.fabric.inject(Failure.of(QUERY_DEVICE, EINVAL).times(2))
+                pair.fabric.inject(Failure.of(CREATE_COMPLETION_QUEUE, EINVAL))
+                failed { context.completionQueue(1) }.advice() shouldBe
+                    "A test injected it: CREATE_COMPLETION_QUEUE with EINVAL."
+                query.seen() shouldBe 0
+                failed { context.completionQueue(Int.MAX_VALUE) }.advice() shouldNotContain "A test injected it"
+                query.close()
+                context.queryDevice()
+                val other = pair.fabric.inject(Failure.of(QUERY_DEVICE, EINVAL))
+                failed { context.completionQueue(Int.MAX_VALUE) }.advice() shouldStartWith "cqe 2147483647 is above"
+                other.seen() shouldBe 0
+                context.close()
             }
         }
 
