@@ -40,8 +40,9 @@ public class ConnectedCoroutines internal constructor(
  * real time, and the same seed gives the same run. A coroutine that goes to another dispatcher (`withContext(Dispatchers.IO)`) waits, and
  * for it the time is over at once. A real device has the real time.
  *
- * **A wait in vain.** When all coroutines wait, nothing is on its way and no other thread could change that, the block
- * is cancelled and the test fails at once, without waiting for the timeout.
+ * **A wait in vain.** When all coroutines wait, nothing is on its way and no other thread is known to change that, the
+ * block is cancelled and the test fails after 2 s of real time, without waiting for the timeout. Known are
+ * coroutines on another dispatcher, and threads that the test has started or that have used the devices.
  *
  * @param faults as for [connectedPair], and so [seed], [options], [diagnostics], [semantics] and [limits]
  * @param timeout real time that the block has; when it is over the block is cancelled, and the test fails

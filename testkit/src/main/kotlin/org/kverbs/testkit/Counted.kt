@@ -24,6 +24,7 @@ internal inline fun <R> counting(
     } catch (
         @Suppress("TooGenericExceptionCaught") e: Throwable,
     ) {
-        e.addSuppressed(Counted("client: ${client.counted()}; server: ${server.counted()}"))
+        val counted = runCatching { Counted("client: ${client.counted()}; server: ${server.counted()}") }
+        e.addSuppressed(counted.getOrElse { it })
         throw e
     }

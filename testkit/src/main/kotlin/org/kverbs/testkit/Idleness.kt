@@ -2,20 +2,20 @@ package org.kverbs.testkit
 
 import org.kverbs.embedded.VirtualClock
 import java.util.concurrent.atomic.AtomicInteger
-import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeMark
 import kotlin.time.TimeSource
 
 /**
- * How long a fabric must have been idle: a thread of a pool that was there before the test may be about to do
- * something.
+ * How long a fabric must have been idle, in real time: a thread of a pool that was there before the test, as the common
+ * pool's are, may be about to do something, and has not used the fabric yet.
  */
-private val GRACE = 100.milliseconds
+internal val GRACE = 2.seconds
 
 /**
  * Tells whether a wait on embedded devices is in vain: nothing is to happen on their clock, and there is no thread but
- * this one that could change that. On a thread that the test has started, or that has used the fabric, anything may
- * depend, so that then no wait is.
+ * this one that is known to change that. On a thread that the test has started, or that has used the fabric, anything
+ * may depend, so that then no wait is. Other threads have [GRACE].
  *
  * @param clock null on a real device, where nobody can tell
  */

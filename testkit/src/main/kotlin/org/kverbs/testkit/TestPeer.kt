@@ -103,8 +103,10 @@ public class TestPeer internal constructor(
      * Waits for the next completion of the send queue.
      *
      * @param timeout real time
-     * @throws AssertionError if there is none in time; on embedded devices already when nothing is on its way and no
-     *   thread but this one has used them or was started by the test, since then there will be none
+     * @throws AssertionError if there is none in time; on embedded devices already when nothing has been on its way for
+     *   2 s of real time, and no thread but this one has used them or was started by the test. So a thread of a pool
+     *   that was there before the test has 2 s for its first call; one that takes longer asks an end for something
+     *   before that, such as its state
      */
     public fun awaitSend(timeout: Duration): WorkCompletion = await(sent, "a send", timeout)
 

@@ -26,7 +26,7 @@ class WaitInVainSpec :
     FunSpec({
         val ping = "ping".encodeToByteArray()
 
-        test("should fail a wait for a message that nobody sends at once, and say who waits and what was counted") {
+        test("should fail a wait for a message that nobody sends early, and say who waits and what was counted") {
             connectedPair { client, server ->
                 server.postReceive(64)
                 client.memory.length() shouldBe server.memory.length()
@@ -39,7 +39,7 @@ class WaitInVainSpec :
             }
         }
 
-        test("should fail at once, too, when all timers have run out over a bad line") {
+        test("should fail early, too, when all timers have run out over a bad line") {
             connectedPair(Faults.NONE.loss(0.2)) { client, server ->
                 server.postReceive(64)
                 client.send(ping)
@@ -82,7 +82,25 @@ class WaitInVainSpec :
             }
         }
 
-        test("should fail a block of coroutines that all wait for ever at once, and name them") {
+        test("should wait for what a thread does later that was there before the test, and has not used them") {
+            Executors.newSingleThreadExecutor().use { executor ->
+                executor.submit(Callable { }).get()
+                connectedPair { client, server ->
+                    server.postReceive(64)
+                    val sending =
+                        executor.submit(
+                            Callable {
+                                Thread.sleep(LATER)
+                                client.send(ping)
+                            },
+                        )
+                    server.awaitReceive() shouldHaveText "ping"
+                    sending.get()
+                }
+            }
+        }
+
+        test("should fail a block of coroutines that all wait for ever early, and name them") {
             val failure =
                 shouldThrow<AssertionError> {
                     connectedCoroutines(timeout = LONG) { _, server ->
