@@ -12,6 +12,16 @@ lab_packages=(qemu-system-x86 busybox-static kmod iproute2 xz-utils libibverbs1 
 # shellcheck disable=SC2034
 guest_java=-XX:TieredStopAtLevel=1
 
+# answer_help SCRIPT ARGUMENT...: where the first ARGUMENT asks for help, prints the comment at SCRIPT's top and ends.
+answer_help() {
+  case ${2:-} in
+    -h | --help)
+      sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$1"
+      exit 0
+      ;;
+  esac
+}
+
 # need_packages NAME...: Debian packages that must be there. Root gets the missing ones by apt, anybody else gets their names.
 need_packages() {
   local missing

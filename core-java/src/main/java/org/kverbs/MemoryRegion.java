@@ -90,6 +90,10 @@ public final class MemoryRegion extends Resource {
         if (memory.isReadOnly()) {
             throw new IllegalArgumentException("a read-only segment can't be registered; give the writable one");
         }
+        if (!memory.scope().isAlive()) {
+            throw new IllegalStateException(
+                    "memory of a closed arena can't be registered; close the arena after the region");
+        }
     }
 
     /** How many bytes. */

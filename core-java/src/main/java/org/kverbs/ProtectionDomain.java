@@ -67,6 +67,7 @@ public final class ProtectionDomain extends Resource {
      * closed.
      *
      * @throws IllegalArgumentException if the segment is on the heap, where the garbage collector moves it
+     * @throws IllegalStateException if the memory's arena is closed
      * @throws RdmaSystemException if the device refuses, such as EFAULT for memory that is not mapped. Only the kernel can
      *     tell: an embedded device refuses addresses below 64 KiB, where nothing ever is, and takes all others; the JVM
      *     crashes when a message then touches memory that is not mapped. It notices an arena that was closed before the

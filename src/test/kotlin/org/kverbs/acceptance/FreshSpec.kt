@@ -100,7 +100,7 @@ private class FreshProject : AutoCloseable {
 class FreshSpec :
     FunSpec({
         test("should run the command in a clone of HEAD without this machine's files, and pass on its exit status").config(
-            enabledIf = { MachineGuard.mounts },
+            enabledIf = { PlayedSystem.mounts },
         ) {
             FreshProject().use {
                 it.project.file("committed", "changed since")
@@ -112,7 +112,7 @@ class FreshSpec :
         }
 
         test("should throw away what the command writes, and keep the kernel's settings and the JDK from it").config(
-            enabledIf = { MachineGuard.mounts },
+            enabledIf = { PlayedSystem.mounts },
         ) {
             FreshProject().use {
                 it.run("touch /bin/new /root/kverbs/new /dev/shm/new /dev/new && echo written").output shouldBe "written\n"
@@ -128,7 +128,7 @@ class FreshSpec :
 
         listOf("KILL", "TERM").forEach { signal ->
             test("should leave no process, mount or file behind when SIG$signal ends it, nor after it").config(
-                enabledIf = { MachineGuard.mounts },
+                enabledIf = { PlayedSystem.mounts },
             ) {
                 FreshProject().use {
                     val process = it.starting("${it.endless} & touch here; echo begun; ${it.endless}")

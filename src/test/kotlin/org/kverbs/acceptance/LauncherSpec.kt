@@ -5,6 +5,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
 import java.nio.file.Files
+import java.nio.file.Path
 import java.nio.file.attribute.FileTime
 import java.time.Instant
 import kotlin.io.path.createDirectories
@@ -195,6 +196,26 @@ class LauncherSpec :
                 java.substringAfter("java in ") shouldBe shell.substringAfter("shell in ")
                 it.started.readLines().groupingBy { name -> name }.eachCount() shouldBe
                     mapOf("readlink" to 1, "grep" to 2, "find" to modules.size, "java" to 1)
+            }
+        }
+
+        listOf(
+            "embedded/fuzz",
+            "coroutines/storm",
+            "coroutines/churn",
+            "benchmarks/run",
+            "benchmarks/udp",
+            "benchmarks/latency",
+            "benchmarks/coroutines",
+            "benchmarks/embedded",
+        ).forEach { script ->
+            test("should take '--help' of $script for an option, and start nothing") {
+                ScratchProject().use {
+                    val program = Path.of(System.getProperty("kverbs.root"), script)
+                    val outcome = it.run("$program", "--help")
+                    outcome.output.lines().first() shouldBe program.readLines()[1].removePrefix("# ")
+                    outcome.status shouldBe 0
+                }
             }
         }
     })

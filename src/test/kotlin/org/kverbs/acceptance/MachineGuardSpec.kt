@@ -7,14 +7,12 @@ import io.kotest.matchers.string.shouldNotContain
 import java.nio.file.Files
 import java.nio.file.Path
 import kotlin.io.path.createDirectories
-import kotlin.io.path.deleteExisting
 import kotlin.io.path.div
-import kotlin.io.path.exists
-import kotlin.io.path.readBytes
 
-internal object MachineGuard {
-    /** A file that no test may manage to create. */
-    const val TRIAL = "/usr/kverbs-trial"
+/** A folder that plays the system: writable, whether or not the lane that runs the spec is under lab/guard itself. */
+internal object PlayedSystem {
+    /** Where the played system is, in a mount namespace that ends with the command. */
+    const val PATH = "/mnt"
 
     /** Is this root, and may it mount? Others cannot write to the system, or get a comparison. */
     val mounts: Boolean by lazy {
@@ -22,10 +20,9 @@ internal object MachineGuard {
             ProcessBuilder("unshare", "--mount", "true").inheritIO().start().waitFor() == 0
     }
 
-    /** Deletes [TRIAL] where a test that failed has created it. */
-    fun deleteTrial() {
-        if (Path.of(TRIAL).exists()) Path.of(TRIAL).deleteExisting()
-    }
+    /** The words that run [script] by bash where the played system is an empty folder in memory. */
+    fun command(script: String): Array<String> =
+        arrayOf("unshare", "--mount", "bash", "-c", "set -e; mount -t tmpfs -o mode=755 tmpfs $PATH; $script")
 }
 
 private val root = System.getProperty("user.name") == "root"
@@ -33,47 +30,66 @@ private val root = System.getProperty("user.name") == "root"
 /** `lab/guard`, under which the lanes run. */
 class MachineGuardSpec :
     FunSpec({
-        listOf(
-            "the system" to MachineGuard.TRIAL,
-            "a folder of device nodes" to "/dev/kverbs-trial",
-            "root's home" to "/root/kverbs-trial",
-        ).forEach { (where, path) ->
-            test("should refuse a file in $where").config(enabledIf = { MachineGuard.mounts }) {
-                ScratchProject().use {
-                    try {
-                        val outcome = it.run("lab/guard", "bash", "-c", "echo overwritten > $path")
-                        outcome.output shouldContain "$path: Read-only file system"
-                        outcome.status shouldBe 1
-                    } finally {
-                        if (Path.of(path).exists()) Path.of(path).deleteExisting()
-                    }
-                }
+        val ifMounts = { PlayedSystem.mounts }
+        val system = PlayedSystem.PATH
+
+        test("should refuse a new file in the system, which the same command writes without it").config(enabledIf = { ifMounts() }) {
+            ScratchProject().use {
+                val write = "bash -c 'echo overwritten > $system/trial && echo written'"
+                it.run(*PlayedSystem.command(write)) shouldBe Outcome(0, "written\n")
+                val outcome = it.run(*PlayedSystem.command("lab/guard $write"))
+                outcome.output shouldContain "$system/trial: Read-only file system"
+                outcome.status shouldBe 1
             }
         }
 
-        test("should refuse to write to a machine's tool through a link to it").config(enabledIf = { MachineGuard.mounts }) {
+        test("should refuse to write to a machine's tool through a link to it").config(enabledIf = { ifMounts() }) {
             ScratchProject().use {
-                val tool = Path.of("/usr/bin/id")
-                val before = tool.readBytes()
-                val link = Files.createSymbolicLink(it.root / "link", tool)
-                it.run("lab/guard", "bash", "-c", ": >> $link").output shouldContain "Read-only file system"
-                tool.readBytes() shouldBe before
+                val link = Files.createSymbolicLink(it.root / "link", Path.of(system, "tool"))
+                val outcome =
+                    it.run(*PlayedSystem.command("echo tool > $system/tool; lab/guard bash -c ': >> $link' || cat $system/tool"))
+                outcome.output shouldContain "Read-only file system"
+                outcome.output shouldContain "\ntool\n"
             }
         }
 
-        test("should refuse a change of the kernel's settings").config(enabledIf = { MachineGuard.mounts }) {
+        test("should refuse a change of the kernel's settings").config(enabledIf = { ifMounts() }) {
             ScratchProject().use {
-                val setting = "/proc/sys/kernel/printk_ratelimit"
-                it.run("lab/guard", "bash", "-c", "echo \"$(<$setting)\" > $setting").output shouldContain "Read-only file system"
+                val setting = "$system/sys/kernel/printk_ratelimit"
+                val same = $$"read -r value < $$setting; echo $value > $$setting; echo set"
+                it.run(*PlayedSystem.command("mount -t proc proc $system; $same")).output shouldBe "set\n"
+                it.run(*PlayedSystem.command("mount -t proc proc $system; lab/guard bash -c '$same'")).output shouldContain
+                    "Read-only file system"
             }
         }
 
-        test("should let the command write to the checkout, the Maven repository, temporary folders, and a folder that is named") {
+        test("should let the command write to the checkout, the Maven repository and temporary folders") {
             ScratchProject().use {
-                val folders = ". ~/.m2 /tmp /dev/shm /var/tmp"
-                val write = $$"set -e; for d in $$folders; do echo > $d/kverbs-$$; rm $d/kverbs-$$; done"
-                it.run("lab/guard", "--writable", "/var/tmp", "bash", "-c", write) shouldBe Outcome(0, "")
-                if (MachineGuard.mounts) it.run("lab/guard", "bash", "-c", write).output shouldContain "/var/tmp/kverbs-"
+                val write = $$"set -e; for d in . ~/.m2 /tmp /dev/shm; do echo > $d/kverbs-$$; rm $d/kverbs-$$; done"
+                it.run("lab/guard", "bash", "-c", write) shouldBe Outcome(0, "")
+            }
+        }
+
+        test("should let the command write to a folder that is named, and not beside it").config(enabledIf = { ifMounts() }) {
+            ScratchProject().use {
+                val write = "echo > $system/named/file; echo written; echo > $system/other/file"
+                val outcome =
+                    it.run(
+                        *PlayedSystem.command(
+                            "mkdir $system/named $system/other; lab/guard --writable $system/named bash -c '$write'",
+                        ),
+                    )
+                outcome.output shouldContain "written\n"
+                outcome.output shouldContain "$system/other/file: Read-only file system"
+            }
+        }
+
+        test("should refuse as well where one mount hides another").config(enabledIf = { ifMounts() }) {
+            ScratchProject().use {
+                val hidden = "mkdir $system/below; mount -t tmpfs tmpfs $system/below; mount -t tmpfs tmpfs $system"
+                val outcome = it.run(*PlayedSystem.command("$hidden; lab/guard bash -c 'echo > $system/trial'"))
+                outcome.output shouldContain "$system/trial: Read-only file system"
+                outcome.output shouldNotContain "compared"
             }
         }
 
@@ -85,13 +101,14 @@ class MachineGuardSpec :
 
         test("should compare the system's files where root may not mount, name the changed ones, and fail").config(enabledIf = { root }) {
             ScratchProject().use {
-                it.program("unshare", "exit 1")
+                it.program("unshare", "echo no mounts here; exit 1")
                 val system = (it.root / "system").createDirectories()
                 val tool = it.file("system/tool", "a tool")
                 it.file("system/gone")
                 val script = "echo other > ${it.root}/new; mv ${it.root}/new $system/added; cat $system/added > $tool; rm $system/gone"
                 val guarded = arrayOf("bash", "-c", $$"KVERBS_GUARDED=$1 exec lab/guard bash -c \"$2\"", "x", "$system")
                 val outcome = it.run(*guarded, script)
+                outcome.output shouldContain "cannot be made read-only: no mounts here\n"
                 outcome.output shouldContain "changed on this machine while the command ran:\n$system\n$system/added\n$tool\n"
                 outcome.status shouldBe 1
                 val unchanged = it.run(*guarded, "cat $tool")

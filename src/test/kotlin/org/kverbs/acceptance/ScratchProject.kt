@@ -114,7 +114,7 @@ internal class ScratchProject : AutoCloseable {
         /** What the programs under test may call. */
         val tools =
             listOf("readlink", "find", "grep", "awk", "mkdir", "mv", "flock", "sed", "rm", "id", "touch", "cat", "head", "date", "sort") +
-                listOf("diff", "unshare", "mount")
+                listOf("diff", "unshare", "mount", "mountpoint")
     }
 
     private fun programOnPath(name: String): Path =

@@ -4,8 +4,6 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
-import java.nio.file.Path
-import kotlin.io.path.exists
 
 /** A JUnit report with this many [tests], of which so many did not pass. */
 private fun report(
@@ -146,18 +144,13 @@ class VerifySpec :
             project().use { it.run("./verify", "lab").output shouldContain "lab runs: --setup\nlab runs: KVERBS_TEST_DEVICE" }
         }
 
-        test("should catch a lane that writes to the machine").config(enabledIf = { MachineGuard.mounts }) {
+        test("should catch a lane that writes to the machine").config(enabledIf = { PlayedSystem.mounts }) {
             project().use {
-                it.program("mvn", "echo overwritten > ${MachineGuard.TRIAL}")
-                try {
-                    val outcome = it.run("./verify", "unit")
-                    outcome.output shouldContain "${MachineGuard.TRIAL}: Read-only file system"
-                    outcome.lastLine() shouldBe "0 passed, 1 failed, 0 skipped"
-                    outcome.status shouldBe 1
-                    Path.of(MachineGuard.TRIAL).exists() shouldBe false
-                } finally {
-                    MachineGuard.deleteTrial()
-                }
+                it.program("mvn", "echo overwritten > ${PlayedSystem.PATH}/trial")
+                val outcome = it.run(*PlayedSystem.command("exec ./verify unit"))
+                outcome.output shouldContain "${PlayedSystem.PATH}/trial: Read-only file system"
+                outcome.lastLine() shouldBe "0 passed, 1 failed, 0 skipped"
+                outcome.status shouldBe 1
             }
         }
 

@@ -1,5 +1,6 @@
 package org.kverbs.embedded
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldBeSingleton
@@ -61,6 +62,17 @@ class FreedMemorySpec :
         remotely("written by a peer") { a, region -> write(1, region.remote()).from(a.mr.slice(0, 8)) }
         remotely("read by a peer") { a, region -> read(1, region.remote()).into(a.mr.slice(0, 8)) }
         remotely("changed by a peer's atomic") { a, region -> fetchAndAdd(1, region.remote(), 5).into(a.mr.slice(0, 8)) }
+
+        test("should refuse to register memory of an arena that is closed already, and to move a region there") {
+            Pair(EmbeddedFabric.virtual(1)).use { (a, _) ->
+                val gone = Arena.ofShared().use { it.allocate(LARGE) }
+                shouldThrow<IllegalStateException> { a.pd.register(gone, *ALL) }.message shouldBe
+                    "memory of a closed arena can't be registered; close the arena after the region"
+                a.pd.register(a.mr.memory(), AccessFlag.LOCAL_WRITE).use { region ->
+                    shouldThrow<IllegalStateException> { region.reregister(gone) }
+                }
+            }
+        }
 
         test("should fail a request whose source is gone, with and without diagnostics") {
             listOf(true, false).forEach { diagnoses ->
