@@ -367,16 +367,11 @@ public final class EmbeddedFabric implements AutoCloseable {
      */
     public synchronized PacketCapture capture(Path file) {
         Objects.requireNonNull(file, "file");
-        engine.enter();
-        try {
-            if (capture != null && !capture.isClosed()) {
-                throw new IllegalStateException("a capture of this fabric is on: close it before another begins");
-            }
-            capture = new PacketCapture(file, engine, network);
-            return capture;
-        } finally {
-            engine.leave();
+        if (capture != null && !capture.isClosed()) {
+            throw new IllegalStateException("a capture of this fabric is on: close it before another begins");
         }
+        capture = new PacketCapture(file, engine, network);
+        return capture;
     }
 
     /** How many packets were lost, duplicated, overtaken or damaged so far. */

@@ -45,7 +45,7 @@ public final class PacketCapture implements AutoCloseable {
         void run() throws IOException;
     }
 
-    /** Begins; with the engine's lock. */
+    /** Begins; without the engine's lock, as the file can be one that keeps who opens it waiting. */
     PacketCapture(Path file, Engine engine, InProcessNetwork network) {
         this.file = file;
         this.engine = engine;
@@ -56,7 +56,12 @@ public final class PacketCapture implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException("the capture " + file + " can't be written: " + e, e);
         }
-        network.setTap(tap);
+        engine.enter();
+        try {
+            network.setTap(tap);
+        } finally {
+            engine.leave();
+        }
     }
 
     /** Writing must not hurt those who send: the first failure ends the file, and close tells of it. */
@@ -106,7 +111,12 @@ public final class PacketCapture implements AutoCloseable {
     }
 
     boolean isClosed() {
-        return closed;
+        engine.enter();
+        try {
+            return closed;
+        } finally {
+            engine.leave();
+        }
     }
 
     private void attemptClose() {

@@ -135,6 +135,33 @@ class BrokenMemorySpec :
             }
         }
 
+        for ((words, writes) in mapOf("memory,memory" to 200_000, "udp,udp" to 60_000)) {
+            test("should end the right connection, once, when the code is compiled that meets a mapping whose file was cut, by $words") {
+                val devices = Configuration.of(words).devices().map { Device.of(EmbeddedProvider(), it) }
+                val options = ConnectOptions.builder().timeout(if (words.startsWith("udp")) 14 else 0).build()
+                val near = End(devices[0], QueuePairType.RC, BYTES)
+                val far = End(devices[1], QueuePairType.RC, BYTES)
+                join(near, far, options)
+                CutFile(far).use { broken ->
+                    val batch = WorkCompletions(64)
+
+                    fun write() = near.post { write(1, broken.mr.remote()).from(near.mr.slice(0, 64)).signaled() }
+                    repeat(writes) {
+                        write()
+                        while (near.cq.poll(batch) == 0) Thread.onSpinWait()
+                    }
+                    broken.cut()
+                    write()
+                    val done = near.await()
+                    withClue(done) { done.status() shouldBe WorkCompletionStatus.REM_OP_ERR }
+                    near.poll(64) shouldBe emptyList()
+                    near.context.awaitAsyncEvent(Duration.ZERO) shouldBe null
+                    far.shouldBeBroken()
+                }
+                listOf(near, far).forEach(End::close)
+            }
+        }
+
         test("should let timers run out after one of them met a mapping whose file was cut") {
             EmbeddedFabric.realTime(1).use { fabric ->
                 val devices = List(2) { fabric.addDevice() }

@@ -125,6 +125,15 @@ class EmbeddedFabricSpec :
             }
         }
 
+        test("should complete what an unreliable connection of a dead device sends, as nobody has to take it") {
+            Pair(EmbeddedFabric.virtual(1), QueuePairType.UC).use { pair ->
+                val (a, b) = pair
+                pair.fabric.kill(pair.client)
+                a.post { repeat(4) { write(1, b.mr.remote()).from(a.mr.slice(0, 8)).signaled() } }
+                a.take(4).map { it.status() } shouldBe List(4) { WorkCompletionStatus.SUCCESS }
+            }
+        }
+
         test("should wait for a receive as long as the peer's timer says, and end when its retries are over") {
             val options = ConnectOptions.builder().rnrRetry(3).minRnrTimer(31).build() // 491.52 ms each
             Pair(EmbeddedFabric.virtual(1), options = options).use { pair ->

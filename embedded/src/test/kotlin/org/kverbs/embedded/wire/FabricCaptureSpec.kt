@@ -22,6 +22,9 @@ import org.kverbs.embedded.patient
 import java.io.UncheckedIOException
 import java.nio.file.Path
 import java.time.Duration
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.Executor
+import java.util.concurrent.TimeUnit
 import kotlin.random.Random
 
 private val SMALL: ConnectOptions = ConnectOptions.builder().pathMtu(Mtu.MTU_1024).build()
@@ -104,6 +107,23 @@ class FabricCaptureSpec :
                 first.close()
                 first.close()
                 fabric.capture(tempfile().toPath())
+            }
+        }
+
+        test("should let devices work while it waits for the file, as one does for the reader of a pipe") {
+            val pipe = tempfile().also { it.delete() }
+            ProcessBuilder("mkfifo", pipe.path).start().waitFor() shouldBe 0
+            Pair(EmbeddedFabric.realTime(1), options = SMALL).use { pair ->
+                val threads = Executor { Thread.ofPlatform().start(it) } // the common pool may have only one
+                val opening = CompletableFuture.supplyAsync({ pair.fabric.capture(pipe.toPath()) }, threads)
+                Thread.sleep(200) // it is within the open by now, or the test says nothing
+                val works = CompletableFuture.runAsync({ pair.write(5000) }, threads)
+                val worked = runCatching { works.get(20, TimeUnit.SECONDS) }
+                pipe.inputStream().use {
+                    opening.get().close()
+                    it.readBytes()
+                }
+                worked.getOrThrow()
             }
         }
 

@@ -63,6 +63,8 @@ public final class Engine implements AutoCloseable {
     private final FailureLog log = new FailureLog(Level.ERROR);
     private Consumer<? super Throwable> handler =
             failure -> log.add("the embedded device goes on after a failure", failure);
+    /** Whether memory of a mapped file may have been touched since the lock was taken. */
+    private boolean touchesFiles;
     /** The thread that entered first, and whether another did since; noted on the virtual clock only. */
     private @Nullable Thread user;
 
@@ -126,8 +128,32 @@ public final class Engine implements AutoCloseable {
         try {
             settle();
         } finally {
+            if (touchesFiles && lock.getHoldCount() == 1) {
+                touchesFiles = false;
+            }
             lock.unlock();
         }
+    }
+
+    /** Memory of a mapped file, which can be cut at any time, is about to be touched. */
+    public void touchesFile() {
+        touchesFiles = true;
+    }
+
+    /**
+     * Follows each touch of a program's memory. Compiled code throws the InternalError of a file that was cut not where
+     * it touches it, but where the thread next stops at a safepoint or comes back from native code: by then what was
+     * never written might be acknowledged. If the memory may be a file's, the error is thrown here.
+     */
+    public void touched() {
+        if (touchesFiles) {
+            throwPending();
+        }
+    }
+
+    /** Throws the InternalError that this thread's compiled code owes, if it owes one. */
+    public static void throwPending() {
+        Runtime.getRuntime().maxMemory(); // any native method that the JIT has no code of its own for
     }
 
     /** A condition that goes with the lock. */

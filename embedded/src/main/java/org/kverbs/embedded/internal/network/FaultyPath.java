@@ -93,7 +93,9 @@ final class FaultyPath implements PacketSink {
     /** The payload's memory may be gone, which must not cost the network a packet. */
     private int encode(Packet packet, Packet copy) {
         try {
-            return PacketCodec.encode(packet, copy.buffer);
+            int length = PacketCodec.encode(packet, copy.buffer);
+            target.engine.touched();
+            return length;
         } catch (Throwable e) {
             network.pool.give(copy);
             throw e;

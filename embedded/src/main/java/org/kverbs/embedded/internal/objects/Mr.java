@@ -19,6 +19,7 @@ public final class Mr extends MemoryKey implements WatchedMemory {
     public int windows;
     /** Says whether the program has freed the memory. */
     private MemorySegment.Scope scope;
+    private boolean isFile;
     private boolean toldFreed;
 
     public Mr(Pd pd, int lkey, int key, long structure, MemorySegment memory, long iova, int access) {
@@ -28,6 +29,7 @@ public final class Mr extends MemoryKey implements WatchedMemory {
         this.base = memory.address();
         this.length = memory.byteSize();
         this.scope = memory.scope();
+        this.isFile = memory.isMapped();
         this.iova = iova;
         this.access = access;
     }
@@ -37,6 +39,7 @@ public final class Mr extends MemoryKey implements WatchedMemory {
         base = memory.address();
         length = memory.byteSize();
         scope = memory.scope();
+        isFile = memory.isMapped();
         iova = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? base : 0;
         toldFreed = false;
     }
@@ -52,7 +55,15 @@ public final class Mr extends MemoryKey implements WatchedMemory {
         if (found == NONE && !isAlive()) {
             tellFreed(bytes, need, user);
         }
+        tellFile(user);
         return found;
+    }
+
+    /** Says that memory that may be a file's is about to be touched. */
+    void tellFile(KeyUser user) {
+        if (isFile) {
+            user.touchesFile();
+        }
     }
 
     /** Says once that a device was to use memory that is there no more. */

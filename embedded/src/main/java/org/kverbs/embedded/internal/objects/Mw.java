@@ -36,6 +36,7 @@ public final class Mw extends MemoryKey {
             region.tellFreed(bytes, need, user);
             return NONE;
         }
+        region.tellFile(user);
         long offset = offset(virtual, bytes, from, length);
         return offset < 0 ? NONE : region.base + (start - region.iova) + offset;
     }

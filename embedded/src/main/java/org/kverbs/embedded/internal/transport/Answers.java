@@ -107,6 +107,7 @@ final class Answers {
         long before = request.opcode == Opcode.RC_FETCH_ADD
                 ? Memory.getAndAddLong(target, request.swapOrAdd)
                 : Memory.compareAndExchangeLong(target, request.compare, request.swapOrAdd);
+        qp.hca.engine.touched();
         atomicPsns[nextAtomic] = request.psn;
         atomicValues[nextAtomic] = before;
         nextAtomic = nextAtomic + 1 == atomicPsns.length ? 0 : nextAtomic + 1;

@@ -65,7 +65,7 @@ final class Completer {
 
     /** Lets the timer run while an answer is due, and only then. */
     void watch() {
-        if (isHeldBack) {
+        if (isHeldBack || qp.state == IbvQpState.IBV_QPS_RESET) {
             return;
         }
         if (!qp.requester.isWaiting() || qp.timeout == 0) {
@@ -327,6 +327,7 @@ final class Completer {
         SendQueue sends = qp.sends;
         while (sends.size() > 0 && sends.get(0).done) {
             SendWqe wqe = sends.get(0);
+            sends.pop(); // first: whatever is thrown below, no request completes twice
             boolean failed = wqe.hasFailed();
             if (failed || qp.signalsAll || wqe.is(IbvSendFlags.IBV_SEND_SIGNALED)) {
                 qp.completeSend(wqe, wqe.status);
@@ -336,7 +337,6 @@ final class Completer {
                     qp.quiet.add(wqe.posted, sends.capacity());
                 }
             }
-            sends.pop();
             if (failed) {
                 qp.toError();
                 return;

@@ -134,6 +134,7 @@ final class Datagrams {
             return;
         }
         boolean written = fits && write(from);
+        qp.hca.engine.touched();
         boolean immediate = Opcode.hasImmediate(from.opcode);
         int flags = IbvWcFlags.IBV_WC_GRH | (immediate ? IbvWcFlags.IBV_WC_WITH_IMM : 0);
         int word = immediate ? Qp.bigEndian(from.immediate) : 0;

@@ -6,6 +6,7 @@ import java.nio.ByteOrder;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.Operation;
+import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.objects.AddressVector;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
@@ -232,6 +233,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         try {
             if (packet.payloadLength > 0) {
                 Memory.copy(packet.payload + packet.payloadLength - 1, scratch(), 1);
+                Engine.throwPending();
             }
             return true;
         } catch (InternalError e) {
@@ -318,6 +320,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     }
 
     @Override
+    public void touchesFile() {
+        hca.engine.touchesFile();
+    }
+
+    @Override
     public void memoryFreed(long at, long bytes, int need) {
         hca.tellFreed(at, bytes, need, number);
     }
@@ -338,8 +345,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     private void flush() {
         while (sends.size() > 0) {
             SendWqe wqe = sends.get(0);
-            completeSend(wqe, wqe.hasFailed() ? wqe.status : IbvWcStatus.IBV_WC_WR_FLUSH_ERR);
             sends.pop();
+            completeSend(wqe, wqe.hasFailed() ? wqe.status : IbvWcStatus.IBV_WC_WR_FLUSH_ERR);
         }
         var receive = new ReceiveQueue.Receive(receives.maxEntries());
         while (receives.size() > 0) {

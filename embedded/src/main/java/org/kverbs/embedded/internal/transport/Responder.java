@@ -22,11 +22,15 @@ final class Responder {
         WRITE
     }
 
+    private static final int NONE = -1;
+
     private final Qp qp;
     private final Answers answers;
     private final ReceiveQueue.Receive receive;
     /** The PSN that the next request must have. */
     private int expectedPsn;
+    /** The PSN that was expected when the packet came that is being taken, or {@link #NONE}. */
+    private int takenPsn = NONE;
     /** The kind of message of which the first packet came and the last did not. */
     private Message message = Message.NONE;
     private boolean hasReceive;
@@ -82,6 +86,12 @@ final class Responder {
 
     /** Takes a request. */
     void take(Packet packet) {
+        takenPsn = expectedPsn;
+        inOrder(packet);
+        takenPsn = NONE;
+    }
+
+    private void inOrder(Packet packet) {
         int ahead = Psn.distance(packet.psn, expectedPsn);
         if (isReliable()) {
             if (ahead > 0) {
@@ -176,6 +186,7 @@ final class Responder {
             refuseReceive(Nak.REMOTE_OPERATION, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
             return;
         }
+        qp.hca.engine.touched();
         boolean invalidates = Opcode.hasInvalidate(packet.opcode);
         if (invalidates && !qp.windows.invalidate(packet.immediate)) {
             refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
@@ -237,6 +248,7 @@ final class Responder {
             }
             qp.hca.touched(to, packet.payloadLength, true);
             Memory.copy(packet.payload, to, packet.payloadLength);
+            qp.hca.engine.touched();
         }
         arrived += packet.payloadLength;
         advance(packet, Message.WRITE);
@@ -366,7 +378,8 @@ final class Responder {
     /** This side can't go on: a peer that waits for an answer gets a refusal instead. */
     void giveUp() {
         if (isReliable()) {
-            int psn = answers.isBusy() ? answers.nextPsn() : expectedPsn;
+            // What is thrown late finds the packet counted already: the peer heeds no NAK beyond what it has sent.
+            int psn = answers.isBusy() ? answers.nextPsn() : takenPsn == NONE ? expectedPsn : takenPsn;
             answers.stop();
             answers.acknowledge(psn, Nak.syndrome(Nak.REMOTE_OPERATION));
         }

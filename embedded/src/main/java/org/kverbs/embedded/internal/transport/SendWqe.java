@@ -242,6 +242,7 @@ final class SendWqe {
             } else if (posted == null || !posted.store(i, skip, place, part)) {
                 Memory.copy(place, entry, part);
             }
+            qp.hca.engine.touched();
             place += part;
             bytes -= part;
             skip = 0;

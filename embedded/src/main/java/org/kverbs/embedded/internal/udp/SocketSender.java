@@ -84,6 +84,7 @@ final class SocketSender {
             return;
         }
         int length = PacketCodec.encode(packet, address);
+        engine.touched();
         Icrc.put(address + length, icrc(to, exit.port, length));
         buffer.limit(length + Icrc.LENGTH).position(0);
         if (!leaves(to, exit)) {

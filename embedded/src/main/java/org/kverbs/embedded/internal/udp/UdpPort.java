@@ -394,14 +394,22 @@ public final class UdpPort implements PacketPort {
         }
         try {
             NetworkInterface network = networkInterface(address);
+            if (network == null) {
+                return -Errno.ENODEV;
+            }
             // A socket on our address gets nothing that is sent to a group: it needs one of its own.
             InetAddress at = scoped(group.address.getAddress(), network);
             DatagramChannel opened = open(new InetSocketAddress(at, Icrc.UDP_PORT));
-            opened.join(at, network);
-            Selector waiting = selector;
-            if (waiting != null) {
-                opened.register(waiting, SelectionKey.OP_READ);
-                waiting.wakeup();
+            try {
+                opened.join(at, network);
+                Selector waiting = selector;
+                if (waiting != null) {
+                    opened.register(waiting, SelectionKey.OP_READ);
+                    waiting.wakeup();
+                }
+            } catch (IOException | RuntimeException e) {
+                quietly(opened);
+                throw e;
             }
             groups.add(new Group(group, opened));
             return 0;
