@@ -28,6 +28,9 @@ import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 
 private const val DEPTH = 128
+
+/** The id of a receive that an end has posted itself; a test's own requests have others. */
+private const val RECEIVE = 1L shl 62
 private val PATIENCE = 10.seconds
 
 /**
@@ -74,11 +77,14 @@ public class TestPeer internal constructor(
         return pd.memoryRegion(size) { access(LOCAL_WRITE) }.also { buffers += it }[0, size]
     }
 
-    /** Makes room for a message of up to [bytes] bytes. */
+    /**
+     * Makes room for a message of up to [bytes] bytes. Its completion is for [awaitReceive], and all others are for
+     * [awaitSend], whatever ids a test gives to its own requests.
+     */
     public fun postReceive(bytes: Int) {
         val buffer = buffer(bytes)
         receives += buffer
-        qp.postReceive(receives.size.toLong(), buffer)
+        qp.postReceive(RECEIVE, buffer)
     }
 
     /** Posts a message, of which a copy is sent; [awaitSend] tells when it has arrived. */
@@ -139,8 +145,8 @@ public class TestPeer internal constructor(
         while (queue.isEmpty()) {
             repeat(cq.poll(batch)) {
                 val completion = batch[it].copy()
-                // A failed one has no opcode to go by, and the ids of receives begin with 1, those of sends are 0.
-                (if (completion.workRequestId() == 0L) sent else received) += completion
+                // A failed one has no opcode to go by.
+                (if (completion.workRequestId() == RECEIVE) received else sent) += completion
             }
             if (queue.isEmpty()) {
                 if (idleness.isForGood()) throw failed(what, "that waits in vain: nothing is on its way, and no timer runs")

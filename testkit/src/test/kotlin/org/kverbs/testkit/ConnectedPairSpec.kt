@@ -53,6 +53,18 @@ class ConnectedPairSpec :
             }
         }
 
+        test("should await a request of the test's own, whatever id that has") {
+            connectedPair { client, server ->
+                for (id in listOf(0L, 1L, 7L, -1L)) {
+                    client.qp.post {
+                        write(client.memory[0, 8], server.memory.remote(), id = id)
+                        signaled()
+                    }
+                    client.awaitSend().shouldBeSuccessful().workRequestId() shouldBe id
+                }
+            }
+        }
+
         test("should show a failed receive, and what the peer did wrong") {
             val impatient = ConnectOptions.builder().rnrRetry(1).build()
             connectedPair(options = impatient) { client, _ ->

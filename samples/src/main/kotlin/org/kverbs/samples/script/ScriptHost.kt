@@ -17,6 +17,7 @@ import kotlin.script.experimental.jvm.BasicJvmScriptEvaluator
 import kotlin.script.experimental.jvm.baseClassLoader
 import kotlin.script.experimental.jvm.impl.KJvmCompiledScript
 import kotlin.script.experimental.jvm.jvm
+import kotlin.script.experimental.jvm.jvmTarget
 import kotlin.script.experimental.jvm.mainArguments
 import kotlin.script.experimental.jvm.updateClasspath
 import kotlin.script.experimental.jvmhost.JvmScriptCompiler
@@ -37,7 +38,13 @@ internal object ScriptHost {
         classPath: List<File>,
         jar: Path,
     ) {
-        val configuration = createJvmCompilationConfigurationFromTemplate<MainKtsScript> { jvm { updateClasspath(classPath) } }
+        val configuration =
+            createJvmCompilationConfigurationFromTemplate<MainKtsScript> {
+                jvm {
+                    updateClasspath(classPath)
+                    jvmTarget("25") // kverbs' own: inline functions are taken into no older code
+                }
+            }
         val result = runBlocking { JvmScriptCompiler()(file.toFile().toScriptSource(), configuration) }
         val script = result.valueOrNull() ?: throw ScriptException(errors(file, result))
         (script as KJvmCompiledScript).saveToJar(jar.toFile())

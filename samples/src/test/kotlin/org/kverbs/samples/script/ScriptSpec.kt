@@ -40,6 +40,28 @@ class ScriptSpec :
             }
         }
 
+        test("should run a script that posts in a block, as the first example of README does") {
+            val text =
+                """
+                import org.kverbs.AccessFlag
+                import org.kverbs.dsl.*
+                openDevice("embedded0").use { device ->
+                    val pd = device.protectionDomain()
+                    val cq = device.completionQueue { entries(16) }
+                    val (alice, bob) = List(2) { pd.qp(RC) { cq(cq) } }
+                    alice.connect(bob.endpoint())
+                    bob.connect(alice.endpoint())
+                    val region = pd.memoryRegion(128) { access(AccessFlag.LOCAL_WRITE) }
+                    region.memory().setString(0, "Hello, RDMA")
+                    bob.postReceive(into = region[64, 64])
+                    alice.post { send(region[0, 64]) }
+                    println(cq.await().single().orThrow().byteLength())
+                }
+                """.trimIndent()
+            val outcome = Outcome("script", script("first", text))
+            withClue(outcome) { outcome.out shouldBe "64\n" }
+        }
+
         test("should have tested every sample there is") {
             samples.list().orEmpty().map { it.removeSuffix(".main.kts") }.toSet() shouldBe said.keys
         }
