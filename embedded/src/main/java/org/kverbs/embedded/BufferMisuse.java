@@ -33,9 +33,9 @@ public record BufferMisuse(Kind kind, PostedBuffer buffer, long offset, @Nullabl
         REGION_CLOSED,
         /**
          * The memory of an open region was freed, as its arena was closed, and the device was to use it. Said once a
-         * region, whether the diagnostics are on or not; what was to use the memory failed. The buffer's opcode says
-         * what that was: RDMA_WRITE, RDMA_READ and FETCH_ADD are a peer's, SEND stands for all requests of this side
-         * that send memory, RECV for those that write it, and the address is the region's.
+         * region, whether the diagnostics are on or not; the request that needed the memory failed. The buffer's opcode
+         * names that request: RDMA_WRITE, RDMA_READ and FETCH_ADD are a peer's, SEND stands for all requests of
+         * this side that send memory, RECV for those that write it, and the address is the region's.
          */
         MEMORY_FREED
     }

@@ -348,8 +348,8 @@ public final class EmbeddedFabric implements AutoCloseable {
     /**
      * Writes the packets that arrive at the devices from now on to a pcap file, for Wireshark, tshark and others, until
      * the capture or the fabric is closed. Each stands there as on a wire, from its IP header on and with its ICRC:
-     * RoCEv2 over IPv4 or IPv6, by its GIDs. What faults lose is absent, what they repeat is there twice, what they
-     * damage has a wrong ICRC, and a packet to a group is there once for each device. The time is that of the
+     * RoCEv2 over IPv4 or IPv6, by its GIDs. A packet that a fault loses is absent, a repeated one is there twice, a
+     * damaged one has a wrong ICRC, and a packet to a group is there once for each device. The time is that of the
      * {@linkplain #clock virtual clock}, from 0 on, or the real one.
      *
      * <p>Without faults messages otherwise go from memory to memory whole. While a capture is on they go in packets of

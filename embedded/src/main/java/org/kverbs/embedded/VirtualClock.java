@@ -78,7 +78,7 @@ public final class VirtualClock {
 
     /**
      * Whether nothing is to happen any more unless somebody does something: no timer runs and no packet is on its way.
-     * Who waits then, waits for another thread, or in vain.
+     * A caller that waits then waits for another thread, or in vain.
      */
     public boolean isIdle() {
         engine.enter();

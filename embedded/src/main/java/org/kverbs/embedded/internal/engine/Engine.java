@@ -9,12 +9,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One lock, one clock and one order of events for all devices that share it. Whoever calls a device does the work of
- * that call at once, and what it leads to, down to the peer's completion if the peer is in reach; what must wait stands
+ * One lock, one clock and one order of events for all devices that share it. The thread that calls a device does the
+ * work of that call at once, and what it leads to, down to the peer's completion if the peer is in reach; what must wait stands
  * in a heap of events.
  *
  * <p>By the real clock a daemon thread runs what is due; it sleeps while nothing is. By the virtual clock time stands
- * still while anything is to be done, and whoever waits moves it on to the next event, unless it is held: then no
+ * still while anything is to be done, and a thread that waits moves it on to the next event, unless it is held: then no
  * thread of its own runs, and a program with one thread sees the same order every time.
  *
  * <p>What an event or a task throws ends neither the thread that runs it nor anything else: its owner is told by {@link

@@ -94,7 +94,7 @@ public abstract class DeviceState {
         this.watch = diagnostics;
     }
 
-    /** Sets who is told of memory that the program freed before the device was done with it; before it is opened. */
+    /** Sets the listener for memory that the program freed while the device needed it; called before it is opened. */
     public void tellOfFreed(Consumer<BufferMisuse> listener) {
         this.freed = listener;
     }

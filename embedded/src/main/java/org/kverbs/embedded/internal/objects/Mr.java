@@ -74,7 +74,7 @@ public final class Mr extends MemoryKey implements WatchedMemory {
         }
     }
 
-    /** {@link #translate} for who has a protection domain and no queue pair. */
+    /** {@link #translate} for a caller that has a protection domain and no queue pair. */
     long locate(long virtual, long bytes, int need, Pd by) {
         if (by != pd || (access & need) != need || !scope.isAlive()) {
             return NONE;

@@ -19,8 +19,9 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.embedded.internal.wire.PacketCodec;
 
 /**
- * The sending half of a device. A socket is full while the network is slower than who sends; then one packet waits for
- * room, and who asks may wait with his next ones, as a network card's queues do. Called with the engine's lock held.
+ * The sending half of a device. A socket is full while the network is slower than the senders; then one packet waits
+ * for room, and senders that ask may hold their next ones back, as a network card's queues do. Called with the
+ * engine's lock held.
  */
 final class SocketSender {
 
