@@ -22,7 +22,7 @@ import org.kverbs.embedded.internal.engine.Task;
  * read, a timeout) halves it, once for each window of packets that arrived, down to {@value #LEAST}. Each {@value
  * #STEADY} windows of packets that arrived add one packet, up to the link's most.
  *
- * <p>Nobody acknowledges packets of unreliable queue pairs. They get half of the link's most, and at least one, in
+ * <p>Nobody acknowledges packets of unreliable queue pairs. They get a third of the link's most, and at least one, in
  * each {@value #PAUSE} nanoseconds.
  */
 final class PeerWindow {
@@ -139,7 +139,7 @@ final class PeerWindow {
 
     /** Whether an unreliable packet must wait for the next burst, by which its queue pair then goes on. */
     boolean mustPause(Task sender) {
-        if (hca.link.carriesWholeMessages() || burst++ < Math.max(1, hca.link.window() / 2)) {
+        if (hca.link.carriesWholeMessages() || burst++ < Math.max(1, hca.link.window() / 3)) {
             return false;
         }
         if (!paused.contains(sender)) {
