@@ -107,10 +107,16 @@ public final class Device {
 
     /** How to get the embedded devices, as a sentence behind others; empty if their provider is there. */
     static String adviceOnEmbedded() {
-        return Providers.NATIVE_FIRST.stream().anyMatch(provider -> provider.name().equals("embedded"))
-                ? ""
-                : " The embedded device needs no hardware, library or root: add org.kverbs:kverbs-embedded, of the"
-                        + " version that kverbs-core has, to the class path.";
+        for (VerbsProvider provider : Providers.NATIVE_FIRST) {
+            if (provider.name().equals("embedded")) {
+                return provider.devices().isEmpty()
+                        ? " The embedded device, which needs no hardware, library or root, is turned off: KVERBS_EMBEDDED"
+                                + " or -Dkverbs.embedded says none."
+                        : "";
+            }
+        }
+        return " The embedded device needs no hardware, library or root: add org.kverbs:kverbs-embedded, of the"
+                + " version that kverbs-core has, to the class path.";
     }
 
     private static Device find(String asked, Predicate<Device> matches) {

@@ -35,6 +35,18 @@ class EmbeddedProviderSpec :
             EmbeddedProvider(" none ").devices() shouldBe emptyList()
         }
 
+        test("should say that the configuration turned it off to a program that finds no device") {
+            val java = "${System.getProperty("java.home")}/bin/java"
+            val classPath = System.getProperty("java.class.path")
+            val asked =
+                ProcessBuilder(java, "-cp", classPath, "-Dkverbs.embedded=none", "--enable-native-access=ALL-UNNAMED", SeekingProgram.NAME)
+                    .redirectErrorStream(true)
+                    .start()
+            val answer = asked.inputReader().use { it.readText() }
+            asked.waitFor() shouldBe 0
+            answer shouldContain "is turned off: KVERBS_EMBEDDED or -Dkverbs.embedded says none."
+        }
+
         listOf(
             "" to "''",
             "memory,,memory" to "''",
@@ -74,3 +86,13 @@ class EmbeddedProviderSpec :
             shouldThrow<RdmaException> { foreign.open() }.message shouldContain "not this machine's"
         }
     })
+
+/** Looks for an embedded device, and prints why there is none. */
+internal object SeekingProgram {
+    val NAME: String = SeekingProgram::class.java.name
+
+    @JvmStatic
+    fun main(args: Array<String>) {
+        println(shouldThrow<RdmaException> { Device.byName("embedded0") }.message)
+    }
+}
