@@ -1,0 +1,88 @@
+package org.kverbs.serialization
+
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.flow
+import kotlinx.serialization.BinaryFormat
+import kotlinx.serialization.KSerializer
+import kotlinx.serialization.serializer
+import org.kverbs.coroutines.ChannelClosedException
+import org.kverbs.coroutines.MessageConnection
+
+/**
+ * Sends and receives values of serializable types over a [MessageConnection], one value a message.
+ *
+ * ```
+ * @Serializable data class Order(val item: String, val count: Int)
+ * @Serializable data class Receipt(val total: Int)
+ *
+ * rdmaServer(7471) { connection ->
+ *     val orders = connection.typed<Order, Receipt>()
+ *     orders.incoming.collect { orders.send(Receipt(it.count * 3)) }
+ * }
+ *
+ * rdmaClient("server", 7471) { connection ->
+ *     val orders = connection.typed<Receipt, Order>()
+ *     orders.send(Order("bolt", 12))
+ *     println(orders.receive().total)
+ * }
+ * ```
+ *
+ * Waiting, cancellation and the errors of the connection are those of [MessageConnection]. Any thread, any number of
+ * senders and receivers.
+ *
+ * @param In what the peer sends
+ * @param Out what this side sends
+ * @property connection the connection below. Messages sent or received there go past the types.
+ */
+public class TypedConnection<In : Any, Out : Any>(
+    public val connection: MessageConnection,
+    private val incomingType: KSerializer<In>,
+    private val outgoingType: KSerializer<Out>,
+    private val format: BinaryFormat = DefaultFormat,
+) {
+    /**
+     * The values that come, as a cold flow. The flow ends when the peer has sent its last message; it fails with a
+     * [MessageDecodingException] if a message is no [In], and as the connection does. Several collectors share the
+     * messages.
+     */
+    public val incoming: Flow<In> = flow { while (true) emit(receiveOrNull() ?: break) }
+
+    /**
+     * Sends a value as one message; see [MessageConnection.send].
+     *
+     * @throws kotlinx.serialization.SerializationException if the value cannot be encoded; nothing is sent then
+     * @throws IllegalArgumentException if the peer takes no message of this length
+     */
+    public suspend fun send(value: Out): Unit = connection.send(format.encodeToByteArray(outgoingType, value))
+
+    /**
+     * Receives a value; suspends until there is one.
+     *
+     * @throws MessageDecodingException if the message is no [In]. The message is gone; the next call receives the next
+     *     one.
+     * @throws ChannelClosedException if the peer has sent its last message
+     */
+    public suspend fun receive(): In = format.decode(incomingType, connection.receive())
+
+    /** Receives a value as [receive] does, or returns null if the peer has sent its last message. */
+    public suspend fun receiveOrNull(): In? =
+        connection.channel.receiveOrNull()?.let { format.decode(incomingType, it) }
+
+    override fun toString(): String =
+        "typed $connection, in ${incomingType.descriptor.serialName}, out ${outgoingType.descriptor.serialName}"
+}
+
+/**
+ * This connection with types: `connection.typed<Request, Response>()` on a server receives requests and sends
+ * responses, and on a client `typed<Response, Request>()` does the reverse. A sealed interface stands for several kinds
+ * of messages; give its classes a [kotlinx.serialization.SerialName], or the full class name goes along with each
+ * message.
+ *
+ * @param In what the peer sends
+ * @param Out what this side sends
+ * @param format must be the peer's, too; ProtoBuf for one, of kotlinx-serialization-protobuf
+ * @throws kotlinx.serialization.SerializationException if a type is not serializable
+ */
+public inline fun <reified In : Any, reified Out : Any> MessageConnection.typed(
+    format: BinaryFormat = DefaultFormat,
+): TypedConnection<In, Out> = TypedConnection(this, serializer<In>(), serializer<Out>(), format)
