@@ -65,8 +65,10 @@ public class TypedConnection<In : Any, Out : Any>(
     public suspend fun receive(): In = format.decode(incomingType, connection.receive())
 
     /** Receives a value as [receive] does, or returns null if the peer has sent its last message. */
-    public suspend fun receiveOrNull(): In? =
-        connection.channel.receiveOrNull()?.let { format.decode(incomingType, it) }
+    public suspend fun receiveOrNull(): In? {
+        val message = connection.channel.receiveOrNull() ?: return null
+        return format.decode(incomingType, message)
+    }
 
     override fun toString(): String =
         "typed $connection, in ${incomingType.descriptor.serialName}, out ${outgoingType.descriptor.serialName}"
