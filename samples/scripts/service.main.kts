@@ -25,7 +25,7 @@ runBlocking(Dispatchers.Default) {
     rdmaClient(address, port.await(), device) { connection ->
         val board = connection.remote("board")
         println("$device: " + board.read(0, 15).decodeToString())
-        board.write(0, "Kilroy was here\u0000".encodeToByteArray())
+        board.write("Kilroy was here\u0000".encodeToByteArray())
         connection.send("What does it say?".encodeToByteArray())
         println("$device: " + connection.receive().decodeToString())
     }

@@ -140,7 +140,15 @@ public final class MemoryRegion extends Resource {
      * @throws IndexOutOfBoundsException if it reaches beyond the region
      */
     public MemorySlice slice(long offset, long length) {
-        return new MemorySlice(this, offset, length);
+        return slice(offset, length, null);
+    }
+
+    /**
+     * The same with an owner, which a library that posts the slice finds in {@link MemorySlice#owner} and {@link SendRequests#owners}: a
+     * pool that lends parts of a region so learns which of them are in use. Nothing in this package looks at it.
+     */
+    public MemorySlice slice(long offset, long length, @Nullable Object owner) {
+        return new MemorySlice(this, offset, length, owner);
     }
 
     /** What a peer needs to read or write it: address, length and rkey. */

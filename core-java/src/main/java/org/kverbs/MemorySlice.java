@@ -1,6 +1,7 @@
 package org.kverbs;
 
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Part of a memory region, as one scatter and gather entry ({@code struct ibv_sge}). Immutable: make it once and use it
@@ -15,8 +16,9 @@ public final class MemorySlice {
     private final long address;
     private final int length;
     private final int lkey;
+    private final @Nullable Object owner;
 
-    MemorySlice(MemoryRegion region, long offset, long length) {
+    MemorySlice(MemoryRegion region, long offset, long length, @Nullable Object owner) {
         Ranges.requirePart("the memory region", offset, length, region.length());
         if (length > LARGEST) {
             throw new IllegalArgumentException("a slice of " + length
@@ -27,6 +29,7 @@ public final class MemorySlice {
         this.address = region.requestAddress() + offset;
         this.length = (int) length;
         this.lkey = region.lkey();
+        this.owner = owner;
     }
 
     /** The region it is part of. */
@@ -52,6 +55,11 @@ public final class MemorySlice {
     /** The region's lkey when the slice was made. */
     public int lkey() {
         return lkey;
+    }
+
+    /** The object that {@link MemoryRegion#slice(long, long, Object)} was given, or null. */
+    public @Nullable Object owner() {
+        return owner;
     }
 
     /** The bytes themselves; IllegalStateException if the region is closed. */

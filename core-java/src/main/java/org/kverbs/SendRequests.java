@@ -3,6 +3,7 @@ package org.kverbs;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import org.kverbs.internal.InlineArea;
 import org.kverbs.internal.WorkRequestArena;
@@ -38,6 +39,10 @@ public final class SendRequests {
     Resource[] used = new Resource[4];
 
     int usedCount;
+    /** Owners of slices; see {@link #owners}. */
+    private Object[] owners = new Object[4];
+
+    private int ownerCount;
     /** Whether a request binds a window, so that {@link #keepKeys} has something to do. */
     boolean binds;
 
@@ -57,6 +62,10 @@ public final class SendRequests {
         if (usedCount > 0) {
             Arrays.fill(used, 0, usedCount, null);
             usedCount = 0;
+        }
+        if (ownerCount > 0) {
+            Arrays.fill(owners, 0, ownerCount, null);
+            ownerCount = 0;
         }
         binds = false;
         current = 0;
@@ -282,12 +291,33 @@ public final class SendRequests {
 
     /** Adds bytes to send or write; the entries of a request are gathered in order. */
     public SendRequests from(MemorySlice buffer) {
+        own(buffer);
         return entry(buffer.address(), (int) buffer.length(), buffer.lkey());
     }
 
     /** Adds a buffer for what a read or an atomic brings; the entries of a request are filled in order. */
     public SendRequests into(MemorySlice buffer) {
+        own(buffer);
         return entry(buffer.address(), (int) buffer.length(), buffer.lkey());
+    }
+
+    private void own(MemorySlice buffer) {
+        Object owner = buffer.owner();
+        if (owner == null || ownerCount > 0 && owners[ownerCount - 1] == owner) {
+            return; // many parts of one buffer: once is enough
+        }
+        if (ownerCount == owners.length) {
+            owners = Arrays.copyOf(owners, ownerCount * 2);
+        }
+        owners[ownerCount++] = owner;
+    }
+
+    /**
+     * The {@linkplain MemorySlice#owner owners} of the slices that were added {@link #from} and {@link #into}, in order, without the slices
+     * that have none. An owner may be in the list several times, but not twice in a row.
+     */
+    public List<Object> owners() {
+        return ownerCount == 0 ? List.of() : List.of(Arrays.copyOf(owners, ownerCount));
     }
 
     /** Adds a scatter or gather entry by its parts, which the device checks. */

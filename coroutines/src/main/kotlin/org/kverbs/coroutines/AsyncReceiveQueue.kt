@@ -17,10 +17,10 @@ public class AsyncReceiveQueue internal constructor(
     internal val side: ReceiveSide,
 ) : AutoCloseable {
     /** Posts a receive and suspends until it has been filled by a message. */
-    public suspend fun receive(into: MemorySlice): Received = side.await(into, null)
+    public suspend fun receive(into: MemorySlice): Received = side.await(into, into.pin)
 
     /** The same into a pooled buffer, all of it. */
-    public suspend fun receive(into: RegisteredBuffer): Received = side.await(into.slice(), into)
+    public suspend fun receive(into: RegisteredBuffer): Received = side.await(into.all(), into)
 
     /**
      * Posts a receive whose message is awaited later. Waiting, cancellation and ownership are those of a queue pair's `postReceive`.
@@ -28,10 +28,10 @@ public class AsyncReceiveQueue internal constructor(
      * @throws IllegalStateException if the queue is full, which is not waited for here
      * @throws org.kverbs.WorkRequestException if the device refuses it
      */
-    public fun postReceive(into: MemorySlice): Deferred<Received> = side.post(into, null)
+    public fun postReceive(into: MemorySlice): Deferred<Received> = side.post(into, into.pin)
 
     /** The same into a pooled buffer, all of it. */
-    public fun postReceive(into: RegisteredBuffer): Deferred<Received> = side.post(into.slice(), into)
+    public fun postReceive(into: RegisteredBuffer): Deferred<Received> = side.post(into.all(), into)
 
     /** Closes the queue and ends all waits. */
     override fun close(): Unit = queue.close()

@@ -19,24 +19,22 @@ import org.kverbs.dsl.Verbs
 import org.kverbs.dsl.WriteVerbs
 import org.kverbs.dsl.compose
 
-// One suspend function an operation, named as in org.kverbs.dsl. Each returns when its request has completed: for RC when the peer's device has
-// the bytes, for UC and UD when they are sent. `pooled` keeps a buffer of a pool for as long as the device may use it. `at` is
-// an offset in bytes into the remote memory. Waiting, cancellation and errors are those of AsyncQueuePair.
+// One suspend function an operation, named as in org.kverbs.dsl. Each returns when its request has completed: for RC when the
+// peer's device has the bytes, for UC and UD when they are sent. A slice of a pooled buffer keeps that buffer for as long as the
+// device may use it. `offset` counts bytes from the start of the remote memory. Waiting, cancellation and errors are those of
+// AsyncQueuePair.
 
 private val COMPARE_AND_SWAP = WorkCompletionOpcode.COMP_SWAP.code()
 private val FETCH_AND_ADD = WorkCompletionOpcode.FETCH_ADD.code()
 
 /** Sends a message to the peer's next receive. */
-public suspend fun AsyncQueuePair<ConnectedVerbs>.send(
-    local: MemorySlice,
-    pooled: RegisteredBuffer? = null,
-): Unit = sends.await(SEND, local, pooled, 0, 0, 0, null)
+public suspend fun AsyncQueuePair<ConnectedVerbs>.send(local: MemorySlice): Unit = sends.await(SEND, local, local.pin, 0, 0, 0, null)
 
 /** Sends the first [length] bytes of a pooled buffer. */
 public suspend fun AsyncQueuePair<ConnectedVerbs>.send(
     buffer: RegisteredBuffer,
     length: Long = buffer.memory.byteSize(),
-): Unit = send(buffer.slice(0, length), buffer)
+): Unit = sends.await(SEND, buffer.part(0, length), buffer, 0, 0, 0, null)
 
 /** Sends a message of no bytes. */
 public suspend fun AsyncQueuePair<ConnectedVerbs>.sendEmpty(): Unit = sends.await(SEND, null, null, 0, 0, 0, null)
@@ -45,8 +43,7 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.sendEmpty(): Unit = sends.awai
 public suspend fun AsyncQueuePair<ConnectedVerbs>.sendWithImmediate(
     local: MemorySlice,
     immediate: Int,
-    pooled: RegisteredBuffer? = null,
-): Unit = sends.await(SEND_WITH_IMMEDIATE, local, pooled, 0, 0, immediate, null)
+): Unit = sends.await(SEND_WITH_IMMEDIATE, local, local.pin, 0, 0, immediate, null)
 
 /** Sends a message of no bytes with 32 bits that arrive with it. */
 public suspend fun AsyncQueuePair<ConnectedVerbs>.sendWithImmediate(immediate: Int): Unit =
@@ -56,15 +53,13 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.sendWithImmediate(immediate: I
 public suspend fun AsyncQueuePair<ReadVerbs>.sendWithInvalidate(
     local: MemorySlice,
     invalidate: Int,
-    pooled: RegisteredBuffer? = null,
-): Unit = sends.await(SEND_WITH_INVALIDATE, local, pooled, 0, invalidate, 0, null)
+): Unit = sends.await(SEND_WITH_INVALIDATE, local, local.pin, 0, invalidate, 0, null)
 
 /** Sends a datagram; it is at most an MTU long. */
 public suspend fun AsyncQueuePair<DatagramVerbs>.send(
     local: MemorySlice,
     to: Destination,
-    pooled: RegisteredBuffer? = null,
-): Unit = sends.await(SEND, local, pooled, 0, 0, 0, to)
+): Unit = sends.await(SEND, local, local.pin, 0, 0, 0, to)
 
 /** Sends a datagram of no bytes. */
 public suspend fun AsyncQueuePair<DatagramVerbs>.sendEmpty(to: Destination): Unit = sends.await(SEND, null, null, 0, 0, 0, to)
@@ -74,8 +69,7 @@ public suspend fun AsyncQueuePair<DatagramVerbs>.sendWithImmediate(
     local: MemorySlice,
     to: Destination,
     immediate: Int,
-    pooled: RegisteredBuffer? = null,
-): Unit = sends.await(SEND_WITH_IMMEDIATE, local, pooled, 0, 0, immediate, to)
+): Unit = sends.await(SEND_WITH_IMMEDIATE, local, local.pin, 0, 0, immediate, to)
 
 /** Sends a datagram of no bytes with 32 bits that arrive with it. */
 public suspend fun AsyncQueuePair<DatagramVerbs>.sendWithImmediate(
@@ -87,39 +81,36 @@ public suspend fun AsyncQueuePair<DatagramVerbs>.sendWithImmediate(
 public suspend fun AsyncQueuePair<WriteVerbs>.write(
     local: MemorySlice,
     to: RemoteMemory,
-    at: Long = 0,
-    pooled: RegisteredBuffer? = null,
-): Unit = sends.await(WRITE, local, pooled, to.at(at, local.length()), to.rkey(), 0, null)
+    offset: Long = 0,
+): Unit = sends.await(WRITE, local, local.pin, to.address(offset, local.length()), to.rkey(), 0, null)
 
 /** Writes no bytes: on RC its return says that the peer's device answers and that the writes before it have arrived. */
 public suspend fun AsyncQueuePair<WriteVerbs>.writeEmpty(
     to: RemoteMemory,
-    at: Long = 0,
-): Unit = sends.await(WRITE, null, null, to.at(at, 0), to.rkey(), 0, null)
+    offset: Long = 0,
+): Unit = sends.await(WRITE, null, null, to.address(offset, 0), to.rkey(), 0, null)
 
 /** Writes into the peer's memory and completes its next receive with 32 bits. */
 public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
     local: MemorySlice,
     to: RemoteMemory,
     immediate: Int,
-    at: Long = 0,
-    pooled: RegisteredBuffer? = null,
-): Unit = sends.await(WRITE_WITH_IMMEDIATE, local, pooled, to.at(at, local.length()), to.rkey(), immediate, null)
+    offset: Long = 0,
+): Unit = sends.await(WRITE_WITH_IMMEDIATE, local, local.pin, to.address(offset, local.length()), to.rkey(), immediate, null)
 
 /** Writes no bytes and completes the peer's next receive with 32 bits. */
 public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
     to: RemoteMemory,
     immediate: Int,
-    at: Long = 0,
-): Unit = sends.await(WRITE_WITH_IMMEDIATE, null, null, to.at(at, 0), to.rkey(), immediate, null)
+    offset: Long = 0,
+): Unit = sends.await(WRITE_WITH_IMMEDIATE, null, null, to.address(offset, 0), to.rkey(), immediate, null)
 
 /** Reads the peer's memory, which doesn't notice. */
 public suspend fun AsyncQueuePair<ReadVerbs>.read(
     from: RemoteMemory,
     into: MemorySlice,
-    at: Long = 0,
-    pooled: RegisteredBuffer? = null,
-): Unit = sends.await(READ, into, pooled, from.at(at, into.length()), from.rkey(), 0, null)
+    offset: Long = 0,
+): Unit = sends.await(READ, into, into.pin, from.address(offset, into.length()), from.rkey(), 0, null)
 
 /**
  * If the peer's 8 bytes, aligned to 8, equal [compare] they become [swap].
@@ -130,8 +121,11 @@ public suspend fun AsyncQueuePair<ReadVerbs>.compareAndSwap(
     on: RemoteMemory,
     compare: Long,
     swap: Long,
-    at: Long = 0,
-): Long = sends.awaitResult(COMPARE_AND_SWAP) { requests, id -> requests.compareAndSwap(id, on.at(at, 8), on.rkey(), compare, swap) }
+    offset: Long = 0,
+): Long =
+    sends.awaitResult(COMPARE_AND_SWAP) { requests, id ->
+        requests.compareAndSwap(id, on.address(offset, 8), on.rkey(), compare, swap)
+    }
 
 /**
  * Adds to the peer's 8 bytes, aligned to 8.
@@ -141,27 +135,26 @@ public suspend fun AsyncQueuePair<ReadVerbs>.compareAndSwap(
 public suspend fun AsyncQueuePair<ReadVerbs>.fetchAndAdd(
     on: RemoteMemory,
     add: Long,
-    at: Long = 0,
-): Long = sends.awaitResult(FETCH_AND_ADD) { requests, id -> requests.fetchAndAdd(id, on.at(at, 8), on.rkey(), add) }
+    offset: Long = 0,
+): Long =
+    sends.awaitResult(FETCH_AND_ADD) { requests, id ->
+        requests.fetchAndAdd(id, on.address(offset, 8), on.rkey(), add)
+    }
 
 /**
- * Posts what the block says in one call, and returns when all of it has completed: `qp.batch { write(a, to = remote); write(b, to = remote, at = 64) }`.
+ * Posts what the block says in one call, and returns when all of it has completed: `qp.batch { write(a, to = remote); write(b, to = remote, offset = 64) }`.
  * Only the last request makes a completion, so that a batch costs one wake-up. It fails with the first failure.
  *
- * @param pooled buffers of a pool that the requests use
  * @throws org.kverbs.WorkRequestException if the device refuses a request. Those before it are under way; their room is free again, and
  *     their buffers are, when a later request has completed
  */
-public suspend fun <V : Verbs> AsyncQueuePair<V>.batch(
-    vararg pooled: RegisteredBuffer,
-    block: SendScope<V>.() -> Unit,
-): Unit = sends.awaitAll(pooled) { typed.compose(it, block) }
+public suspend fun <V : Verbs> AsyncQueuePair<V>.batch(block: SendScope<V>.() -> Unit): Unit = sends.awaitAll { typed.compose(it, block) }
 
 /** Posts a receive and suspends until it has been filled by a message. */
-public suspend fun AsyncQueuePair<Verbs>.receive(into: MemorySlice): Received = receives.await(into, null)
+public suspend fun AsyncQueuePair<Verbs>.receive(into: MemorySlice): Received = receives.await(into, into.pin)
 
 /** The same into a pooled buffer, all of it. */
-public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Received = receives.await(into.slice(), into)
+public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Received = receives.await(into.all(), into)
 
 /**
  * Posts a receive whose message is awaited later, by who must be ready before the peer sends:
@@ -171,12 +164,12 @@ public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Receiv
  * @throws IllegalStateException if the receive queue is full, which is not waited for here
  * @throws org.kverbs.WorkRequestException if the device refuses it
  */
-public fun AsyncQueuePair<Verbs>.postReceive(into: MemorySlice): Deferred<Received> = receives.post(into, null)
+public fun AsyncQueuePair<Verbs>.postReceive(into: MemorySlice): Deferred<Received> = receives.post(into, into.pin)
 
 /** The same into a pooled buffer, all of it. */
-public fun AsyncQueuePair<Verbs>.postReceive(into: RegisteredBuffer): Deferred<Received> = receives.post(into.slice(), into)
+public fun AsyncQueuePair<Verbs>.postReceive(into: RegisteredBuffer): Deferred<Received> = receives.post(into.all(), into)
 
-private fun RemoteMemory.at(
+private fun RemoteMemory.address(
     offset: Long,
     length: Long,
 ): Long {

@@ -26,11 +26,26 @@ internal class PooledBuffer(
         offset: Long,
         length: Long,
     ): MemorySlice {
+        requireInside(offset, length)
+        return chunk.slab.region.slice(chunk.offset + offset, length, this)
+    }
+
+    override fun part(
+        offset: Long,
+        length: Long,
+    ): MemorySlice {
+        requireInside(offset, length)
+        return if (offset == 0L) chunk.slice(length) else chunk.slab.region.slice(chunk.offset + offset, length)
+    }
+
+    private fun requireInside(
+        offset: Long,
+        length: Long,
+    ) {
         if (state < 0) throw closed()
         if (offset < 0 || length < 0 || length > this.length - offset) {
             throw IndexOutOfBoundsException("offset $offset and length $length reach beyond the $this")
         }
-        return if (offset == 0L) chunk.slice(length) else chunk.slab.region.slice(chunk.offset + offset, length)
     }
 
     override fun pin() {

@@ -21,6 +21,11 @@ internal class RegionBuffer(
     override fun slice(
         offset: Long,
         length: Long,
+    ): MemorySlice = region.slice(offset, length, this)
+
+    override fun part(
+        offset: Long,
+        length: Long,
     ): MemorySlice = region.slice(offset, length)
 
     override fun pin() {

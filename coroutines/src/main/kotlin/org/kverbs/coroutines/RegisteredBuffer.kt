@@ -11,11 +11,23 @@ public abstract class RegisteredBuffer internal constructor() : AutoCloseable {
     /** All of it, to read and write, as long as it isn't closed. */
     public abstract val memory: MemorySegment
 
-    /** A part of it for a work request: [offset] and [length] in bytes. */
+    /**
+     * A part of it for a work request: [offset] and [length] in bytes. Each suspending operation pins the buffer by it. Requests that are
+     * posted by plain verbs don't: then close the buffer when they have completed.
+     */
     public abstract fun slice(
         offset: Long = 0,
         length: Long = memory.byteSize() - offset,
     ): MemorySlice
+
+    /** The same without an owner, for a request whose poster pins the buffer: it makes no object where [slice] does. */
+    internal abstract fun part(
+        offset: Long,
+        length: Long,
+    ): MemorySlice
+
+    /** All of it, as a [part]. */
+    internal fun all(): MemorySlice = part(0, memory.byteSize())
 
     /** A work request begins to use it. Throws IllegalStateException if it is closed. */
     internal abstract fun pin()
@@ -23,3 +35,6 @@ public abstract class RegisteredBuffer internal constructor() : AutoCloseable {
     /** The work request has completed. Any thread. */
     internal abstract fun unpin()
 }
+
+/** The pooled buffer that the slice is a part of, or null. */
+internal val MemorySlice.pin: RegisteredBuffer? get() = owner() as? RegisteredBuffer

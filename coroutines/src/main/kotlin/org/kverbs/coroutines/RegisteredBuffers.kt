@@ -21,45 +21,45 @@ import java.nio.ByteBuffer
 public fun RegisteredBuffer.asByteBuffer(): ByteBuffer = memory.asByteBuffer()
 
 /**
- * Copies all [bytes] into the buffer from byte [at] on.
+ * Copies all [bytes] into the buffer from byte [offset] on.
  *
  * @throws IndexOutOfBoundsException if they reach beyond the buffer; nothing is written then
  */
 public fun RegisteredBuffer.write(
     bytes: ByteArray,
-    at: Long = 0,
+    offset: Long = 0,
 ) {
-    range(at, bytes.size.toLong()).copyFrom(MemorySegment.ofArray(bytes))
+    range(offset, bytes.size.toLong()).copyFrom(MemorySegment.ofArray(bytes))
 }
 
 /**
- * Moves [length] bytes out of [from] into the buffer from byte [at] on, straight from its segments.
+ * Moves [length] bytes out of [from] into the buffer from byte [offset] on, straight from its segments.
  *
  * @throws EOFException if [from] holds less; nothing is moved then
  * @throws IndexOutOfBoundsException if they reach beyond the buffer; nothing is moved then
  */
 public fun RegisteredBuffer.write(
     from: Buffer,
+    offset: Long = 0,
     length: Long = from.size,
-    at: Long = 0,
 ) {
-    val target = range(at, length)
+    val target = range(offset, length)
     if (from.size < length) throw EOFException("the kotlinx-io Buffer holds ${from.size} bytes and not $length")
     moveInto(target, 0, from, length)
 }
 
 /**
- * Reads [length] bytes from [from], which may block, into the buffer from byte [at] on.
+ * Reads [length] bytes from [from], which may block, into the buffer from byte [offset] on.
  *
  * @throws EOFException if [from] ends before; what it gave stands in the buffer then
  * @throws IndexOutOfBoundsException if they reach beyond the buffer; nothing is read then
  */
 public fun RegisteredBuffer.write(
     from: Source,
+    offset: Long = 0,
     length: Long,
-    at: Long = 0,
 ) {
-    val target = range(at, length)
+    val target = range(offset, length)
     val passing = Buffer()
     var done = 0L
     while (done < length) {
@@ -72,7 +72,7 @@ public fun RegisteredBuffer.write(
 
 private fun moveInto(
     target: MemorySegment,
-    at: Long,
+    offset: Long,
     from: Buffer,
     length: Long,
 ) {
@@ -81,14 +81,14 @@ private fun moveInto(
         done +=
             UnsafeBufferOperations.readFromHead(from) { bytes, start, end ->
                 val count = minOf((end - start).toLong(), length - done).toInt()
-                MemorySegment.copy(bytes, start, target, JAVA_BYTE, at + done, count)
+                MemorySegment.copy(bytes, start, target, JAVA_BYTE, offset + done, count)
                 count
             }
     }
 }
 
 /**
- * Copies [length] bytes from byte [at] on to the end of [sink], straight into its segments; a sink that isn't a Buffer passes them on
+ * Copies [length] bytes from byte [offset] on to the end of [sink], straight into its segments; a sink that isn't a Buffer passes them on
  * as it does with all it is given.
  *
  * @throws IndexOutOfBoundsException if they reach beyond the buffer; nothing is written then
@@ -96,10 +96,10 @@ private fun moveInto(
 @OptIn(DelicateIoApi::class)
 public fun RegisteredBuffer.readTo(
     sink: Sink,
-    length: Long = memory.byteSize(),
-    at: Long = 0,
+    offset: Long = 0,
+    length: Long = memory.byteSize() - offset,
 ) {
-    val source = range(at, length)
+    val source = range(offset, length)
     var done = 0L
     while (done < length) {
         sink.writeToInternalBuffer { buffer ->
@@ -114,22 +114,22 @@ public fun RegisteredBuffer.readTo(
 }
 
 /**
- * A copy of [length] bytes from byte [at] on.
+ * A copy of [length] bytes from byte [offset] on.
  *
  * @throws IndexOutOfBoundsException if they reach beyond the buffer
  */
 public fun RegisteredBuffer.readByteArray(
-    length: Long = memory.byteSize(),
-    at: Long = 0,
-): ByteArray = range(at, length).toArray(JAVA_BYTE)
+    offset: Long = 0,
+    length: Long = memory.byteSize() - offset,
+): ByteArray = range(offset, length).toArray(JAVA_BYTE)
 
 private fun RegisteredBuffer.range(
-    at: Long,
+    offset: Long,
     length: Long,
 ): MemorySegment {
     val memory = memory
-    if (at < 0 || length < 0 || length > memory.byteSize() - at) {
-        throw IndexOutOfBoundsException("$length bytes from byte $at on reach beyond the $this")
+    if (offset < 0 || length < 0 || length > memory.byteSize() - offset) {
+        throw IndexOutOfBoundsException("$length bytes from byte $offset on reach beyond the $this")
     }
-    return memory.asSlice(at, length)
+    return memory.asSlice(offset, length)
 }

@@ -25,32 +25,32 @@ public class RemoteRegion internal constructor(
     /** Bytes. */
     public val length: Long get() = memory.length()
 
-    /** Reads [length] bytes. */
+    /** Reads [length] bytes from byte [offset] on. */
     public suspend fun read(
         offset: Long,
         length: Int,
     ): ByteArray = transfers.read(part(offset, length.toLong()))
 
-    /** Reads [length] bytes straight into the beginning of a buffer. */
+    /** Reads [length] bytes from byte [offset] on straight into the beginning of a buffer. */
     public suspend fun read(
-        offset: Long,
         into: RegisteredBuffer,
+        offset: Long = 0,
         length: Long = into.memory.byteSize(),
     ) {
         requireRoom(into, length)
         transfers.read(part(offset, length), into)
     }
 
-    /** Writes all [bytes]. */
+    /** Writes all [bytes], from byte [offset] on. */
     public suspend fun write(
-        offset: Long,
         bytes: ByteArray,
+        offset: Long = 0,
     ): Unit = transfers.write(part(offset, bytes.size.toLong()), bytes)
 
-    /** Writes the first [length] bytes of a buffer straight from it. */
+    /** Writes the first [length] bytes of a buffer straight from it, from byte [offset] of the region on. */
     public suspend fun write(
-        offset: Long,
         from: RegisteredBuffer,
+        offset: Long = 0,
         length: Long = from.memory.byteSize(),
     ) {
         requireRoom(from, length)

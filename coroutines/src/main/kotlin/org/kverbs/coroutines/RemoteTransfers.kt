@@ -29,7 +29,7 @@ internal class RemoteTransfers(
         from: RemoteMemory,
         into: RegisteredBuffer,
     ): Unit =
-        inPieces(from.length(), into) { requests, at, length ->
+        inPieces(from.length()) { requests, at, length ->
             requests.read(0, from.address() + at, from.rkey()).into(into.slice(at, length))
         }
 
@@ -49,20 +49,19 @@ internal class RemoteTransfers(
         to: RemoteMemory,
         from: RegisteredBuffer,
     ): Unit =
-        inPieces(to.length(), from) { requests, at, length ->
+        inPieces(to.length()) { requests, at, length ->
             requests.write(0, to.address() + at, to.rkey()).from(from.slice(at, length))
         }
 
     private suspend inline fun inPieces(
         length: Long,
-        buffer: RegisteredBuffer,
         crossinline begin: (SendRequests, Long, Long) -> Unit,
     ) {
         var done = 0L
         while (done < length) {
             val start = done
             val end = minOf(length, start + atOnce * PIECE)
-            oneSided.awaitAll(arrayOf(buffer)) { requests ->
+            oneSided.awaitAll { requests ->
                 for (at in start until end step PIECE) begin(requests, at, minOf(PIECE, end - at))
             }
             done = end

@@ -173,21 +173,17 @@ internal class SendSide(
     }
 
     /**
-     * Posts what [write] writes, in one call, and suspends until all of it is done. Only the last request makes a completion.
-     *
-     * @param pins pinned while the requests are under way
+     * Posts what [write] writes, in one call, and suspends until all of it is done. Only the last request makes a completion. Pooled
+     * buffers whose slices it writes stay pinned until then.
      */
-    suspend fun awaitAll(
-        pins: Array<out RegisteredBuffer>,
-        write: (SendRequests) -> Unit,
-    ) {
+    suspend fun awaitAll(write: (SendRequests) -> Unit) {
         val list = synchronized(lock) { lists.removeLastOrNull() } ?: SendRequests()
         try {
             list.clear()
             write(list)
             if (list.size() == 0) return
             credits.acquire(list.size())
-            suspendCancellableCoroutine<Unit> { postAll(list, it, pins) }
+            suspendCancellableCoroutine<Unit> { postAll(list, it) }
         } finally {
             synchronized(lock) { lists.addLast(list) }
         }
@@ -196,9 +192,10 @@ internal class SendSide(
     private fun postAll(
         list: SendRequests,
         waiter: CancellableContinuation<Unit>,
-        pins: Array<out RegisteredBuffer>,
     ) {
         val count = list.size()
+        val owners = list.owners()
+        val pins = if (owners.isEmpty()) emptyList() else owners.filterIsInstance<RegisteredBuffer>()
         var accepted = 0
         var pinned = 0
         try {

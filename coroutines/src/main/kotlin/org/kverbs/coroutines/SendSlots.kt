@@ -49,7 +49,7 @@ internal class SendSlots(
      * Says who waits for a request that is about to be posted.
      *
      * @param ahead 0 for the next request, 1 for the one behind it, and so on
-     * @param pin a [RegisteredBuffer] or an array of them, already pinned
+     * @param pin a [RegisteredBuffer] or a list of them, already pinned
      */
     fun put(
         ahead: Int,
@@ -132,7 +132,7 @@ internal class SendSlots(
     ) {
         when (val pin = if (waiter is Kept) waiter.pin else pins[slot]) {
             is RegisteredBuffer -> pin.unpin()
-            is Array<*> -> pin.forEach { (it as RegisteredBuffer).unpin() }
+            is List<*> -> pin.forEach { (it as RegisteredBuffer).unpin() }
         }
         pins[slot] = null
     }

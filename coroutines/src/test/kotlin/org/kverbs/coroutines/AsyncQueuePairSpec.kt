@@ -68,9 +68,9 @@ class AsyncQueuePairSpec :
         test("should write, read and do atomics") {
             TwoEnds().use { ends ->
                 val remote = ends.server.region.remote()
-                ends.client.qp.write(ends.client.text("over there"), to = remote, at = 100)
+                ends.client.qp.write(ends.client.text("over there"), to = remote, offset = 100)
                 ends.server.textAt(100, 10) shouldBe "over there"
-                ends.client.qp.read(remote, into = ends.client.region[1000, 10], at = 100)
+                ends.client.qp.read(remote, into = ends.client.region[1000, 10], offset = 100)
                 ends.client.textAt(1000, 10) shouldBe "over there"
                 ends.server.region.memory().set(JAVA_LONG, 0, 40)
                 ends.client.qp.fetchAndAdd(remote, 2) shouldBe 40
@@ -85,7 +85,8 @@ class AsyncQueuePairSpec :
                 coroutineScope {
                     val received = async { List(2) { ends.server.qp.receive(ends.server.region[0, 64]) } }
                     ends.client.qp.sendWithImmediate(ends.client.text("note"), 0x1234)
-                    ends.client.qp.writeWithImmediate(ends.client.text("note"), to = ends.server.region.remote(), immediate = -2, at = 500)
+                    val remote = ends.server.region.remote()
+                    ends.client.qp.writeWithImmediate(ends.client.text("note"), to = remote, immediate = -2, offset = 500)
                     received.await().map { it.immediate } shouldContainExactly listOf(0x1234, -2)
                     ends.server.textAt(500, 4) shouldBe "note"
                 }
@@ -129,7 +130,7 @@ class AsyncQueuePairSpec :
                     val batch =
                         launch(start = CoroutineStart.UNDISPATCHED) {
                             ends.client.qp.batch {
-                                for (i in 0 until 100) write(ends.client.text("%03d".format(i), i * 8L), to = remote, at = i * 8L)
+                                for (i in 0 until 100) write(ends.client.text("%03d".format(i), i * 8L), to = remote, offset = i * 8L)
                             }
                         }
                     var completions = 0
@@ -149,7 +150,7 @@ class AsyncQueuePairSpec :
                 val remote = ends.server.region.remote()
                 coroutineScope {
                     repeat(1000) { i ->
-                        launch { ends.client.qp.write(ends.client.region[0, 8], to = remote, at = i * 8L) }
+                        launch { ends.client.qp.write(ends.client.region[0, 8], to = remote, offset = i * 8L) }
                     }
                     launch { ends.client.qp.batch { repeat(4) { write(ends.client.region[0, 8], to = remote) } } }
                 }
@@ -243,7 +244,7 @@ class AsyncQueuePairSpec :
                     val received = List(4) { ends.server.qp.postReceive(ends.server.region[0, 64]) }
                     ends.client.qp.sendEmpty()
                     ends.client.qp.sendWithImmediate(immediate = 5)
-                    ends.client.qp.writeEmpty(to = remote, at = 65536)
+                    ends.client.qp.writeEmpty(to = remote, offset = 65536)
                     ends.client.qp.writeWithImmediate(to = remote, immediate = 6)
                     ends.client.qp.send(ends.client.text("last"))
                     received.map { it.await() }.map { it.length to it.immediate } shouldBe
@@ -252,7 +253,7 @@ class AsyncQueuePairSpec :
                 val untouched = ends.server.region.memory().asSlice(4)
                 untouched.mismatch(untouched.asSlice(4)) shouldBe 65536 - 8
                 shouldThrow<IndexOutOfBoundsException> {
-                    ends.client.qp.writeEmpty(to = remote, at = 65537)
+                    ends.client.qp.writeEmpty(to = remote, offset = 65537)
                 }.message shouldBe "0 bytes at 65537 reach beyond the remote memory of 65536 bytes"
             }
         }
@@ -299,7 +300,7 @@ class AsyncQueuePairSpec :
                     val calls =
                         listOf<suspend () -> Any>(
                             { ends.server.qp.receive(ends.server.region[0, 8]) },
-                            { ends.client.qp.write(ends.client.text("goes on"), to = ends.server.region.remote(), at = 64) },
+                            { ends.client.qp.write(ends.client.text("goes on"), to = ends.server.region.remote(), offset = 64) },
                             { ends.client.qp.batch { send(ends.client.text("too")) } },
                         ).map { launch(start = CoroutineStart.UNDISPATCHED) { it() } }
                     calls.forEach { it.cancel() }

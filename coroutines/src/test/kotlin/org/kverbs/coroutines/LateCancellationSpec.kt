@@ -53,7 +53,7 @@ class LateCancellationSpec :
                 pool.taken shouldBe 1
                 pool.take(256).use { next ->
                     ends.server.qp.receive(next).length shouldBe 4
-                    next.readByteArray(4).decodeToString() shouldBe "word"
+                    next.readByteArray(0, 4).decodeToString() shouldBe "word"
                 }
                 pool.taken shouldBe 0
             }

@@ -160,7 +160,7 @@ class MessageServicesSpec :
                 val counter = connection.remote("counter")
                 coroutineScope { List(20) { async { counter.fetchAndAdd(0, 5) } }.awaitAll() }.sorted() shouldBe List(20) { it * 5L }
                 counter.readLong(0) shouldBe 100
-                counter.write(8, "text".encodeToByteArray())
+                counter.write("text".encodeToByteArray(), 8)
                 counter.read(8, 4).decodeToString() shouldBe "text"
                 connection.finish()
             }

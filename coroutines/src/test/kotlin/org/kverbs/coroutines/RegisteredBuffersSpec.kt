@@ -38,11 +38,13 @@ class RegisteredBuffersSpec :
 
         test("should write and read byte arrays at any place") {
             onBuffer(100) {
-                it.write(byteArrayOf(1, 2, 3), at = 97)
-                it.readByteArray(at = 96, length = 4) shouldBe byteArrayOf(0, 1, 2, 3)
+                it.write(byteArrayOf(1, 2, 3), offset = 97)
+                it.readByteArray(offset = 96, length = 4) shouldBe byteArrayOf(0, 1, 2, 3)
+                it.readByteArray(96) shouldBe byteArrayOf(0, 1, 2, 3)
                 it.readByteArray().size shouldBe 100
-                shouldThrow<IndexOutOfBoundsException> { it.write(byteArrayOf(1, 2), at = 99) }.message shouldContain "buffer of 100 bytes"
-                shouldThrow<IndexOutOfBoundsException> { it.readByteArray(1, -1) }
+                shouldThrow<IndexOutOfBoundsException> { it.write(byteArrayOf(1, 2), offset = 99) }.message shouldContain
+                    "buffer of 100 bytes"
+                shouldThrow<IndexOutOfBoundsException> { it.readByteArray(-1, 1) }
             }
         }
 
@@ -51,11 +53,11 @@ class RegisteredBuffersSpec :
                 val bytes = Random(7).nextBytes(100_000)
                 val from = Buffer().apply { write(bytes) }
                 it.write(from, length = 70_001)
-                it.write(from, at = 70_001)
+                it.write(from, offset = 70_001)
                 from.size shouldBe 0
                 it.readByteArray() shouldBe bytes
                 val to = Buffer().apply { writeString("head") }
-                it.readTo(to, length = 99_990, at = 10)
+                it.readTo(to, offset = 10, length = 99_990)
                 to.size shouldBe 99_994
                 to.skip(4)
                 to.readByteArray() shouldBe bytes.copyOfRange(10, 100_000)
@@ -88,14 +90,14 @@ class RegisteredBuffersSpec :
                 val bytes = Random(8).nextBytes(50_000)
                 val source = Trickle(Buffer().apply { write(bytes) }).buffered()
                 it.write(source, length = 40_000)
-                it.write(source, length = 10_000, at = 40_000)
+                it.write(source, offset = 40_000, length = 10_000)
                 source.exhausted() shouldBe true
                 val to = Buffer()
                 val sink = (to as kotlinx.io.RawSink).buffered()
                 it.readTo(sink)
                 sink.flush()
                 to.readByteArray() shouldBe bytes
-                shouldThrow<EOFException> { it.write(Buffer().apply { writeString("abc") } as kotlinx.io.Source, 4) }
+                shouldThrow<EOFException> { it.write(Buffer().apply { writeString("abc") } as kotlinx.io.Source, length = 4) }
                     .message shouldContain "after 3 bytes of 4"
             }
         }

@@ -35,7 +35,7 @@ class RemoteRegionSpec :
                 remote.length shouldBe 5_000_000
                 for ((at, length) in listOf(0 to 0, 0 to 1, 3 to 17, 1_000_000 to 3_500_000, 4_999_999 to 1)) {
                     val bytes = Random(length).nextBytes(length)
-                    remote.write(at.toLong(), bytes)
+                    remote.write(bytes, at.toLong())
                     region.memory().asSlice(at.toLong(), length.toLong()).toArray(JAVA_BYTE).contentEquals(bytes) shouldBe true
                     remote.read(at.toLong(), length).contentEquals(bytes) shouldBe true
                 }
@@ -49,9 +49,9 @@ class RemoteRegionSpec :
                     pool.take(70_000).use { buffer ->
                         val bytes = Random(1).nextBytes(70_000)
                         buffer.write(bytes)
-                        remote.write(1000, buffer)
+                        remote.write(buffer, 1000)
                         buffer.memory.fill(0)
-                        remote.read(1000, buffer, 69_999)
+                        remote.read(buffer, 1000, 69_999)
                         buffer.memory.toArray(JAVA_BYTE).contentEquals(bytes.copyOf(69_999) + 0) shouldBe true
                     }
                 }
@@ -89,7 +89,7 @@ class RemoteRegionSpec :
                 val remote = ends.client.remote(ends.serverPd.open(64).remote())
                 shouldThrow<IndexOutOfBoundsException> { remote.read(60, 5) }.message shouldContain
                     "5 bytes at 60 reach beyond the remote region of 64"
-                shouldThrow<IndexOutOfBoundsException> { remote.write(-1, ByteArray(1)) }
+                shouldThrow<IndexOutOfBoundsException> { remote.write(ByteArray(1), -1) }
                 shouldThrow<IndexOutOfBoundsException> { remote.writeLong(57, 1) }
                 shouldThrow<IndexOutOfBoundsException> { remote.readLong(Long.MAX_VALUE) }
                 shouldThrow<IndexOutOfBoundsException> { remote.fetchAndAdd(64, 1) }
@@ -138,7 +138,7 @@ class RemoteRegionSpec :
 
         test("should name the operation that the peer's device refused") {
             for ((operation, touch) in listOf<Pair<WorkCompletionOpcode, suspend (RemoteRegion) -> Unit>>(
-                WorkCompletionOpcode.RDMA_WRITE to { it.write(0, ByteArray(3)) },
+                WorkCompletionOpcode.RDMA_WRITE to { it.write(ByteArray(3)) },
                 WorkCompletionOpcode.RDMA_READ to { it.read(0, 3) },
                 WorkCompletionOpcode.FETCH_ADD to { it.fetchAndAdd(0, 1) },
             )) {
@@ -160,7 +160,7 @@ class RemoteRegionSpec :
                 region.close()
                 shouldThrow<WorkCompletionException> { remote.readLong(0) }
                 shouldThrow<WorkCompletionException> { ends.client.receive() }
-                shouldThrow<WorkCompletionException> { remote.write(0, ByteArray(3)) }
+                shouldThrow<WorkCompletionException> { remote.write(ByteArray(3)) }
                 ends.client.remote(RemoteMemory(0, 1, 0)).length shouldBe 1
             }
         }

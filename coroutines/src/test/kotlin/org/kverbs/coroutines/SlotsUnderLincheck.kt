@@ -25,6 +25,11 @@ internal class Pin : RegisteredBuffer() {
         length: Long,
     ): MemorySlice = throw UnsupportedOperationException("there is no memory in it")
 
+    override fun part(
+        offset: Long,
+        length: Long,
+    ): MemorySlice = slice(offset, length)
+
     override fun pin() {
         holders.incrementAndGet()
     }

@@ -7,8 +7,8 @@ import org.kverbs.RemoteMemory
 import java.lang.foreign.MemorySegment
 
 // One line an operation: the words of the core's SendRequests as a sentence, each only where the transport can do it.
-// `id` is what the completion names, 0 where nobody asks. `immediate` is a number in host order. `at` is an offset in
-// bytes into the remote memory, checked against its length, and makes no object as remote.at(64) may.
+// `id` is what the completion names, 0 where nobody asks. `immediate` is a number in host order. `offset` counts
+// bytes from the start of the remote memory; it is checked against its length, and makes no object as remote.at(64) may.
 
 /** Sends a message to the peer's next receive request. */
 public fun SendScope<ConnectedVerbs>.send(
@@ -102,33 +102,33 @@ public fun SendScope<DatagramVerbs>.sendWithImmediate(
     requests.sendWithImmediate(id, immediate).to(to.address, to.queuePairNumber, to.qkey)
 }
 
-/** Writes into the peer's memory: `write(local, to = remote, at = 64)`. */
+/** Writes into the peer's memory: `write(local, to = remote, offset = 64)`. */
 public fun SendScope<WriteVerbs>.write(
     local: MemorySlice,
     to: RemoteMemory,
-    at: Long = 0,
+    offset: Long = 0,
     id: Long = 0,
 ) {
-    requests.write(id, to.addressAt(at), to.rkey()).from(local)
+    requests.write(id, to.addressAt(offset), to.rkey()).from(local)
 }
 
 /** Writes bytes that travel in the request itself, so that they may change at once. */
 public fun SendScope<WriteVerbs>.writeInline(
     bytes: MemorySegment,
     to: RemoteMemory,
-    at: Long = 0,
+    offset: Long = 0,
     id: Long = 0,
 ) {
-    requests.write(id, to.addressAt(at), to.rkey()).inline(bytes)
+    requests.write(id, to.addressAt(offset), to.rkey()).inline(bytes)
 }
 
 /** Writes no bytes: its success says that the peer's device answers and that the writes before it have arrived. */
 public fun SendScope<WriteVerbs>.writeEmpty(
     to: RemoteMemory,
-    at: Long = 0,
+    offset: Long = 0,
     id: Long = 0,
 ) {
-    requests.write(id, to.addressAt(at), to.rkey())
+    requests.write(id, to.addressAt(offset), to.rkey())
 }
 
 /** Writes into the peer's memory and completes its next receive request with 32 bits. */
@@ -136,30 +136,30 @@ public fun SendScope<WriteVerbs>.writeWithImmediate(
     local: MemorySlice,
     to: RemoteMemory,
     immediate: Int,
-    at: Long = 0,
+    offset: Long = 0,
     id: Long = 0,
 ) {
-    requests.writeWithImmediate(id, to.addressAt(at), to.rkey(), immediate).from(local)
+    requests.writeWithImmediate(id, to.addressAt(offset), to.rkey(), immediate).from(local)
 }
 
 /** Writes no bytes and completes the peer's next receive request with 32 bits. */
 public fun SendScope<WriteVerbs>.writeWithImmediate(
     to: RemoteMemory,
     immediate: Int,
-    at: Long = 0,
+    offset: Long = 0,
     id: Long = 0,
 ) {
-    requests.writeWithImmediate(id, to.addressAt(at), to.rkey(), immediate)
+    requests.writeWithImmediate(id, to.addressAt(offset), to.rkey(), immediate)
 }
 
 /** Reads the peer's memory: `read(remote, into = local)`. */
 public fun SendScope<ReadVerbs>.read(
     from: RemoteMemory,
     into: MemorySlice,
-    at: Long = 0,
+    offset: Long = 0,
     id: Long = 0,
 ) {
-    requests.read(id, from.addressAt(at), from.rkey()).into(into)
+    requests.read(id, from.addressAt(offset), from.rkey()).into(into)
 }
 
 /** If the peer's 8 bytes equal [compare] they become [swap]; what was there comes [into] 8 bytes here, in host order. */
@@ -168,10 +168,10 @@ public fun SendScope<ReadVerbs>.compareAndSwap(
     compare: Long,
     swap: Long,
     into: MemorySlice,
-    at: Long = 0,
+    offset: Long = 0,
     id: Long = 0,
 ) {
-    requests.compareAndSwap(id, on.addressAt(at), on.rkey(), compare, swap).into(into)
+    requests.compareAndSwap(id, on.addressAt(offset), on.rkey(), compare, swap).into(into)
 }
 
 /** Adds to the peer's 8 bytes; what was there comes [into] 8 bytes here, in host order. */
@@ -179,10 +179,10 @@ public fun SendScope<ReadVerbs>.fetchAndAdd(
     on: RemoteMemory,
     add: Long,
     into: MemorySlice,
-    at: Long = 0,
+    offset: Long = 0,
     id: Long = 0,
 ) {
-    requests.fetchAndAdd(id, on.addressAt(at), on.rkey(), add).into(into)
+    requests.fetchAndAdd(id, on.addressAt(offset), on.rkey(), add).into(into)
 }
 
 /** Ends one of this side's keys. */
@@ -229,7 +229,7 @@ public fun SendScope<ReadVerbs>.fence() {
 
 private fun RemoteMemory.addressAt(offset: Long): Long {
     if (offset < 0 || offset > length()) {
-        throw IndexOutOfBoundsException("at = $offset is outside the remote memory of ${length()} bytes")
+        throw IndexOutOfBoundsException("offset $offset is outside the remote memory of ${length()} bytes")
     }
     return address() + offset
 }

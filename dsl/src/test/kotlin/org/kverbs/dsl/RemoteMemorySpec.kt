@@ -15,12 +15,12 @@ private class Operation(
 
 private val operations =
     listOf(
-        Operation("write") { local, remote, at -> write(local, to = remote, at = at) },
-        Operation("writeInline") { local, remote, at -> writeInline(local.memory(), to = remote, at = at) },
-        Operation("writeWithImmediate") { local, remote, at -> writeWithImmediate(local, to = remote, immediate = 1, at = at) },
-        Operation("read") { local, remote, at -> read(remote, into = local, at = at) },
-        Operation("compareAndSwap") { local, remote, at -> compareAndSwap(remote, 1, 2, into = local, at = at) },
-        Operation("fetchAndAdd") { local, remote, at -> fetchAndAdd(remote, 1, into = local, at = at) },
+        Operation("write") { local, remote, at -> write(local, to = remote, offset = at) },
+        Operation("writeInline") { local, remote, at -> writeInline(local.memory(), to = remote, offset = at) },
+        Operation("writeWithImmediate") { local, remote, at -> writeWithImmediate(local, to = remote, immediate = 1, offset = at) },
+        Operation("read") { local, remote, at -> read(remote, into = local, offset = at) },
+        Operation("compareAndSwap") { local, remote, at -> compareAndSwap(remote, 1, 2, into = local, offset = at) },
+        Operation("fetchAndAdd") { local, remote, at -> fetchAndAdd(remote, 1, into = local, offset = at) },
     )
 
 internal class RemoteMemorySpec :
@@ -52,7 +52,7 @@ internal class RemoteMemorySpec :
                         }
                     listOf(65, -1, Long.MAX_VALUE, Long.MIN_VALUE).forEach {
                         shouldThrow<IndexOutOfBoundsException> { postAt(it) }.message shouldBe
-                            "at = $it is outside the remote memory of 64 bytes"
+                            "offset $it is outside the remote memory of 64 bytes"
                     }
                     listOf(0L, 64L).forEach { postAt(it) }
                     val posted = mutableListOf<Long>()

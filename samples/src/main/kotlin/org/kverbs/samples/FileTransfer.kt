@@ -167,7 +167,7 @@ private suspend fun sendFrom(
                                 val offset = next.getAndAdd(SLOT)
                                 val length = withContext(Dispatchers.IO) { file.readAll(buffer.asByteBuffer(), offset) }
                                 if (length == 0L) break
-                                slots.write(slot * SLOT, buffer, length)
+                                slots.write(buffer, slot * SLOT, length)
                                 connection.send("$slot $offset $length".encodeToByteArray())
                                 gotBack.receive()
                                 onProgress(arrived.addAndGet(length))

@@ -68,8 +68,8 @@ internal class CoroutineSpec :
                 client.queuePair.send(here[0, 10])
                 received.await().length shouldBe 10
                 there.memory().getString(0) shouldBe "suspended"
-                client.queuePair.write(here[0, 10], to = there.remote(), at = 100)
-                client.queuePair.read(there.remote(), into = here[200, 10], at = 100)
+                client.queuePair.write(here[0, 10], to = there.remote(), offset = 100)
+                client.queuePair.read(there.remote(), into = here[200, 10], offset = 100)
                 here.memory().getString(200) shouldBe "suspended"
             }
         }
@@ -136,7 +136,7 @@ internal class CoroutineSpec :
                 SocketChannel.open(listener.localAddress).use { near ->
                     runBlocking(Dispatchers.Default) {
                         val serving = async { listener.accept().use { there.connectOver(it, memory.remote().toText()) } }
-                        here.write(memory[0, 8], to = RemoteMemory.parse(here.connectOver(near)), at = 64)
+                        here.write(memory[0, 8], to = RemoteMemory.parse(here.connectOver(near)), offset = 64)
                         serving.await() shouldBe ""
                     }
                 }

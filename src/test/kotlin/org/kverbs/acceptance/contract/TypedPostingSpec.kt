@@ -106,7 +106,7 @@ internal class TypedPostingSpec :
                 there.text(0).take(3) shouldBe "two"
 
                 a.post {
-                    write(here[0, 16], to = target, at = 200)
+                    write(here[0, 16], to = target, offset = 200)
                     writeInline(segment("tiny"), to = target.at(300))
                     signaled()
                 }
@@ -115,14 +115,14 @@ internal class TypedPostingSpec :
 
                 b.postReceive(into = there[0, 0], id = 9)
                 a.post {
-                    writeWithImmediate(here[5, 3], to = target, immediate = -1, at = 400)
+                    writeWithImmediate(here[5, 3], to = target, immediate = -1, offset = 400)
                     signaled()
                 }
                 cq.done(2).single { it.workRequestId() == 9L }.immediate() shouldBe -1
                 there.text(400) shouldBe "two"
 
                 a.post {
-                    writeEmpty(to = target, at = 300, id = 10)
+                    writeEmpty(to = target, offset = 300, id = 10)
                     signaled()
                 }
                 val written = cq.done(1).single()
@@ -146,7 +146,7 @@ internal class TypedPostingSpec :
                 empty.immediate() to empty.byteLength() shouldBe (0x78 to 0L)
 
                 a.post {
-                    read(target, into = here[512, 16], at = 200)
+                    read(target, into = here[512, 16], offset = 200)
                     fence()
                     signaled()
                 }
@@ -154,9 +154,9 @@ internal class TypedPostingSpec :
                 here.text(512) shouldBe "one, two, three"
 
                 there.memory().set(JAVA_LONG, 1024, 40)
-                a.post { fetchAndAdd(target, add = 2, into = here[1024, 8], at = 1024) }
+                a.post { fetchAndAdd(target, add = 2, into = here[1024, 8], offset = 1024) }
                 a.post {
-                    compareAndSwap(target, compare = 42, swap = 7, into = here[1032, 8], at = 1024)
+                    compareAndSwap(target, compare = 42, swap = 7, into = here[1032, 8], offset = 1024)
                     signaled()
                 }
                 cq.done(1)
@@ -310,7 +310,7 @@ internal class TypedPostingSpec :
 
                 fun round() {
                     a.post {
-                        write(local, to = target, at = 64)
+                        write(local, to = target, offset = 64)
                         signaled()
                     }
                     while (cq.poll(batch) == 0) Thread.onSpinWait()

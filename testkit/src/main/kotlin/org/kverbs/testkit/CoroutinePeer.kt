@@ -75,7 +75,7 @@ public class CoroutinePeer internal constructor(
     public suspend fun receive(bytes: Int): ByteArray =
         pool.take(maxOf(1L, bytes.toLong())).use {
             val received = qp.receive(it)
-            it.readByteArray(received.length)
+            it.readByteArray(length = received.length)
         }
 
     /** Ends all waits and the pool; fails if buffers are missing in it. */

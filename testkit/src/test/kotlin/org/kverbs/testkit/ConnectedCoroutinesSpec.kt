@@ -208,7 +208,7 @@ private suspend fun answer(
     pool.take(64).use { buffer ->
         while (true) {
             val length = qp.receive(buffer).length
-            buffer.write(buffer.readByteArray(length).reversedArray())
+            buffer.write(buffer.readByteArray(0, length).reversedArray())
             qp.send(buffer, length)
         }
     }

@@ -80,7 +80,7 @@ class StormOperations(
         if (random.nextBoolean()) {
             here.qp.send(buffer, length)
         } else {
-            here.qp.sendWithImmediate(buffer.slice(0, length), id.number.toInt(), buffer)
+            here.qp.sendWithImmediate(buffer.slice(0, length), id.number.toInt())
         }
         here.acknowledged.add(id.number)
     }
@@ -129,7 +129,7 @@ class StormOperations(
         id: StormId,
     ) {
         writers.add(id.number)
-        here.qp.write(buffer.slice(0, StormEnd.SLOT), there.remote, at, buffer)
+        here.qp.write(buffer.slice(0, StormEnd.SLOT), there.remote, at)
         wrote(id)
     }
 
@@ -141,7 +141,7 @@ class StormOperations(
         writers.add(id.number)
         val local: MemorySlice = buffer.slice(0, StormEnd.SLOT)
         val count = random.nextInt(1, StormEnd.SENDS + 1)
-        here.qp.batch(buffer) { repeat(count) { write(local, there.remote, at) } }
+        here.qp.batch { repeat(count) { write(local, there.remote, at) } }
         wrote(id)
     }
 
@@ -154,7 +154,7 @@ class StormOperations(
         buffer: RegisteredBuffer,
         id: StormId,
     ) {
-        here.qp.read(there.remote, buffer.slice(0, StormEnd.SLOT), at, buffer)
+        here.qp.read(there.remote, buffer.slice(0, StormEnd.SLOT), at)
         val writer = StormPaint.owner(buffer.memory)
         if (writer !in writers) ledger.violation("read paint of ${StormId(writer)} where ${writers.map(::StormId)} wrote")
         StormPaint.flaw(buffer.memory, writer, 0, StormEnd.SLOT)?.let { ledger.violation("a read brought damage: $it") }
