@@ -7,7 +7,7 @@ import io.kotest.matchers.collections.shouldBeEmpty
 import org.kverbs.Diagnostics
 import org.kverbs.embedded.BufferMisuse.Kind.OVERLAP
 import org.kverbs.embedded.EmbeddedProvider
-import kotlin.time.Duration.Companion.seconds
+import kotlin.time.Duration.Companion.minutes
 
 /**
  * A spec that runs the same cases on every device:
@@ -40,7 +40,7 @@ internal class Contract(
     ) {
         if (!device.can(needed)) return
         val enabled = { _: TestCase -> device.absence?.let(Enabled::disabled) ?: Enabled.enabled }
-        spec.test("$sentence [${device.name}]").config(timeout = 60.seconds, blockingTest = true, enabledOrReasonIf = enabled) {
+        spec.test("$sentence [${device.name}]").config(timeout = 3.minutes, blockingTest = true, enabledOrReasonIf = enabled) {
             Diagnostics.enable()
             try {
                 Bench(device).use(body)
