@@ -1,0 +1,131 @@
+package org.kverbs.serialization
+
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.launch
+import org.kverbs.RdmaException
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicLong
+import kotlin.time.Duration
+import kotlin.time.TimeSource
+
+/**
+ * The requests of this side. A request keeps its number and its permit until the peer has ended it, also when its
+ * caller was cancelled: so a late answer is known, and the peer never has more requests than it takes.
+ */
+internal class Caller(
+    private val background: CoroutineScope,
+    private val maxInFlight: Int,
+    private val send: suspend (Frame) -> Unit,
+) {
+    private val lastId = AtomicLong()
+    private val pending = ConcurrentHashMap<Long, PendingCall>()
+    private val permits: Channel<Unit> = Channel(maxInFlight, onUndeliveredElement = { release() })
+
+    @Volatile
+    private var ended: ((PendingCall) -> Exception)? = null
+
+    /** The peer takes so many requests at a time. */
+    fun allow(count: Int): Unit = repeat(minOf(count, maxInFlight)) { release() }
+
+    private fun release() {
+        permits.trySend(Unit)
+    }
+
+    /** Begins a request; suspends until the peer takes one more. */
+    suspend fun open(
+        method: String,
+        credits: Int,
+        payload: ByteArray,
+        timeout: Duration,
+    ): PendingCall {
+        val began = TimeSource.Monotonic.markNow()
+        val permit = permits.receiveCatching()
+        val call = PendingCall(lastId.incrementAndGet(), method, timeout, credits > 0, credits.coerceAtLeast(1))
+        if (permit.isClosed) throw checkNotNull(ended)(call)
+        pending[call.id] = call
+        call.sending =
+            background.launch(start = CoroutineStart.UNDISPATCHED) {
+                try {
+                    send(Frame.Request(call.id, method, timeout - began.elapsedNow(), credits, payload))
+                } catch (e: IllegalArgumentException) {
+                    end(call) { IllegalArgumentException("the request for \"$method\" can't be sent: ${e.message}", e) }
+                } catch (e: RdmaException) {
+                    end(call) { RequestsEndedException(method, e) }
+                }
+            }
+        ended?.let { end(call, it) } // the end may have missed this call
+        return call
+    }
+
+    /** Nobody waits for this call any more: tells the peer, if the peer has not ended it. */
+    fun giveUp(call: PendingCall) {
+        call.giveUp()
+        if (!pending.containsKey(call.id)) return
+        background.launch {
+            call.sending.join()
+            if (pending.containsKey(call.id)) quietly { send(Frame.Cancel(call.id)) }
+        }
+    }
+
+    /** Lets the peer send more items of a stream. */
+    suspend fun credit(
+        call: PendingCall,
+        count: Int,
+    ) {
+        if (pending.containsKey(call.id)) quietly { send(Frame.Credit(call.id, count)) }
+    }
+
+    fun take(frame: Frame.Answer) {
+        val call = known(frame.id)
+        call.add(frame.payload, item = false)
+        end(call)
+    }
+
+    fun take(frame: Frame.Item): Unit = known(frame.id).add(frame.payload, item = true)
+
+    fun take(frame: Frame.End) {
+        val call = known(frame.id)
+        if (!call.isStream) throw RequestProtocolException("the peer ended \"${call.method}\" without an answer")
+        end(call)
+    }
+
+    fun take(frame: Frame.Failure): Unit = end(known(frame.id)) { it.failure(frame) }
+
+    private fun known(id: Long) =
+        pending[id]
+            ?: throw RequestProtocolException("the peer answered request $id, which is not under way")
+
+    private fun end(
+        call: PendingCall,
+        why: ((PendingCall) -> Exception)? = null,
+    ) {
+        // Only one of the reader, the sender and the end of the connection gives the permit back.
+        if (pending.remove(call.id) == null) return
+        call.end(why)
+        release()
+    }
+
+    /** No more answers come; [why] fails the calls that wait and all later ones. */
+    fun end(why: (PendingCall) -> Exception) {
+        ended = why
+        permits.close()
+        pending.values.forEach { end(it, why) }
+    }
+}
+
+private fun PendingCall.failure(frame: Frame.Failure): Exception =
+    when (frame.kind) {
+        Frame.Failure.Kind.FAILED -> RemoteFailureException(method, frame.message, frame.remoteClass)
+        Frame.Failure.Kind.TIMED_OUT -> RequestTimeoutException(method, timeout)
+        Frame.Failure.Kind.CANCELLED -> RemoteFailureException(method, frame.message, frame.remoteClass)
+    }
+
+/** Sends what only a connection that lives needs: its failure ends the reader, which tells everybody. */
+internal suspend fun quietly(send: suspend () -> Unit) {
+    try {
+        send()
+    } catch (_: RdmaException) {
+    }
+}

@@ -1,0 +1,36 @@
+package org.kverbs.serialization
+
+import kotlinx.serialization.KSerializer
+import kotlinx.serialization.serializer
+
+/**
+ * A method that one side of a connection calls and the other answers once: its name and its types. Both sides use the
+ * same value, from a file that they share:
+ *
+ * ```
+ * val greet = method<Name, Greeting>("greet")
+ * ```
+ *
+ * @property name 1 to 200 bytes in UTF-8; it goes along with each request
+ * @throws IllegalArgumentException if the name is too short or too long
+ */
+public class Method<Request : Any, Answer : Any>(
+    public val name: String,
+    internal val request: KSerializer<Request>,
+    internal val answer: KSerializer<Answer>,
+) {
+    init {
+        requireName(name)
+    }
+
+    override fun toString(): String = "method $name"
+}
+
+/** A [Method] of serializable types; [Unit] is one. */
+public inline fun <reified Request : Any, reified Answer : Any> method(name: String): Method<Request, Answer> =
+    Method(name, serializer<Request>(), serializer<Answer>())
+
+internal fun requireName(name: String) {
+    val bytes = name.encodeToByteArray().size
+    require(bytes in 1..MAX_NAME) { "a method's name has 1 to $MAX_NAME bytes, not $bytes" }
+}

@@ -1,0 +1,96 @@
+package org.kverbs.serialization
+
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.launch
+import org.kverbs.coroutines.MessageConnection
+
+/** Reads the frames of a connection and hands them to the requests of the two sides. */
+internal class RequestLink(
+    private val connection: MessageConnection,
+    private val settings: RequestsBuilder,
+    private val background: CoroutineScope,
+) {
+    val format get() = settings.format
+    val caller = Caller(background, settings.maxInFlight, ::send)
+    private val answerer = Answerer(background, settings, ::send)
+    private val ended = CompletableDeferred<Unit>()
+    private var greeted = false
+
+    fun start() {
+        background.launch {
+            // Before the peer's hello is read, which lets requests out.
+            quietly { send(Frame.Hello(settings.maxInFlight)) }
+            run()
+        }
+    }
+
+    private suspend fun send(frame: Frame) = connection.send(frame.encode())
+
+    // The reader never sends: if both sides' readers waited for room, no side would make any.
+    private suspend fun run() {
+        try {
+            while (true) take(decodeFrame(connection.channel.receiveOrNull() ?: break))
+            caller.end { RequestsEndedException(it.method, null) }
+            answerer.end()
+            ended.complete(Unit)
+        } catch (e: CancellationException) {
+            throw e
+        } catch (e: Throwable) {
+            caller.end { RequestsEndedException(it.method, e) }
+            if (e is RequestProtocolException) connection.close()
+            answerer.end()
+            ended.completeExceptionally(e)
+        }
+    }
+
+    private suspend fun take(frame: Frame) {
+        if (frame is Frame.Hello == greeted) {
+            throw RequestProtocolException("the peer sent ${if (greeted) "a second hello" else "no hello first"}")
+        }
+        when (frame) {
+            is Frame.Hello -> {
+                greeted = true
+                caller.allow(frame.maxInFlight)
+            }
+
+            is Frame.Request -> {
+                answerer.begin(frame)
+            }
+
+            is Frame.Cancel -> {
+                answerer.cancel(frame.id)
+            }
+
+            is Frame.Credit -> {
+                answerer.credit(frame)
+            }
+
+            is Frame.Answer -> {
+                caller.take(frame)
+            }
+
+            is Frame.Item -> {
+                caller.take(frame)
+            }
+
+            is Frame.End -> {
+                caller.take(frame)
+            }
+
+            is Frame.Failure -> {
+                caller.take(frame)
+            }
+        }
+    }
+
+    /** Suspends until the peer has finished; throws what ended the connection otherwise. */
+    suspend fun awaitEnd(): Unit = ended.await()
+
+    /** The block of [requests] has ended: calls that outlive it must not wait for ever. */
+    fun close() {
+        val over = IllegalStateException("requests { } has ended")
+        caller.end { RequestsEndedException(it.method, over) }
+    }
+}

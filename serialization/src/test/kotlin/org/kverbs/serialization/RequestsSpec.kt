@@ -1,0 +1,252 @@
+package org.kverbs.serialization
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.ints.shouldBeInRange
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withTimeout
+import kotlinx.coroutines.yield
+import kotlinx.serialization.protobuf.ProtoBuf
+import java.util.Collections
+import java.util.concurrent.atomic.AtomicInteger
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.minutes
+import kotlin.time.Duration.Companion.seconds
+
+class RequestsSpec :
+    FunSpec({
+        timeout = 60_000
+
+        suspend fun <R> asked(
+            answers: RequestsBuilder.() -> Unit,
+            settings: RequestsBuilder.() -> Unit = {},
+            block: suspend RequestScope.() -> R,
+        ): R = served({ it.answerRequests(answers) }) { it.requests(settings, block) }
+
+        test("should answer a request") {
+            asked({ answer(echo) { "$it, $it" } }) { call(echo, "hello") } shouldBe "hello, hello"
+        }
+
+        test("should answer requests in any order while others are under way") {
+            val first = CompletableDeferred<String>()
+            asked({
+                answer(echo) {
+                    if (it == "first") first.await() else it.also(first::complete)
+                }
+            }) {
+                val waits = async { call(echo, "first") }
+                call(echo, "second") shouldBe "second"
+                waits.await() shouldBe "second"
+            }
+        }
+
+        test("should answer a thousand requests of a few callers at a time, each by its own answer") {
+            asked({ answer(echo) { it.reversed() } }) {
+                List(1000) { async { call(echo, "request $it") } }.awaitAll()
+            } shouldBe List(1000) { "request $it".reversed() }
+        }
+
+        test("should carry long requests and answers beside short ones") {
+            val long = "x".repeat(100_000)
+            asked({ answer(echo) { it + it } }) {
+                List(40) { async { call(echo, if (it % 2 == 0) long else "y") } }.awaitAll()
+            } shouldBe List(40) { if (it % 2 == 0) long + long else "yy" }
+        }
+
+        test("should speak another format") {
+            asked({
+                format(ProtoBuf)
+                answer(echo) { it }
+            }, { format(ProtoBuf) }) { call(echo, "p") } shouldBe "p"
+        }
+
+        test("should never have more requests under way than the peer takes, and answer all") {
+            val now = AtomicInteger()
+            val most = AtomicInteger()
+            asked({
+                maxInFlight(4)
+                answer(echo) {
+                    most.accumulateAndGet(now.incrementAndGet(), ::maxOf)
+                    yield()
+                    now.decrementAndGet()
+                    it
+                }
+            }) { List(200) { async { call(echo, "$it") } }.awaitAll() } shouldBe List(200) { "$it" }
+            most.get() shouldBeInRange 1..4
+        }
+
+        test("should cancel the handler of a caller that was cancelled, and go on") {
+            val began = CompletableDeferred<Unit>()
+            val ended = CompletableDeferred<Unit>()
+            asked({
+                answer(echo) { it }
+                answer(sleep) {
+                    began.complete(Unit)
+                    try {
+                        awaitCancellation()
+                    } finally {
+                        ended.complete(Unit)
+                    }
+                }
+            }) {
+                val caller = launch { call(sleep, Unit) }
+                began.await()
+                caller.cancelAndJoin()
+                ended.await()
+                call(echo, "still here") shouldBe "still here"
+            }
+        }
+
+        test("should have room for new requests after many that were cancelled") {
+            asked({
+                maxInFlight(3)
+                answer(echo) { it }
+                answer(sleep) { awaitCancellation() }
+            }) {
+                repeat(100) {
+                    val callers = List(5) { launch { call(sleep, Unit) } }
+                    yield()
+                    callers.forEach { it.cancelAndJoin() }
+                }
+                call(echo, "done") shouldBe "done"
+            }
+        }
+
+        test("should fail a call that is not answered in time, cancel its handler, and go on") {
+            val ended = CompletableDeferred<Unit>()
+            asked({
+                answer(echo) { it }
+                answer(sleep) {
+                    try {
+                        awaitCancellation()
+                    } finally {
+                        ended.complete(Unit)
+                    }
+                }
+            }) {
+                val failure = shouldThrow<RequestTimeoutException> { call(sleep, Unit, timeout = 50.milliseconds) }
+                failure.method shouldBe "sleep"
+                failure.message shouldBe "\"sleep\" was not answered within 50ms"
+                ended.await()
+                call(echo, "on", timeout = 1.minutes) shouldBe "on"
+            }
+        }
+
+        test("should fail the caller with the message of what the handler threw, and go on") {
+            val told = Collections.synchronizedList(ArrayList<String>())
+            asked({
+                answer(echo) { it }
+                answer(fail) { if (it == "error") throw StackOverflowError(it) else check(false) { "no such $it" } }
+                onFailure { method, failure -> told += "$method ${failure.javaClass.simpleName}" }
+            }) {
+                val failure = shouldThrow<RemoteFailureException> { call(fail, "book") }
+                failure.message shouldBe "no such book"
+                failure.remoteClass shouldBe null
+                shouldThrow<RemoteFailureException> { call(fail, "error") }.message shouldBe "error"
+                call(echo, "on") shouldBe "on"
+            }
+            told shouldBe listOf("fail IllegalStateException", "fail StackOverflowError")
+        }
+
+        test("should fail the caller when a handler's own time is over, and not cancel it") {
+            asked({ answer(sleep) { withTimeout(1.milliseconds) { awaitCancellation() } } }) {
+                shouldThrow<RemoteFailureException> { call(sleep, Unit) }.message shouldContain "imed out"
+            }
+        }
+
+        test("should name the class of a handler's exception when it is told to") {
+            asked({
+                showFailureClasses()
+                onFailure { _, _ -> }
+                answer(fail) { error("told") }
+            }) {
+                val failure = shouldThrow<RemoteFailureException> { call(fail, "") }
+                failure.remoteClass shouldBe "java.lang.IllegalStateException"
+            }
+        }
+
+        test("should name the methods there are to a caller of another") {
+            asked({
+                answer(echo) { it }
+                answer(fail) {}
+            }) {
+                shouldThrow<RemoteFailureException> { call(method<Int, Int>("eco"), 1) }.message shouldBe
+                    "no method \"eco\" is answered here; there are: echo, fail"
+            }
+        }
+
+        test("should name the type and length of a request or an answer of another type, and go on") {
+            asked({ answer(echo) { it } }) {
+                shouldThrow<RemoteFailureException> { call(method<Int, String>("echo"), 1) }.message shouldContain
+                    "the message of 1 bytes is no kotlin.String"
+                shouldThrow<MessageDecodingException> { call(method<String, Int>("echo"), "x") }.message shouldContain
+                    "the message of 2 bytes is no kotlin.Int"
+                call(echo, "y") shouldBe "y"
+            }
+        }
+
+        test("should ask and answer on both sides of one connection") {
+            served({ connection ->
+                connection.requests({ answer(echo) { "server $it" } }) {
+                    call(echo, "asks") shouldBe "client asks"
+                    awaitEnd()
+                }
+            }) { connection ->
+                connection.requests({ answer(echo) { "client $it" } }) {
+                    call(echo, "asks") shouldBe "server asks"
+                }
+            }
+        }
+
+        test("should fail the calls under way, and later ones, when the connection ends") {
+            served({ connection ->
+                coroutineScope {
+                    launch { connection.answerRequests { answer(sleep) { connection.close() } } }
+                }
+            }) { connection ->
+                connection.requests {
+                    shouldThrow<RequestsEndedException> { call(sleep, Unit) }.message shouldContain "was not answered"
+                    shouldThrow<RequestsEndedException> { call(sleep, Unit) }
+                }
+            }
+        }
+
+        test("should fail a call to a peer that finishes instead of answering") {
+            served({}) { connection ->
+                connection.requests {
+                    shouldThrow<RequestsEndedException> { call(echo, "") }.message shouldBe
+                        "\"echo\" was not answered: the peer has finished"
+                }
+            }
+        }
+
+        test("should end a call that outlives its block") {
+            served({ it.answerRequests { answer(echo) { it } } }) { connection ->
+                lateinit var kept: RequestScope
+                connection.requests { kept = this }
+                withTimeout(10.seconds) { shouldThrow<RequestsEndedException> { kept.call(echo, "") } }
+                    .cause
+                    .shouldBeInstanceOf<IllegalStateException>()
+            }
+        }
+
+        test("should refuse names that are too long, and two handlers for one") {
+            shouldThrow<IllegalArgumentException> { method<Int, Int>("") }
+            shouldThrow<IllegalArgumentException> { streamMethod<Int, Int>("x".repeat(MAX_NAME + 1)) }
+            shouldThrow<IllegalArgumentException> {
+                RequestsBuilder().apply {
+                    answer(echo) { it }
+                    answer(echo) { it }
+                }
+            }
+        }
+    })
