@@ -21,7 +21,7 @@ import org.kverbs.internal.ffm.Memory;
 public final class ReceiveRequests {
 
     final WorkRequestArena requests = new WorkRequestArena(
-            IbvRecvWr.SIZE, IbvRecvWr.NEXT, IbvRecvWr.SG_LIST, IbvRecvWr.NUM_SGE, 16);
+            IbvRecvWr.SIZE, IbvRecvWr.NEXT, IbvRecvWr.SG_LIST, IbvRecvWr.NUM_SGE, 2);
 
     /** Makes an empty list. */
     public ReceiveRequests() {}

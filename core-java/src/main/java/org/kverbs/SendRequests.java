@@ -33,7 +33,7 @@ public final class SendRequests {
     private static final boolean SWAP = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
 
     final WorkRequestArena requests = new WorkRequestArena(
-            IbvSendWr.SIZE, IbvSendWr.NEXT, IbvSendWr.SG_LIST, IbvSendWr.NUM_SGE, 16);
+            IbvSendWr.SIZE, IbvSendWr.NEXT, IbvSendWr.SG_LIST, IbvSendWr.NUM_SGE, 2);
     private final InlineArea inlineArea = new InlineArea();
     /** What the C library reads while posting and must not be closed in the meantime: address handles and windows. */
     Resource[] used = new Resource[4];

@@ -13,7 +13,10 @@ import java.util.List;
  */
 public final class InlineArea {
 
-    private MemorySegment chunk = Arena.ofAuto().allocate(1024, 8);
+    private static final int SMALLEST = 1024;
+
+    /** Most lists have no inline request and need none. */
+    private MemorySegment chunk = MemorySegment.NULL;
     /** Chunks that ran full while requests point into them; dropped by the next clear. */
     private final List<MemorySegment> full = new ArrayList<>();
 
@@ -46,9 +49,9 @@ public final class InlineArea {
 
     /** Where in the chunk so many bytes have room. */
     private long place(long length) {
-        if (chunk.byteSize() - used < length) {
+        if (chunk.byteSize() - used < length || chunk.byteSize() == 0) {
             full.add(chunk);
-            chunk = Arena.ofAuto().allocate(Math.max(length, chunk.byteSize() * 2), 8);
+            chunk = Arena.ofAuto().allocate(Math.max(Math.max(length, SMALLEST), chunk.byteSize() * 2), 8);
             used = 0;
         }
         long place = used;

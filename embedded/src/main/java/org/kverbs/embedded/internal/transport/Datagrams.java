@@ -10,6 +10,7 @@ import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvGrh;
 import org.kverbs.internal.abi.IbvQpState;
+import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcFlags;
 import org.kverbs.internal.abi.IbvWcOpcode;
@@ -23,13 +24,14 @@ final class Datagrams {
     private final Packet packet = new Packet(0);
     private final ReceiveQueue.Receive receive;
     /** A global routing header, or a payload that is gathered. */
-    private final MemorySegment staging = Arena.ofAuto().allocate(4096, 8);
+    private final MemorySegment staging;
     private boolean hasReceive;
     private int psn;
 
     Datagrams(Qp qp, int maxEntries) {
         this.qp = qp;
         this.receive = new ReceiveQueue.Receive(maxEntries);
+        this.staging = qp.type == IbvQpType.IBV_QPT_UD ? Arena.ofAuto().allocate(4096, 8) : MemorySegment.NULL;
     }
 
     void start(int firstPsn) {

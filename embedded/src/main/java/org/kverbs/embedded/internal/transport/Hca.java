@@ -1,5 +1,7 @@
 package org.kverbs.embedded.internal.transport;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +37,8 @@ public final class Hca extends DeviceState {
     final PeerWindow.All windows = new PeerWindow.All(this);
     private final List<AsyncEvents> contexts = new ArrayList<>();
     private final Gsi gsi = new Gsi(this);
+    /** 8 bytes for a value on its way. */
+    final MemorySegment scratch = Arena.ofAuto().allocate(Long.BYTES, 8);
     private boolean linkUp = true;
     /** Open contexts, and what else needs the link. */
     private int users;

@@ -1,7 +1,5 @@
 package org.kverbs.embedded.internal.transport;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -65,7 +63,6 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     private final QpInit init;
     /** Address of the attributes that {@link QpAttributes} keeps. */
     private long kept;
-    private final MemorySegment scratch = Arena.ofAuto().allocate(Long.BYTES, 8);
 
     public int state = IbvQpState.IBV_QPS_RESET;
 
@@ -139,7 +136,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
 
     /** Address of 8 bytes for a value on its way. */
     long scratch() {
-        return scratch.address();
+        return hca.scratch.address();
     }
 
     ReceiveQueue receives() {

@@ -19,8 +19,14 @@ import org.kverbs.internal.abi.IbvSge;
 import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.ffm.Memory;
 
-/** A ring of posted sends. Those up to the {@link #cursor} were sent; what is done leaves at the head. */
+/**
+ * A ring of posted sends. Those up to the {@link #cursor} were sent; what is done leaves at the head. The ring has slots for as many as
+ * were ever posted at once: a queue pair that is idle needs few.
+ */
 public final class SendQueue {
+
+    /** Slots of a new ring. */
+    private static final int SMALLEST = 4;
 
     private static final int OF_ALL = 1 << IbvWrOpcode.IBV_WR_SEND | 1 << IbvWrOpcode.IBV_WR_SEND_WITH_IMM;
     private static final int OF_CONNECTED = OF_ALL
@@ -52,9 +58,10 @@ public final class SendQueue {
     private final Referenced referenced;
     private final int maxEntries;
     private final int maxInline;
+    private final int capacity;
     /** Keeps the inline data alive. */
     private final MemorySegment inline;
-    private final SendWqe[] slots;
+    private SendWqe[] slots;
     /** Slots that requests hold, of which there may be more than are in the ring. */
     final Occupancy occupied;
     private int head;
@@ -64,14 +71,40 @@ public final class SendQueue {
     SendQueue(Qp qp, Referenced referenced, int capacity, int maxEntries, int maxInline) {
         this.qp = qp;
         this.referenced = referenced;
+        this.capacity = capacity;
         this.maxEntries = maxEntries;
         this.maxInline = maxInline;
         this.occupied = new Occupancy(qp.hca.semantics);
-        inline = Arena.ofAuto().allocate(Math.max(8, (long) capacity * maxInline), 8);
-        slots = new SendWqe[capacity];
-        for (int i = 0; i < capacity; i++) {
-            slots[i] = new SendWqe(maxEntries, inline.address() + (long) i * maxInline);
+        inline = maxInline == 0 ? MemorySegment.NULL : Arena.ofAuto().allocate((long) capacity * maxInline, 8);
+        slots = new SendWqe[Math.min(SMALLEST, capacity)];
+        fill(slots, 0);
+    }
+
+    private void fill(SendWqe[] ring, int from) {
+        for (int i = from; i < ring.length; i++) {
+            ring[i] = new SendWqe(maxEntries, inline.address() + (long) i * maxInline);
         }
+    }
+
+    /** Gives the ring, which is full, room for more. */
+    private void grow() {
+        var larger = new SendWqe[Math.min(2 * slots.length, capacity)];
+        for (int i = 0; i < size; i++) {
+            larger[i] = get(i);
+        }
+        fill(larger, size);
+        slots = larger; // only now that there is memory for all of it
+        head = 0;
+    }
+
+    /** The slot behind the last request, forgotten by what was in it before. */
+    private SendWqe next() {
+        if (size == slots.length) {
+            grow();
+        }
+        SendWqe wqe = get(size);
+        wqe.reset();
+        return wqe;
     }
 
     int size() {
@@ -79,7 +112,7 @@ public final class SendQueue {
     }
 
     int capacity() {
-        return slots.length;
+        return capacity;
     }
 
     int maxEntries() {
@@ -148,11 +181,10 @@ public final class SendQueue {
         if (opcode < 0 || opcode > 31 || (allowed() & 1 << opcode) == 0 || count < 0 || count > maxEntries) {
             return -Errno.EINVAL;
         }
-        if (occupied.count() == slots.length) {
+        if (occupied.count() == capacity) {
             return -Errno.ENOMEM;
         }
-        SendWqe wqe = get(size);
-        wqe.reset();
+        SendWqe wqe = next();
         wqe.id = Memory.getLong(request + IbvSendWr.WR_ID);
         wqe.opcode = opcode;
         wqe.flags = flags;
@@ -173,11 +205,10 @@ public final class SendQueue {
 
     /** Adds the binding of a type 1 window, by its own call. Returns 0 or -errno. */
     public int postBind(long id, int flags, Mw window, Mr region, long address, long length, int access) {
-        if (occupied.count() == slots.length) {
+        if (occupied.count() == capacity) {
             return -Errno.ENOMEM;
         }
-        SendWqe wqe = get(size);
-        wqe.reset();
+        SendWqe wqe = next();
         wqe.id = id;
         wqe.opcode = IbvWrOpcode.IBV_WR_BIND_MW;
         wqe.flags = flags;
