@@ -5,6 +5,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.AccessFlag.LOCAL_WRITE
+import org.kverbs.AccessFlag.MW_BIND
 import org.kverbs.AccessFlag.REMOTE_READ
 import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.AccessFlag.mask
@@ -65,6 +66,27 @@ internal class MemoryWindowSpec :
                 a.post { read(3, b.mr.address() + b.mr.length(), remote.rkey()).into(a.mr.slice(0, 200)) }
                 a.cq.takeOne().shouldHaveFailed(3, REM_ACCESS_ERR, a.qp)
             }
+        }
+
+        case("should admit by a type 2 window the peer of the queue pair that bound it, and no other", RAW_CONNECT, MEMORY_WINDOWS) {
+            val (a, b) = linked()
+            val (other, same) = linked() // in the same domain
+            val memory = memory(4096, LOCAL_WRITE, MW_BIND)
+            val window = pd.memoryWindow(TYPE_2)
+            val rkey = MemoryWindow.nextRkey(window.rkey())
+            b.post { bind(5, window, rkey, memory.slice(0, 4096), mask(REMOTE_READ, REMOTE_WRITE)).signaled() }
+            b.cq.takeOne().shouldBeDone(5, BIND_MW, b.qp)
+            val remote = window.remote(memory.slice(0, 4096), rkey)
+            a.post { write(1, remote).inline(pattern(8)).signaled() }
+            a.cq.takeOne().shouldBeDone(1, RDMA_WRITE, a.qp)
+            memory.bytes(8, 0) shouldBe pattern(8)
+            other.post { write(2, remote).inline(pattern(8, seed = 2)) }
+            other.cq.takeOne().shouldHaveFailed(2, REM_ACCESS_ERR, other.qp)
+            memory.bytes(8, 0) shouldBe pattern(8)
+            // Nor by the region's own key, as it was registered for this side alone.
+            a.post { read(3, memory.remote()).into(a.mr.slice(0, 8)) }
+            a.cq.takeOne().shouldHaveFailed(3, REM_ACCESS_ERR, a.qp)
+            same.qp.isOpen shouldBe true
         }
 
         case("should refuse a write through a window that was bound for reading only", RAW_CONNECT, MEMORY_WINDOWS) {
