@@ -165,4 +165,22 @@ class SlotsSpec :
                 }
             }
         }
+
+        test("should keep the order and the bytes of sends when more are under way than ever before") {
+            pair(STRICT).use { (a, b) ->
+                fun sends(ids: LongRange) = a.post { ids.forEach { send(it).inline(ByteArray(it.toInt()) { 7 }).signaled() } }
+
+                fun receives(ids: LongRange) = ids.forEach { b.qp.postReceive(it, b.mr.slice(16 * it, 16)) }
+                sends(1L..3L) // which find no receive, and wait
+                receives(1L..2L)
+                a.take(2).map { it.workRequestId() } shouldBe listOf(1L, 2L)
+                b.take(2).map { it.byteLength() } shouldBe listOf(1L, 2L)
+                sends(4L..10L)
+                a.taken { send(it).signaled() } shouldBe 0
+                receives(3L..10L)
+                a.take(8).map { it.workRequestId() } shouldBe (3L..10L).toList()
+                b.take(8).map { it.byteLength() } shouldBe (3L..10L).toList()
+                b.bytes(16 * 10, 16) shouldBe ByteArray(10) { 7 } + ByteArray(6)
+            }
+        }
     })
