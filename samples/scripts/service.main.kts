@@ -15,7 +15,7 @@ runBlocking(Dispatchers.Default) {
     val port = CompletableDeferred<Int>()
     val server =
         launch {
-            rdmaServer(0, device, { port.complete(it.port) }) { connection ->
+            rdmaServer(0, device, onListening = { port.complete(it.port) }) { connection ->
                 val board = connection.pd.memoryRegion(64) { access(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE) }
                 board.memory().setString(0, "Nobody was here")
                 connection.publish("board", board)

@@ -6,22 +6,20 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.ConnectionEvent
 import org.kverbs.ConnectionEventType.ADDR_RESOLVED
 import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
 import org.kverbs.ConnectionEventType.ESTABLISHED
 import org.kverbs.ConnectionEventType.ROUTE_RESOLVED
 import org.kverbs.ConnectionException
 import org.kverbs.ConnectionId
-import org.kverbs.ConnectionParameters
+import org.kverbs.ConnectionRejectedException
 import org.kverbs.ConnectionStep
 import org.kverbs.ConnectionTimeoutException
-import org.kverbs.PortSpace
 import org.kverbs.QueuePair
 import org.kverbs.QueuePairAttributes
 import org.kverbs.QueuePairState
+import org.kverbs.RejectReason
 import org.kverbs.dsl.RC
-import org.kverbs.dsl.RcVerbs
 import java.net.InetAddress
 import java.net.InetSocketAddress
 import kotlin.time.Duration
@@ -29,90 +27,88 @@ import kotlin.time.toJavaDuration
 
 /**
  * Connects to an address, and suspends until the other side has accepted. The name of an unresolved address
- * ([InetSocketAddress.createUnresolved]) is looked up without blocking the caller's thread.
+ * ([InetSocketAddress.createUnresolved]) is looked up without blocking the caller's thread; its IP addresses are tried one after the other,
+ * until somebody answers at one.
  *
  * @throws org.kverbs.ConnectionRejectedException if the other side says no, with what it says; nobody listening is one too
- * @throws org.kverbs.ConnectionTimeoutException if a step takes longer than [ConnectionSettings.timeout]
- * @throws org.kverbs.ConnectionException if the network can't; names the step and the address
+ * @throws org.kverbs.ConnectionTimeoutException if a step takes longer than [ConnectionBuilder.timeout]
+ * @throws org.kverbs.ConnectionException if the network can't; names the step and the address. That of the last IP address has those of the
+ *   others as suppressed exceptions
  */
 public suspend fun RdmaHost.connect(
     address: InetSocketAddress,
-    settings: ConnectionSettings.() -> Unit = {},
+    settings: ConnectionBuilder.() -> Unit = {},
 ): RdmaConnection {
-    val chosen = ConnectionSettings().apply(settings)
-    lateinit var qp: AsyncQueuePair<RcVerbs>
-    val made =
-        establish(address, chosen.parameters(), chosen.timeout, { chosen.prepared(qp) }) { node ->
-            qp = node.dispatcher.qp(node.pd, RC, block = chosen.queuePair)
-            qp.queuePair
-        }
-    return RdmaConnection(this, made.steps, made.node, qp, made.answer.privateData())
+    val setUp = ConnectionBuilder().apply(settings).setUp(RC)
+    return RdmaConnection(this, establish(address, setUp))
 }
 
 /** Connects to a host by its name or IP address; errors as above. */
 public suspend fun RdmaHost.connect(
     host: String,
     port: Int,
-    settings: ConnectionSettings.() -> Unit = {},
+    settings: ConnectionBuilder.() -> Unit = {},
 ): RdmaConnection = connect(InetSocketAddress.createUnresolved(host, port), settings) // looked up without blocking this thread
 
-/** A connection that is up: its id, the device it is on, and what the other side answered. */
-internal class Established(
-    val steps: ConnectionSteps,
-    val node: RdmaNode,
-    val answer: ConnectionEvent,
-)
-
-/**
- * Connects a queue pair that [make] makes. [prepared] is called when it can take receives; the other side may send from then on. Closes all
- * that was made if it fails.
- */
-internal suspend fun RdmaHost.establish(
+/** Connects to the first of an address's IP addresses that somebody answers at. */
+internal suspend fun <T> RdmaHost.establish(
     address: InetSocketAddress,
-    parameters: ConnectionParameters,
-    timeout: Duration,
-    prepared: () -> Unit = {},
-    portSpace: PortSpace = PortSpace.TCP,
-    make: (RdmaNode) -> QueuePair,
-): Established {
-    val steps = newId(portSpace)
+    setUp: SetUp<T>,
+): Established<T> {
+    val failures = ArrayList<ConnectionException>()
+    for (each in lookUp(address, setUp.timeout)) {
+        try {
+            return establishAt(each, setUp)
+        } catch (e: ConnectionException) {
+            if (e is ConnectionRejectedException && e.reason() == RejectReason.CONSUMER_DEFINED) throw e // it is there, and says no
+            failures += e
+        }
+    }
+    throw failures.removeLast().also { last -> failures.forEach(last::addSuppressed) }
+}
+
+private suspend fun <T> RdmaHost.establishAt(
+    address: InetSocketAddress,
+    setUp: SetUp<T>,
+): Established<T> {
+    val steps = newId(setUp.portSpace)
     val id = steps.id
-    var qp: QueuePair? = null
+    val timeout = setUp.timeout
+    var made: Established<T>? = null
     try {
-        val resolved = lookUp(address, timeout)
-        id.resolveAddress(resolved, timeout.toJavaDuration())
+        id.resolveAddress(address, timeout.toJavaDuration())
         steps.await(ConnectionStep.RESOLVE_ADDRESS, address, timeout, ADDR_RESOLVED)
         id.resolveRoute(timeout.toJavaDuration())
         steps.await(ConnectionStep.RESOLVE_ROUTE, address, timeout, ROUTE_RESOLVED)
-        val node = node(id)
-        qp = make(node)
-        id.prepare(qp, QueuePairState.INIT)
-        prepared()
-        if (portSpace.isDatagram) id.prepareAll(qp)
-        id.connect(qp, parameters)
+        made = Established(steps, node(id), setUp)
+        made.prepare()
+        val qp = made.queuePair
+        if (setUp.portSpace.isDatagram) id.prepareAll(qp)
+        id.connect(qp, setUp.parameters)
         val answer = steps.await(ConnectionStep.CONNECT, address, timeout, CONNECT_RESPONSE, ESTABLISHED)
+        made.said = answer
         if (answer.type() == CONNECT_RESPONSE) {
             id.prepareAll(qp)
             qp.answerSoon()
             id.establish()
         }
-        return Established(steps, node, answer)
+        return made
     } catch (e: Throwable) {
-        closeAll(id, qp, cause = e)
+        closeAll(id, made, cause = e)
         throw e
     }
 }
 
 /**
- * The IP address of a host's name, asked of the system on a thread that may block, as the answer takes seconds when no name server
- * answers. Who is cancelled does not wait for it.
+ * The IP addresses of a host's name, asked of the system on a thread that may block, as the answer takes seconds when no name server
+ * answers. A caller that is cancelled does not wait for it.
  */
 private suspend fun RdmaHost.lookUp(
     address: InetSocketAddress,
     timeout: Duration,
-): InetSocketAddress {
-    if (!address.isUnresolved) return address
-    val answer = scope.async(Dispatchers.IO) { runCatching { InetAddress.getByName(address.hostString) } }
+): List<InetSocketAddress> {
+    if (!address.isUnresolved) return listOf(address)
+    val answer = scope.async(Dispatchers.IO) { runCatching { InetAddress.getAllByName(address.hostString) } }
     val found =
         try {
             withTimeoutOrNull(timeout) { answer.await() }
@@ -120,12 +116,12 @@ private suspend fun RdmaHost.lookUp(
             currentCoroutineContext().ensureActive()
             throw IllegalStateException("the host of these connections was closed", e)
         } ?: throw ConnectionTimeoutException(ConnectionStep.RESOLVE_ADDRESS, address, timeout.toJavaDuration())
-    val ip =
+    val addresses =
         found.getOrElse {
             val why = "no host has this name: check how it is written, or give an IP address"
             throw ConnectionException(ConnectionStep.RESOLVE_ADDRESS, address, 0, why).initCause(it)
         }
-    return InetSocketAddress(ip, address.port)
+    return addresses.map { InetSocketAddress(it, address.port) }
 }
 
 /** From INIT to where it can send. */

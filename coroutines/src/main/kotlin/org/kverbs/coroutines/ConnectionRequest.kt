@@ -20,66 +20,54 @@ import kotlin.time.Duration
 public class ConnectionRequest internal constructor(
     internal val host: RdmaHost,
     internal val steps: ConnectionSteps,
-    event: ConnectionEvent,
+    private val event: ConnectionEvent,
 ) {
-    private val isAccepted = AtomicBoolean()
+    private val isAnswered = AtomicBoolean()
 
     /** What the other side gave along, with zeros behind it on InfiniBand and RoCE. */
     public val privateData: ByteArray = event.privateData()
 
-    /** Who asks. */
-    public val peerAddress: InetSocketAddress? = steps.address
+    /** The address and port of the side that asks. */
+    public val remoteAddress: InetSocketAddress? = steps.remoteAddress
+
+    /** The address and port that it asked for. */
+    public val localAddress: InetSocketAddress? = steps.localAddress
 
     /** How many reads and atomics the other side wants served at once, and wants to keep in flight. */
     public val parameters: ConnectionParameters =
         ConnectionParameters.DEFAULTS.withReads(event.initiatorDepth(), event.responderResources())
 
     /**
-     * Accepts, and suspends until the other side is ready. The other side may send at once: [ConnectionSettings.prepared] is there to post
+     * Accepts, and suspends until the other side is ready. The other side may send at once: [ConnectionBuilder.prepared] is there to post
      * receives before.
      *
      * @throws IllegalStateException if it asks for datagrams, or was answered already
      * @throws org.kverbs.ConnectionException if the other side has gone meanwhile, or doesn't answer in time
      * @throws org.kverbs.RdmaSystemException if the device or its connection manager refuses the [settings]
      */
-    public suspend fun accept(settings: ConnectionSettings.() -> Unit = {}): RdmaConnection {
-        val chosen = ConnectionSettings().apply(settings)
-        lateinit var qp: AsyncQueuePair<RcVerbs>
-        val node =
-            establish(chosen.parameters(), chosen.timeout, { chosen.prepared(qp) }) { node ->
-                qp = node.dispatcher.qp(node.pd, RC, block = chosen.queuePair)
-                qp.queuePair
-            }
-        return RdmaConnection(host, steps, node, qp, privateData)
+    public suspend fun accept(settings: ConnectionBuilder.() -> Unit = {}): RdmaConnection {
+        val setUp = ConnectionBuilder().apply(settings).setUp(RC)
+        return RdmaConnection(host, establish(setUp))
     }
 
-    /**
-     * Accepts with a queue pair that [make] makes, and prepares once it is in INIT; closes all if that fails.
-     *
-     * @return the device it is on
-     */
-    internal suspend fun establish(
-        parameters: ConnectionParameters,
-        timeout: Duration,
-        prepared: () -> Unit = {},
-        portSpace: PortSpace = PortSpace.TCP,
-        make: (RdmaNode) -> QueuePair,
-    ): RdmaNode {
-        beginAnswer(portSpace)
-        var qp: QueuePair? = null
+    /** Accepts with a queue pair of its own; closes all if that fails. */
+    internal suspend fun <T> establish(setUp: SetUp<T>): Established<T> {
+        beginAnswer(setUp.portSpace)
+        val isDatagram = setUp.portSpace.isDatagram
+        var made: Established<T>? = null
         try {
-            val node = host.node(steps.id)
-            qp = make(node)
-            steps.id.prepare(qp, QueuePairState.INIT)
-            prepared()
+            made = Established(steps, host.node(steps.id), setUp)
+            made.said = event
+            made.prepare()
+            val qp = made.queuePair
             steps.id.prepareAll(qp)
-            if (!portSpace.isDatagram) qp.answerSoon()
-            steps.id.accept(qp, parameters)
-            if (!portSpace.isDatagram) steps.await(ConnectionStep.ACCEPT, peerAddress, timeout, ESTABLISHED)
-            return node
+            if (!isDatagram) qp.answerSoon()
+            steps.id.accept(qp, setUp.parameters)
+            if (!isDatagram) steps.await(ConnectionStep.ACCEPT, remoteAddress, setUp.timeout, ESTABLISHED)
+            return made
         } catch (e: Throwable) {
-            val reason = if (e is RdmaSystemException && parameters.fit() && isRefusedAsGone(e)) gone(e) else e
-            closeAll(steps.id, qp, cause = reason)
+            val reason = if (e is RdmaSystemException && setUp.parameters.fit() && isRefusedAsGone(e)) gone(e) else e
+            closeAll(steps.id, made, cause = reason)
             throw reason
         }
     }
@@ -88,9 +76,9 @@ public class ConnectionRequest internal constructor(
     internal fun beginAnswer(portSpace: PortSpace) {
         val asked = steps.id.portSpace()
         check(asked == portSpace) {
-            "$peerAddress asks for ${if (asked.isDatagram) "datagrams: acceptDatagrams" else "a connection: accept"} answers that"
+            "$remoteAddress asks for ${if (asked.isDatagram) "datagrams: acceptDatagrams" else "a connection: accept"} answers that"
         }
-        check(isAccepted.compareAndSet(false, true)) { "the request of $peerAddress was accepted already" }
+        check(isAnswered.compareAndSet(false, true)) { "the request of $remoteAddress was answered already" }
     }
 
     /**
@@ -110,11 +98,16 @@ public class ConnectionRequest internal constructor(
 
     private fun gone(failure: RdmaSystemException): Throwable {
         val why = "the peer has gone: it was closed, or gave up waiting. If it happens often, accept sooner."
-        return ConnectionException(ConnectionStep.ACCEPT, peerAddress, 0, why).initCause(failure)
+        return ConnectionException(ConnectionStep.ACCEPT, remoteAddress, 0, why).initCause(failure)
     }
 
     /** The kernel ends the connection, too, when it refuses an answer for its length. */
     private fun ConnectionParameters.fit() = privateData().size <= ANSWER
+
+    /** Rejects the request if nobody has answered it. */
+    internal fun refuse(privateData: ByteArray = ByteArray(0)) {
+        if (isAnswered.compareAndSet(false, true)) rejectQuietly(privateData)
+    }
 
     /** Says no, with a reason for the other side: at most 148 bytes. */
     public fun reject(privateData: ByteArray = ByteArray(0)): Unit = steps.id.use { it.reject(privateData) }

@@ -17,7 +17,10 @@ internal class ConnectionSteps(
     val id: ConnectionId,
 ) {
     /** The peer's, once it is known. */
-    val address: InetSocketAddress? get() = if (id.isOpen) id.peerAddress() else null
+    val remoteAddress: InetSocketAddress? get() = if (id.isOpen) id.peerAddress() else null
+
+    /** This side's, once it is known. */
+    val localAddress: InetSocketAddress? get() = if (id.isOpen) id.localAddress() else null
 
     val events = Channel<ConnectionEvent>(Channel.UNLIMITED) // the device sends a few for each step, and none without a step
 

@@ -45,6 +45,9 @@ public class MessageChannel internal constructor(
     private val receives = ChannelReader(link, transfers)
     private val publications = ChannelPublications(link)
 
+    /** False once it has ended: by [close], the peer's, or a failure. What had come can still be received. */
+    public val isOpen: Boolean get() = link.isAlive
+
     /** Its queue pair, for one-sided operations. Messages come to the channel alone. */
     public val queuePair: AsyncQueuePair<RcVerbs> get() = link.pair.async
 

@@ -20,25 +20,36 @@ import kotlin.time.Duration.Companion.seconds
  */
 public class MessageConnection internal constructor(
     host: RdmaHost,
-    steps: ConnectionSteps,
-    /** The device it is on. */
-    public val node: RdmaNode,
-    /** The channel, with its further operations. */
-    public val channel: MessageChannel,
-    private val peerData: ByteArray,
+    connection: Established<MessageChannel>,
 ) : AutoCloseable {
+    /** The device it is on. */
+    public val node: RdmaNode = connection.node
+
+    /** The channel, with its further operations. */
+    public val channel: MessageChannel = connection.value
+
     /** The peer's address and port. */
-    public val peerAddress: InetSocketAddress? = steps.address
+    public val remoteAddress: InetSocketAddress? = connection.steps.remoteAddress
+
+    /** This side's address and port. */
+    public val localAddress: InetSocketAddress? = connection.steps.localAddress
+    private val peerData = connection.said.privateData().let { it.copyOfRange(minOf(ChannelHello.BYTES, it.size), it.size) }
     private val lifetime =
-        ConnectionLifetime(host, steps, channel.queuePair.queuePair) {
-            channel.fail(ConnectionException(ConnectionStep.STAY_CONNECTED, peerAddress, 0, "the connection has ended"))
+        ConnectionLifetime(host, connection) {
+            channel.fail(ConnectionException(ConnectionStep.STAY_CONNECTED, remoteAddress, 0, "the connection has ended"))
         }
 
     /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */
     public val privateData: ByteArray get() = peerData.clone()
 
-    /** Where to register memory for it. */
-    public val pd: ProtectionDomain get() = node.pd
+    /**
+     * Where to register memory for it. The domain is the connection's own, so that no other peer reaches what is published here, and is
+     * closed with it, as is the memory that was registered there; by `sharedDomain()` it is the device's.
+     */
+    public val pd: ProtectionDomain = connection.pd
+
+    /** False once either side has ended the connection, or it has failed, and this side knows it. What had come can still be received. */
+    public val isOpen: Boolean get() = lifetime.isOpen && channel.isOpen
 
     /** What came, for `for (message in connection.incoming)`. It ends when the peer has sent its last message. */
     public val incoming: IncomingMessages get() = channel.incoming
@@ -55,6 +66,12 @@ public class MessageConnection internal constructor(
     /** Receives a message; see [MessageChannel.receive]. */
     public suspend fun receive(): ByteArray = channel.receive()
 
+    /** Receives a message, or null if the peer has sent its last one; see [MessageChannel.receiveOrNull]. */
+    public suspend fun receiveOrNull(): ByteArray? = channel.receiveOrNull()
+
+    /** Receives a message into a buffer, and gives its length in bytes; see [MessageChannel.receive]. */
+    public suspend fun receive(into: RegisteredBuffer): Long = channel.receive(into)
+
     /** Lets the peer use a region under a name; see [MessageChannel.publish]. */
     public suspend fun publish(
         name: String,
@@ -68,23 +85,30 @@ public class MessageConnection internal constructor(
     public suspend fun awaitEnd(): Unit = lifetime.awaitEnd()
 
     /**
-     * Says that no more messages come from here, waits until the peer has said so too or has gone, and closes the connection; at the
-     * latest after [timeout]. Messages that nobody has received are dropped.
+     * Says that no more messages come from here, and suspends until the peer's device has all that were sent. The other direction stays
+     * open; see [MessageChannel.finish].
      */
-    public suspend fun finish(timeout: Duration = 5.seconds) {
-        withTimeoutOrNull(timeout) {
-            try {
+    public suspend fun finish(): Unit = channel.finish()
+
+    /**
+     * Ends the connection in good order: finishes, suspends until the peer has finished too, or has gone, or [timeout] is over, and closes.
+     * Messages that nobody has received are dropped. A caller that is cancelled closes at once.
+     */
+    public suspend fun disconnect(timeout: Duration = 5.seconds) {
+        try {
+            withTimeoutOrNull(timeout) {
                 channel.finish()
                 while (true) channel.receiveOrNull() ?: break
-            } catch (_: RdmaException) {
-                // the peer was faster: the connection has ended
             }
+        } catch (_: RdmaException) {
+            // the peer was faster: the connection has ended
+        } finally {
+            close()
         }
-        close()
     }
 
     /** Ends the connection now; messages under way may be lost. The peer is told. */
     override fun close(): Unit = closeAll(channel, lifetime)
 
-    override fun toString(): String = "message connection to $peerAddress"
+    override fun toString(): String = "message connection to $remoteAddress"
 }

@@ -1,14 +1,6 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.launch
-import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.ConnectionEventType
 import org.kverbs.ProtectionDomain
-import org.kverbs.QueuePair
-import org.kverbs.QueuePairAttributes
-import org.kverbs.QueuePairState
-import org.kverbs.RdmaException
 import org.kverbs.dsl.RcVerbs
 import java.net.InetSocketAddress
 import kotlin.time.Duration
@@ -25,26 +17,34 @@ import kotlin.time.Duration.Companion.seconds
  */
 public class RdmaConnection internal constructor(
     host: RdmaHost,
-    private val steps: ConnectionSteps,
-    /** The device it is on. */
-    public val node: RdmaNode,
-    /** Sends, receives, writes, reads and does atomics. */
-    public val queuePair: AsyncQueuePair<RcVerbs>,
-    private val peerData: ByteArray,
+    connection: Established<AsyncQueuePair<RcVerbs>>,
 ) : AutoCloseable {
-    private val lifetime = ConnectionLifetime(host, steps, queuePair.queuePair)
+    private val lifetime = ConnectionLifetime(host, connection)
+    private val peerData = connection.said.privateData()
 
-    /** Where to register memory for it. */
-    public val pd: ProtectionDomain get() = node.pd
+    /** The device it is on. */
+    public val node: RdmaNode = connection.node
+
+    /** Sends, receives, writes, reads and does atomics. */
+    public val queuePair: AsyncQueuePair<RcVerbs> = connection.value
+
+    /**
+     * Where to register memory for it. The domain is the connection's own, so that no other peer reaches what is registered there, and is
+     * closed with it, as is that memory; by [ConnectionBuilder.sharedDomain] it is the device's.
+     */
+    public val pd: ProtectionDomain = connection.pd
 
     /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */
     public val privateData: ByteArray get() = peerData.clone()
 
     /** The peer's address and port. */
-    public val peerAddress: InetSocketAddress? = steps.address
+    public val remoteAddress: InetSocketAddress? = connection.steps.remoteAddress
 
     /** This side's address and port. */
-    public val localAddress: InetSocketAddress? = if (steps.id.isOpen) steps.id.localAddress() else null
+    public val localAddress: InetSocketAddress? = connection.steps.localAddress
+
+    /** False once either side has ended the connection, and this side knows it. */
+    public val isOpen: Boolean get() = lifetime.isOpen
 
     /** Suspends until the connection has ended, by either side. */
     public suspend fun awaitEnd(): Unit = lifetime.awaitEnd()
@@ -52,62 +52,8 @@ public class RdmaConnection internal constructor(
     /** Ends the connection, and suspends until the peer has taken notice or [timeout] is over; then closes it. */
     public suspend fun disconnect(timeout: Duration = 5.seconds): Unit = lifetime.disconnect(timeout)
 
-    /** Ends the connection and closes its queue pair; the peer is told. */
+    /** Ends the connection and closes its queue pair and domain; the peer is told. */
     override fun close(): Unit = lifetime.close()
 
-    override fun toString(): String = "connection of ${queuePair.queuePair.describe()} to $peerAddress"
-}
-
-/**
- * What ends a connection, and what its end ends.
- *
- * @param onEnd called when the peer has ended it, before what waits on the queue pair is flushed
- */
-internal class ConnectionLifetime(
-    host: RdmaHost,
-    private val steps: ConnectionSteps,
-    private val queuePair: QueuePair,
-    private val onEnd: () -> Unit = {},
-) : AutoCloseable {
-    private val ended = CompletableDeferred<Unit>()
-
-    init {
-        host.scope.launch { watch() }.invokeOnCompletion { ended.complete(Unit) }
-    }
-
-    private suspend fun watch() {
-        for (event in steps.events) {
-            val type = event.type()
-            if (type != ConnectionEventType.DISCONNECTED && !type.isError) continue
-            onEnd()
-            ended.complete(Unit)
-            quietly { queuePair.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build()) }
-            quietly { steps.id.disconnect() } // the answer that the peer waits for
-            return
-        }
-    }
-
-    suspend fun awaitEnd() = ended.await()
-
-    suspend fun disconnect(timeout: Duration) {
-        quietly { steps.id.disconnect() }
-        withTimeoutOrNull(timeout) { ended.await() }
-        close()
-    }
-
-    override fun close() {
-        ended.complete(Unit)
-        if (steps.id.isOpen) quietly { steps.id.disconnect() }
-        steps.events.close()
-        closeAll(steps.id, queuePair)
-    }
-
-    /** What is refused here has happened already: the peer was faster, or somebody has closed it. */
-    private inline fun quietly(step: () -> Unit) {
-        try {
-            step()
-        } catch (_: RdmaException) {
-        } catch (_: IllegalStateException) {
-        }
-    }
+    override fun toString(): String = "connection of ${queuePair.queuePair.describe()} to $remoteAddress"
 }

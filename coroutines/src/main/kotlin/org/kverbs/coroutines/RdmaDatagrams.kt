@@ -59,47 +59,35 @@ public class RdmaDatagrams internal constructor(
  * Asks for the datagram service at an address, and suspends until that is found.
  *
  * @throws org.kverbs.ConnectionRejectedException if the other side says no, with what it says; nobody listening is one too
- * @throws org.kverbs.ConnectionTimeoutException if a step takes longer than [ConnectionSettings.timeout]
+ * @throws org.kverbs.ConnectionTimeoutException if a step takes longer than [ConnectionBuilder.timeout]
  * @throws org.kverbs.ConnectionException if the network can't; names the step and the address
  */
 public suspend fun RdmaHost.connectDatagrams(
     address: InetSocketAddress,
-    settings: ConnectionSettings.() -> Unit = {},
+    settings: ConnectionBuilder.() -> Unit = {},
 ): RdmaDatagrams {
-    val chosen = ConnectionSettings().apply(settings)
-    lateinit var qp: AsyncQueuePair<DatagramVerbs>
-    val made =
-        establish(address, chosen.parameters(), chosen.timeout, { chosen.prepared(qp) }, PortSpace.UDP) { node ->
-            qp = node.dispatcher.qp(node.pd, UD, block = chosen.queuePair)
-            qp.queuePair
-        }
-    val answer = made.answer
+    val made = establish(address, ConnectionBuilder().apply(settings).setUp(UD, PortSpace.UDP))
+    val answer = made.said
     try {
-        val path = made.node.pd.addressHandle(checkNotNull(answer.address()) { "$answer has no address" })
+        val path = made.pd.addressHandle(checkNotNull(answer.address()) { "$answer has no address" })
         val service = Destination(path, answer.queuePairNumber(), answer.qkey())
-        return RdmaDatagrams(made.steps.id, made.node, qp, answer.privateData(), service)
+        return RdmaDatagrams(made.steps.id, made.node, made.value, answer.privateData(), service)
     } catch (e: RuntimeException) {
-        closeAll(made.steps.id, qp, cause = e)
+        closeAll(made.steps.id, made, cause = e)
         throw e
     }
 }
 
 /**
  * Answers a request that came to a listener of [PortSpace.UDP] with a queue pair of its own. The other side may send at once: what it sends
- * before [ConnectionSettings.prepared] has posted receives is lost.
+ * before [ConnectionBuilder.prepared] has posted receives is lost.
  *
  * @throws IllegalStateException if it asks for a connection
  * @throws org.kverbs.RdmaSystemException if the device refuses, or the host was closed
  */
-public suspend fun ConnectionRequest.acceptDatagrams(settings: ConnectionSettings.() -> Unit = {}): RdmaDatagrams {
-    val chosen = ConnectionSettings().apply(settings)
-    lateinit var qp: AsyncQueuePair<DatagramVerbs>
-    val node =
-        establish(chosen.parameters(), chosen.timeout, { chosen.prepared(qp) }, PortSpace.UDP) { node ->
-            qp = node.dispatcher.qp(node.pd, UD, block = chosen.queuePair)
-            qp.queuePair
-        }
-    return RdmaDatagrams(steps.id, node, qp, privateData, null)
+public suspend fun ConnectionRequest.acceptDatagrams(settings: ConnectionBuilder.() -> Unit = {}): RdmaDatagrams {
+    val made = establish(ConnectionBuilder().apply(settings).setUp(UD, PortSpace.UDP))
+    return RdmaDatagrams(made.steps.id, made.node, made.value, privateData, null)
 }
 
 /**
@@ -117,7 +105,7 @@ public fun ConnectionRequest.acceptDatagrams(
 ) {
     beginAnswer(PortSpace.UDP)
     steps.id.use { id ->
-        require(host.node(id) === datagrams.node) { "$peerAddress asks at ${id.deviceName()}, and $datagrams are on ${datagrams.node}" }
+        require(host.node(id) === datagrams.node) { "$remoteAddress asks at ${id.deviceName()}, and $datagrams are on ${datagrams.node}" }
         id.accept(datagrams.queuePair.queuePair, ConnectionParameters.DEFAULTS.withPrivateData(privateData))
     }
 }

@@ -1,7 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.cancel
 import org.kverbs.ConnectionEvent
@@ -36,7 +36,15 @@ public class RdmaHost internal constructor(
     private val nodes = HashMap<String, RdmaNode>()
     private val steps = ConcurrentHashMap<ConnectionId, ConnectionSteps>()
     private val listeners = ConcurrentHashMap<ConnectionId, RdmaListener>()
-    internal val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
+    private var isClosed = false
+
+    /** Why nobody takes events any more. */
+    @Volatile
+    private var end: Throwable? = null
+
+    /** Where its servers run their handlers. */
+    internal val context = builder.context.minusKey(Job)
+    internal val scope = CoroutineScope(context + SupervisorJob())
 
     init {
         Thread.ofPlatform().daemon().name("kverbs-connections").start(::takeEvents)
@@ -57,6 +65,7 @@ public class RdmaHost internal constructor(
                 throw e
             }
         } finally {
+            end = cause
             listeners.values.forEach { it.end(cause) }
             steps.values.forEach { it.events.close(cause) }
         }
@@ -79,6 +88,7 @@ public class RdmaHost internal constructor(
         val made = ConnectionSteps(id)
         steps[id] = made
         id.whenClosed { steps.remove(id) }
+        end?.let { made.events.close(it) } // too late for the thread that took events
         return made
     }
 
@@ -88,7 +98,7 @@ public class RdmaHost internal constructor(
     internal fun node(id: ConnectionId): RdmaNode {
         val name = checkNotNull(id.deviceName()) { "${id.describe()} is bound to no device yet" }
         return synchronized(nodes) {
-            check(channel.isOpen) { "the host is closed" }
+            check(!isClosed && channel.isOpen) { "the host is closed" }
             nodes.getOrPut(name) {
                 val device = builder.device?.takeIf { it.name() == name } ?: Device.byName(name)
                 RdmaNode(device.open(), builder.dispatcher)
@@ -147,7 +157,11 @@ public class RdmaHost internal constructor(
     override fun close() {
         scope.cancel()
         // Under no lock: what is closed may call back from other threads.
-        val opened = synchronized(nodes) { nodes.values.toList().also { nodes.clear() } }
+        val opened =
+            synchronized(nodes) {
+                isClosed = true
+                nodes.values.toList().also { nodes.clear() }
+            }
         closeAll(channel, *opened.toTypedArray())
     }
 

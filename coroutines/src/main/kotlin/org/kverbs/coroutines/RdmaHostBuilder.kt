@@ -1,7 +1,9 @@
 package org.kverbs.coroutines
 
+import kotlinx.coroutines.Dispatchers
 import org.kverbs.Device
 import org.kverbs.dsl.RdmaDsl
+import kotlin.coroutines.CoroutineContext
 
 /** What an [RdmaHost] is made from. Mutable within its block. */
 @RdmaDsl
@@ -9,6 +11,8 @@ public class RdmaHostBuilder internal constructor() {
     internal var device: Device? = null
         private set
     internal var provider: String? = null
+        private set
+    internal var context: CoroutineContext = Dispatchers.Default
         private set
     internal var dispatcher: CompletionDispatcherBuilder.() -> Unit = {}
         private set
@@ -21,6 +25,14 @@ public class RdmaHostBuilder internal constructor() {
     /** Takes the connection manager of a provider, `native` or `embedded`. */
     public fun provider(name: String) {
         provider = name
+    }
+
+    /**
+     * Where the host runs coroutines of its own, and its servers their handlers; default [Dispatchers.Default]. A test puts them on a virtual
+     * clock by it. A job in it has no effect: [RdmaHost.close] ends them.
+     */
+    public fun context(context: CoroutineContext) {
+        this.context = context
     }
 
     /** How the completions of each device are waited for; the thread is the library's. */

@@ -25,11 +25,18 @@ public class RdmaListener internal constructor(
      */
     public suspend fun request(): ConnectionRequest = requests.receive()
 
+    /** The same, but null if this side has closed the listener or its host. */
+    internal suspend fun requestOrNull(): ConnectionRequest? {
+        val next = requests.receiveCatching()
+        next.exceptionOrNull()?.let { if (it.cause != null) throw it } // events can't be taken any more
+        return next.getOrNull()
+    }
+
     /** The requests as they come. Ends by an IllegalStateException when the listener is closed. */
     public fun requests(): Flow<ConnectionRequest> = requests.receiveAsFlow()
 
     /** Suspends until somebody asks, and accepts that; errors as [ConnectionRequest.accept]. */
-    public suspend fun accept(settings: ConnectionSettings.() -> Unit = {}): RdmaConnection = request().accept(settings)
+    public suspend fun accept(settings: ConnectionBuilder.() -> Unit = {}): RdmaConnection = request().accept(settings)
 
     internal fun end(cause: Throwable) {
         requests.close(cause)

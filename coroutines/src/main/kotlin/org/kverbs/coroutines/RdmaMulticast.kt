@@ -48,20 +48,20 @@ public class RdmaMulticast internal constructor(
  *
  * @param at an address of the device that joins
  * @param sendOnly to send to the group without being sent to
- * @param settings the queue pair's sizes; [ConnectionSettings.prepared], for receives that are there when the first message comes; the
+ * @param settings the queue pair's sizes; [ConnectionBuilder.prepared], for receives that are there when the first message comes; the
  *   timeout. Nobody is asked, so that private data and parameters go nowhere
  * @throws IllegalArgumentException if [group] is no multicast address
  * @throws org.kverbs.RdmaSystemException if no RDMA device has the address [at], or its device has no datagrams or no multicast
- * @throws org.kverbs.ConnectionTimeoutException if it takes longer than [ConnectionSettings.timeout]
+ * @throws org.kverbs.ConnectionTimeoutException if it takes longer than [ConnectionBuilder.timeout]
  * @throws org.kverbs.ConnectionException if the network can't
  */
 public suspend fun RdmaHost.joinMulticast(
     group: InetAddress,
     at: InetAddress,
     sendOnly: Boolean = false,
-    settings: ConnectionSettings.() -> Unit = {},
+    settings: ConnectionBuilder.() -> Unit = {},
 ): RdmaMulticast {
-    val chosen = ConnectionSettings().apply(settings)
+    val chosen = ConnectionBuilder().apply(settings)
     val steps = newId(PortSpace.UDP)
     val id = steps.id
     var qp: AsyncQueuePair<DatagramVerbs>? = null

@@ -9,11 +9,17 @@ public class RdmaNode internal constructor(
     public val context: Context,
     dispatcher: CompletionDispatcherBuilder.() -> Unit,
 ) : AutoCloseable {
-    /** Where memory for its connections is registered. */
+    /**
+     * The device's domain. Datagrams are in it, and connections that were made by [ConnectionBuilder.sharedDomain]; all others have one of
+     * their own, so that what is published to one peer is closed to the others.
+     */
     public val pd: ProtectionDomain = context.protectionDomain()
 
     /** Takes the completions of all its connections. */
     public val dispatcher: CompletionDispatcher = context.completionDispatcher(dispatcher)
+
+    /** Where a connection's queue pair is made; its owner closes a domain that is not [pd]. */
+    internal fun domain(isShared: Boolean): ProtectionDomain = if (isShared) pd else context.protectionDomain()
 
     override fun close(): Unit = closeAll(dispatcher, context)
 

@@ -30,10 +30,6 @@ import java.net.InetAddress
 import java.net.InetSocketAddress
 import java.nio.ByteBuffer
 import java.nio.channels.DatagramChannel
-import java.util.concurrent.atomic.AtomicInteger
-import java.util.logging.Handler
-import java.util.logging.LogRecord
-import java.util.logging.Logger
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
@@ -106,56 +102,25 @@ private fun device(address: String): Device = EmbeddedProvider("udp:$address").l
 private fun directMemory(): Long =
     ManagementFactory.getPlatformMXBeans(BufferPoolMXBean::class.java).single { it.name == "direct" }.memoryUsed
 
-/** Counts what is logged, and shows none of it. */
-private class Counting : Handler() {
-    val records = AtomicInteger()
-
-    override fun publish(record: LogRecord) {
-        records.incrementAndGet()
-    }
-
-    override fun flush() = Unit
-
-    override fun close() = Unit
-}
-
-private suspend fun <R> logged(block: suspend (Counting) -> R): R {
-    val logger = Logger.getLogger("org.kverbs")
-    val counting = Counting()
-    logger.addHandler(counting)
-    logger.useParentHandlers = false
-    try {
-        return block(counting)
-    } finally {
-        logger.useParentHandlers = true
-        logger.removeHandler(counting)
-    }
-}
-
 private suspend fun talk(
     client: RdmaHost,
     server: InetSocketAddress,
 ) {
-    val connection = client.connectMessages(server, timeout = LIMIT)
+    val connection = client.connectMessages(server) { timeout(LIMIT) }
     connection.send("hello".encodeToByteArray())
     connection.incoming.asFlow().first().decodeToString() shouldBe "hello"
-    connection.finish()
-    connection.close()
+    connection.disconnect()
 }
 
 private suspend fun CoroutineScope.echo(
     host: RdmaHost,
     block: suspend (InetSocketAddress) -> Unit,
 ) {
-    val listening = CompletableDeferred<InetSocketAddress>()
-    val server =
-        launch {
-            host.serve(host.everywhere(0), onListening = { listening.complete(it) }) { connection ->
-                for (message in connection.incoming) connection.send(message)
-            }
-        }
-    block(listening.await())
-    server.cancelAndJoin()
+    host.bind(0).use { server ->
+        val serving = server.serve(this) { connection -> for (message in connection.incoming) connection.send(message) }
+        block(server.address)
+        serving.cancelAndJoin()
+    }
 }
 
 class ForgedRequestsSpec :
@@ -200,7 +165,7 @@ class ForgedRequestsSpec :
                                         most - base shouldBeLessThan (HALF_OPEN + 8) * cost
                                     }
                                     val seconds = begin.elapsedNow().inWholeSeconds.toInt()
-                                    withClue("log lines in $seconds s") { log.records.get() shouldBeLessThan 2 * seconds + 10 }
+                                    withClue("log lines in $seconds s") { log.lines.size shouldBeLessThan 2 * seconds + 10 }
                                     one.close()
                                 }
                             }

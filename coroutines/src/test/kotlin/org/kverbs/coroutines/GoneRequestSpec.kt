@@ -42,7 +42,7 @@ class GoneRequestSpec :
                     .type() shouldBe REJECTED // the manager has heard
                 val failure = shouldThrow<ConnectionException> { request.accept() }
                 failure.step() shouldBe ConnectionStep.ACCEPT
-                failure.address() shouldBe request.peerAddress
+                failure.address() shouldBe request.remoteAddress
                 failure.message shouldContain "the peer has gone"
             }
         }
@@ -81,7 +81,7 @@ class GoneRequestSpec :
                 val asking = async { client.connect(address) }
                 val request = listener.request()
                 val accepted = request.accept()
-                shouldThrow<IllegalStateException> { request.accept() }.message shouldContain "accepted already"
+                shouldThrow<IllegalStateException> { request.accept() }.message shouldContain "answered already"
                 asking.await().disconnect()
                 accepted.awaitEnd()
             }
@@ -91,22 +91,19 @@ class GoneRequestSpec :
             val isAsked = CompletableDeferred<Unit>()
             val hasGone = CompletableDeferred<Unit>()
             val failure = CompletableDeferred<Throwable>()
-            val listening = CompletableDeferred<InetSocketAddress>()
             rdmaHost { provider("embedded") }.use { host ->
                 coroutineScope {
                     val server =
-                        launch(Dispatchers.Default) {
-                            host.serve(
-                                InetSocketAddress("0.0.0.0", 0),
-                                settings = {
-                                    isAsked.complete(Unit)
-                                    runBlocking { hasGone.await() } // called before the request is accepted
-                                },
-                                onListening = { listening.complete(it) },
-                                onFailure = { failure.complete(it) },
-                            ) { connection -> for (message in connection.incoming) connection.send(message) }
+                        host.bind(0) {
+                            authorize {
+                                isAsked.complete(Unit)
+                                hasGone.await()
+                                true
+                            }
+                            onFailure { failure.complete(it) }
                         }
-                    val address = InetSocketAddress("127.0.0.1", listening.await().port)
+                    server.serve(this) { connection -> for (message in connection.incoming) connection.send(message) }
+                    val address = InetSocketAddress("127.0.0.1", server.address.port)
                     rdmaHost { provider("embedded") }.use { client ->
                         val asking = launch { client.connectMessages(address) }
                         isAsked.await()
@@ -116,9 +113,9 @@ class GoneRequestSpec :
                         val next = client.connectMessages(address)
                         next.send("still there".encodeToByteArray())
                         next.receive().decodeToString() shouldBe "still there"
-                        next.finish()
+                        next.disconnect()
                     }
-                    server.cancelAndJoin()
+                    server.close()
                 }
             }
         }

@@ -38,19 +38,10 @@ class MessageServicesSpec :
             block: suspend (RdmaHost, InetSocketAddress) -> Unit,
         ) = coroutineScope {
             rdmaHost { provider("embedded") }.use { host ->
-                val listening = CompletableDeferred<InetSocketAddress>()
-                val server =
-                    launch {
-                        host.serve(
-                            InetSocketAddress("0.0.0.0", 0),
-                            onListening = { listening.complete(it) },
-                            onFailure = onFailure,
-                            handler = handler,
-                        )
-                    }
-                rdmaHost { provider("embedded") }.use { block(it, InetSocketAddress("127.0.0.1", listening.await().port)) }
-                server.cancel()
-                server.join()
+                host.bind(0) { onFailure(onFailure) }.use { server ->
+                    server.serve(this, handler)
+                    rdmaHost { provider("embedded") }.use { block(it, InetSocketAddress("127.0.0.1", server.address.port)) }
+                }
             }
         }
 
@@ -64,7 +55,7 @@ class MessageServicesSpec :
                         connection.receive().contentEquals(message) shouldBe true
                     }
                 }
-                connection.finish()
+                connection.disconnect()
             }
         }
 
@@ -80,7 +71,7 @@ class MessageServicesSpec :
                                         connection.send("$client:$it".encodeToByteArray())
                                         connection.receive().decodeToString()
                                     }
-                                connection.finish()
+                                connection.disconnect()
                                 answers shouldBe List(10) { "$client:$it" }
                             }
                         }.awaitAll()
@@ -106,7 +97,7 @@ class MessageServicesSpec :
                 val good = host.connectMessages(address)
                 good.send("work".encodeToByteArray())
                 good.receive().decodeToString() shouldBe "fine"
-                good.finish()
+                good.disconnect()
                 failures.map { it.message } shouldBe listOf("asked to")
             }
         }
@@ -162,7 +153,7 @@ class MessageServicesSpec :
                 counter.readLong(0) shouldBe 100
                 counter.write("text".encodeToByteArray(), 8)
                 counter.read(8, 4).decodeToString() shouldBe "text"
-                connection.finish()
+                connection.disconnect()
             }
         }
 
@@ -176,7 +167,8 @@ class MessageServicesSpec :
             coroutineScope {
                 val listening = CompletableDeferred<InetSocketAddress>()
                 val failed = CompletableDeferred<Throwable>()
-                val server = launch { rdmaServer(0, "embedded0", listening::complete, failed::complete) { error("planted") } }
+                val server =
+                    launch { rdmaServer(0, "embedded0", { onFailure(failed::complete) }, listening::complete) { error("planted") } }
                 runCatching { rdmaClient("127.0.0.1", listening.await().port, "embedded0") { it.receive() } }
                 withTimeout(20.seconds) { failed.await() }.message shouldBe "planted"
                 server.cancelAndJoin()
@@ -188,7 +180,7 @@ class MessageServicesSpec :
                 val listening = CompletableDeferred<InetSocketAddress>()
                 val server =
                     launch {
-                        rdmaServer(0, "embedded0", listening::complete) { for (message in it.incoming) it.send(message) }
+                        rdmaServer(0, "embedded0", onListening = listening::complete) { for (message in it.incoming) it.send(message) }
                     }
                 for (host in listOf("127.0.0.1", "::1", "198.18.0.1")) {
                     rdmaClient(host, listening.await().port, "embedded0") {

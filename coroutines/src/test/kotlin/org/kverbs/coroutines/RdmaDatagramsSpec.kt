@@ -29,7 +29,7 @@ private class First(
     lateinit var memory: MemoryRegion
     lateinit var received: Deferred<Received>
 
-    val settings: ConnectionSettings.() -> Unit = {
+    val settings: ConnectionBuilder.() -> Unit = {
         prepared {
             memory = it.queuePair.protectionDomain().memoryRegion(128, LOCAL_WRITE)
             received = scope.async(start = UNDISPATCHED) { it.receive(memory[0, 64]) }

@@ -25,7 +25,7 @@ private class Listening {
     lateinit var memory: MemoryRegion
     var received: Deferred<Received> = CompletableDeferred()
 
-    val settings: ConnectionSettings.() -> Unit = {
+    val settings: ConnectionBuilder.() -> Unit = {
         prepared {
             memory = it.queuePair.protectionDomain().memoryRegion(128, LOCAL_WRITE)
             received = it.postReceive(memory[0, 64])

@@ -16,7 +16,7 @@ suspend fun counterServer(
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
 ): Nothing =
-    rdmaServer(port, device, onListening) { connection ->
+    rdmaServer(port, device, onListening = onListening) { connection ->
         connection.pd.memoryRegion(8, LOCAL_WRITE, REMOTE_READ, REMOTE_ATOMIC).use { region ->
             connection.publish("counter", region)
             for (message in connection.incoming) connection.send(message)

@@ -9,7 +9,8 @@ suspend fun echoServer(
     port: Int,
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
-): Nothing = rdmaServer(port, device, onListening) { connection -> for (message in connection.incoming) connection.send(message) }
+): Nothing =
+    rdmaServer(port, device, onListening = onListening) { connection -> for (message in connection.incoming) connection.send(message) }
 
 /** Sends a line to an [echoServer], and gives what comes back. */
 suspend fun echoClient(

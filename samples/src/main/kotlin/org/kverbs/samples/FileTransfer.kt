@@ -50,7 +50,7 @@ suspend fun fileServer(
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
     onFailure: (Throwable) -> Unit = { System.err.println("a file did not arrive: ${it.message}") },
-): Nothing = rdmaServer(port, device, onListening, onFailure) { receive(to, it) }
+): Nothing = rdmaServer(port, device, { onFailure(onFailure) }, onListening) { receive(to, it) }
 
 private suspend fun receive(
     to: Path,

@@ -2,9 +2,7 @@ package org.kverbs.samples
 
 import org.kverbs.AccessFlag.LOCAL_WRITE
 import org.kverbs.AccessFlag.REMOTE_READ
-import org.kverbs.MemoryRegion
 import org.kverbs.coroutines.MessageConnection
-import org.kverbs.coroutines.RdmaNode
 import org.kverbs.coroutines.RemoteRegion
 import org.kverbs.coroutines.rdmaServer
 import java.lang.foreign.Arena
@@ -21,7 +19,6 @@ import java.net.InetSocketAddress
  */
 class KeyValueServer {
     private val table = Arena.ofAuto().allocate(ENTRIES * ENTRY, ENTRY)
-    private val regions = HashMap<RdmaNode, MemoryRegion>()
 
     /** Serves until it is cancelled. */
     suspend fun serve(
@@ -29,16 +26,12 @@ class KeyValueServer {
         device: String? = null,
         onListening: (InetSocketAddress) -> Unit = {},
     ): Nothing =
-        rdmaServer(port, device, onListening) { connection ->
-            connection.publish("table", tableOn(connection.node))
+        rdmaServer(port, device, onListening = onListening) { connection ->
+            connection.publish("table", connection.pd.register(table, LOCAL_WRITE, REMOTE_READ)) // until the connection is closed
             for (message in connection.incoming) {
                 connection.send(change(message.decodeToString()))
             }
         }
-
-    /** One table for all connections, whichever device they come by; each device knows it until it is closed. */
-    private fun tableOn(node: RdmaNode): MemoryRegion =
-        synchronized(regions) { regions.getOrPut(node) { node.pd.register(table, LOCAL_WRITE, REMOTE_READ) } }
 
     /** What came may be anything: whatever does not fit is refused before the entry is touched, whose readers wait for the end of a change. */
     private fun change(request: String): ByteArray {

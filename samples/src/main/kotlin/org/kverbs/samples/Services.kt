@@ -63,7 +63,7 @@ internal fun thousandClients(device: String?) =
             val answers =
                 coroutineScope {
                     List(CLIENTS) {
-                        async { doors.withPermit { rdma.connectMessages(InetSocketAddress(host, port)) { receiveSlots(2) } } }
+                        async { doors.withPermit { rdma.connectMessages(host, port) { channel { receiveSlots(2) } } } }
                     }.awaitAll()
                         .mapIndexed { client, connection -> async { ask(connection, "request $client") == "request $client" } }
                         .awaitAll()
@@ -77,7 +77,7 @@ private suspend fun ask(
     question: String,
 ): String {
     connection.send(question.encodeToByteArray())
-    return connection.receive().decodeToString().also { connection.finish() }
+    return connection.receive().decodeToString().also { connection.disconnect() }
 }
 
 private const val CLIENTS = 1000

@@ -65,7 +65,7 @@ class KeyValueSpec :
                 val port = CompletableDeferred<Int>()
                 val server =
                     launch {
-                        rdmaServer(0, "embedded0", { port.complete(it.port) }) { connection ->
+                        rdmaServer(0, "embedded0", onListening = { port.complete(it.port) }) { connection ->
                             val table = connection.pd.memoryRegion(TABLE_BYTES, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ)
                             table.memory().fill(1) // all versions are odd
                             connection.publish("table", table)

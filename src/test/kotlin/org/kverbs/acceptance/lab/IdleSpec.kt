@@ -66,11 +66,12 @@ private class Ends(
     private val server: RdmaConnection,
     private val thread: Long,
 ) {
-    private val memory = server.pd.memoryRegion(128, *FULL_ACCESS)
+    private val from = client.pd.memoryRegion(64, *FULL_ACCESS)
+    private val to = server.pd.memoryRegion(64, *FULL_ACCESS)
 
     suspend fun exchange() {
-        val received = server.queuePair.postReceive(memory[0, 64])
-        client.queuePair.send(memory[64, 9])
+        val received = server.queuePair.postReceive(to[0, 64])
+        client.queuePair.send(from[0, 9])
         received.await().length shouldBe 9
     }
 

@@ -10,7 +10,7 @@ import org.kverbs.MemoryRegion
 import org.kverbs.PortSpace
 import org.kverbs.acceptance.contract.FULL_ACCESS
 import org.kverbs.coroutines.AsyncQueuePair
-import org.kverbs.coroutines.ConnectionSettings
+import org.kverbs.coroutines.ConnectionBuilder
 import org.kverbs.coroutines.RdmaConnection
 import org.kverbs.coroutines.RdmaDatagrams
 import org.kverbs.coroutines.RdmaHost
@@ -76,7 +76,7 @@ internal class Talk(
     suspend fun received(): Received = waiting.removeFirst().await()
 
     /** How this side's queue pair is made; [ready] posts its first receives. */
-    private fun settings(ready: Talk.() -> Unit): ConnectionSettings.() -> Unit =
+    private fun settings(ready: Talk.() -> Unit): ConnectionBuilder.() -> Unit =
         {
             timeout(TALK_STEP)
             parameters(ConnectionParameters.DEFAULTS.withReads(1, 1))

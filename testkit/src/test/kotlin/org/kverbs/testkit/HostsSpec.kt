@@ -3,18 +3,19 @@ package org.kverbs.testkit
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
+import kotlinx.coroutines.Job
 import kotlinx.coroutines.async
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
-import kotlinx.coroutines.launch
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.RdmaHost
+import org.kverbs.coroutines.bind
 import org.kverbs.coroutines.connectMessages
 import org.kverbs.coroutines.rdmaHost
-import org.kverbs.coroutines.serve
 import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Faults
 import java.net.InetSocketAddress
@@ -32,11 +33,11 @@ class HostsSpec :
                     rdmaHost { device(fabric.addDevice()) }.use { client ->
                         rdmaHost { device(fabric.addDevice()) }.use { server ->
                             val address = InetSocketAddress("198.18.0.2", 7471) // of the second device
-                            val serving = launch(start = UNDISPATCHED) { server.answer(address) }
+                            val serving = server.answer(address, this)
                             val connection = client.connectMessages(address)
                             connection.send("ping".encodeToByteArray())
                             connection.receive().decodeToString() shouldBe "gnip"
-                            connection.finish()
+                            connection.disconnect()
                             serving.cancelAndJoin()
                         }
                     }
@@ -53,7 +54,7 @@ class HostsSpec :
                     rdmaHost { device(fabric.addDevice()) }.use { server ->
                         coroutineScope {
                             val address = InetSocketAddress("198.18.0.2", 7471)
-                            val serving = launch(start = UNDISPATCHED) { server.answer(address) }
+                            val serving = server.answer(address, this)
                             client.connectMessages(address).use { block(it) }
                             serving.cancelAndJoin()
                         }
@@ -93,5 +94,7 @@ class HostsSpec :
         }
     })
 
-private suspend fun RdmaHost.answer(address: InetSocketAddress): Nothing =
-    serve(address, onFailure = {}) { for (message in it.incoming) it.send(message.reversedArray()) }
+private fun RdmaHost.answer(
+    address: InetSocketAddress,
+    scope: CoroutineScope,
+): Job = bind(address) { onFailure {} }.serve(scope) { for (message in it.incoming) it.send(message.reversedArray()) }

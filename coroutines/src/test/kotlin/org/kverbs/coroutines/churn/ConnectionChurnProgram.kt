@@ -11,6 +11,7 @@ import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.AccessFlag
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
+import org.kverbs.coroutines.ConnectionBuilder
 import org.kverbs.coroutines.RdmaConnection
 import org.kverbs.coroutines.RdmaNode
 import org.kverbs.coroutines.connect
@@ -64,7 +65,11 @@ private class Churn : AutoCloseable {
     }
 
     private suspend fun connect() {
-        val connection = client.connect(address) { queuePair { small() } }
+        val connection =
+            client.connect(address) {
+                sharedDomain()
+                queuePair { small() }
+            }
         connection.queuePair.send(slice(connection))
         connection.disconnect()
     }
@@ -72,7 +77,11 @@ private class Churn : AutoCloseable {
     private suspend fun CoroutineScope.serve() {
         val request = listener.request()
         launch {
-            request.accept { queuePair { small() } }.use {
+            val settings: ConnectionBuilder.() -> Unit = {
+                sharedDomain()
+                queuePair { small() }
+            }
+            request.accept(settings).use {
                 check(it.queuePair.receive(slice(it)).length == 1L)
                 it.awaitEnd()
             }

@@ -1,20 +1,24 @@
 package org.kverbs.coroutines
 
 import org.kverbs.ConnectionParameters
+import org.kverbs.PortSpace
 import org.kverbs.dsl.QueuePairSettings
 import org.kverbs.dsl.RdmaDsl
+import org.kverbs.dsl.Transport
 import org.kverbs.dsl.Verbs
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /** How one side of a connection is made. Mutable within its block. */
 @RdmaDsl
-public class ConnectionSettings internal constructor() {
+public class ConnectionBuilder internal constructor() {
     internal var queuePair: QueuePairSettings.() -> Unit = {}
         private set
     internal var prepared: (AsyncQueuePair<Verbs>) -> Unit = {}
         private set
     internal var timeout: Duration = 10.seconds
+        private set
+    internal var isShared: Boolean = false
         private set
     private var parameters = ConnectionParameters.DEFAULTS
     private var privateData = ByteArray(0)
@@ -39,6 +43,14 @@ public class ConnectionSettings internal constructor() {
         timeout = step
     }
 
+    /**
+     * Makes the queue pair in the device's domain, [RdmaNode.pd], and not in one of its own. Memory that was registered there once serves all
+     * connections that ask for this. The price: a peer reaches the memory of all of them whose key it knows or guesses. Datagrams always do so.
+     */
+    public fun sharedDomain() {
+        isShared = true
+    }
+
     /** Bytes for the other side, which comes to see them before it accepts, or when it is connected: at most 56 to ask, 196 to answer. */
     public fun privateData(bytes: ByteArray) {
         privateData = bytes.clone()
@@ -49,5 +61,17 @@ public class ConnectionSettings internal constructor() {
         this.parameters = parameters
     }
 
-    internal fun parameters(): ConnectionParameters = if (privateData.isEmpty()) parameters else parameters.withPrivateData(privateData)
+    internal fun <V : Verbs> setUp(
+        transport: Transport<V>,
+        portSpace: PortSpace = PortSpace.TCP,
+    ): SetUp<AsyncQueuePair<V>> =
+        SetUp(
+            if (privateData.isEmpty()) parameters else parameters.withPrivateData(privateData),
+            timeout,
+            isShared,
+            portSpace,
+            make = { node, pd -> node.dispatcher.qp(pd, transport, block = queuePair) },
+            queuePair = { it.queuePair },
+            prepared = prepared,
+        )
 }

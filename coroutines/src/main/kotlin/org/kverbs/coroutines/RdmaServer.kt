@@ -1,0 +1,145 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.isActive
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.supervisorScope
+import kotlinx.coroutines.withTimeoutOrNull
+import java.net.InetSocketAddress
+import java.util.Collections
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicBoolean
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.seconds
+
+/**
+ * Serves messages at an address. Made by [RdmaHost.bind]; any thread.
+ *
+ * ```
+ * host.bind(7471) { maxConnections(100) }.use { server ->
+ *     server.serve(this) { connection -> for (message in connection.incoming) connection.send(message) }.join()
+ * }
+ * ```
+ *
+ * **Ownership.** It belongs to its host. [close] closes its connections.
+ */
+public class RdmaServer internal constructor(
+    private val host: RdmaHost,
+    private val listener: RdmaListener,
+    private val settings: ServerBuilder,
+) : AutoCloseable {
+    private val reception = Reception(settings)
+    private val open: MutableSet<MessageConnection> = ConcurrentHashMap.newKeySet()
+    private val isServing = AtomicBoolean()
+
+    @Volatile
+    private var serving: Job? = null
+
+    /** Where it listens, with the port that it got. */
+    public val address: InetSocketAddress = listener.address
+
+    /** The connections that are up: a view, which changes with them. */
+    public val connections: Collection<MessageConnection> = Collections.unmodifiableCollection(open)
+
+    /**
+     * Runs [handler] for each connection in a coroutine of its own, until the job is cancelled, or the server is stopped or closed. The
+     * handlers are children of the job and run concurrently, on many threads ([ServerBuilder.handlers]): what they share must be safe for that.
+     *
+     * When a handler returns its connection is disconnected ([MessageConnection.disconnect]). When it throws, whatever that is, its
+     * connection is closed, [ServerBuilder.onFailure] is told, and the others live on.
+     *
+     * @return ends normally when the server is stopped or closed. Once it ends the server is closed
+     * @throws IllegalStateException if it was called before
+     */
+    public fun serve(
+        scope: CoroutineScope,
+        handler: suspend CoroutineScope.(MessageConnection) -> Unit,
+    ): Job {
+        check(isServing.compareAndSet(false, true)) { "the server at $address is served already" }
+        val job = scope.launch(settings.handlers ?: host.context) { takeRequests(handler) }
+        serving = job
+        job.invokeOnCompletion { close() }
+        return job
+    }
+
+    private suspend fun takeRequests(handler: suspend CoroutineScope.(MessageConnection) -> Unit) =
+        supervisorScope {
+            while (true) {
+                val request = listener.requestOrNull() ?: break
+                launch { serve(request, handler) }.invokeOnCompletion { request.refuse() }
+            }
+        }
+
+    private suspend fun serve(
+        request: ConnectionRequest,
+        handler: suspend CoroutineScope.(MessageConnection) -> Unit,
+    ) {
+        try {
+            reception.admitted(request) { connection ->
+                open += connection
+                try {
+                    coroutineScope { handler(connection) }
+                    connection.disconnect()
+                } finally {
+                    open -= connection
+                    connection.close()
+                }
+            }
+        } catch (e: Throwable) {
+            if (e is CancellationException && !currentCoroutineContext().isActive) throw e // the server ends
+            settings.onFailure?.invoke(e) ?: warn(request, e)
+        }
+    }
+
+    private fun warn(
+        request: ConnectionRequest,
+        failure: Throwable,
+    ) = FAILURES.add("the connection from ${request.remoteAddress} failed: $failure", failure)
+
+    /** Takes no more clients, suspends until the handlers have ended or [deadline] is over, and closes. */
+    public suspend fun stop(deadline: Duration = 10.seconds) {
+        try {
+            listener.close()
+            withTimeoutOrNull(deadline) { serving?.join() }
+        } finally {
+            close()
+        }
+    }
+
+    /** Takes no more clients, cancels the handlers, and closes the connections now. */
+    override fun close() {
+        serving?.cancel()
+        closeAll(listener, *open.toTypedArray())
+    }
+
+    override fun toString(): String = "server at $address"
+
+    private companion object {
+        private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
+        private val FAILURES = FailureLog { message, failure -> LOG.log(System.Logger.Level.WARNING, message, failure) }
+    }
+}
+
+/**
+ * Makes a server of messages at an address. It takes clients from now on, who wait until it serves them ([RdmaServer.serve]).
+ *
+ * @param address a wildcard takes connections at every address; port 0 is a free one, which [RdmaServer.address] tells
+ * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken, EADDRNOTAVAIL for an address of no RDMA device
+ */
+public fun RdmaHost.bind(
+    address: InetSocketAddress,
+    settings: ServerBuilder.() -> Unit = {},
+): RdmaServer {
+    val chosen = ServerBuilder().apply(settings)
+    return RdmaServer(this, listen(address), chosen)
+}
+
+/** Makes a server of messages at a port of every address, of IPv4 and IPv6, or with iWARP devices of IPv4 alone; as above. */
+public fun RdmaHost.bind(
+    port: Int,
+    settings: ServerBuilder.() -> Unit = {},
+): RdmaServer = bind(everywhere(port), settings)

@@ -1,0 +1,340 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldStartWith
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineDispatcher
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.TimeoutCancellationException
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.joinAll
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
+import org.kverbs.AccessFlag
+import org.kverbs.ConnectionException
+import org.kverbs.ConnectionRejectedException
+import org.kverbs.Diagnostics
+import org.kverbs.QueuePair
+import java.net.InetSocketAddress
+import java.util.concurrent.ConcurrentLinkedQueue
+import java.util.concurrent.CountDownLatch
+import kotlin.coroutines.CoroutineContext
+import kotlin.time.Duration.Companion.minutes
+import kotlin.time.Duration.Companion.seconds
+
+private val ECHO: suspend CoroutineScope.(MessageConnection) -> Unit = { for (message in it.incoming) it.send(message) }
+
+private suspend fun MessageConnection.ask(question: String): String {
+    send(question.encodeToByteArray())
+    return receive().decodeToString()
+}
+
+/** Holds what is dispatched by what runs on it, such as the coroutines that a server launches, until it lets go. */
+private class Holding : CoroutineDispatcher() {
+    private val isInside = ThreadLocal.withInitial { false }
+    private val held = ConcurrentLinkedQueue<Runnable>()
+    val holds = Channel<Unit>(Channel.UNLIMITED)
+
+    override fun dispatch(
+        context: CoroutineContext,
+        block: Runnable,
+    ) {
+        if (isInside.get()) {
+            held.add(block)
+            holds.trySend(Unit)
+        } else {
+            Dispatchers.Default.dispatch(context) { inside(block) }
+        }
+    }
+
+    private fun inside(block: Runnable) {
+        isInside.set(true)
+        try {
+            block.run()
+        } finally {
+            isInside.set(false)
+        }
+    }
+
+    fun letGo() = generateSequence(held::poll).forEach { it.run() }
+}
+
+class RdmaServerSpec :
+    FunSpec({
+        timeout = 120_000
+
+        suspend fun bound(
+            settings: ServerBuilder.() -> Unit = {},
+            block: suspend CoroutineScope.(server: RdmaServer, client: RdmaHost, address: InetSocketAddress) -> Unit,
+        ) = coroutineScope {
+            rdmaHost { provider("embedded") }.use { host ->
+                host.bind(0, settings).use { server ->
+                    rdmaHost { provider("embedded") }.use { block(server, it, InetSocketAddress("127.0.0.1", server.address.port)) }
+                }
+            }
+        }
+
+        test("should know its connections and both addresses of each, as the clients do") {
+            bound { server, host, address ->
+                server.serve(this, ECHO)
+                server.connections.shouldBeEmpty()
+                val client = host.connectMessages(address)
+                client.ask("up") shouldBe "up"
+                val served = server.connections.single()
+                served.isOpen shouldBe true
+                client.isOpen shouldBe true
+                served.remoteAddress shouldBe client.localAddress
+                served.localAddress shouldBe client.remoteAddress
+                client.disconnect()
+                client.isOpen shouldBe false
+                withTimeout(20.seconds) { while (server.connections.isNotEmpty()) delay(1) }
+                served.isOpen shouldBe false
+            }
+        }
+
+        test("should run handlers concurrently by default, though the caller has one thread") {
+            runBlocking {
+                val both = CountDownLatch(2)
+                bound { server, host, address ->
+                    server.serve(this) {
+                        both.countDown()
+                        both.await() // blocks a thread until the other handler runs
+                        it.send(ByteArray(1))
+                    }
+                    List(2) { async { host.connectMessages(address).use { it.receive().size } } }.forEach { it.await() shouldBe 1 }
+                }
+            }
+        }
+
+        for ((what, failure) in listOf<Pair<String, suspend () -> Unit>>(
+            "an exception" to { error("planted") },
+            "an Error" to { throw StackOverflowError("planted") },
+            "a timeout of its own" to { withTimeout(1) { awaitCancellation() } },
+        )) {
+            test("should tell of a handler that ends by $what, end its connection, and serve on") {
+                val failures = Channel<Throwable>(Channel.UNLIMITED)
+                bound({ onFailure { failures.trySend(it) } }) { server, host, address ->
+                    server.serve(this) {
+                        if (it.receive().isEmpty()) failure()
+                        it.send(ByteArray(1))
+                    }
+                    val bad = host.connectMessages(address)
+                    bad.send(ByteArray(0))
+                    shouldThrow<Exception> { bad.receive() }
+                    val told = withTimeout(20.seconds) { failures.receive() }
+                    if (told !is TimeoutCancellationException) told.message shouldBe "planted"
+                    host.connectMessages(address).use {
+                        it.send(ByteArray(1))
+                        it.receive().size shouldBe 1
+                    }
+                }
+            }
+        }
+
+        test("should log one line for a connection that fails, with the client's address, unless onFailure is set") {
+            bound { server, host, address ->
+                logged { log ->
+                    server.serve(this) { error("planted") }
+                    val client = host.connectMessages(address)
+                    client.awaitEnd()
+                    withTimeout(20.seconds) { while (log.lines.isEmpty()) delay(1) }
+                    log.lines.single() shouldContain
+                        "the connection from ${client.localAddress} failed: java.lang.IllegalStateException: planted"
+                    client.close()
+                }
+            }
+        }
+
+        test("should reject a request that was taken when serving is cancelled, whether its coroutine has begun or not") {
+            for (handlers in listOf(Dispatchers.Default, Holding())) {
+                val isAsked = Channel<Unit>(Channel.UNLIMITED)
+                bound({
+                    handlers(handlers)
+                    authorize {
+                        isAsked.send(Unit)
+                        awaitCancellation()
+                    }
+                }) { server, host, address ->
+                    val serving = server.serve(this, ECHO)
+                    val asking = async { runCatching { host.connectMessages(address) { timeout(1.minutes) } } }
+                    (if (handlers is Holding) handlers.holds else isAsked).receive()
+                    serving.cancel()
+                    (handlers as? Holding)?.letGo()
+                    serving.join()
+                    asking.await().exceptionOrNull().shouldBeInstanceOf<ConnectionRejectedException>()
+                }
+            }
+        }
+
+        test("should let in no more clients than maxConnections, and the next one when one has gone") {
+            val failures = Channel<Throwable>(Channel.UNLIMITED)
+            bound({
+                maxConnections(2)
+                onFailure { failures.trySend(it) }
+            }) { server, host, address ->
+                server.serve(this, ECHO)
+                val clients = List(2) { host.connectMessages(address) }
+                clients.forEach { it.ask("in") shouldBe "in" }
+                val refusal = shouldThrow<ConnectionRejectedException> { host.connectMessages(address) }
+                refusal.privateData().decodeToString() shouldStartWith "full"
+                failures.receive().message shouldContain "all the 2 connections that it takes"
+                clients[0].disconnect()
+                withTimeout(20.seconds) { while (server.connections.size > 1) delay(1) }
+                host.connectMessages(address).use { it.ask("in") shouldBe "in" }
+                clients[1].disconnect()
+            }
+        }
+
+        test("should let a hook decide by what the client says, before anything is allocated for it") {
+            val queuePairs = Channel<Int>(Channel.UNLIMITED)
+            Diagnostics.enable()
+            try {
+                bound({
+                    authorize { request ->
+                        queuePairs.send(Diagnostics.openResources().count { it.resource() is QueuePair })
+                        request.privateData.decodeToString().trimEnd('\u0000') == "let me in"
+                    }
+                    onFailure {}
+                }) { server, host, address ->
+                    server.serve(this, ECHO)
+                    val refusal =
+                        shouldThrow<ConnectionRejectedException> { host.connectMessages(address) { privateData("hm".encodeToByteArray()) } }
+                    refusal.privateData().decodeToString() shouldStartWith "not authorized"
+                    queuePairs.receive() shouldBe 1 // the client's
+                    host.connectMessages(address) { privateData("let me in".encodeToByteArray()) }.use { it.ask("in") shouldBe "in" }
+                }
+            } finally {
+                Diagnostics.disable()
+            }
+        }
+
+        test("should reject a client whose authorization throws or takes too long") {
+            bound({
+                timeout(1.seconds)
+                authorize { request -> if (request.privateData[0] == 1.toByte()) error("planted") else awaitCancellation() }
+                onFailure {}
+            }) { server, host, address ->
+                server.serve(this, ECHO)
+                for (first in 0..1) {
+                    shouldThrow<ConnectionRejectedException> {
+                        host.connectMessages(address) {
+                            timeout(1.minutes)
+                            privateData(byteArrayOf(first.toByte()))
+                        }
+                    }
+                }
+            }
+        }
+
+        test("should stop in good order: those that run end by themselves, nobody else comes in") {
+            bound { server, host, address ->
+                val serving = server.serve(this) { it.send(it.receive()) }
+                val client = host.connectMessages(address)
+                withTimeout(20.seconds) { while (server.connections.isEmpty()) delay(1) }
+                val stopping = launch { server.stop(5.minutes) }
+                withTimeout(20.seconds) {
+                    while (runCatching { host.connectMessages(address).close() }.exceptionOrNull() !is ConnectionException) delay(1)
+                }
+                stopping.isActive shouldBe true
+                client.ask("still there") shouldBe "still there"
+                client.disconnect()
+                joinAll(stopping, serving)
+                serving.isCancelled shouldBe false
+            }
+        }
+
+        test("should end what still runs at the deadline of a stop") {
+            bound { server, host, address ->
+                val ended = CompletableDeferred<Unit>()
+                val serving =
+                    server.serve(this) {
+                        try {
+                            awaitCancellation()
+                        } finally {
+                            ended.complete(Unit)
+                        }
+                    }
+                val client = host.connectMessages(address)
+                withTimeout(20.seconds) { while (server.connections.isEmpty()) delay(1) }
+                server.stop(1.seconds)
+                ended.await()
+                client.awaitEnd()
+                serving.join()
+                client.close()
+            }
+        }
+
+        test("should end serving without an exception when its host is closed") {
+            rdmaHost { provider("embedded") }.use { host ->
+                coroutineScope {
+                    val serving = host.bind(0).serve(this, ECHO)
+                    delay(1)
+                    host.close()
+                    serving.join()
+                }
+            }
+        }
+
+        test("should not let a client reach what was published to another, nor a server what was published to another server") {
+            for (isShared in listOf(false, true)) {
+                bound({ if (isShared) sharedDomain() }) { server, host, address ->
+                    server.serve(this) {
+                        val secret = it.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ)
+                        secret.memory().setString(0, "secret")
+                        it.publish("secret", secret)
+                        it.receiveOrNull()
+                    }
+                    val one = host.connectMessages(address)
+                    val other = host.connectMessages(address)
+                    val secret = one.remote("secret")
+                    secret.read(0, 6).decodeToString() shouldBe "secret"
+                    val theirs = runCatching { other.channel.remote(secret.memory).read(0, 6).decodeToString() }
+                    if (isShared) {
+                        theirs.getOrThrow() shouldBe "secret"
+                    } else {
+                        theirs.exceptionOrNull()?.message shouldContain
+                            "REM_ACCESS_ERR"
+                    }
+                    one.disconnect()
+                    other.close()
+                }
+            }
+        }
+
+        test("should free with a connection what was registered in its domain") {
+            Diagnostics.enable()
+            try {
+                bound { server, host, address ->
+                    server.serve(this) {
+                        it.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
+                        it.send(it.receive())
+                    }
+                    host.connectMessages(address).use { it.ask("first") } // the devices are open
+                    withTimeout(20.seconds) { while (server.connections.isNotEmpty()) delay(1) }
+                    val before = Diagnostics.openResources().size
+                    repeat(10) {
+                        host.connectMessages(address).use {
+                            it.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
+                            it.ask("again")
+                        }
+                    }
+                    withTimeout(20.seconds) { while (Diagnostics.openResources().size > before) delay(1) }
+                }
+            } finally {
+                Diagnostics.disable()
+            }
+        }
+    })
