@@ -3,6 +3,7 @@ package org.kverbs.serialization
 import kotlinx.coroutines.CompletableJob
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Job
+import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.ensureActive
@@ -16,12 +17,11 @@ import java.util.concurrent.atomic.AtomicInteger
 
 /** The peer's requests, each in a coroutine of its own. */
 internal class Answerer(
-    private val background: CoroutineScope,
+    background: CoroutineScope,
     private val settings: RequestsBuilder,
     private val send: suspend (Frame) -> Unit,
 ) {
-    /** Parent of all handlers. */
-    private val handlers = Job(background.coroutineContext.job)
+    private val scope = CoroutineScope(background.coroutineContext + SupervisorJob(background.coroutineContext.job))
     private val running = ConcurrentHashMap<Long, Running>()
     private val unanswered = AtomicInteger()
 
@@ -43,12 +43,12 @@ internal class Answerer(
         if (unanswered.incrementAndGet() > settings.maxInFlight) {
             throw RequestProtocolException("the peer has more than ${settings.maxInFlight} requests under way")
         }
-        val one = Running(Job(handlers), request.credits)
+        val one = Running(Job(scope.coroutineContext.job), request.credits)
         if (running.putIfAbsent(request.id, one) != null) {
             throw RequestProtocolException("the peer has two requests ${request.id} under way")
         }
         room.acquire()
-        background.launch {
+        scope.launch {
             try {
                 answer(request, one)
             } finally {
@@ -128,6 +128,9 @@ internal class Answerer(
         running[frame.id]?.credits?.add(frame.count)
     }
 
-    /** The peer asks for nothing any more: cancels what is under way, and waits until it has ended. */
-    suspend fun end(): Unit = handlers.cancelAndJoin()
+    /**
+     * The peer asks for nothing any more: cancels what is under way, and waits until it has ended. Answers are not sent,
+     * as the peer may have no room for them.
+     */
+    suspend fun end(): Unit = scope.coroutineContext.job.cancelAndJoin()
 }

@@ -41,9 +41,9 @@ internal class Caller(
         timeout: Duration,
     ): PendingCall {
         val began = TimeSource.Monotonic.markNow()
-        val permit = permits.receiveCatching()
+        permits.receiveCatching()
         val call = PendingCall(lastId.incrementAndGet(), method, timeout, credits > 0, credits.coerceAtLeast(1))
-        if (permit.isClosed) throw checkNotNull(ended)(call)
+        ended?.let { throw it(call) }
         pending[call.id] = call
         call.sending =
             background.launch(start = CoroutineStart.UNDISPATCHED) {

@@ -31,7 +31,7 @@ internal class RequestLink(
     // The reader never sends: if both sides' readers waited for room, no side would make any.
     private suspend fun run() {
         try {
-            while (true) take(decodeFrame(connection.channel.receiveOrNull() ?: break))
+            while (true) take(decodeFrame(connection.receiveOrNull() ?: break))
             caller.end { RequestsEndedException(it.method, null) }
             answerer.end()
             ended.complete(Unit)

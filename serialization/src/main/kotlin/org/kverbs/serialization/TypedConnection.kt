@@ -66,7 +66,7 @@ public class TypedConnection<In : Any, Out : Any>(
 
     /** Receives a value as [receive] does, or returns null if the peer has sent its last message. */
     public suspend fun receiveOrNull(): In? {
-        val message = connection.channel.receiveOrNull() ?: return null
+        val message = connection.receiveOrNull() ?: return null
         return format.decode(incomingType, message)
     }
 

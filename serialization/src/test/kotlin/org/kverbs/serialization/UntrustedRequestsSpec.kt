@@ -6,6 +6,7 @@ import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeout
 import org.kverbs.RdmaException
@@ -28,7 +29,7 @@ class UntrustedRequestsSpec :
                         connection.answerRequests {
                             maxInFlight(4)
                             answer(sleep) { awaitCancellation() }
-                            answer(count) { awaitCancellation() }
+                            answer(count) { flow { while (true) emit(it) } }
                         }
                     }
                 outcome.complete(ended.exceptionOrNull())
@@ -89,7 +90,7 @@ class UntrustedRequestsSpec :
                 connection.send(hello)
                 connection.send(Frame.Cancel(5).encode())
                 connection.send(Frame.Credit(5, Int.MAX_VALUE).encode())
-                connection.channel.finish()
+                connection.finish()
             } shouldBe null
         }
 
@@ -100,7 +101,7 @@ class UntrustedRequestsSpec :
                 connection.receive() // the server's hello
                 val end = decodeFrame(connection.receive())
                 end.shouldBeInstanceOf<Frame.Failure>().kind shouldBe Frame.Failure.Kind.TIMED_OUT
-                connection.channel.finish()
+                connection.finish()
             } shouldBe null
         }
 
@@ -108,7 +109,18 @@ class UntrustedRequestsSpec :
             answering { connection ->
                 connection.send(hello)
                 repeat(4) { connection.send(request(it.toLong())) }
-                connection.channel.finish()
+                connection.finish()
+            } shouldBe null
+        }
+
+        test("should end a stream whose client takes nothing of it and finishes") {
+            answering { connection ->
+                connection.send(hello)
+                val endless = DefaultFormat.encodeToByteArray(count.request, 1)
+                connection.send(Frame.Request(1, "count", Duration.INFINITE, Int.MAX_VALUE, endless).encode())
+                connection.receive() // the server's hello
+                connection.receive() // the first item
+                connection.finish()
             } shouldBe null
         }
 
@@ -135,7 +147,7 @@ class UntrustedRequestsSpec :
                 connection.send(hello)
                 connection.receive() // the client's hello
                 connection.receive() // its request
-                launch { while (true) connection.channel.receiveOrNull() ?: break }
+                launch { while (true) connection.receiveOrNull() ?: break }
                 val item = Frame.Item(1, DefaultFormat.encodeToByteArray(count.item, 1)).encode()
                 runCatching { while (true) connection.send(item) }
                 outcome.await()

@@ -1,0 +1,47 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.runBlocking
+import kotlinx.io.Buffer
+import kotlinx.io.IOException
+import kotlinx.io.RawSource
+import org.kverbs.RdmaException
+import java.io.InterruptedIOException
+
+/** See [asSource]. */
+internal class MessageSource(
+    private val connection: MessageConnection,
+) : RawSource {
+    /** What of the last message nobody has read yet. */
+    private val rest = Buffer()
+    private var isClosed = false
+
+    override fun readAtMostTo(
+        sink: Buffer,
+        byteCount: Long,
+    ): Long {
+        require(byteCount >= 0) { "$byteCount bytes can't be read" }
+        check(!isClosed) { "the source was closed" }
+        if (byteCount == 0L) return 0
+        while (rest.exhausted()) {
+            rest.write(blocking { connection.receiveOrNull() } ?: return -1)
+        }
+        return rest.readAtMostTo(sink, byteCount)
+    }
+
+    override fun close() {
+        isClosed = true
+    }
+}
+
+/** Runs a suspend function of a stream in a thread that may block, with the exceptions that users of streams expect. */
+internal fun <T> blocking(block: suspend () -> T): T =
+    try {
+        runBlocking { block() }
+    } catch (e: RdmaException) {
+        throw IOException(e.message, e)
+    } catch (e: IllegalArgumentException) {
+        throw IOException(e.message, e)
+    } catch (_: InterruptedException) {
+        Thread.currentThread().interrupt()
+        throw InterruptedIOException("the thread was interrupted while it waited for the peer")
+    }

@@ -1,0 +1,106 @@
+package org.kverbs.krpc
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.job
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withContext
+import kotlinx.rpc.krpc.KrpcTransportMessage.BinaryMessage
+import kotlinx.rpc.krpc.KrpcTransportMessage.StringMessage
+import org.kverbs.RdmaException
+import org.kverbs.coroutines.ChannelClosedException
+import org.kverbs.coroutines.MessageConnection
+import org.kverbs.coroutines.rdmaClient
+import org.kverbs.coroutines.rdmaServer
+
+class ConnectionTransportSpec :
+    FunSpec({
+        timeout = 60_000
+
+        suspend fun <R> connected(
+            handler: suspend CoroutineScope.(MessageConnection) -> Unit,
+            block: suspend CoroutineScope.(MessageConnection) -> R,
+        ): R =
+            withContext(Dispatchers.Default) {
+                val port = CompletableDeferred<Int>()
+                val server =
+                    launch { rdmaServer(0, "embedded0", onListening = { port.complete(it.port) }, handler = handler) }
+                rdmaClient("127.0.0.1", port.await(), "embedded0", block = block).also { server.cancelAndJoin() }
+            }
+
+        fun CoroutineScope.transport(
+            connection: MessageConnection,
+            endsCleanly: Boolean = false,
+        ) = ConnectionTransport(connection, this, endsCleanly)
+
+        test("should carry texts and bytes as what they are") {
+            connected({ connection ->
+                val transport = transport(connection, endsCleanly = true)
+                repeat(4) { transport.send(transport.receive()) }
+                transport.coroutineContext.job.cancel()
+            }) { connection ->
+                val transport = transport(connection)
+                for (text in listOf("", "äöü", "x".repeat(100_000))) {
+                    transport.send(StringMessage(text))
+                    transport.receive().shouldBeInstanceOf<StringMessage>().value shouldBe text
+                }
+                transport.send(BinaryMessage(byteArrayOf(1, 2)))
+                transport.receive().shouldBeInstanceOf<BinaryMessage>().value.toList() shouldBe listOf<Byte>(1, 2)
+                transport.coroutineContext.job.cancel()
+            }
+        }
+
+        test("should end a server's transport, and not what is around it, when the client has finished") {
+            val ended = CompletableDeferred<Throwable?>()
+            connected({ connection ->
+                val transport = transport(connection, endsCleanly = true)
+                shouldThrow<CancellationException> { transport.receive() }
+                transport.coroutineContext.job.join()
+                ended.complete(runCatching { coroutineContext.job.isActive shouldBe true }.exceptionOrNull())
+            }) { }
+            ended.await() shouldBe null
+        }
+
+        test("should fail what is around a client's transport when the server finishes") {
+            connected({ }) { connection ->
+                shouldThrow<ChannelClosedException> {
+                    coroutineScope {
+                        val transport = transport(connection)
+                        launch { runCatching { transport.receive() } }
+                        awaitCancellation()
+                    }
+                }
+            }
+        }
+
+        for (message in listOf(byteArrayOf(), byteArrayOf(7, 1), byteArrayOf(-1))) {
+            test("should fail what is around a transport whose peer sends ${message.toList()}") {
+                val outcome = CompletableDeferred<Throwable?>()
+                connected({ connection ->
+                    val ended =
+                        runCatching {
+                            coroutineScope {
+                                val transport = transport(connection, endsCleanly = true)
+                                launch { runCatching { transport.receive() } }
+                                awaitCancellation()
+                            }
+                        }
+                    outcome.complete(ended.exceptionOrNull())
+                }) { connection ->
+                    connection.send(message)
+                    outcome.await()
+                }
+                outcome.await().shouldBeInstanceOf<RdmaException>().message shouldContain "speaks no kRPC"
+            }
+        }
+    })
