@@ -15,6 +15,8 @@ private val published =
         "kverbs-embedded" to "embedded",
         "kverbs-dsl" to "dsl",
         "kverbs-coroutines" to "coroutines",
+        "kverbs-serialization" to "serialization",
+        "kverbs-krpc" to "krpc",
         "kverbs-testkit" to "testkit",
     )
 

@@ -129,8 +129,8 @@ internal class Answerer(
     }
 
     /**
-     * The peer asks for nothing any more: cancels what is under way, and waits until it has ended. Answers are not sent,
-     * as the peer may have no room for them.
+     * The peer asks for nothing any more: cancels what is under way, and waits until it has ended. Answers are not
+     * sent, as the peer may have no room for them.
      */
     suspend fun end(): Unit = scope.coroutineContext.job.cancelAndJoin()
 }

@@ -53,7 +53,7 @@ public class RequestScope internal constructor(
      * The flow throws what [call] throws, after the items that had come.
      *
      * @param timeout for all of the stream, with the time that the collector takes. No limit by default.
-     * @param buffer how many items of the largest size that this side takes may be held in memory
+     * @param buffer how many items this side holds in memory at most that the collector has not taken
      * @throws IllegalArgumentException if buffer is not positive
      */
     public fun <Request : Any, Item : Any> stream(

@@ -239,6 +239,17 @@ class RequestsSpec :
             }
         }
 
+        test("should fail a call whose request or answer is longer than the other side takes, and go on") {
+            val long = "x".repeat(60_000)
+            served({ it.answerRequests { answer(echo) { text -> text + text } } }, maxMessage = 100_000) { connection ->
+                connection.requests {
+                    shouldThrow<IllegalArgumentException> { call(echo, long + long) }.message shouldContain "\"echo\""
+                    shouldThrow<RemoteFailureException> { call(echo, long) }.message shouldContain "can't be sent"
+                    call(echo, "short") shouldBe "shortshort"
+                }
+            }
+        }
+
         test("should refuse names that are too long, and two handlers for one") {
             shouldThrow<IllegalArgumentException> { method<Int, Int>("") }
             shouldThrow<IllegalArgumentException> { streamMethod<Int, Int>("x".repeat(MAX_NAME + 1)) }

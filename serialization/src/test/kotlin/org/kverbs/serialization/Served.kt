@@ -9,14 +9,25 @@ import kotlinx.coroutines.withContext
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.rdmaClient
 import org.kverbs.coroutines.rdmaServer
+import java.net.InetSocketAddress
 
-/** A client of a server that answers by [handler], both on the first embedded device. */
+/**
+ * A client of a server that answers by [handler], both on the first embedded device.
+ *
+ * @param maxMessage how many bytes a message has that either takes
+ */
 internal suspend fun <R> served(
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,
+    maxMessage: Long = 4 shl 20,
     client: suspend CoroutineScope.(MessageConnection) -> R,
 ): R =
     withContext(Dispatchers.Default) {
         val port = CompletableDeferred<Int>()
-        val server = launch { rdmaServer(0, "embedded0", onListening = { port.complete(it.port) }, handler = handler) }
-        rdmaClient("127.0.0.1", port.await(), "embedded0", block = client).also { server.cancelAndJoin() }
+        val server =
+            launch {
+                val listening = { address: InetSocketAddress -> port.complete(address.port).let {} }
+                rdmaServer(0, "embedded0", { maxMessageSize(maxMessage) }, listening, handler)
+            }
+        rdmaClient("127.0.0.1", port.await(), "embedded0", { maxMessageSize(maxMessage) }, client)
+            .also { server.cancelAndJoin() }
     }
