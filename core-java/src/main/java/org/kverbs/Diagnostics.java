@@ -15,6 +15,7 @@ public final class Diagnostics {
 
     private static volatile boolean on = Boolean.getBoolean("kverbs.diagnostics");
     private static final Set<Resource> OPEN = ConcurrentHashMap.newKeySet();
+    private static final ThreadLocal<Object> OWNER = new InheritableThreadLocal<>();
 
     private Diagnostics() {}
 
@@ -36,7 +37,29 @@ public final class Diagnostics {
 
     /** Everything that was opened while recording was on and isn't closed yet, with the place where it was opened. */
     public static List<Open> openResources() {
-        return OPEN.stream().map(r -> new Open(r, r.openedAt())).toList();
+        return OPEN.stream().map(r -> new Open(r, r.openedAt(), r.owners())).toList();
+    }
+
+    /**
+     * Names what the calling thread opens resources for from now on, and every thread that it starts from now on: one
+     * of several tests that run at once, for example. {@link Open#owners} tells it.
+     *
+     * @param owner any object; null for nobody
+     * @return the former owner, for the caller to set again
+     */
+    public static @Nullable Object setOwner(@Nullable Object owner) {
+        Object former = OWNER.get();
+        if (owner == null) {
+            OWNER.remove();
+        } else {
+            OWNER.set(owner);
+        }
+        return former;
+    }
+
+    /** What the calling thread opens resources for; null if nobody said. */
+    public static @Nullable Object owner() {
+        return OWNER.get();
     }
 
     /**
@@ -44,8 +67,10 @@ public final class Diagnostics {
      *
      * @param resource the resource
      * @param openedAt a throwable whose stack trace shows where it was opened
+     * @param owners what the thread that opened it named by {@link #setOwner}, then the same of each resource that
+     *     it was made from; nothing for a thread that named nobody
      */
-    public record Open(Resource resource, @Nullable Throwable openedAt) {}
+    public record Open(Resource resource, @Nullable Throwable openedAt, List<Object> owners) {}
 
     static @Nullable Throwable stackTrace(String what) {
         return on ? new Throwable(what + " by " + Thread.currentThread().getName()) : null;

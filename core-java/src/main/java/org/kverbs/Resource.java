@@ -63,6 +63,9 @@ public abstract sealed class Resource implements AutoCloseable
     private final Object closeLock = new Object();
     private volatile boolean destroyed;
     private final @Nullable Throwable openedAt = Diagnostics.stackTrace("opened here");
+    /** What it was opened for, if diagnostics were on then and anybody said. */
+    private final @Nullable Object owner = openedAt == null ? null : Diagnostics.owner();
+
     private volatile @Nullable Throwable closedAt;
     /** What {@link #whenClosed} was given; null once it has been run. */
     private @Nullable List<Runnable> whenClosed = new ArrayList<>(0);
@@ -319,5 +322,17 @@ public abstract sealed class Resource implements AutoCloseable
     /** Where it was opened, if diagnostics were on then. */
     final @Nullable Throwable openedAt() {
         return openedAt;
+    }
+
+    /** What this and then all that it was made from were opened for. */
+    final List<Object> owners() {
+        var owners = new ArrayList<Object>(2);
+        if (owner != null) {
+            owners.add(owner);
+        }
+        for (Resource parent : parents) {
+            owners.addAll(parent.owners());
+        }
+        return owners;
     }
 }

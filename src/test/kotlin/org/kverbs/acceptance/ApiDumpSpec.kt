@@ -18,6 +18,8 @@ private val published =
         "kverbs-serialization" to "serialization",
         "kverbs-krpc" to "krpc",
         "kverbs-testkit" to "testkit",
+        "kverbs-testkit-kotest" to "testkit-kotest",
+        "kverbs-testkit-junit" to "testkit-junit",
     )
 
 /**

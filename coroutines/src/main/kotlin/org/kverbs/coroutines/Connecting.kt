@@ -108,6 +108,7 @@ private suspend fun RdmaHost.lookUp(
     timeout: Duration,
 ): List<InetSocketAddress> {
     if (!address.isUnresolved) return listOf(address)
+    literal(address.hostString)?.let { return listOf(InetSocketAddress(it, address.port)) }
     val answer = scope.async(Dispatchers.IO) { runCatching { InetAddress.getAllByName(address.hostString) } }
     val found =
         try {
@@ -123,6 +124,14 @@ private suspend fun RdmaHost.lookUp(
         }
     return addresses.map { InetSocketAddress(it, address.port) }
 }
+
+/** The address if it is written in numbers, which asks nobody. */
+private fun literal(host: String): InetAddress? =
+    try {
+        InetAddress.ofLiteral(host)
+    } catch (_: IllegalArgumentException) {
+        null
+    }
 
 /** From INIT to where it can send. */
 internal fun ConnectionId.prepareAll(qp: QueuePair) {

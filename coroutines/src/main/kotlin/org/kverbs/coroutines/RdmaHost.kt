@@ -25,7 +25,8 @@ import java.util.concurrent.ConcurrentHashMap
  * }
  * ```
  *
- * **Threads.** One thread takes the events of all connections, and one for each device its completions; none waits for a connection.
+ * **Threads.** One thread takes the events of all connections, and one for each device its completions; none waits for a
+ * connection. Or the caller does both ([RdmaHostBuilder.callerPolls]).
  *
  * **Ownership.** [close] closes its listeners, connections and devices, and ends what waits.
  */
@@ -38,6 +39,10 @@ public class RdmaHost internal constructor(
     private val listeners = ConcurrentHashMap<ConnectionId, RdmaListener>()
     private var isClosed = false
 
+    /** Those of the nodes, for [poll]. */
+    @Volatile
+    private var dispatchers = emptyList<CompletionDispatcher>()
+
     /** Why nobody takes events any more. */
     @Volatile
     private var end: Throwable? = null
@@ -47,7 +52,7 @@ public class RdmaHost internal constructor(
     internal val scope = CoroutineScope(context + SupervisorJob())
 
     init {
-        Thread.ofPlatform().daemon().name("kverbs-connections").start(::takeEvents)
+        if (!builder.isCallers) Thread.ofPlatform().daemon().name("kverbs-connections").start(::takeEvents)
     }
 
     /** Which connection manager it uses: `native` is librdmacm. */
@@ -65,10 +70,33 @@ public class RdmaHost internal constructor(
                 throw e
             }
         } finally {
-            end = cause
-            listeners.values.forEach { it.end(cause) }
-            steps.values.forEach { it.events.close(cause) }
+            end(cause)
         }
+    }
+
+    private fun end(cause: Throwable) {
+        end = cause
+        listeners.values.forEach { it.end(cause) }
+        steps.values.forEach { it.events.close(cause) }
+    }
+
+    /**
+     * Takes the events and completions that are there, and resumes the coroutines that wait for them. Never blocks. One
+     * thread at a time.
+     *
+     * @return how much there was to do; 0 is nothing, as it is once the host is closed
+     * @throws IllegalStateException if the host has threads of its own
+     */
+    public fun poll(): Int {
+        check(builder.isCallers) { "this host has threads of its own; make it with callerPolls() to poll on yours" }
+        if (!channel.isOpen) return 0
+        var done = 0
+        while (true) {
+            take(channel.awaitEvent(Duration.ZERO) ?: break)
+            done++
+        }
+        for (dispatcher in dispatchers) done += dispatcher.poll()
+        return done
     }
 
     private fun take(event: ConnectionEvent) {
@@ -101,7 +129,10 @@ public class RdmaHost internal constructor(
             check(!isClosed && channel.isOpen) { "the host is closed" }
             nodes.getOrPut(name) {
                 val device = builder.device?.takeIf { it.name() == name } ?: Device.byName(name)
-                RdmaNode(device.open(), builder.dispatcher)
+                RdmaNode(device.open()) {
+                    builder.dispatcher(this)
+                    if (builder.isCallers) callerPolls()
+                }.also { dispatchers += it.dispatcher }
             }
         }
     }
@@ -162,6 +193,7 @@ public class RdmaHost internal constructor(
                 isClosed = true
                 nodes.values.toList().also { nodes.clear() }
             }
+        if (builder.isCallers) end(IllegalStateException("the host of these connections was closed"))
         closeAll(channel, *opened.toTypedArray())
     }
 

@@ -16,6 +16,8 @@ public class RdmaHostBuilder internal constructor() {
         private set
     internal var dispatcher: CompletionDispatcherBuilder.() -> Unit = {}
         private set
+    internal var isCallers: Boolean = false
+        private set
 
     /** Takes the connection manager of this device's provider; default is that of the hardware, or else the embedded one. */
     public fun device(device: Device) {
@@ -38,5 +40,13 @@ public class RdmaHostBuilder internal constructor() {
     /** How the completions of each device are waited for; the thread is the library's. */
     public fun dispatcher(block: CompletionDispatcherBuilder.() -> Unit) {
         dispatcher = block
+    }
+
+    /**
+     * Makes no threads: one thread of the caller takes all events and completions, by [RdmaHost.poll]. Default is threads
+     * of its own. For programs with a loop of their own, as a test's on a virtual clock.
+     */
+    public fun callerPolls() {
+        isCallers = true
     }
 }

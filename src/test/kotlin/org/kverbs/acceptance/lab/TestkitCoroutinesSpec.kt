@@ -12,12 +12,18 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeout
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
+import org.kverbs.coroutines.bind
+import org.kverbs.coroutines.connectMessages
 import org.kverbs.coroutines.fetchAndAdd
 import org.kverbs.dsl.connectOptions
 import org.kverbs.embedded.Faults
 import org.kverbs.testkit.CoroutinePeer
 import org.kverbs.testkit.TEST_DEVICE
+import org.kverbs.testkit.awaitMessage
+import org.kverbs.testkit.connectedChannels
 import org.kverbs.testkit.connectedCoroutines
+import org.kverbs.testkit.connectedHosts
+import org.kverbs.testkit.expectNoMessage
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
@@ -40,6 +46,22 @@ internal class TestkitCoroutinesSpec :
                 }
                 server.memory.memory().set(JAVA_LONG, 0, 40)
                 client.qp.fetchAndAdd(server.memory.remote(), 2) shouldBe 40
+            }
+        }
+
+        test("should connect message channels and hosts on the device that $TEST_DEVICE names") {
+            connectedChannels(timeout = 60.seconds) { client, server ->
+                backgroundScope.launch { for (message in server.incoming) server.send(message.reversedArray()) }
+                client.send("ping".encodeToByteArray())
+                client.awaitMessage().decodeToString() shouldBe "gnip"
+                client.expectNoMessage(50.milliseconds)
+            }
+            connectedHosts(timeout = 60.seconds) { client, server ->
+                val service = server.bind(serverAddress(0))
+                service.serve(backgroundScope) { for (message in it.incoming) it.send(message.reversedArray()) }
+                val connection = client.connectMessages(serverAddress(service.address.port))
+                connection.send("ping".encodeToByteArray())
+                connection.awaitMessage().decodeToString() shouldBe "gnip"
             }
         }
 
@@ -69,4 +91,4 @@ internal class TestkitCoroutinesSpec :
         }
     })
 
-private suspend fun forget(peer: CoroutinePeer) = peer.pool.take(64)
+private suspend fun forget(peer: CoroutinePeer<*>) = peer.pool.take(64)

@@ -5,7 +5,9 @@ package org.kverbs.testkit
 
 import org.kverbs.ConnectOptions
 import org.kverbs.Device
-import org.kverbs.Diagnostics
+import org.kverbs.dsl.RC
+import org.kverbs.dsl.Transport
+import org.kverbs.dsl.Verbs
 import org.kverbs.embedded.DeviceLimits
 import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Faults
@@ -17,17 +19,26 @@ public const val TEST_DEVICE: String = "KVERBS_TEST_DEVICE"
 
 /** What the block of a [connectedPair] can do to what lies between its ends. */
 public open class ConnectedPair internal constructor(
-    private val embedded: EmbeddedFabric?,
+    private val devices: TestDevices,
 ) {
-    /** Whether the ends are on embedded devices, so that there are a [fabric], a [clock] and [faults]; a test may ask before. */
-    public val isEmbedded: Boolean get() = embedded != null
+    /**
+     * Whether the ends are on embedded devices, so that there are a [fabric], a [clock] and [faults]; a test may ask
+     * before.
+     */
+    public val isEmbedded: Boolean get() = devices.fabric != null
+
+    /** The device of the client's end. */
+    public val clientDevice: Device get() = devices.client
+
+    /** The device of the server's end; on a real device both ends have the same. */
+    public val serverDevice: Device get() = devices.server
 
     /**
      * The fabric of the two embedded devices, `fabric.devices()`, client first.
      *
      * @throws IllegalStateException if the pair is on a real device
      */
-    public val fabric: EmbeddedFabric get() = embedded ?: throw impossibleOn(System.getenv(TEST_DEVICE))
+    public val fabric: EmbeddedFabric get() = devices.fabric ?: throw impossibleOn(System.getenv(TEST_DEVICE))
 
     /** The clock that the timeouts of the pair go by; it moves when a test waits. Fails as [fabric] does. */
     public val clock: VirtualClock get() = fabric.clock()
@@ -37,9 +48,10 @@ public open class ConnectedPair internal constructor(
 }
 
 /**
- * Runs a test on two connected ends: on two embedded devices with a virtual clock, or both on the device that the environment variable
- * [TEST_DEVICE] names. Afterwards the ends are closed, and if the block left open what it opened, by whatever means, the test fails and
- * shows where that was opened.
+ * Runs a test on two connected ends: on two embedded devices with a virtual clock, or both on the device that the
+ * environment variable [TEST_DEVICE] names. Afterwards the ends are closed, and if the block left open what it opened,
+ * by whatever means, the test fails and shows where that was opened ([LeakWatch]); it fails, too, if a work request
+ * failed and the block did not await it. Tests may run at the same time: each has devices of its own.
  *
  * ```
  * test("should echo what was sent") {
@@ -53,12 +65,13 @@ public open class ConnectedPair internal constructor(
  *
  * A failure of the block shows what both devices have counted ([Device.counters]), as an exception that it suppressed.
  *
- * From Java: `Testkit.connectedPair((pair, client, server) -> { ...; return null; })`, in which the pair has what Kotlin finds in the block.
+ * From Java: `Testkit.connectedPair((pair, client, server) -> { ...; return null; })`, in which the pair has what
+ * Kotlin finds in the block.
  *
  * @param faults what goes wrong from the start, after the ends are connected; on a real device none can
  * @param seed what the faults, keys and numbers follow from; a real device chooses by itself
- * @param diagnostics whether the use of memory that is posted fails the test, too ([EmbeddedFabric.diagnose]); the message shows where
- *   it was posted. A real device can't tell, and nothing is watched there
+ * @param diagnostics whether the use of memory that is posted fails the test, too ([EmbeddedFabric.diagnose]); the
+ *   message shows where it was posted. A real device can't tell, and nothing is watched there
  * @param semantics how strict the embedded devices are; a real device is as it is
  * @param limits those of each embedded device, of which the end takes the first objects
  * @throws AssertionError if something leaked, or was misused
@@ -74,44 +87,37 @@ public fun <R> connectedPair(
     semantics: Semantics = Semantics.STRICT,
     limits: DeviceLimits = DeviceLimits.DEFAULTS,
     block: ConnectedPair.(client: TestPeer, server: TestPeer) -> R,
+): R = connectedPair(RC, faults, seed, options, diagnostics, semantics, limits, block)
+
+/**
+ * The same with queue pairs of another type: `connectedPair(UC) { client, server -> }`, or with
+ * [UD][org.kverbs.dsl.UD], whose ends [send][TestPeer.send] to each other, and elsewhere by [TestPeer.destination].
+ *
+ * @throws AssertionError if something leaked, or was misused
+ */
+@JvmOverloads
+public fun <R> connectedPair(
+    transport: Transport<Verbs>,
+    faults: Faults = Faults.NONE,
+    seed: Long = 1,
+    options: ConnectOptions = ConnectOptions.DEFAULTS,
+    diagnostics: Boolean = false,
+    semantics: Semantics = Semantics.STRICT,
+    limits: DeviceLimits = DeviceLimits.DEFAULTS,
+    block: ConnectedPair.(client: TestPeer, server: TestPeer) -> R,
 ): R =
-    onDevices(faults, seed, diagnostics, semantics, limits) { fabric, device ->
-        TestPeer(device(), fabric?.clock()).use { client ->
-            TestPeer(device(), fabric?.clock()).use { server ->
-                client.qp.connect(server.qp.endpoint(options), options)
-                server.qp.connect(client.qp.endpoint(options), options)
-                fabric?.setFaults(faults)
-                val before = open()
-                counting(client.device, server.device) { ConnectedPair(fabric).block(client, server) }
-                    .also { failOnLeaks(before + client.buffers + server.buffers) }
+    onDevices(TestSettings(faults, seed, options, diagnostics, semantics, limits)) {
+        val idleness = Idleness(fabric?.clock())
+        TestPeer(client, transport, idleness).use { here ->
+            TestPeer(server, transport, idleness).use { there ->
+                here.connect(there, options)
+                there.connect(here, options)
+                begin()
+                counting(client, server) { ConnectedPair(this).block(here, there) }.also {
+                    here.failOnUnawaited("client")
+                    there.failOnUnawaited("server")
+                    watch.failOnLeaks { it in here.buffers || it in there.buffers }
+                }
             }
         }
     }
-
-/** Runs what makes its ends on devices of a fabric of their own, or on the real one, for which there is no fabric. */
-internal inline fun <R> onDevices(
-    faults: Faults,
-    seed: Long,
-    diagnostics: Boolean,
-    semantics: Semantics,
-    limits: DeviceLimits,
-    block: (fabric: EmbeddedFabric?, device: () -> Device) -> R,
-): R {
-    Diagnostics.enable()
-    val name = System.getenv(TEST_DEVICE)
-    if (name != null && faults != Faults.NONE) throw impossibleOn(name)
-    val fabric = if (name == null) EmbeddedFabric.virtual(seed) else null
-    // They tell at the end, and not in the log.
-    if (diagnostics) fabric?.diagnose { }
-    return (fabric ?: AutoCloseable { }).use {
-        val result = block(fabric) { fabric?.addDevice(semantics, limits) ?: Device.byName(name) }
-        failOnMisuses(fabric?.misuses().orEmpty())
-        result
-    }
-}
-
-internal fun impossibleOn(device: String) =
-    IllegalStateException(
-        "$TEST_DEVICE puts this pair on $device, where the time is real and nothing can be made to go wrong: fabric, clock and faults" +
-            " belong to embedded devices. Unset $TEST_DEVICE for this test, or ask isEmbedded before.",
-    )

@@ -1,6 +1,8 @@
 package org.kverbs.testkit
 
+import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.CompletionQueue
+import org.kverbs.ConnectOptions
 import org.kverbs.Context
 import org.kverbs.Device
 import org.kverbs.MemoryRegion
@@ -15,23 +17,32 @@ import org.kverbs.coroutines.readByteArray
 import org.kverbs.coroutines.receive
 import org.kverbs.coroutines.send
 import org.kverbs.coroutines.write
+import org.kverbs.dsl.ConnectedVerbs
+import org.kverbs.dsl.DatagramVerbs
+import org.kverbs.dsl.Destination
 import org.kverbs.dsl.LOCAL_WRITE
 import org.kverbs.dsl.MiB
-import org.kverbs.dsl.RC
 import org.kverbs.dsl.REMOTE_ATOMIC
 import org.kverbs.dsl.REMOTE_READ
 import org.kverbs.dsl.REMOTE_WRITE
-import org.kverbs.dsl.RcVerbs
+import org.kverbs.dsl.Transport
+import org.kverbs.dsl.UD
+import org.kverbs.dsl.Verbs
 import org.kverbs.dsl.memoryRegion
+import kotlin.time.Duration
 
 private const val DEPTH = 128
 
+/** Of a message that is not to come. */
+private const val ROOM = 65_536
+
 /**
- * One end of [connectedCoroutines]: an open device, a queue pair of type RC in RTS whose operations suspend, and [memory] that the other
- * end may read, write and do atomics on. For the coroutines of the block.
+ * One end of [connectedCoroutines]: an open device, a queue pair in RTS whose operations suspend, and [memory] that the
+ * other end may read, write and do atomics on, as far as [V] can. For the coroutines of the block.
  */
-public class CoroutinePeer internal constructor(
-    internal val device: Device,
+public class CoroutinePeer<out V : Verbs> internal constructor(
+    device: Device,
+    private val transport: Transport<V>,
 ) : AutoCloseable {
     /** The open device. */
     public val context: Context = device.open()
@@ -39,31 +50,70 @@ public class CoroutinePeer internal constructor(
     /** The domain of everything here. */
     public val pd: ProtectionDomain = context.protectionDomain()
 
-    /** Takes the completions, for further queue pairs of the test too. It is polled while all coroutines of the block wait. */
+    /**
+     * Takes the completions, for further queue pairs of the test too. It is polled while all coroutines of the block
+     * wait.
+     */
     public val dispatcher: CompletionDispatcher = context.completionDispatcher { callerPolls() }
 
     /** The queue pair, for all that has no function here. */
-    public val qp: AsyncQueuePair<RcVerbs> =
-        dispatcher.qp(pd, RC) {
+    public val qp: AsyncQueuePair<V> =
+        dispatcher.qp(pd, transport) {
             maxSendWr(DEPTH)
             maxRecvWr(DEPTH)
         }
 
     /** A MiB that the peer may do anything with; this end's messages don't touch it. */
-    public val memory: MemoryRegion = pd.memoryRegion(1.MiB) { access(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC) }
+    public val memory: MemoryRegion =
+        pd.memoryRegion(1.MiB) {
+            access(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC)
+        }
 
     /** What messages lie in. A buffer that a test takes from it and doesn't close fails the test. */
     public val pool: BufferPool = pd.bufferPool()
 
+    private val header = if (transport == UD) ROUTING_HEADER else 0
+    private var other: Destination? = null
+    private var mtu = 0
+
     /**
-     * Sends a copy of a message and suspends until it has arrived.
+     * Where datagrams to the other end go: `client.qp.send(local, to = client.destination)`.
+     *
+     * @throws IllegalStateException if the queue pair is connected, and needs no address
+     */
+    public val destination: Destination
+        get() = checkNotNull(other) { "$qp is connected: its messages go to the other end without a destination" }
+
+    internal fun connect(
+        peer: CoroutinePeer<*>,
+        options: ConnectOptions,
+    ) {
+        val endpoint = peer.qp.endpoint(options)
+        val queuePair = qp.queuePair
+        if (transport != UD) return queuePair.connect(endpoint, options)
+        queuePair.activate(options)
+        other = Destination(queuePair.addressHandle(endpoint, options), endpoint.queuePairNumber, endpoint.qkey)
+        mtu = context.queryPort(options.port()).activeMtu().bytes()
+    }
+
+    /**
+     * Sends a copy of a message and suspends until it has arrived, or on UC and UD until it is on its way.
      *
      * @throws org.kverbs.WorkCompletionException if it can't arrive
+     * @throws IllegalArgumentException if it is a datagram longer than the path MTU, which the device would drop
+     *   without a word
      */
+    @Suppress("UNCHECKED_CAST") // the type of the queue pair is known by the destination, which a datagram has
     public suspend fun send(message: ByteArray) {
+        val to = other
+        if (to != null) requireDatagram(message, mtu)
         pool.take(maxOf(1L, message.size.toLong())).use {
             it.write(message)
-            qp.send(it, message.size.toLong())
+            if (to == null) {
+                (qp as AsyncQueuePair<ConnectedVerbs>).send(it, message.size.toLong())
+            } else {
+                (qp as AsyncQueuePair<DatagramVerbs>).send(it.slice(0, message.size.toLong()), to)
+            }
         }
     }
 
@@ -73,10 +123,21 @@ public class CoroutinePeer internal constructor(
      * @throws org.kverbs.WorkCompletionException if the receive fails
      */
     public suspend fun receive(bytes: Int): ByteArray =
-        pool.take(maxOf(1L, bytes.toLong())).use {
+        pool.take(maxOf(1L, bytes + header)).use {
             val received = qp.receive(it)
-            it.readByteArray(length = received.length)
+            it.readByteArray(offset = header, length = received.length - header)
         }
+
+    /**
+     * Makes room for a message, and fails if one comes.
+     *
+     * @param within time of the test's clock that is waited, which on embedded devices takes none
+     * @throws AssertionError if a message came
+     */
+    public suspend fun expectNoMessage(within: Duration = SILENCE) {
+        val message = withTimeoutOrNull(within) { receive(ROOM) } ?: return
+        throw unexpected(message, within, qp.toString())
+    }
 
     /** Ends all waits and the pool; fails if buffers are missing in it. */
     internal fun end() {
@@ -84,7 +145,11 @@ public class CoroutinePeer internal constructor(
         try {
             pool.close()
         } catch (e: IllegalStateException) {
-            val places = e.suppressed.joinToString("\n") { "${it.message?.substringBefore(", taken here")} was taken\n" + it.frames() }
+            val places =
+                e.suppressed.joinToString("\n") {
+                    "${it.message?.substringBefore(", taken here")} was taken\n" +
+                        it.frames()
+                }
             throw AssertionError("${e.message}:\n$places")
         }
     }

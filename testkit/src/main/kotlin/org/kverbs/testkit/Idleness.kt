@@ -2,9 +2,11 @@ package org.kverbs.testkit
 
 import org.kverbs.embedded.VirtualClock
 import java.util.concurrent.atomic.AtomicInteger
+import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeMark
 import kotlin.time.TimeSource
+import kotlin.time.toJavaDuration
 
 /**
  * How long a fabric must have been idle, in real time: a thread of a pool that was there before the test, as the common
@@ -22,7 +24,7 @@ internal val GRACE = 2.seconds
 internal class Idleness(
     private val clock: VirtualClock?,
 ) {
-    private val startedBefore = StartedThreads.count()
+    private val started = StartedThreads.counter()
     private var since: TimeMark? = null
 
     /** Something happened. */
@@ -30,9 +32,23 @@ internal class Idleness(
         since = null
     }
 
+    /** Lets a time pass on the clock, or really, and calls [poll] meanwhile, at last when it is over. */
+    fun pass(
+        time: Duration,
+        poll: () -> Unit,
+    ) {
+        val end = TimeSource.Monotonic.markNow() + time
+        if (clock != null) {
+            clock.advance(time.toJavaDuration())
+        } else {
+            while (end.hasNotPassedNow()) poll()
+        }
+        poll()
+    }
+
     /** Called again and again while nothing does; whether the wait can be given up. */
     fun isForGood(): Boolean {
-        if (clock == null || !clock.isIdle || !clock.isOnOneThread || StartedThreads.count() != startedBefore) {
+        if (clock == null || !clock.isIdle || !clock.isOnOneThread || started.get() != 0) {
             ends()
             return false
         }
@@ -41,7 +57,10 @@ internal class Idleness(
     }
 }
 
-/** Counts the threads that the thread of a test makes, and those that these make. */
+/**
+ * Counts the threads that the thread of one test makes, and those that these make: not those of a test that runs beside
+ * it.
+ */
 internal object StartedThreads {
     private val counter =
         object : InheritableThreadLocal<AtomicInteger>() {
@@ -50,5 +69,6 @@ internal object StartedThreads {
             override fun childValue(parent: AtomicInteger) = parent.also { it.incrementAndGet() }
         }
 
-    fun count(): Int = counter.get().get()
+    /** Counts from 0 on, for the calling thread and those that it starts from now on. */
+    fun counter(): AtomicInteger = AtomicInteger().also(counter::set)
 }

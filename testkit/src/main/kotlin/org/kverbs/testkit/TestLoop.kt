@@ -1,26 +1,23 @@
 package org.kverbs.testkit
 
-import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CoroutineDispatcher
+import kotlinx.coroutines.CoroutineExceptionHandler
 import kotlinx.coroutines.CoroutineName
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Deferred
-import kotlinx.coroutines.Delay
-import kotlinx.coroutines.DisposableHandle
 import kotlinx.coroutines.ExperimentalCoroutinesApi
-import kotlinx.coroutines.InternalCoroutinesApi
 import kotlinx.coroutines.Job
+import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.async
 import kotlinx.coroutines.job
-import org.kverbs.coroutines.CompletionDispatcher
 import org.kverbs.embedded.VirtualClock
-import java.time.Duration.ofMillis
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.locks.LockSupport
 import kotlin.coroutines.ContinuationInterceptor
 import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration
+import kotlin.time.TimeMark
 import kotlin.time.TimeSource
 
 /** Tasks that run before the queues are looked at again. */
@@ -31,20 +28,27 @@ private const val SPINS = 1000
 private const val PAUSE_NANOS = 50_000L
 
 /**
- * Runs coroutines on the thread that made it, and polls the queues of the dispatchers between them.
+ * Runs the coroutines of a test on the thread that made it, and polls what they wait for between them.
  *
+ * @param poll looks at all queues once; returns how much there was to do
+ * @param base further elements of the coroutines' context
  * @param clock that of embedded devices, null on a real one
  * @param idle called when all wait and nothing came; whether it has made something happen
  */
 internal open class TestLoop(
-    private val dispatchers: List<CompletionDispatcher>,
+    private val poll: () -> Int,
+    private val base: CoroutineContext,
     clock: VirtualClock? = null,
     private val idle: () -> Boolean = { false },
 ) : CoroutineDispatcher() {
     private val thread = Thread.currentThread()
     private val tasks = ConcurrentLinkedQueue<Runnable>()
+    private val uncaught = ConcurrentLinkedQueue<Throwable>()
     private var inVain = 0
     private val idleness = Idleness(clock)
+
+    /** Where coroutines run that the test needs until its end; their failures fail the test at once. */
+    val background = CoroutineScope(context() + SupervisorJob())
 
     override fun dispatch(
         context: CoroutineContext,
@@ -54,8 +58,11 @@ internal open class TestLoop(
         LockSupport.unpark(thread)
     }
 
+    /** For coroutines of the test that have no parent in it. */
+    fun context(): CoroutineContext = this + base + CoroutineExceptionHandler { _, failure -> uncaught += failure }
+
     /**
-     * Runs a coroutine until it has ended.
+     * Runs a coroutine until it has ended, then cancels [background] and waits for its end.
      *
      * @param timeout in real time; then it is cancelled, and given as long again to end
      * @throws AssertionError if the time ran out
@@ -67,29 +74,55 @@ internal open class TestLoop(
         block: suspend CoroutineScope.() -> R,
     ): R {
         val start = TimeSource.Monotonic.markNow()
-        val result = CoroutineScope(this).async(block = block)
+        val result = CoroutineScope(context()).async(block = block)
+        val end = start + timeout
         var failure: Throwable? = null
         while (!result.isCompleted) {
-            val elapsed = start.elapsedNow()
             if (failure == null) {
-                failure = failureOf(result, elapsed > timeout, timeout) ?: inVain(result)
+                failure = uncaught.peek() ?: failureOf(result, end, timeout) ?: inVain(result)
                 if (failure != null) result.cancel(CancellationException(failure.message, failure))
-            } else if (elapsed > timeout * 2) {
+            } else if (start.elapsedNow() > timeout * 2) {
                 break
             }
             turn()
         }
-        throw failure ?: result.getCompletionExceptionOrNull() ?: return result.getCompleted()
+        val left = endBackground(timeout)
+        // Not a failure's copy, which a coroutine that was cancelled with it may have made.
+        val all =
+            listOfNotNull(
+                failure ?: result.getCompletionExceptionOrNull(),
+                *uncaught.toTypedArray(),
+                left,
+            ).distinct()
+        val first = all.firstOrNull() ?: return result.getCompleted()
+        all.drop(1).forEach(first::addSuppressed)
+        throw first
+    }
+
+    /** Returns what the test did wrong if its coroutines don't end. */
+    private fun endBackground(timeout: Duration): AssertionError? {
+        val job = background.coroutineContext.job
+        val start = TimeSource.Monotonic.markNow()
+        job.cancel(CancellationException("the block has ended"))
+        while (!job.isCompleted) {
+            if (start.elapsedNow() > timeout) {
+                return AssertionError(
+                    "coroutines of backgroundScope go on within $timeout after their cancellation: ${job.names()}",
+                )
+            }
+            turn()
+        }
+        return null
     }
 
     private fun failureOf(
         result: Deferred<*>,
-        isLate: Boolean,
+        end: TimeMark,
         timeout: Duration,
     ): Throwable? =
         when {
             Thread.interrupted() -> InterruptedException("the thread of this test was interrupted")
-            isLate -> AssertionError("the block has not ended within $timeout; ${waiting(result.job)}")
+            end.hasPassedNow() -> AssertionError("the block has not ended within $timeout; ${waiting(result.job)}")
             else -> null
         }
 
@@ -98,7 +131,11 @@ internal open class TestLoop(
             idleness.ends()
             return null
         }
-        if (isElsewhere(result.job) || !idleness.isForGood()) return null
+        if (isElsewhere(result.job) || isElsewhere(background.coroutineContext.job) ||
+            !idleness.isForGood()
+        ) {
+            return null
+        }
         val why = "nothing is on its way, and no timer runs: the block waits in vain"
         return AssertionError("$why; ${waiting(result.job)}")
     }
@@ -109,11 +146,16 @@ internal open class TestLoop(
             job.children.any(::isElsewhere)
 
     private fun waiting(job: Job): String {
-        val children = job.children.toList()
-        if (children.isEmpty()) return "what it waits for doesn't happen"
-        val names = children.map { (it as? CoroutineScope)?.coroutineContext?.get(CoroutineName)?.name ?: "one without a CoroutineName" }
-        return "coroutines that it launched haven't either (${names.joinToString()}): cancel at its end what serves for ever"
+        if (job.children.none()) return "what it waits for doesn't happen"
+        return "coroutines that it launched haven't either (${job.names()}): cancel at its end what serves for ever," +
+            " or launch that in backgroundScope"
     }
+
+    private fun Job.names() =
+        children.joinToString {
+            (it as? CoroutineScope)?.coroutineContext?.get(CoroutineName)?.name
+                ?: "one without a CoroutineName"
+        }
 
     private fun turn() {
         var done = 0
@@ -121,36 +163,11 @@ internal open class TestLoop(
             (tasks.poll() ?: break).run()
             done++
         }
-        for (dispatcher in dispatchers) done += dispatcher.poll()
+        if (!thread.isInterrupted) done += poll()
         when {
             done > 0 || idle() -> inVain = 0
             ++inVain < SPINS -> Thread.onSpinWait()
             else -> LockSupport.parkNanos(PAUSE_NANOS)
         }
-    }
-}
-
-/** The same on a virtual clock, which moves when all wait; what delays and timeouts wait for happens on it, too. */
-@OptIn(InternalCoroutinesApi::class)
-internal class VirtualLoop(
-    dispatchers: List<CompletionDispatcher>,
-    private val clock: VirtualClock,
-) : TestLoop(dispatchers, clock, clock::next),
-    Delay {
-    override fun scheduleResumeAfterDelay(
-        timeMillis: Long,
-        continuation: CancellableContinuation<Unit>,
-    ) {
-        val alarm = clock.after(ofMillis(timeMillis)) { continuation.resume(Unit) { _, _, _ -> } }
-        continuation.invokeOnCancellation { alarm.run() }
-    }
-
-    override fun invokeOnTimeout(
-        timeMillis: Long,
-        block: Runnable,
-        context: CoroutineContext,
-    ): DisposableHandle {
-        val alarm = clock.after(ofMillis(timeMillis)) { dispatch(context, block) }
-        return DisposableHandle { alarm.run() }
     }
 }

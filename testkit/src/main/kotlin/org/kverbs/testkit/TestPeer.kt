@@ -1,6 +1,7 @@
 package org.kverbs.testkit
 
 import org.kverbs.CompletionQueue
+import org.kverbs.ConnectOptions
 import org.kverbs.Context
 import org.kverbs.Device
 import org.kverbs.MemoryRegion
@@ -8,18 +9,21 @@ import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
 import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
 import org.kverbs.WorkCompletions
+import org.kverbs.dsl.Destination
 import org.kverbs.dsl.LOCAL_WRITE
 import org.kverbs.dsl.MiB
-import org.kverbs.dsl.RC
 import org.kverbs.dsl.REMOTE_ATOMIC
 import org.kverbs.dsl.REMOTE_READ
 import org.kverbs.dsl.REMOTE_WRITE
+import org.kverbs.dsl.Transport
+import org.kverbs.dsl.UD
+import org.kverbs.dsl.Verbs
 import org.kverbs.dsl.completionQueue
 import org.kverbs.dsl.get
 import org.kverbs.dsl.memoryRegion
 import org.kverbs.dsl.qp
-import org.kverbs.embedded.VirtualClock
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout
 import java.util.function.Consumer
@@ -29,17 +33,22 @@ import kotlin.time.TimeSource
 
 private const val DEPTH = 128
 
+/** What stands before a received datagram: its global routing header, or room for it. */
+internal const val ROUTING_HEADER = 40L
+
 /** The id of a receive that an end has posted itself; a test's own requests have others. */
 private const val RECEIVE = 1L shl 62
+private const val RECEIVE_NAME = "a receive"
 private val PATIENCE = 10.seconds
 
 /**
- * One end of a [connectedPair]: an open device, a queue pair of type RC in RTS, its completion queue, and [memory] that the other end may read,
- * write and do atomics on. For one thread at a time.
+ * One end of a [connectedPair]: an open device, a queue pair in RTS, its completion queue, and [memory] that the other
+ * end may read, write and do atomics on, as far as the type of the queue pair can. For one thread at a time.
  */
 public class TestPeer internal constructor(
-    internal val device: Device,
-    clock: VirtualClock? = null,
+    private val device: Device,
+    private val transport: Transport<Verbs>,
+    private val idleness: Idleness,
 ) : AutoCloseable {
     /** The open device. */
     public val context: Context = device.open()
@@ -47,20 +56,26 @@ public class TestPeer internal constructor(
     /** The domain of everything here. */
     public val pd: ProtectionDomain = context.protectionDomain()
 
-    /** Where sends and receives complete. [awaitSend] and [awaitReceive] poll it: a test that polls it itself uses neither. */
+    /**
+     * Where sends and receives complete. [awaitSend] and [awaitReceive] poll it: a test that polls it itself uses
+     * neither.
+     */
     public val cq: CompletionQueue = context.completionQueue { entries(2 * DEPTH) }
 
     /** The queue pair, for all that has no function here. */
     public val qp: QueuePair =
         pd.qp {
-            type(RC)
+            type(transport.type)
             cq(cq)
             maxSendWr(DEPTH)
             maxRecvWr(DEPTH)
         }
 
     /** A MiB that the peer may do anything with; this end's messages don't touch it. */
-    public val memory: MemoryRegion = pd.memoryRegion(1.MiB) { access(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC) }
+    public val memory: MemoryRegion =
+        pd.memoryRegion(1.MiB) {
+            access(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC)
+        }
 
     /** What messages lie in, until this is closed. */
     internal val buffers = mutableListOf<MemoryRegion>()
@@ -68,9 +83,31 @@ public class TestPeer internal constructor(
     private val sent = ArrayDeque<WorkCompletion>()
     private val received = ArrayDeque<WorkCompletion>()
     private val batch = WorkCompletions(DEPTH)
+    private val header = if (transport == UD) ROUTING_HEADER.toInt() else 0
+    private var other: Destination? = null
+    private var mtu = 0
 
-    /** Made with the end, so that it knows of all threads that the test starts. */
-    private val idleness = Idleness(clock)
+    /**
+     * Where datagrams to the other end go, for requests of the test's own.
+     *
+     * @throws IllegalStateException if the queue pair is connected, and needs no address
+     */
+    public val destination: Destination
+        get() =
+            checkNotNull(
+                other,
+            ) { "${qp.describe()} is connected: its messages go to the other end without a destination" }
+
+    internal fun connect(
+        peer: TestPeer,
+        options: ConnectOptions,
+    ) {
+        val endpoint = peer.qp.endpoint(options)
+        if (transport != UD) return qp.connect(endpoint, options)
+        qp.activate(options)
+        mtu = context.queryPort(options.port()).activeMtu().bytes()
+        other = Destination(qp.addressHandle(endpoint, options), endpoint.queuePairNumber, endpoint.qkey)
+    }
 
     private fun buffer(bytes: Int): MemorySlice {
         val size = maxOf(1L, bytes.toLong())
@@ -82,18 +119,26 @@ public class TestPeer internal constructor(
      * [awaitSend], whatever ids a test gives to its own requests.
      */
     public fun postReceive(bytes: Int) {
-        val buffer = buffer(bytes)
+        val buffer = buffer(bytes + header)
         receives += buffer
         qp.postReceive(RECEIVE, buffer)
     }
 
-    /** Posts a message, of which a copy is sent; [awaitSend] tells when it has arrived. */
+    /**
+     * Posts a message, of which a copy is sent; [awaitSend] tells when it has arrived, or on UC and UD that it is on
+     * its way.
+     *
+     * @throws IllegalArgumentException if it is a datagram longer than the path MTU, which the device would drop
+     *   without a word
+     */
     public fun send(message: ByteArray) {
+        if (transport == UD) requireDatagram(message, mtu)
         val buffer = buffer(message.size)
         MemorySegment.copy(message, 0, buffer.memory(), ValueLayout.JAVA_BYTE, 0, message.size)
         qp.postWith(
             Consumer {
                 it.send(0).signaled()
+                other?.run { it.to(address, queuePairNumber, qkey) }
                 if (message.isNotEmpty()) it.from(buffer)
             },
         )
@@ -120,7 +165,7 @@ public class TestPeer internal constructor(
      * Waits for the next message, or for the failure of a receive, 10 s at most. Throws what it throws with a timeout,
      * and as early.
      */
-    public fun awaitReceive(): Received = awaitReceive(PATIENCE)
+    public fun awaitReceive(): ReceivedMessage = awaitReceive(PATIENCE)
 
     /**
      * Waits for the next message, or for the failure of a receive.
@@ -128,11 +173,46 @@ public class TestPeer internal constructor(
      * @param timeout real time
      * @throws AssertionError if there is none in time; as early as that of [awaitSend]
      */
-    public fun awaitReceive(timeout: Duration): Received {
-        val completion = await(received, "a receive", timeout)
+    public fun awaitReceive(timeout: Duration): ReceivedMessage {
+        val completion = await(received, RECEIVE_NAME, timeout)
         val buffer = receives.removeFirst().memory()
-        val length = if (completion.isSuccess) completion.byteLength() else 0
-        return Received(completion, buffer.asSlice(0, length).toArray(ValueLayout.JAVA_BYTE))
+        val bytes =
+            if (completion.isSuccess) {
+                buffer
+                    .asSlice(
+                        0,
+                        completion.byteLength(),
+                    ).asSlice(header.toLong())
+            } else {
+                buffer.asSlice(0, 0)
+            }
+        return ReceivedMessage(completion, bytes.toArray(ValueLayout.JAVA_BYTE))
+    }
+
+    /** Fails if a message comes within a second. Throws what it throws with a time. */
+    public fun expectNoMessage(): Unit = expectNoMessage(SILENCE)
+
+    /**
+     * Fails if a message comes within a time: of the pair's clock, which it moves on, or real on a real device.
+     *
+     * @throws AssertionError if one came, or none could, as no receive is posted
+     */
+    public fun expectNoMessage(within: Duration) {
+        if (receives.isEmpty()) {
+            throw AssertionError(
+                "no message can come to ${qp.describe()} without a receive: call postReceive before",
+            )
+        }
+        idleness.pass(within) { poll() }
+        if (received.isNotEmpty()) throw unexpected(awaitReceive().bytes, within, qp.describe())
+    }
+
+    private fun poll() {
+        repeat(cq.poll(batch)) {
+            val completion = batch[it].copy()
+            // A failed one has no opcode to go by.
+            (if (completion.workRequestId() == RECEIVE) received else sent) += completion
+        }
     }
 
     private fun await(
@@ -143,23 +223,45 @@ public class TestPeer internal constructor(
         val start = TimeSource.Monotonic.markNow()
         idleness.ends()
         while (queue.isEmpty()) {
-            repeat(cq.poll(batch)) {
-                val completion = batch[it].copy()
-                // A failed one has no opcode to go by.
-                (if (completion.workRequestId() == RECEIVE) received else sent) += completion
-            }
+            poll()
             if (queue.isEmpty()) {
-                if (idleness.isForGood()) throw failed(what, "that waits in vain: nothing is on its way, and no timer runs")
+                if (idleness.isForGood()) {
+                    throw failed(
+                        what,
+                        "that waits in vain: nothing is on its way, and no timer runs",
+                    )
+                }
                 if (start.elapsedNow() > timeout) throw failed(what, "within $timeout")
             }
         }
         return queue.removeFirst()
     }
 
+    /** Fails if a request has failed and the test did not look; what was flushed only follows from another failure. */
+    internal fun failOnUnawaited(name: String) {
+        if (!cq.isOpen) return
+        poll()
+        val failed = (sent + received).firstOrNull { !it.isSuccess && it.status() != WR_FLUSH_ERR } ?: return
+        val await = if (failed.workRequestId() == RECEIVE) "awaitReceive()" else "awaitSend()"
+        throw AssertionError("a work request of the $name failed, and the block ended without $name.$await: $failed")
+    }
+
     private fun failed(
         what: String,
         how: String,
-    ) = AssertionError("no completion of $what on ${qp.describe()} $how; its state is ${qp.state()}; ${device.counted()}")
+    ): AssertionError {
+        val hint =
+            if (what == RECEIVE_NAME &&
+                receives.isEmpty()
+            ) {
+                "; no receive is posted: call postReceive before"
+            } else {
+                ""
+            }
+        return AssertionError(
+            "no completion of $what on ${qp.describe()} $how$hint; its state is ${qp.state()}; ${device.counted()}",
+        )
+    }
 
     /** Closes the device, and all that was made from it. */
     override fun close(): Unit = context.close()

@@ -214,8 +214,8 @@ private suspend fun answer(
     }
 }
 
-private suspend fun forget(peer: CoroutinePeer) = peer.pool.take(64)
+private suspend fun forget(peer: CoroutinePeer<*>) = peer.pool.take(64)
 
-private fun forgetRegion(peer: CoroutinePeer) = peer.pd.memoryRegion(64)
+private fun forgetRegion(peer: CoroutinePeer<*>) = peer.pd.memoryRegion(64)
 
-private fun forgetQueuePair(peer: CoroutinePeer) = peer.dispatcher.qp(peer.pd, RC)
+private fun forgetQueuePair(peer: CoroutinePeer<*>) = peer.dispatcher.qp(peer.pd, RC)

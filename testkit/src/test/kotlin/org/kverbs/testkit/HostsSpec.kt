@@ -28,7 +28,7 @@ class HostsSpec :
         timeout = 120_000
 
         test("should answer over the network") {
-            leakCheck {
+            leakCheckSuspending {
                 EmbeddedFabric.realTime(1).use { fabric ->
                     rdmaHost { device(fabric.addDevice()) }.use { client ->
                         rdmaHost { device(fabric.addDevice()) }.use { server ->
@@ -48,7 +48,7 @@ class HostsSpec :
         suspend fun connected(
             fabric: EmbeddedFabric,
             block: suspend (MessageConnection) -> Unit,
-        ) = leakCheck {
+        ) = leakCheckSuspending {
             fabric.use {
                 rdmaHost { device(fabric.addDevice()) }.use { client ->
                     rdmaHost { device(fabric.addDevice()) }.use { server ->

@@ -6,6 +6,7 @@ import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.Device
+import org.kverbs.dsl.RC
 import org.kverbs.dsl.get
 import org.kverbs.dsl.post
 import org.kverbs.dsl.signaled
@@ -66,8 +67,8 @@ class MisuseSpec :
         }
 
         test("should fail a leak check with the misuses in its block on the devices that every program has, and not with those before it") {
-            TestPeer(Device.byName("embedded0")).use { client ->
-                TestPeer(Device.byName("embedded1")).use { server ->
+            peer("embedded0").use { client ->
+                peer("embedded1").use { server ->
                     client.qp.connect(server.qp.endpoint())
                     server.qp.connect(client.qp.endpoint())
 
@@ -91,6 +92,8 @@ class MisuseSpec :
             }
         }
     })
+
+private fun peer(device: String) = TestPeer(Device.byName(device), RC, Idleness(null))
 
 private fun hastyWrite(
     client: TestPeer,

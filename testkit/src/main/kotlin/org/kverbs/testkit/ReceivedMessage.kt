@@ -8,7 +8,7 @@ import org.kverbs.WorkCompletion
  * @property completion the receive's completion, a copy
  * @property bytes a copy of the message as it arrived, in its order on the wire; empty if the receive failed
  */
-public class Received(
+public class ReceivedMessage(
     public val completion: WorkCompletion,
     public val bytes: ByteArray,
 ) {

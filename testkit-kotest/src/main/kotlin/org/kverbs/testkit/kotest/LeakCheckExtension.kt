@@ -1,0 +1,38 @@
+package org.kverbs.testkit.kotest
+
+import io.kotest.core.extensions.TestCaseExtension
+import io.kotest.core.test.TestCase
+import io.kotest.core.test.TestType
+import io.kotest.engine.test.TestResult
+import org.kverbs.testkit.LeakWatch
+import org.kverbs.testkit.leakCheckSuspending
+
+/**
+ * Fails each test that leaves open what it opened: the message names each resource and shows where it was opened. Tests
+ * may run concurrently; what belongs to a test is said at [LeakWatch].
+ *
+ * ```
+ * class SessionSpec : FunSpec({
+ *     extension(LeakCheckExtension)
+ *     test("should close its session") { ... }
+ * })
+ * ```
+ *
+ * Or in the project's configuration, for all specs. What was opened before the test, as by `beforeSpec`, is no leak,
+ * nor what `afterTest` closes. A test that failed is left as it is.
+ */
+public object LeakCheckExtension : TestCaseExtension {
+    override suspend fun intercept(
+        testCase: TestCase,
+        execute: suspend (TestCase) -> TestResult,
+    ): TestResult {
+        if (testCase.type != TestType.Test) return execute(testCase)
+        var result: TestResult? = null
+        return try {
+            leakCheckSuspending { execute(testCase).also { result = it } }
+        } catch (e: AssertionError) {
+            val done = result ?: throw e
+            if (done.isSuccess) TestResult.Failure(done.duration, e) else done
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package org.kverbs.testkit
+
+import org.kverbs.ConnectOptions
+import org.kverbs.Device
+import org.kverbs.coroutines.MessageChannel
+import org.kverbs.coroutines.MessageChannelSettings
+import org.kverbs.coroutines.completionDispatcher
+import org.kverbs.coroutines.messageChannel
+import org.kverbs.embedded.DeviceLimits
+import org.kverbs.embedded.Faults
+import org.kverbs.embedded.Semantics
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.seconds
+
+/**
+ * Runs a coroutine, and those that it launches, on two connected message channels. What is said at
+ * [connectedCoroutines] of time, threads, failures and waits in vain goes for it too.
+ *
+ * ```
+ * test("should answer") {
+ *     connectedChannels { client, server ->
+ *         backgroundScope.launch { answer(server) }      // what is tested
+ *         client.send("ping".encodeToByteArray())
+ *         client.awaitMessage().decodeToString() shouldBe "pong"
+ *         client.expectNoMessage()
+ *     }
+ * }
+ * ```
+ *
+ * The channels are closed after the block. Memory for the block is registered at
+ * `client.queuePair.queuePair.protectionDomain()`.
+ *
+ * @param faults as for [connectedCoroutines], and so all parameters but [channel]
+ * @param channel settings of both channels
+ * @throws AssertionError if something leaked or was misused, or the time was over
+ * @throws IllegalStateException if faults are asked of a real device
+ * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
+ */
+public fun <R> connectedChannels(
+    faults: Faults = Faults.NONE,
+    seed: Long = 1,
+    options: ConnectOptions = ConnectOptions.DEFAULTS,
+    diagnostics: Boolean = false,
+    timeout: Duration = 10.seconds,
+    semantics: Semantics = Semantics.STRICT,
+    limits: DeviceLimits = DeviceLimits.DEFAULTS,
+    channel: MessageChannelSettings.() -> Unit = {},
+    block: suspend ConnectedCoroutines.(client: MessageChannel, server: MessageChannel) -> R,
+): R =
+    onDevices(TestSettings(faults, seed, options, diagnostics, semantics, limits)) {
+        ChannelPeer(client, channel).use { here ->
+            ChannelPeer(server, channel).use { there ->
+                here.connect(there, options)
+                there.connect(here, options)
+                val loop = loop { here.dispatcher.poll() + there.dispatcher.poll() }
+                runOn(loop, timeout) { block(here.channel, there.channel) }.also {
+                    here.channel.close()
+                    there.channel.close()
+                    watch.failOnLeaks { false }
+                }
+            }
+        }
+    }
+
+/** One end of [connectedChannels]. */
+private class ChannelPeer(
+    device: Device,
+    settings: MessageChannelSettings.() -> Unit,
+) : AutoCloseable {
+    private val context = device.open()
+    val dispatcher = context.completionDispatcher { callerPolls() }
+    val channel = dispatcher.messageChannel(context.protectionDomain(), settings)
+
+    fun connect(
+        peer: ChannelPeer,
+        options: ConnectOptions,
+    ) {
+        channel.connect(peer.channel.queuePair.endpoint(options), peer.channel.hello, options)
+    }
+
+    override fun close(): Unit = context.close()
+}

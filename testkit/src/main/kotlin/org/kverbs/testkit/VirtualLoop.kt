@@ -1,0 +1,47 @@
+package org.kverbs.testkit
+
+import kotlinx.coroutines.CancellableContinuation
+import kotlinx.coroutines.Delay
+import kotlinx.coroutines.DisposableHandle
+import kotlinx.coroutines.InternalCoroutinesApi
+import org.kverbs.embedded.VirtualClock
+import java.time.Duration.ofMillis
+import kotlin.coroutines.CoroutineContext
+
+/**
+ * A [TestLoop] on a virtual clock, which moves when all wait; what delays and timeouts wait for happens on it, too.
+ *
+ * It implements [Delay] instead of using `TestCoroutineScheduler`: the packets and retries of the devices already have
+ * a queue, in nanoseconds, and a delay must come in its order among them. The scheduler keeps a second queue, counts
+ * milliseconds, and does not say when its next task is due, so that nobody could tell which of the two queues is next.
+ * [Delay] is internal to kotlinx.coroutines; this file alone uses it.
+ */
+@OptIn(InternalCoroutinesApi::class)
+internal class VirtualLoop(
+    poll: () -> Int,
+    base: CoroutineContext,
+    private val clock: VirtualClock,
+) : TestLoop(poll, base, clock, clock::next),
+    Delay {
+    override fun scheduleResumeAfterDelay(
+        timeMillis: Long,
+        continuation: CancellableContinuation<Unit>,
+    ) {
+        val cancel = after(timeMillis) { continuation.resume(Unit) { _, _, _ -> } }
+        continuation.invokeOnCancellation { cancel.run() }
+    }
+
+    override fun invokeOnTimeout(
+        timeMillis: Long,
+        block: Runnable,
+        context: CoroutineContext,
+    ): DisposableHandle {
+        val cancel = after(timeMillis) { dispatch(context, block) }
+        return DisposableHandle { cancel.run() }
+    }
+
+    private fun after(
+        timeMillis: Long,
+        action: Runnable,
+    ): Runnable = if (timeMillis == Long.MAX_VALUE) Runnable { } else clock.after(ofMillis(timeMillis), action)
+}

@@ -1,0 +1,131 @@
+package org.kverbs.testkit
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import kotlinx.coroutines.CoroutineName
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.supervisorScope
+import kotlinx.coroutines.test.currentTime
+import kotlinx.coroutines.test.runTest
+import kotlinx.coroutines.withContext
+import kotlin.time.Duration.Companion.hours
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.minutes
+
+/** What a user of runTest expects of the coroutines of a test. */
+@OptIn(ExperimentalCoroutinesApi::class)
+class BackgroundSpec :
+    FunSpec({
+        test("should cancel the background at the end of the block, and not wait for it before") {
+            val seen = mutableListOf<String>()
+            connectedCoroutines { client, server ->
+                backgroundScope.launch {
+                    try {
+                        while (true) server.send(server.receive(64).reversedArray())
+                    } finally {
+                        seen += "background"
+                    }
+                }
+                launch {
+                    client.send("ping".encodeToByteArray())
+                    client.receive(64).decodeToString() shouldBe "gnip"
+                    seen += "block"
+                }
+            }
+            seen shouldContainExactly listOf("block", "background")
+        }
+
+        test("should fail at once with what a coroutine of the background threw") {
+            shouldThrow<IllegalStateException> {
+                connectedCoroutines(timeout = 10.minutes) { client, server ->
+                    backgroundScope.launch {
+                        server.receive(64)
+                        error("the server's own")
+                    }
+                    client.send("ping".encodeToByteArray())
+                    delay(1.hours)
+                    client.receive(64)
+                }
+            }.message shouldBe "the server's own"
+        }
+
+        test("should fail with what was thrown where nobody catches it, and suppress the failures after the first") {
+            val failure =
+                shouldThrow<IllegalStateException> {
+                    connectedCoroutines { _, _ ->
+                        supervisorScope {
+                            launch { error("first") }
+                            launch { error("second") }
+                        }
+                    }
+                }
+            failure.message shouldBe "first"
+            failure.suppressed.filterIsInstance<IllegalStateException>().map { it.message } shouldContainExactly
+                listOf("second")
+        }
+
+        test("should fail with what the background throws when it is cancelled") {
+            shouldThrow<IllegalStateException> {
+                connectedCoroutines { client, server ->
+                    backgroundScope.launch {
+                        try {
+                            awaitCancellation()
+                        } finally {
+                            error("in its finally")
+                        }
+                    }
+                    launch { server.receive(8) }
+                    client.send(ByteArray(8))
+                }
+            }.message shouldBe "in its finally"
+        }
+
+        test("should name a coroutine of the background that can't be cancelled") {
+            shouldThrow<AssertionError> {
+                connectedCoroutines(timeout = 50.milliseconds) { _, _ ->
+                    backgroundScope.launch(
+                        CoroutineName("stubborn"),
+                    ) { withContext(NonCancellable) { delay(Long.MAX_VALUE) } }
+                    delay(1)
+                }
+            }.message shouldContain "coroutines of backgroundScope go on within 50ms after their cancellation: stubborn"
+        }
+
+        test("should say what serves in the block and belongs into the background") {
+            shouldThrow<AssertionError> {
+                connectedCoroutines { _, server -> launch(CoroutineName("server")) { server.receive(8) } }
+            }.message shouldContain
+                "(server): cancel at its end what serves for ever, or launch that in backgroundScope"
+        }
+
+        test("should run beside runTest, and leave its time alone") {
+            runTest {
+                delay(5)
+                connectedCoroutines { client, server ->
+                    delay(1.hours)
+                    launch { server.receive(8) }
+                    client.send(ByteArray(8))
+                }
+                currentTime shouldBe 5
+                withContext(Dispatchers.Default) { connectedCoroutines { _, _ -> delay(1.hours) } }
+            }
+        }
+
+        test("should run within Kotest's coroutineTestScope").config(coroutineTestScope = true) {
+            delay(1.hours)
+            connectedCoroutines { client, server ->
+                delay(1.hours)
+                backgroundScope.launch { server.send(server.receive(64).reversedArray()) }
+                client.send("ping".encodeToByteArray())
+                client.receive(64).decodeToString() shouldBe "gnip"
+            }
+        }
+    })

@@ -1,0 +1,164 @@
+package org.kverbs.testkit
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.comparables.shouldBeGreaterThan
+import io.kotest.matchers.longs.shouldBeGreaterThan
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import kotlinx.coroutines.async
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
+import org.kverbs.ConnectionException
+import org.kverbs.ConnectionRejectedException
+import org.kverbs.Context
+import org.kverbs.coroutines.MessageConnection
+import org.kverbs.coroutines.bind
+import org.kverbs.coroutines.connectMessages
+import org.kverbs.dsl.openDevice
+import org.kverbs.embedded.Faults
+import kotlin.random.Random
+import kotlin.time.Duration.Companion.hours
+import kotlin.time.Duration.Companion.seconds
+import java.time.Duration as JavaDuration
+
+/** A service and its client in one test. */
+class ConnectedHostsSpec :
+    FunSpec({
+        // As README has it.
+        test("should answer over the network") {
+            connectedHosts { client, server ->
+                server.bind(serverAddress(7471)).serve(backgroundScope) { answer(it) } // what is tested
+                val connection = client.connectMessages(serverAddress(7471))
+                connection.send("ping".encodeToByteArray())
+                connection.awaitMessage().decodeToString() shouldBe "gnip"
+                connection.expectNoMessage()
+            }
+        }
+
+        test("should answer over a bad line, and the same at each run with the same seed") {
+            fun trace(seed: Long): Any =
+                connectedHosts(Faults.BAD_LINE, seed) { client, server ->
+                    server.bind(serverAddress(7471)).serve(backgroundScope) { answer(it) }
+                    val connection = client.connectMessages(serverAddress(7471))
+                    repeat(20) {
+                        val message = Random(it).nextBytes(it * 500)
+                        launch { connection.send(message) }
+                        connection.awaitMessage(1.hours) shouldBe message.reversedArray()
+                    }
+                    fabric.faultsInjected() shouldBeGreaterThan 0
+                    fabric.faultsInjected() to clock.elapsed()
+                }
+            trace(1) shouldBe trace(1)
+        }
+
+        test("should run the handlers on the test's clock and thread, and several clients at a time") {
+            val thread = Thread.currentThread()
+            connectedHosts { client, server ->
+                server.bind(serverAddress(7471)).serve(backgroundScope) { connection ->
+                    for (message in connection.incoming) {
+                        delay(message[0].toInt().hours)
+                        Thread.currentThread() shouldBe thread
+                        connection.send(message)
+                    }
+                }
+                val answers = mutableListOf<Byte>()
+                for (wait in listOf<Byte>(3, 1, 2)) {
+                    launch {
+                        val connection = client.connectMessages(serverAddress(7471))
+                        connection.send(byteArrayOf(wait))
+                        answers += connection.awaitMessage(4.hours).single()
+                    }
+                }
+                while (answers.size < 3) delay(1.seconds)
+                answers shouldContainExactly listOf<Byte>(1, 2, 3)
+                clock.elapsed().toHours() shouldBe 3
+            }
+        }
+
+        test("should connect to an address in numbers without a look-up, which would take real time") {
+            connectedHosts { client, server ->
+                server.bind(serverAddress(7471)).serve(backgroundScope) { answer(it) }
+                client.connectMessages(serverAddress(7471).address.hostAddress, 7471).send(ByteArray(1))
+            }
+        }
+
+        test("should tell the server's failures to the server, and those of the test to the test") {
+            val told = mutableListOf<String?>()
+            connectedHosts { client, server ->
+                server.bind(serverAddress(7471)) { onFailure { told += it.message } }.serve(backgroundScope) {
+                    it.receive()
+                    error("the handler's own")
+                }
+                val connection = client.connectMessages(serverAddress(7471))
+                connection.send(ByteArray(1))
+                connection.awaitEnd()
+            }
+            told shouldContainExactly listOf("the handler's own")
+            shouldThrow<IllegalStateException> {
+                connectedHosts { client, server ->
+                    backgroundScope.launch {
+                        server.listen(serverAddress(7471)).request()
+                        error("the service's own")
+                    }
+                    client.connectMessages(serverAddress(7471))
+                }
+            }.message shouldBe "the service's own"
+        }
+
+        test("should reject a client where nobody listens, or too many ask, and time out where nobody answers") {
+            connectedHosts { client, server ->
+                shouldThrow<ConnectionRejectedException> { client.connectMessages(serverAddress(7471)) }
+                server
+                    .bind(serverAddress(7471)) {
+                        maxConnections(1)
+                        onFailure { }
+                    }.serve(backgroundScope) { answer(it) }
+                client.connectMessages(serverAddress(7471))
+                shouldThrow<ConnectionRejectedException> { client.connectMessages(serverAddress(7471)) }
+                server.listen(serverAddress(7472)) // and answers nobody
+                shouldThrow<ConnectionException> { client.connectMessages(serverAddress(7472)) { timeout(2.hours) } }
+                clock.elapsed() shouldBeGreaterThan JavaDuration.ofSeconds(1)
+            }
+        }
+
+        test("should find a dead server in no time") {
+            connectedHosts { client, server ->
+                server.bind(serverAddress(7471)).serve(backgroundScope) { answer(it) }
+                val connection = client.connectMessages(serverAddress(7471))
+                fabric.kill(serverDevice)
+                connection.send("anybody?".encodeToByteArray())
+                shouldThrow<AssertionError> { connection.awaitMessage(1.hours) }.message shouldContain "no message can come"
+            }
+        }
+
+        test("should let a test close a host itself") {
+            connectedHosts { client, server ->
+                val connecting = async { runCatching { client.connectMessages(serverAddress(7471)) } }
+                server.listen(serverAddress(7471)).request()
+                repeat(2) { server.close() }
+                connecting.await().isFailure shouldBe true
+            }
+        }
+
+        test("should end a block that waits for ever") {
+            shouldThrow<AssertionError> {
+                connectedHosts(timeout = 5.seconds) { client, server ->
+                    server.bind(serverAddress(7471)).serve(backgroundScope) { answer(it) }
+                    client.connectMessages(serverAddress(7471)).receive()
+                }
+            }.message shouldContain "what it waits for doesn't happen"
+        }
+
+        test("should name what the block left open beside the hosts' own") {
+            var leaked: Context? = null
+            shouldThrow<AssertionError> { connectedHosts { _, _ -> leaked = openDevice("embedded0") } }
+                .message shouldContain "1 resources are open still"
+            leaked?.close()
+        }
+    })
+
+private suspend fun answer(connection: MessageConnection) {
+    for (message in connection.incoming) connection.send(message.reversedArray())
+}
