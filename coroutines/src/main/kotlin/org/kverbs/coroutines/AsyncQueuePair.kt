@@ -20,16 +20,22 @@ import org.kverbs.dsl.qp
  *
  * **Waiting.** When the send or receive queue is full the caller suspends, and callers go on in the order in which they came.
  *
- * **Ownership.** From the call to its return the bytes belong to the device. *After a cancellation they still do*, until the request
- * has completed: a [RegisteredBuffer] knows that, other memory must not be used for anything else before the queue pair is closed. A
- * region that is closed meanwhile makes the request fail, and the queue pair with it. Closing the queue pair, its dispatcher or the device ends
- * all waits with an IllegalStateException that names what was closed.
+ * **Messages.** A message goes to the caller of `receive` that has waited longest, whichever callers before it were cancelled. For that,
+ * `receive` copies its message out of memory that the queue pair registers itself, as much as is waited for at once. `postReceive` doesn't
+ * copy: the device writes into the caller's memory.
  *
- * **Cancellation.** A cancelled caller returns at once; its request goes on. A message that comes to a cancelled receive goes to the next
- * caller of `receive`.
+ * **Ownership.** From the call to its return the bytes belong to the device. *After a cancellation they still do*, until the request
+ * has completed: a [RegisteredBuffer] and its slices know that, other memory must not be used for anything else before the queue pair is
+ * closed. The memory of `receive` is the exception: the device never has it, and the caller has it back at once. A region that is closed
+ * meanwhile makes the request fail, and the queue pair with it. Closing the queue pair, its dispatcher or the device ends all waits with an
+ * IllegalStateException that names what was closed.
+ *
+ * **Cancellation.** A cancelled caller returns at once; its request goes on. The message of a cancelled receive goes to the oldest caller
+ * of `receive` that waits, or else to the next.
  *
  * **Errors.** [org.kverbs.WorkCompletionException] with the status; where requests are flushed because another failed, that one's is the
- * cause. [org.kverbs.WorkRequestException] if the device refuses the request.
+ * cause. [org.kverbs.WorkRequestException] if the device refuses the request. Each call throws an exception of its own, whose stack trace
+ * shows the call.
  *
  * Any thread.
  */
@@ -91,7 +97,7 @@ public fun <V : Verbs> CompletionDispatcher.qp(
     val queue = requireNotNull(room) { "the block chose completion queues of its own; those of the dispatcher are taken without a word" }
     val failures = Failures()
     val sends = SendSide(qp, this, queue, sendCount, failures)
-    val receives = srq?.side ?: ReceiveSide(this, queue, receiveCount, failures) { id, memory -> qp.postReceive(id, memory) }
+    val receives = srq?.side ?: ReceiveSide(this, queue, receiveCount, failures, pd) { id, memory -> qp.postReceive(id, memory) }
     qp.whenClosed {
         val closed = IllegalStateException("${qp.describe()} was closed")
         sends.end(closed)

@@ -16,7 +16,7 @@ public class AsyncReceiveQueue internal constructor(
     public val queue: SharedReceiveQueue,
     internal val side: ReceiveSide,
 ) : AutoCloseable {
-    /** Posts a receive and suspends until it has been filled by a message. */
+    /** Posts a receive, suspends until a message has come, and copies it [into] the memory. */
     public suspend fun receive(into: MemorySlice): Received = side.await(into, into.pin)
 
     /** The same into a pooled buffer, all of it. */
@@ -50,7 +50,7 @@ public fun CompletionDispatcher.srq(
     val srq = pd.srq(block)
     val capacity = srq.query().maxWr()
     val polled = reserve(capacity)
-    val side = ReceiveSide(this, polled, capacity, Failures()) { id, memory -> srq.postReceive(id, memory) }
+    val side = ReceiveSide(this, polled, capacity, Failures(), pd) { id, memory -> srq.postReceive(id, memory) }
     srq.whenClosed { side.end(IllegalStateException("${srq.describe()} was closed")) }
     return AsyncReceiveQueue(srq, side)
 }

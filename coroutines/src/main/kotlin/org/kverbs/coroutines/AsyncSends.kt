@@ -142,24 +142,27 @@ public suspend fun AsyncQueuePair<ReadVerbs>.fetchAndAdd(
     }
 
 /**
- * Posts what the block says in one call, and returns when all of it has completed: `qp.batch { write(a, to = remote); write(b, to = remote, offset = 64) }`.
- * Only the last request makes a completion, so that a batch costs one wake-up. It fails with the first failure.
+ * Posts what the block says in one call, and returns when all of it has completed:
+ * `qp.batch { write(a, to = remote); write(b, to = remote, offset = 64) }`.
+ * Only the last request makes a completion, so that a batch costs one wake-up. It fails as the first of its requests that failed.
  *
  * @throws org.kverbs.WorkRequestException if the device refuses a request. Those before it are under way; their room is free again, and
  *     their buffers are, when a later request has completed
  */
 public suspend fun <V : Verbs> AsyncQueuePair<V>.batch(block: SendScope<V>.() -> Unit): Unit = sends.awaitAll { typed.compose(it, block) }
 
-/** Posts a receive and suspends until it has been filled by a message. */
+/** Posts a receive, suspends until a message has come, and copies it [into] the memory. */
 public suspend fun AsyncQueuePair<Verbs>.receive(into: MemorySlice): Received = receives.await(into, into.pin)
 
 /** The same into a pooled buffer, all of it. */
 public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Received = receives.await(into.all(), into)
 
 /**
- * Posts a receive whose message is awaited later, by who must be ready before the peer sends:
- * `val answer = qp.postReceive(into); qp.send(question); answer.await()`. It belongs to the queue pair, not to a scope. Cancelled, it leaves its
- * message to the next receive.
+ * Posts a receive whose message is awaited later, by a caller that must be ready before the peer sends:
+ * `val answer = qp.postReceive(into); qp.send(question); answer.await()`. It belongs to the queue pair, not to a scope.
+ *
+ * The message comes straight [into] the memory, without a copy: so this receive gets the message of its own request and no other, also when
+ * the receive before it was cancelled. Cancelled, it leaves its message to the oldest caller of `receive`, or to the next receive.
  *
  * @throws IllegalStateException if the receive queue is full, which is not waited for here
  * @throws org.kverbs.WorkRequestException if the device refuses it

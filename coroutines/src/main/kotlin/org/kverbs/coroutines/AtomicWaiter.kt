@@ -4,7 +4,6 @@ import kotlinx.coroutines.CancellableContinuation
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.coroutines.resume
-import kotlin.coroutines.resumeWithException
 
 /** Who waits for what stood in the peer's memory before an atomic; it comes into the request's 8 bytes of [results]. */
 internal class AtomicWaiter(
@@ -26,6 +25,6 @@ internal class AtomicWaiter(
 
     fun resume(failure: Throwable?) {
         val cause = failure ?: closed
-        if (cause == null) continuation.resume(result) else continuation.resumeWithException(cause)
+        if (cause == null) waking { continuation.resume(result) } else continuation.fail(cause)
     }
 }

@@ -23,7 +23,7 @@ internal class ChannelQueuePair(
     val controls = SendSide(queuePair, dispatcher, polled, CONTROLS, failures, onRoom)
     val oneSided = SendSide(queuePair, dispatcher, polled, settings.oneSided, failures)
     val async: AsyncQueuePair<RcVerbs> =
-        AsyncQueuePair(typed, oneSided, ReceiveSide(dispatcher, polled, 0, failures) { _, _ -> error("the channel receives") })
+        AsyncQueuePair(typed, oneSided, ReceiveSide(dispatcher, polled, 0, failures, pd) { _, _ -> error("the channel receives") })
 
     init {
         check(controls.credits.tryAcquire(1)) // kept for the close

@@ -11,7 +11,9 @@ import org.kverbs.CompletionQueue
 import org.kverbs.CompletionQueueAttributes
 import org.kverbs.Context
 import java.util.concurrent.CopyOnWriteArrayList
+import java.util.concurrent.atomic.AtomicReference
 import kotlin.coroutines.CoroutineContext
+import kotlin.coroutines.EmptyCoroutineContext
 
 /**
  * Owns the polling of completion queues and resumes the coroutines that wait for what completes there.
@@ -28,6 +30,10 @@ import kotlin.coroutines.CoroutineContext
  * on its own dispatcher; on [coroutines] it runs on the polling thread, with no hand-over to another, and then must not block. Everything
  * else is for any thread.
  *
+ * **Faults of others.** What a coroutine's dispatcher throws when the coroutine is to run again, or a task on [coroutines], goes to the
+ * thread's handler of uncaught exceptions, and the polling goes on; that coroutine never runs again. A [WaitStrategy] that throws is reported
+ * so, too, and replaced by [WaitStrategy.adaptive].
+ *
  * **Ownership.** It belongs to the device's context, and its queue pairs belong to it: [close] ends all waits with an
  * IllegalStateException that says why, closes the queue pairs made by it and its queues, and stops the thread. So does closing the context.
  */
@@ -43,8 +49,7 @@ public class CompletionDispatcher internal constructor(
     private val queueEntries = builder.queueEntries
     private val queues = CopyOnWriteArrayList<PolledQueue>()
 
-    @Volatile
-    private var poller: Thread? = null
+    private val poller = AtomicReference<Thread?>()
 
     /** Why nobody polls any more, though the channel may be open for another moment. */
     @Volatile
@@ -56,10 +61,10 @@ public class CompletionDispatcher internal constructor(
             Thread.ofPlatform().daemon().name("kverbs-completions-${context.device().name()}").unstarted(::pollUntilClosed)
         }
 
-    /** Runs coroutines on the polling thread; after the close on [Dispatchers.Default]. */
+    /** Runs coroutines on the polling thread, one at a time; after the close, still one at a time, on [Dispatchers.Default]. */
     public val coroutines: CoroutineDispatcher =
         object : CoroutineDispatcher() {
-            override fun isDispatchNeeded(context: CoroutineContext): Boolean = Thread.currentThread() !== poller
+            override fun isDispatchNeeded(context: CoroutineContext): Boolean = Thread.currentThread() !== poller.get()
 
             override fun dispatch(
                 context: CoroutineContext,
@@ -81,7 +86,7 @@ public class CompletionDispatcher internal constructor(
     }
 
     private fun pollUntilClosed() {
-        poller = Thread.currentThread()
+        poller.set(Thread.currentThread())
         try {
             while (channel.isOpen) turn()
         } catch (e: Throwable) {
@@ -93,8 +98,14 @@ public class CompletionDispatcher internal constructor(
             channel.close()
             throw e
         } finally {
-            poller = null
+            leave()
         }
+    }
+
+    /** The calling thread polls no more. The tasks that a closed dispatcher has left waited for that, to run one at a time. */
+    private fun leave() {
+        poller.set(null)
+        if (!channel.isOpen) runLeftTasks()
     }
 
     private fun turn() {
@@ -108,14 +119,24 @@ public class CompletionDispatcher internal constructor(
     private fun failAll(cause: Throwable) {
         loop.all().forEach {
             loop.remove(it)
-            it.fail(cause)
+            waking { it.fail(cause) }
         }
     }
 
     private fun runLeftTasks() {
-        while (true) {
-            val task = loop.leftTask() ?: return
-            Dispatchers.Default.dispatch(coroutines, task)
+        if (poller.get() == null) Dispatchers.Default.dispatch(EmptyCoroutineContext, ::runAlone)
+    }
+
+    /** Whoever adds a task while a thread is in here leaves it to that. */
+    private fun runAlone() {
+        while (loop.hasTasks && poller.compareAndSet(null, Thread.currentThread())) {
+            try {
+                do {
+                    val done = loop.runTasks()
+                } while (done > 0)
+            } finally {
+                poller.set(null)
+            }
         }
     }
 
@@ -147,7 +168,11 @@ public class CompletionDispatcher internal constructor(
                             "the thread that runs a coroutine on ${channel.describe()} was interrupted",
                         )
                     }
-                    if (channel.isOpen) loop.turn() else Thread.sleep(1) // closed under it: it ends on Dispatchers.Default
+                    if (channel.isOpen) {
+                        loop.turn()
+                    } else if (loop.runTasks() == 0) {
+                        Thread.sleep(1)
+                    }
                 } catch (e: InterruptedException) {
                     interrupt = e
                     result.cancel(CancellationException(e.message, e))
@@ -160,18 +185,17 @@ public class CompletionDispatcher internal constructor(
 
     private inline fun <T> asPoller(block: () -> T): T {
         check(thread == null) { "this dispatcher polls on a thread of its own; make it with callerPolls() to poll on yours" }
-        check(poller == null) { "thread ${poller?.name} is polling already" }
-        poller = Thread.currentThread()
+        check(poller.compareAndSet(null, Thread.currentThread())) { "thread ${poller.get()?.name} is polling already" }
         try {
             return block()
         } finally {
-            poller = null
+            leave()
         }
     }
 
     /** A queue with room for so many completions, now reserved. */
     internal fun reserve(completions: Int): PolledQueue {
-        death?.let { throw it }
+        death?.let { throw it.calledBy(null) }
         queues.firstOrNull { it.cq.isOpen && it.reserve(completions) }?.let { return it }
         val entries = maxOf(completions, minOf(queueEntries, context.queryDevice().maxCqe()))
         val queue = PolledQueue(completionQueue(entries), targets, loop::wake)

@@ -53,7 +53,14 @@ internal class CompletionTargets {
         val index = key and INDEX_MASK
         if (index >= table.length()) return
         val entry = table[index] ?: return
-        if (entry.generation == key ushr INDEX_BITS) entry.target?.complete(id.toInt(), completion)
+        val target = if (entry.generation == key ushr INDEX_BITS) entry.target else null
+        try {
+            target?.complete(id.toInt(), completion)
+        } catch (e: Throwable) {
+            // What waits for this completion would wait for ever. The other targets have nothing to do with it.
+            reportUncaught(e)
+            target?.fail(IllegalStateException("a completion could not be handled: $e", e))
+        }
     }
 
     private companion object {

@@ -71,7 +71,7 @@ internal class Credits(
                 }
 
                 else -> {
-                    continuation.resumeWith(Result.failure(failed))
+                    continuation.fail(failed)
                 }
             }
         }
@@ -101,7 +101,8 @@ internal class Credits(
                     first
                 }
             // Cancelled meanwhile, or on its way to run again: what it can't use goes back.
-            waiter.continuation.resume(Unit) { _, _, _ -> release(waiter.count) }
+            val isWoken = waking { waiter.continuation.resume(Unit) { _, _, _ -> release(waiter.count) } }
+            if (!isWoken) free.addAndGet(waiter.count)
         }
     }
 
@@ -115,7 +116,7 @@ internal class Credits(
                     waiting = 0
                 }
             }
-        ended.forEach { it.continuation.resumeWith(Result.failure(cause)) }
+        ended.forEach { it.continuation.fail(cause) }
     }
 
     /** Takes a credit, and gives it back if [use] ends without having said that it is spent. */

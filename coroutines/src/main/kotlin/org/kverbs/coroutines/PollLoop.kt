@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport
  */
 internal class PollLoop(
     private val channel: CompletionChannel,
-    private val strategy: WaitStrategy,
+    private var strategy: WaitStrategy,
 ) {
     /** Never changed, but replaced: a round takes what it finds, and makes no iterator. */
     @Volatile
@@ -47,8 +47,8 @@ internal class PollLoop(
         wake()
     }
 
-    /** Tasks that were left when the loop ended. */
-    fun leftTask(): Runnable? = tasks.poll()
+    /** Whether there are tasks to run. */
+    val hasTasks: Boolean get() = tasks.isNotEmpty()
 
     fun wake() {
         when (sleep) {
@@ -77,21 +77,32 @@ internal class PollLoop(
         for (queue in queues) {
             try {
                 done += queue.poll(batch)
-            } catch (e: RuntimeException) {
+            } catch (e: Throwable) {
                 // Closed or broken: the others live on.
-                remove(queue)
-                queue.fail(e)
+                lose(queue, e)
                 done++
             }
         }
         return done
     }
 
-    private fun runTasks(): Int {
+    private fun lose(
+        queue: Pollable,
+        failure: Throwable,
+    ) {
+        remove(queue)
+        val cause =
+            failure as? IllegalStateException
+                ?: IllegalStateException("the completions of ${queue.cq.describe()} can't be taken: ${failure.message}", failure)
+        waking { queue.fail(cause) }
+    }
+
+    /** Runs tasks that [run] was given. Returns how many. */
+    fun runTasks(): Int {
         var done = 0
         while (done < BATCH) {
             val task = tasks.poll() ?: break
-            task.run()
+            waking { task.run() }
             done++
         }
         return done
@@ -104,18 +115,30 @@ internal class PollLoop(
             return
         }
         if (empty < Int.MAX_VALUE) empty++
-        when (val nanos = strategy.idle(empty)) {
+        when (val nanos = idle()) {
             WaitStrategy.SPIN -> Thread.onSpinWait()
             WaitStrategy.EVENT -> awaitEvent()
             else -> park(nanos)
         }
     }
 
+    /** What the strategy says. One that throws is asked no more. */
+    private fun idle(): Long =
+        try {
+            strategy.idle(empty)
+        } catch (e: Throwable) {
+            reportUncaught(e)
+            strategy = WaitStrategy.adaptive()
+            WaitStrategy.SPIN
+        }
+
     private fun park(nanos: Long) {
         sleeper = Thread.currentThread()
         sleep = PARKED
         if (tasks.isEmpty()) LockSupport.parkNanos(nanos)
         sleep = AWAKE
+        // A thread that was interrupted doesn't park, and so would not sleep until somebody takes the interrupt.
+        if (Thread.interrupted()) throw InterruptedException("interrupted while no completion came")
     }
 
     /** Arm, look once more, then wait: what completes between the last look and the arming makes no event. */
@@ -126,6 +149,8 @@ internal class PollLoop(
                 val event = channel.awaitEvent(FOREVER)
                 if (event != null) noteEvent(event)
             }
+        } catch (e: IllegalStateException) {
+            if (channel.isOpen) throw e // else it was closed meanwhile
         } finally {
             sleep = AWAKE
         }
@@ -135,9 +160,8 @@ internal class PollLoop(
         for (queue in queues) {
             try {
                 queue.arm()
-            } catch (e: RuntimeException) {
-                remove(queue)
-                queue.fail(e)
+            } catch (e: Throwable) {
+                lose(queue, e)
                 return false
             }
         }

@@ -58,7 +58,7 @@ internal class PolledQueue(
     }
 
     override fun fail(cause: Throwable) {
-        users.forEach { it.fail(cause) }
+        users.forEach { waking { it.fail(cause) } }
         users.clear()
     }
 }

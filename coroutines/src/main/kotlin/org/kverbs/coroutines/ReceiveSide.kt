@@ -1,9 +1,11 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.suspendCancellableCoroutine
+import org.kverbs.AccessFlag
 import org.kverbs.MemorySlice
+import org.kverbs.ProtectionDomain
 import org.kverbs.WorkCompletion
 
 /** A receive queue, of one queue pair or shared: who waits for a message, or for room in the queue. */
@@ -12,132 +14,132 @@ internal class ReceiveSide(
     polled: PolledQueue,
     capacity: Int,
     failures: Failures,
+    pd: ProtectionDomain,
     private val post: (Long, MemorySlice) -> Unit,
 ) : RequestSide(dispatcher, polled, capacity) {
-    private val slots = ReceiveSlots(capacity, failures)
-    private val credits = Credits(maxOf(capacity, 1))
-    private val freed = { credits.release(1) }
+    private val stage = ReceiveStage { pd.memoryRegion(it, AccessFlag.LOCAL_WRITE) }
+    private val slots = ReceiveSlots(capacity, failures, stage)
 
     init {
         begin()
     }
 
-    /** Posts a receive, or takes over one that nobody waits for, and suspends until a message has come. */
+    /** Waits for a message, by a receive that it posts unless another's is left, and copies it into [memory], which [pin] keeps. */
     suspend fun await(
         memory: MemorySlice,
         pin: RegisteredBuffer?,
     ): Received {
         checkCapacity()
-        // In tail position: see SendSide.
-        if (!slots.hasLeft && credits.tryAcquire(1)) return start(memory, pin)
-        return awaitTurn(memory, pin)
+        pin?.pin()
+        try {
+            val message = suspendCancellableCoroutine { join(it, memory.length()) }
+            return slots.take(message, memory)
+        } finally {
+            pin?.unpin()
+        }
     }
 
-    /** Does so at once, and leaves it to the caller when to wait. */
+    private fun join(
+        receiver: CancellableContinuation<Received>,
+        length: Long,
+    ) {
+        if (!receiver.isActive) return
+        while (!slots.tryJoin(receiver, length)) {
+            synchronized(lock) {
+                checkNotEnded()
+                val slot = slots.put(receiver, length)
+                if (slot != null) {
+                    post(slot, receiver)
+                    return
+                }
+            }
+        }
+    }
+
+    /** Throws what the device throws, unless the receiver has got a message meanwhile. Under the lock. */
+    private fun post(
+        slot: ReceiveSlot,
+        receiver: Any,
+    ) {
+        var posted = false
+        try {
+            post(id(slot.index), checkNotNull(slot.memory))
+            posted = true
+        } catch (e: RuntimeException) {
+            posted = !slots.takeBack(slot, receiver)
+            if (!posted) throw e
+        }
+    }
+
+    /** Posts a receive at once, or takes over another's that is left, and leaves it to the caller when to wait. */
     fun post(
         memory: MemorySlice,
         pin: RegisteredBuffer?,
     ): Deferred<Received> {
         checkCapacity()
-        val message = CompletableDeferred<Received>()
-        if (slots.hasLeft && tryTakeOver(message, memory, pin)) return message
-        if (!credits.tryAcquire(1)) refuse()
-        start(message, memory, pin)
-        return message
+        pin?.pin()
+        val receive = PostedReceive(memory, pin)
+        var begun = false
+        try {
+            begin(receive)
+            begun = true
+        } finally {
+            if (!begun) pin?.unpin()
+        }
+        return receive.message
+    }
+
+    private fun begin(receive: PostedReceive) {
+        if (slots.tryJoin(receive, receive.memory.length())) {
+            receive.message.invokeOnCompletion { receive.pin?.unpin() }
+            return
+        }
+        val slot =
+            synchronized(lock) {
+                checkNotEnded()
+                (slots.put(receive) ?: refuse()).also { post(it, receive) }
+            }
+        // However it ends: a request that has completed is nobody's any more, and then this does nothing.
+        receive.message.invokeOnCompletion { slots.desert(slot, receive.message) }
     }
 
     private fun checkCapacity() = check(capacity > 0) { "this queue pair was made with maxRecvWr(0): it can't receive" }
 
-    private fun refuse(): Nothing {
-        synchronized(lock) { checkNotEnded() } // a queue that has ended stays as full as it was
+    private fun refuse(): Nothing =
         error(
             "all $capacity receives of this queue are posted, or others wait to post one: await a message first, or make the queue longer",
         )
-    }
-
-    private suspend fun awaitTurn(
-        memory: MemorySlice,
-        pin: RegisteredBuffer?,
-    ): Received {
-        // The credits may all be with requests that nobody waits for.
-        if (slots.hasLeft) takeOver(memory, pin)?.let { return it }
-        credits.acquire(1)
-        return start(memory, pin)
-    }
-
-    private suspend fun start(
-        memory: MemorySlice,
-        pin: RegisteredBuffer?,
-    ): Received = suspendCancellableCoroutine { start(it, memory, pin) }
-
-    private suspend fun takeOver(
-        memory: MemorySlice,
-        pin: RegisteredBuffer?,
-    ): Received? {
-        val taken =
-            suspendCancellableCoroutine<Any> { continuation ->
-                if (!tryTakeOver(continuation, memory, pin)) continuation.resumeWith(Result.success(Unit))
-            }
-        return taken as? Received
-    }
-
-    private fun tryTakeOver(
-        waiter: Any,
-        memory: MemorySlice,
-        pin: RegisteredBuffer?,
-    ): Boolean {
-        pin?.pin()
-        var taken = false
-        try {
-            synchronized(lock) {
-                checkNotEnded()
-                taken = slots.takeOver(waiter, memory, pin)
-            }
-        } finally {
-            if (!taken) pin?.unpin()
-        }
-        return taken
-    }
-
-    /** Has a credit, which is given back if no request is posted. */
-    private fun start(
-        waiter: Any,
-        memory: MemorySlice,
-        pin: RegisteredBuffer?,
-    ) {
-        var posted = false
-        var pinned: RegisteredBuffer? = null
-        try {
-            if (slots.hasLeft && tryTakeOver(waiter, memory, pin)) return
-            pin?.pin()
-            pinned = pin
-            synchronized(lock) {
-                checkNotEnded()
-                val slot = slots.put(waiter, memory, pin)
-                try {
-                    post(id(slot), memory)
-                    posted = true
-                } finally {
-                    if (!posted) slots.takeBack(slot)
-                }
-            }
-        } finally {
-            if (!posted) {
-                pinned?.unpin()
-                credits.release(1)
-            }
-        }
-    }
 
     override fun complete(
         request: Int,
         completion: WorkCompletion,
     ) {
-        slots.complete(request, completion, freed)
+        slots.complete(request, completion)
+        var more = slots.isAwaited
+        while (more) more = postForNext()
     }
 
-    override fun failWaits(cause: Throwable) {
-        slots.fail(cause)
-        credits.fail(cause)
+    /** Posts a receive for the oldest receiver that found no room. False if there is none, or no room. */
+    private fun postForNext(): Boolean {
+        val next: ReceiveSlots.Promotion
+        var failure: RuntimeException?
+        synchronized(lock) {
+            if (hasEnded) return false
+            next = slots.promote() ?: return false
+            failure = next.failure
+            if (next.slot != null) {
+                try {
+                    post(next.slot, next.receiver)
+                } catch (e: RuntimeException) {
+                    failure = e
+                }
+            }
+        }
+        failure?.let { slots.end(next.receiver, it) }
+        return true
     }
+
+    override fun failWaits(cause: Throwable): Unit = slots.fail(cause)
+
+    override fun release(): Unit = stage.close()
 }

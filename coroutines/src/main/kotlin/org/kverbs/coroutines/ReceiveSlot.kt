@@ -1,28 +1,18 @@
 package org.kverbs.coroutines
 
+import kotlinx.coroutines.CompletableDeferred
 import org.kverbs.MemorySlice
 
-/** One receive request of [ReceiveSlots]: its memory, and who waits for it. Guarded by the lock of those. */
+/** One receive request of [ReceiveSlots]. Guarded by the lock of those. */
 internal class ReceiveSlot(
     val index: Int,
 ) {
     /** The memory of the request; null if it isn't posted. */
     var memory: MemorySlice? = null
-    var pin: RegisteredBuffer? = null
 
-    /** Who waits; null if nobody does any more. */
-    var waiter: Any? = null
+    /** What keeps that memory: a [Chunk] of the stage, a [RegisteredBuffer] that is pinned, or null for other memory of the user's. */
+    var keeper: Any? = null
 
-    /** Where the waiter wants the message, if it took over the request of another; else null. */
-    var target: MemorySlice? = null
-    var targetPin: RegisteredBuffer? = null
-
-    /** Forgets all; what was pinned stays so. */
-    fun clear() {
-        memory = null
-        pin = null
-        waiter = null
-        target = null
-        targetPin = null
-    }
+    /** The receive whose own memory it is, and who alone gets what comes there; null if the oldest receiver gets it. */
+    var owner: CompletableDeferred<Received>? = null
 }

@@ -5,303 +5,349 @@ import kotlinx.coroutines.CompletableDeferred
 import org.kverbs.MemorySlice
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
-import kotlin.coroutines.resumeWithException
+import kotlin.coroutines.CoroutineContext
 
 /**
- * The receive requests that are under way; a shared receive queue may complete them in any order. A slot is used again only after its
- * completion.
+ * The receive requests that are under way, and the receivers that wait for messages. A message goes to the receiver that has waited longest,
+ * by whichever request it came: a receiver that was cancelled takes none from those behind it. For that, messages come into the queue's own
+ * [ReceiveStage], as no device takes back the memory of a request, and the receiver copies its message when it runs again.
  *
- * A request whose caller was cancelled stays posted, since no device takes one back. The next caller takes it over, oldest first, or
- * the message that came meanwhile: so none is lost, and their order stays.
+ * A posted receive with a slot of its own is the exception: its message comes straight into its memory, so it gets that message and no
+ * other. When it was cancelled its message goes to the oldest receiver, too.
  *
- * Who waits is a CancellableContinuation, or a CompletableDeferred that somebody will await. Any thread; nobody is resumed under the lock.
- *
- * @param capacity how many can be under way; the caller keeps to it
+ * A receiver is a CancellableContinuation or a [PostedReceive]. A shared receive queue may complete requests in any order; a slot is used
+ * again only after its completion. Any thread; no receiver is resumed under the lock.
  */
 internal class ReceiveSlots(
     capacity: Int,
     private val failures: Failures,
+    private val stage: ReceiveStage,
 ) {
-    /** A message that came when nobody waited, in memory that is still pinned. */
-    private class Unclaimed(
-        val message: Received,
-        val memory: MemorySlice,
-        val pin: RegisteredBuffer?,
+    /** A receiver for which the queue had no room. */
+    private class Waiting(
+        val receiver: Any,
+        val length: Long,
     )
 
     private val lock = Any()
     private val slots = Array(capacity, ::ReceiveSlot)
     private val free = ArrayDeque(slots.asList())
 
-    /** Posted, and nobody waits. */
-    private val deserted = ArrayDeque<ReceiveSlot>()
-    private val unclaimed = ArrayDeque<Unclaimed>()
+    /** Requests whose message goes to the oldest receiver: no fewer than there are [receivers]. */
+    private var loose = 0
 
-    /** Nobody comes any more for what is unclaimed. */
+    /** Oldest first. Some may be cancelled: they are forgotten when it is their turn, or in bulk. */
+    private val receivers = ArrayDeque<Any>()
+    private val waiting = ArrayDeque<Waiting>()
+    private val unclaimed = ArrayDeque<Received>()
+    private var arrivals = 0L
+    private var sweepAt = SWEEP_AT
     private var hasFailed = false
 
-    /** Whether [takeOver] would find something; a hint. */
+    /** Whether [promote] would find something; a hint. */
     @Volatile
-    var hasLeft: Boolean = false
+    var isAwaited: Boolean = false
         private set
-
-    /** Takes a slot for a request that is about to be posted on [memory], which [pin] keeps. */
-    fun put(
-        waiter: Any,
-        memory: MemorySlice,
-        pin: RegisteredBuffer?,
-    ): Int {
-        val slot =
-            synchronized(lock) {
-                free.removeFirst().also {
-                    it.memory = memory
-                    it.pin = pin
-                    it.waiter = waiter
-                }
-            }
-        desertWhenCancelled(slot, waiter)
-        return slot.index
-    }
-
-    /** The request was refused: its slot is free, and the pin the caller's. */
-    fun takeBack(index: Int): Unit =
-        synchronized(lock) {
-            deserted.remove(slots[index])
-            free(slots[index])
-        }
+    private val unused = { _: Throwable, message: Received, _: CoroutineContext -> putBack(message) }
 
     /**
-     * Lets [waiter] have the oldest message that nobody took, or else the oldest request that nobody waits for.
+     * Lets a receiver have the oldest message that nobody took, or wait for one without a request of its own: because another's is left, or
+     * because there is no room for one, and then [promote] will find it.
      *
-     * @return false if there is neither
+     * @return false if a request must be posted for it
      */
-    fun takeOver(
-        waiter: Any,
-        memory: MemorySlice,
-        pin: RegisteredBuffer?,
+    fun tryJoin(
+        receiver: Any,
+        length: Long,
     ): Boolean {
-        var slot: ReceiveSlot? = null
-        val left =
+        val message =
             synchronized(lock) {
-                val left = unclaimed.removeFirstOrNull()
-                if (left == null) {
-                    slot = deserted.removeFirstOrNull() ?: return false
-                    slot.target = memory
-                    slot.targetPin = pin
-                    slot.waiter = waiter
+                if (hasFailed) return false
+                val message = unclaimed.removeFirstOrNull()
+                if (message == null) {
+                    forgetCancelled()
+                    when {
+                        waiting.isEmpty() && loose > receivers.size -> receivers.addLast(receiver)
+                        waiting.isEmpty() && free.isNotEmpty() -> return false
+                        receiver is PostedReceive -> return false
+                        else -> waiting.addLast(Waiting(receiver, length)).also { isAwaited = true }
+                    }
                 }
-                noteLeft()
-                left
+                message
             }
-        if (left != null) {
-            deliver(left.message, waiter, left.memory, left.pin, memory, pin)
-        } else {
-            desertWhenCancelled(slot!!, waiter)
-        }
+        if (message != null) hand(message, receiver)
         return true
     }
 
-    private fun desertWhenCancelled(
-        slot: ReceiveSlot,
-        waiter: Any,
-    ) {
-        if (waiter is CompletableDeferred<*>) {
-            // However it ends: a request that has completed is nobody's any more, and then this does nothing.
-            waiter.invokeOnCompletion { desert(slot, waiter) }
-        } else {
-            (waiter as CancellableContinuation<*>).invokeOnCancellation { desert(slot, waiter) }
+    private fun forgetCancelled() {
+        while (receivers.isNotEmpty() && !isActive(receivers.first())) receivers.removeFirst()
+        if (receivers.size < sweepAt) return
+        receivers.removeAll { !isActive(it) }
+        sweepAt = 2 * receivers.size + SWEEP_AT
+    }
+
+    /** Takes a slot for a request that is about to be posted for a receiver. Null if [tryJoin] is to be tried again. */
+    fun put(
+        receiver: Any,
+        length: Long,
+    ): ReceiveSlot? =
+        synchronized(lock) {
+            if (unclaimed.isNotEmpty() || waiting.isNotEmpty() || free.isEmpty()) return null
+            take(length).also { receivers.addLast(receiver) }
+        }
+
+    /** The same for a receive whose own memory is posted. Null if there is no room. */
+    fun put(receive: PostedReceive): ReceiveSlot? =
+        synchronized(lock) {
+            if (waiting.isNotEmpty() || free.isEmpty()) return null
+            free.removeFirst().also {
+                it.memory = receive.memory
+                it.keeper = receive.pin
+                it.owner = receive.message
+            }
+        }
+
+    private fun take(length: Long): ReceiveSlot {
+        val chunk = stage.take(length)
+        loose++
+        return free.removeFirst().also {
+            it.memory = chunk.slice(length)
+            it.keeper = chunk
         }
     }
 
-    private fun desert(
-        slot: ReceiveSlot,
-        waiter: Any,
-    ) {
-        val pinned =
-            synchronized(lock) {
-                if (slot.waiter !== waiter) return
-                slot.waiter = null
-                slot.target = null
-                deserted.addLast(slot)
-                noteLeft()
-                slot.targetPin.also { slot.targetPin = null }
+    /** The oldest receiver that found no room, with a slot for the request to be posted for it, or why it can't have one. */
+    class Promotion(
+        val receiver: Any,
+        val slot: ReceiveSlot?,
+        val failure: RuntimeException?,
+    )
+
+    /** Takes a slot for the oldest receiver that found no room. Null if there is none, or no room again. */
+    fun promote(): Promotion? =
+        synchronized(lock) {
+            var next = nextWaiting()
+            while (next != null && loose > receivers.size) {
+                receivers.addLast(next.receiver)
+                next = nextWaiting()
             }
-        pinned?.unpin()
+            isAwaited = waiting.isNotEmpty()
+            next?.let(::promote)
+        }
+
+    private fun nextWaiting(): Waiting? {
+        while (waiting.isNotEmpty() && !isActive(waiting.first().receiver)) waiting.removeFirst()
+        return if (free.isEmpty()) null else waiting.removeFirstOrNull()
     }
 
-    private fun noteLeft() {
-        hasLeft = deserted.isNotEmpty() || unclaimed.isNotEmpty()
-    }
+    private fun promote(next: Waiting): Promotion =
+        try {
+            val slot = take(next.length)
+            receivers.addLast(next.receiver)
+            Promotion(next.receiver, slot, null)
+        } catch (e: RuntimeException) {
+            Promotion(next.receiver, null, e)
+        }
 
-    private fun free(slot: ReceiveSlot) {
-        slot.clear()
+    /** The request was refused: its slot is free. Whether [receiver] waits still; if not, a message has come for it. */
+    fun takeBack(
+        slot: ReceiveSlot,
+        receiver: Any,
+    ): Boolean =
+        synchronized(lock) {
+            val keeper = slot.keeper
+            release(slot)
+            if (receiver is PostedReceive) return true
+            letGo(keeper)
+            receivers.remove(receiver)
+        }
+
+    private fun release(slot: ReceiveSlot) {
+        if (slot.owner == null) loose--
+        slot.memory = null
+        slot.keeper = null
+        slot.owner = null
         free.addLast(slot)
-        noteLeft()
     }
 
-    /**
-     * A request has ended.
-     *
-     * @param freed told so before who waits runs again, who may do so at once and post the next; not for a request that isn't under way
-     */
+    /** The caller of a posted receive gives it up: its request goes on, for the oldest receiver. */
+    fun desert(
+        slot: ReceiveSlot,
+        message: CompletableDeferred<Received>,
+    ) {
+        synchronized(lock) {
+            if (slot.owner !== message) return
+            slot.owner = null
+            loose++
+        }
+    }
+
+    /** A request has ended. */
     fun complete(
         index: Int,
         completion: WorkCompletion,
-        freed: () -> Unit,
     ) {
         val slot = slots.getOrNull(index) ?: return
         val failure = if (completion.isSuccess) null else failures.of(completion, WorkCompletionOpcode.RECV.code())
         val message = if (failure == null) Received(completion) else null
-        val memory: MemorySlice
-        val pin: RegisteredBuffer?
-        val target: MemorySlice?
-        val targetPin: RegisteredBuffer?
-        val waiter: Any?
+        val keeper: Any?
+        val receiver: Any?
         synchronized(lock) {
-            memory = slot.memory ?: return
-            pin = slot.pin
-            target = slot.target
-            targetPin = slot.targetPin
-            waiter = slot.waiter
-            if (waiter == null) {
-                deserted.remove(slot)
-                if (message != null) unclaimed.addLast(Unclaimed(message, memory, pin))
-            }
-            free(slot)
+            val memory = slot.memory ?: return
+            keeper = slot.keeper
+            receiver = slot.owner ?: nextReceiver()
+            message?.arrive(memory, keeper, arrivals++)
+            release(slot)
+            if (receiver == null && message != null) unclaimed.addLast(message)
         }
-        freed()
-        when {
-            message == null -> {
-                pin?.unpin()
-                targetPin?.unpin()
-                waiter?.let { fail(it, failure!!) }
-            }
-
-            waiter == null -> {}
-
-            target == null -> {
-                hand(message, waiter, memory, pin)
-            }
-
-            else -> {
-                deliver(message, waiter, memory, pin, target, targetPin)
-            }
+        if (message == null) {
+            letGo(keeper)
+            if (receiver != null) end(receiver, failure!!)
+        } else if (receiver != null) {
+            hand(message, receiver)
         }
     }
 
-    /** Brings a message to the memory that its taker wants it in. */
-    private fun deliver(
-        message: Received,
-        waiter: Any,
-        from: MemorySlice,
-        fromPin: RegisteredBuffer?,
-        to: MemorySlice,
-        toPin: RegisteredBuffer?,
-    ) {
-        val failure = bring(message, from, to)
-        fromPin?.unpin()
-        if (failure == null) {
-            hand(message, waiter, to, toPin)
-        } else {
-            toPin?.unpin()
-            fail(waiter, failure)
+    private fun nextReceiver(): Any? {
+        while (true) {
+            val next = receivers.removeFirstOrNull() ?: waiting.removeFirstOrNull()?.receiver ?: return null
+            if (isActive(next)) return next
         }
     }
 
-    /** Copies a message. Returns why it can't be; then it is lost. */
-    private fun bring(
-        message: Received,
-        from: MemorySlice,
-        to: MemorySlice,
-    ): RuntimeException? {
-        if (!message.isInBuffer || from.address() == to.address()) return null
-        if (message.length > to.length()) {
-            return IllegalArgumentException(
-                "a message of ${message.length} bytes came to the buffer of an earlier, cancelled receive, and doesn't fit into" +
-                    " the ${to.length()} bytes of this one; give all receives of a queue buffers of one size",
-            )
-        }
-        return try {
-            to.memory().copyFrom(from.memory().asSlice(0, message.length))
-            null
-        } catch (e: IllegalStateException) {
-            // Perhaps with its device, by another thread.
-            IllegalStateException("the memory of a receive was closed when its message came", e)
-        }
-    }
+    private fun isActive(receiver: Any): Boolean =
+        if (receiver is PostedReceive) receiver.message.isActive else (receiver as CancellableContinuation<*>).isActive
 
-    /** Hands a message over. A caller that is cancelled before it sees it leaves it to the next. */
+    /** Hands a message over. A receiver that was cancelled, or is before it runs again, leaves it to the next. */
     @Suppress("UNCHECKED_CAST")
     private fun hand(
         message: Received,
-        waiter: Any,
-        memory: MemorySlice,
-        pin: RegisteredBuffer?,
+        receiver: Any,
     ) {
-        if (waiter is CompletableDeferred<*>) {
-            if ((waiter as CompletableDeferred<Received>).complete(message)) pin?.unpin() else putBack(message, memory, pin)
-        } else {
-            (waiter as CancellableContinuation<Received>).resume(message) { _, _, _ ->
-                if (pin == null || isPinnedAgain(pin)) putBack(message, memory, pin)
-            }
-            pin?.unpin()
+        when (receiver) {
+            is CancellableContinuation<*> -> resume(receiver as CancellableContinuation<Received>, message)
+            is PostedReceive -> handCopy(message, receiver)
+            else -> complete(receiver as CompletableDeferred<Received>, message)
         }
     }
 
-    /** False if its owner has closed it, and with it the message. */
-    private fun isPinnedAgain(pin: RegisteredBuffer): Boolean =
-        try {
-            pin.pin()
-            true
-        } catch (_: IllegalStateException) {
-            false
-        }
-
-    private fun putBack(
+    private fun resume(
+        receiver: CancellableContinuation<Received>,
         message: Received,
-        memory: MemorySlice,
-        pin: RegisteredBuffer?,
     ) {
-        synchronized(lock) {
-            if (!hasFailed) {
-                unclaimed.addFirst(Unclaimed(message, memory, pin))
-                noteLeft()
-                return
-            }
-        }
-        pin?.unpin()
+        if (!waking { receiver.resume(message, unused) }) putBack(message)
     }
 
-    private fun fail(
-        waiter: Any,
-        cause: Throwable,
+    private fun handCopy(
+        message: Received,
+        receive: PostedReceive,
     ) {
-        if (waiter is CompletableDeferred<*>) {
-            waiter.completeExceptionally(cause)
-        } else {
-            (waiter as CancellableContinuation<*>).resumeWithException(cause)
+        try {
+            bring(message, receive.memory)
+        } catch (e: RuntimeException) {
+            settle(message)
+            receive.message.fail(e)
+            return
+        }
+        complete(receive.message, message)
+    }
+
+    private fun complete(
+        receive: CompletableDeferred<Received>,
+        message: Received,
+    ): Unit = if (receive.wake(message)) settle(message) else putBack(message)
+
+    /** Copies a message to where its receiver wants it. It is lost if it can't be. The receiver calls this. */
+    fun take(
+        message: Received,
+        into: MemorySlice,
+    ): Received {
+        try {
+            bring(message, into)
+        } finally {
+            settle(message)
+        }
+        return message
+    }
+
+    private fun bring(
+        message: Received,
+        into: MemorySlice,
+    ) {
+        if (!message.isInBuffer) return
+        require(message.length <= into.length()) {
+            "a message of ${message.length} bytes came to an earlier, cancelled receive, and doesn't fit into the ${into.length()} bytes" +
+                " of this one; give all receives of a queue buffers of one size"
+        }
+        val from = checkNotNull(message.memory)
+        try {
+            into.memory().copyFrom(from.memory().asSlice(0, message.length))
+        } catch (e: IllegalStateException) {
+            // Perhaps with its device, by another thread.
+            throw IllegalStateException("the memory of a receive was closed when its message came", e)
         }
     }
+
+    /** The message has its receiver. */
+    private fun settle(message: Received): Unit = letGo(message.leave())
+
+    private fun letGo(keeper: Any?) {
+        when (keeper) {
+            is Chunk -> stage.giveBack(keeper)
+            is RegisteredBuffer -> keeper.unpin()
+        }
+    }
+
+    /** Leaves a message to the oldest receiver, or to the next one before all messages that came after it. */
+    private fun putBack(message: Received) {
+        val receiver =
+            synchronized(lock) {
+                val receiver = if (hasFailed) null else nextReceiver()
+                if (receiver == null && !hasFailed) {
+                    unclaimed.add(unclaimed.indexOfFirst { it.number > message.number }.let { if (it < 0) unclaimed.size else it }, message)
+                    return
+                }
+                receiver
+            }
+        if (receiver == null) settle(message) else hand(message, receiver)
+    }
+
+    /** Ends a receiver's wait with a failure. */
+    fun end(
+        receiver: Any,
+        cause: Throwable,
+    ): Unit =
+        when (receiver) {
+            is CancellableContinuation<*> -> receiver.fail(cause)
+            is PostedReceive -> receiver.message.fail(cause)
+            else -> (receiver as CompletableDeferred<*>).fail(cause)
+        }
 
     /** Ends all waits with [cause]; no completion comes any more. */
     fun fail(cause: Throwable) {
-        val waiters = ArrayList<Any>()
-        val pinned = ArrayList<RegisteredBuffer>()
+        val ended = ArrayList<Any>()
+        val kept = ArrayList<Any>()
         synchronized(lock) {
             hasFailed = true
-            unclaimed.forEach { it.pin?.let(pinned::add) }
+            ended.addAll(receivers)
+            waiting.mapTo(ended) { it.receiver }
+            receivers.clear()
+            waiting.clear()
+            isAwaited = false
+            unclaimed.forEach { message -> message.leave()?.let(kept::add) }
             unclaimed.clear()
-            deserted.clear()
-            noteLeft()
             for (slot in slots) {
                 if (slot.memory == null) continue
-                slot.waiter?.let(waiters::add)
-                slot.pin?.let(pinned::add)
-                slot.targetPin?.let(pinned::add)
-                free(slot)
+                slot.owner?.let(ended::add)
+                slot.keeper?.let(kept::add)
+                release(slot)
             }
         }
-        pinned.forEach(RegisteredBuffer::unpin)
-        waiters.forEach { fail(it, cause) }
+        kept.forEach(::letGo)
+        ended.forEach { end(it, cause) }
+    }
+
+    private companion object {
+        const val SWEEP_AT = 8
     }
 }

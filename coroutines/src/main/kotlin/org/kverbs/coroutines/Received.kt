@@ -1,9 +1,10 @@
 package org.kverbs.coroutines
 
+import org.kverbs.MemorySlice
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
 
-/** What came with a received message. Immutable. */
+/** What came with a received message. */
 public class Received internal constructor(
     completion: WorkCompletion,
 ) {
@@ -30,6 +31,31 @@ public class Received internal constructor(
 
     /** Whether the bytes stand in the receive's buffer: those of a write with immediate don't. */
     internal val isInBuffer: Boolean = completion.opcode() != WorkCompletionOpcode.RECV_RDMA_WITH_IMM
+
+    /** Where its bytes stand until its receiver has them, and what keeps that memory: see [ReceiveSlot]. */
+    internal var memory: MemorySlice? = null
+        private set
+    private var keeper: Any? = null
+
+    /** Its place among the messages of its queue. */
+    internal var number: Long = 0
+        private set
+
+    internal fun arrive(
+        memory: MemorySlice,
+        keeper: Any?,
+        number: Long,
+    ) {
+        this.memory = memory
+        this.keeper = keeper
+        this.number = number
+    }
+
+    /** Forgets the memory. Returns what kept it. */
+    internal fun leave(): Any? {
+        memory = null
+        return keeper.also { keeper = null }
+    }
 
     override fun toString(): String = "Received($length bytes" + (immediate?.let { ", immediate=$it" } ?: "") + ")"
 }

@@ -26,8 +26,11 @@ internal abstract class RequestSide(
 
     /** Throws why nothing can be posted any more. Under [lock]. */
     protected fun checkNotEnded() {
-        ended?.let { throw it }
+        ended?.let { throw it.calledBy(null) }
     }
+
+    /** Whether nothing can be posted any more. Under [lock]. */
+    protected val hasEnded: Boolean get() = ended != null
 
     final override fun fail(cause: Throwable) {
         synchronized(lock) { if (ended == null) ended = cause }

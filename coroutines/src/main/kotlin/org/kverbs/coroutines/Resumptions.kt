@@ -17,6 +17,9 @@ internal class Resumptions {
 
     /** Who was cancelled meanwhile, or is before it runs, takes nothing: its chunk goes to [unused]. */
     fun run(unused: (Chunk) -> Unit) {
-        for (i in continuations.indices) continuations[i].resume(chunks[i]) { _, chunk, _ -> unused(chunk) }
+        for (i in continuations.indices) {
+            val isWoken = waking { continuations[i].resume(chunks[i]) { _, chunk, _ -> unused(chunk) } }
+            if (!isWoken) unused(chunks[i])
+        }
     }
 }

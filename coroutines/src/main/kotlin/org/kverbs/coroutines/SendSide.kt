@@ -179,12 +179,12 @@ internal class SendSide(
     suspend fun awaitAll(write: (SendRequests) -> Unit) {
         val list = synchronized(lock) { lists.removeLastOrNull() } ?: SendRequests()
         try {
-            list.clear()
             write(list)
             if (list.size() == 0) return
             credits.acquire(list.size())
             suspendCancellableCoroutine<Unit> { postAll(list, it) }
         } finally {
+            list.clear() // it holds the buffers whose slices it names
             synchronized(lock) { lists.addLast(list) }
         }
     }

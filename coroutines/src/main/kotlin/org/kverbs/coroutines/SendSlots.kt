@@ -2,9 +2,10 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionStatus
 import java.util.concurrent.atomic.AtomicReferenceArray
 import kotlin.coroutines.resume
-import kotlin.coroutines.resumeWithException
 
 /**
  * The requests of a send queue that are under way, in the order of posting, which is the order of completing. A request that makes no
@@ -33,6 +34,13 @@ internal class SendSlots(
     private val pins = arrayOfNulls<Any>(mask + 1)
     private val opcodes = IntArray(mask + 1)
 
+    /** Of how many requests it is the last, for which somebody waits together. */
+    private val counts = IntArray(mask + 1)
+
+    /** The last request that failed by itself, not flushed, and how. The polling thread's. */
+    private var failed = 0
+    private var failedWith: WorkCompletionException? = null
+
     /** The number of the next request, counted without end. Written by who posts. */
     private var tail = 0
 
@@ -59,6 +67,7 @@ internal class SendSlots(
     ) {
         val slot = tail + ahead and mask
         opcodes[slot] = opcode
+        counts[slot] = ahead + 1
         pins[slot] = pin
         waiters.setRelease(slot, waiter)
     }
@@ -95,9 +104,23 @@ internal class SendSlots(
         val waiter = take(number)
         if (waiter is AtomicWaiter) waiter.take(number and mask)
         // Noted though nobody waits: a close that is under way may have ended this wait, and not yet those behind it.
-        val failure = if (completion.isSuccess) null else failures.of(completion, opcodes[number and mask])
+        val failure = if (completion.isSuccess) null else failureOf(number, completion)
         freed(count)
         if (waiter != null) resume(waiter, failure)
+    }
+
+    /** Of requests that are awaited together, the failure that came first flushed the others. */
+    private fun failureOf(
+        number: Int,
+        completion: WorkCompletion,
+    ): WorkCompletionException {
+        val slot = number and mask
+        val failure = failures.of(completion, opcodes[slot])
+        if (failure.status() != WorkCompletionStatus.WR_FLUSH_ERR) {
+            failed = number
+            failedWith = failure
+        }
+        return failedWith?.takeIf { number - failed in 0 until counts[slot] } ?: failure
     }
 
     /** Empties the slots up to a request's. Returns who waits for that. */
@@ -124,7 +147,9 @@ internal class SendSlots(
     private fun resumeUnit(
         waiter: CancellableContinuation<Unit>,
         failure: Throwable?,
-    ): Unit = if (failure == null) waiter.resume(Unit) else waiter.resumeWithException(failure)
+    ) {
+        if (failure == null) waking { waiter.resume(Unit) } else waiter.fail(failure)
+    }
 
     private fun unpin(
         slot: Int,

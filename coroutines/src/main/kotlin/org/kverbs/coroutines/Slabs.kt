@@ -227,7 +227,7 @@ internal class Slabs(
             out = lent
             closing = regionsToClose()
         }
-        ended.forEach { it.continuation.resumeWithException(IllegalStateException(message)) }
+        ended.forEach { it.continuation.fail(IllegalStateException(message)) }
         closing.forEach { it.close() }
         return out
     }

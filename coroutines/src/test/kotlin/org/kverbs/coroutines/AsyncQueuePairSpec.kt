@@ -228,11 +228,12 @@ class AsyncQueuePairSpec :
                             read(gone, into = local[8, 8])
                         }
                     }
-                failure.opcode() shouldBe WorkCompletionOpcode.RDMA_READ
-                failure.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
-                val cause = failure.cause.shouldBeInstanceOf<WorkCompletionException>()
-                cause.status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
-                cause.opcode() shouldBe WorkCompletionOpcode.RDMA_WRITE
+                failure.opcode() shouldBe WorkCompletionOpcode.RDMA_WRITE
+                failure.status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                val later = shouldThrow<WorkCompletionException> { ends.client.qp.read(gone, into = local[8, 8]) }
+                later.opcode() shouldBe WorkCompletionOpcode.RDMA_READ
+                later.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
+                later.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
             }
         }
 
@@ -310,6 +311,7 @@ class AsyncQueuePairSpec :
                     returned.shouldNotBeNull()
                 }
                 ends.server.textAt(64, 7) shouldBe "goes on"
+                ends.server.dispatcher.run { ends.server.qp.receive(ends.server.region[0, 8]) }
                 ends.server.textAt(0, 3) shouldBe "too"
             }
         }

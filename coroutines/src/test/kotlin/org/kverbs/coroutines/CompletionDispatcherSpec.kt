@@ -1,16 +1,11 @@
 package org.kverbs.coroutines
 
-import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
-import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.withTimeout
-import org.kverbs.dsl.RC
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit.SECONDS
 import java.util.concurrent.atomic.AtomicBoolean
@@ -19,38 +14,6 @@ import kotlin.time.Duration.Companion.seconds
 
 class CompletionDispatcherSpec :
     FunSpec({
-        test("should end every wait with the cause when the polling thread dies, and begin none afterwards") {
-            val dies = AtomicBoolean()
-            val strategy =
-                WaitStrategy {
-                    if (dies.get()) throw ArithmeticException("planted")
-                    WaitStrategy.SPIN
-                }
-            val noise = Thread.getDefaultUncaughtExceptionHandler()
-            val uncaught = CompletableFuture<Throwable>()
-            Thread.setDefaultUncaughtExceptionHandler { _, e -> uncaught.complete(e) }
-            try {
-                TwoEnds(dispatcher = { strategy(strategy) }).use { ends ->
-                    val client = ends.client
-                    val wait =
-                        async(Dispatchers.Unconfined) {
-                            val failure = runCatching { client.qp.receive(client.region.slice(0, 64)) }.exceptionOrNull()
-                            // At once, on the very thread that dies.
-                            shouldThrow<IllegalStateException> { client.dispatcher.qp(client.pd, RC) }.message shouldContain "has ended"
-                            failure
-                        }
-                    dies.set(true)
-                    val failure = withTimeout(20.seconds) { wait.await() }.shouldBeInstanceOf<IllegalStateException>()
-                    failure.message shouldContain "has ended"
-                    generateSequence<Throwable>(failure) { it.cause }.any { it is ArithmeticException } shouldBe true
-                    uncaught.get(20, SECONDS).shouldBeInstanceOf<ArithmeticException>()
-                    shouldThrow<IllegalStateException> { client.dispatcher.qp(client.pd, RC) }
-                }
-            } finally {
-                Thread.setDefaultUncaughtExceptionHandler(noise)
-            }
-        }
-
         test("should have the room of a closed queue pair again, though nothing completes any more") {
             val sleeps = CompletableFuture<Unit>()
             val strategy =

@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineStart
@@ -58,7 +59,7 @@ class SendSlotsSpec :
                 val closed = IllegalStateException("closed")
                 val first = post()
                 slots.fail(closed)
-                first.await() shouldBe closed
+                first.await().shouldNotBeNull().message shouldBe "closed"
                 val second = post()
                 slots.complete(0, refused) {}
                 slots.complete(1, flushed) {}

@@ -38,7 +38,6 @@ class SlicePinSpec :
             operation("sendWithImmediate") { _, buffer -> sendWithImmediate(buffer.slice(0, 8), 7) },
             operation("write") { ends, buffer -> write(buffer.slice(8, 8), to = ends.server.region.remote()) },
             operation("read") { ends, buffer -> read(ends.server.region.remote(), into = buffer.slice(0, 8)) },
-            operation("receive") { _, buffer -> receive(buffer.slice(16)) },
             operation("postReceive") { _, buffer -> postReceive(buffer.slice(16)).await() },
             operation("batch") { ends, buffer ->
                 batch {

@@ -37,7 +37,7 @@ class Storm(
     @Volatile
     private var isWindingUp = false
     private val workers = lanes.flatMapIndexed { lane, it -> workers(lane, it, true, WORKERS) + workers(lane, it, false, SERVER_WORKERS) }
-    val aftermath = StormAftermath(this)
+    val aftermath = StormAftermath(this, Random(random.nextLong()))
     val chaos = StormChaos(this, fabric, ledger, Random(random.nextLong()))
 
     /** A thread that doesn't stand in line with ten thousand coroutines. */

@@ -1,15 +1,24 @@
 package org.kverbs.coroutines.storm
 
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkRequestException
 import org.kverbs.coroutines.PolledQueue
+import org.kverbs.coroutines.receive
+import org.kverbs.coroutines.sendWithImmediate
 import kotlin.random.Random
 
 /** What a storm must not leave: messages that were acknowledged and never came, buffers, waits and room that were never given back. */
 class StormAftermath(
     private val storm: Storm,
+    private val random: Random,
 ) {
     private val ledger = storm.ledger
 
@@ -22,7 +31,11 @@ class StormAftermath(
         val queues = links.flatMap { listOf(it.client.qp.sends.polled, it.client.qp.receives.polled) }.toSet()
         if (queues.size != 1) ledger.violation("the client's links are on ${queues.size} completion queues, not on one")
         for (link in links) {
-            if (drained(link, link.client, link.server) && drained(link, link.server, link.client)) whole++
+            if (drained(link, link.client, link.server) && drained(link, link.server, link.client)) {
+                whole++
+                inOrder(link.client, link.server)
+                inOrder(link.server, link.client)
+            }
             link.end()
         }
         for (node in replaced + storm.servers + storm.client) returned(node)
@@ -53,6 +66,46 @@ class StormAftermath(
         return true
     }
 
+    /**
+     * Receivers that wait get the messages in order and at once, whichever of them were cancelled. The storm itself can't see that: its
+     * receivers wait 50 ms, and one that was passed over is then cancelled like others, and the next message comes soon enough.
+     */
+    private suspend fun inOrder(
+        from: StormEnd,
+        to: StormEnd,
+    ) {
+        try {
+            overtake(from, to)
+            coroutineScope {
+                val receivers = List(RECEIVERS) { async(start = CoroutineStart.UNDISPATCHED) { immediate(to) } }
+                val (gone, left) = receivers.partition { random.nextBoolean() }
+                gone.forEach { it.cancelAndJoin() }
+                for (i in left.indices) from.qp.sendWithImmediate(i)
+                val came = withTimeoutOrNull(WAIT_MILLIS) { left.awaitAll() }
+                if (came != left.indices.toList()) ledger.violation("receivers got $came, in the order of their calls")
+                left.forEach { it.cancel() }
+            }
+        } catch (_: WorkCompletionException) {
+            // The link broke in the last moment.
+        } catch (_: IllegalStateException) {
+            // Its device did.
+        }
+    }
+
+    private suspend fun immediate(to: StormEnd): Int? = to.node.pool.take(StormNode.BUFFER).use { to.qp.receive(it).immediate }
+
+    /** Takes the messages whose senders were cancelled: they are before this one. */
+    private suspend fun overtake(
+        from: StormEnd,
+        to: StormEnd,
+    ): Unit =
+        coroutineScope {
+            launch { from.qp.sendWithImmediate(Int.MIN_VALUE) }
+            do {
+                val came = immediate(to)
+            } while (came != Int.MIN_VALUE)
+        }
+
     /** All buffers are back, though some were pinned when they were closed. */
     private suspend fun returned(node: StormNode) {
         withTimeoutOrNull(WAIT_MILLIS) { while (node.pool.taken > 0) delay(1) }
@@ -69,6 +122,7 @@ class StormAftermath(
     }
 
     private companion object {
+        const val RECEIVERS = 8
         const val WAIT_MILLIS = 30_000L
     }
 }

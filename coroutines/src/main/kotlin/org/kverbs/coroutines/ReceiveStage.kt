@@ -1,0 +1,66 @@
+package org.kverbs.coroutines
+
+import org.kverbs.MemoryRegion
+
+/**
+ * Registered memory of a receive queue's own, which messages come into before their receivers copy them. It registers memory as receives
+ * need it, at most twice of what was posted at once, and frees it at the end. Any thread.
+ */
+internal class ReceiveStage(
+    private val register: (Long) -> MemoryRegion,
+) {
+    /** The chunks of one power of two. */
+    private class Sizes(
+        val bits: Int,
+    ) {
+        var free: Chunk? = null
+        var count = 0
+    }
+
+    private val sizes = arrayOfNulls<Sizes>(MOST_BITS + 1)
+    private val regions = ArrayList<MemoryRegion>()
+    private var closed = false
+
+    /** A chunk of at least [length] bytes, the one that came back last if there is one. */
+    @Synchronized
+    fun take(length: Long): Chunk {
+        check(!closed) { "the receive queue was closed" }
+        val bits = maxOf(Long.SIZE_BITS - (maxOf(length, 1) - 1).countLeadingZeroBits(), LEAST_BITS)
+        val size = sizes[bits] ?: Sizes(bits).also { sizes[bits] = it }
+        val chunk = size.free ?: grow(size)
+        size.free = chunk.next
+        chunk.next = null
+        return chunk
+    }
+
+    /** Registers as many chunks as there are, so that there are few regions; large ones one by one. */
+    private fun grow(size: Sizes): Chunk {
+        val bytes = 1L shl size.bits
+        val count = minOf(maxOf(size.count.toLong(), 1), maxOf(MOST_AT_ONCE / bytes, 1)).toInt()
+        val slab = Slab(regions.size, register(count * bytes))
+        regions.add(slab.region)
+        size.count += count
+        var first: Chunk? = null
+        for (i in count - 1 downTo 0) first = Chunk(slab, i * bytes, bytes).also { it.next = first }
+        return first!!
+    }
+
+    @Synchronized
+    fun giveBack(chunk: Chunk) {
+        val size = sizes[chunk.size.countTrailingZeroBits()]!!
+        chunk.next = size.free
+        size.free = chunk
+    }
+
+    /** Frees the memory: the queue is gone. */
+    fun close() {
+        val gone = synchronized(this) { regions.toList().also { regions.clear() }.also { closed = true } }
+        gone.forEach { it.close() }
+    }
+
+    private companion object {
+        const val LEAST_BITS = 6
+        const val MOST_BITS = 32
+        const val MOST_AT_ONCE = 1L shl 20
+    }
+}

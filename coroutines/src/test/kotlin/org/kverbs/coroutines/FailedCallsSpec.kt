@@ -1,0 +1,148 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldExist
+import io.kotest.matchers.collections.shouldHaveSize
+import io.kotest.matchers.nulls.shouldBeNull
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.coroutineScope
+import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionOpcode
+import org.kverbs.WorkCompletionStatus
+import org.kverbs.dsl.get
+import org.kverbs.dsl.read
+import org.kverbs.dsl.write
+import java.nio.file.Path
+import java.util.IdentityHashMap
+
+/** What the exceptions of failed calls say. */
+class FailedCallsSpec :
+    FunSpec({
+        timeout = 120_000
+
+        for (options in listOf(listOf("-da"), listOf("-ea"), listOf("-da", "-Dkotlinx.coroutines.debug=on"))) {
+            val output by lazy { outputOf(options) }
+
+            fun frames(
+                of: String,
+                index: Int,
+            ) = output.substringAfter("== $of\n").substringBefore("\n==").lines().filter { it.startsWith("$index at ") }
+
+            test("should name the caller of a write that failed, in a JVM with ${options.joinToString(" ")}") {
+                frames("write", 0) shouldExist { "FailingProgram" in it && "writeIntoNothing" in it }
+                frames("write", 0) shouldExist { "FailingProgram" in it && "main" in it }
+            }
+
+            test("should name the caller of a receive whose queue pair was closed, in a JVM with ${options.joinToString(" ")}") {
+                frames("receive", 0) shouldExist { "FailingProgram" in it && "receiveForEver" in it }
+                frames("receive", 0) shouldExist { "FailingProgram" in it && "receiveAndClose" in it }
+            }
+
+            test("should name the caller of a write that another awaits, in a JVM with ${options.joinToString(" ")}") {
+                frames("awaited", 0) shouldExist { "FailingProgram" in it && "writeIntoNothing" in it }
+                if (options != listOf("-da")) frames("awaited", 0) shouldExist { "FailingProgram" in it && "awaitTheWrite" in it }
+            }
+        }
+
+        test("should give each call an exception of its own, with what happened first as its cause") {
+            TwoEnds().use { ends ->
+                val gone = ends.server.region.remote()
+                ends.server.region.close()
+                val failures =
+                    coroutineScope {
+                        List(4) {
+                            async(start = CoroutineStart.UNDISPATCHED) {
+                                runCatching { ends.client.qp.write(ends.client.region[0, 8], to = gone) }.exceptionOrNull()!!
+                            }
+                        }.awaitAll()
+                    }
+                distinct(failures) shouldHaveSize 4
+                failures[0].cause.shouldBeNull()
+                for (flushed in failures.drop(1)) {
+                    flushed.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
+                    flushed.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                }
+            }
+        }
+
+        test("should give each wait that a close ends an exception of its own, and each call after it") {
+            TwoEnds(settings = { maxRecvWr(2) }).use { ends ->
+                val failures =
+                    coroutineScope {
+                        val waits =
+                            List(5) {
+                                async(start = CoroutineStart.UNDISPATCHED) {
+                                    runCatching { ends.client.qp.receive(ends.client.region[0, 8]) }.exceptionOrNull()!!
+                                }
+                            }
+                        ends.client.qp.close()
+                        waits.awaitAll()
+                    } +
+                        List(2) { shouldThrow<IllegalStateException> { ends.client.qp.receive(ends.client.region[0, 8]) } } +
+                        List(2) { shouldThrow<IllegalStateException> { ends.client.qp.send(ends.client.region[0, 8]) } }
+                distinct(failures) shouldHaveSize 9
+                failures.forEach { it.shouldBeInstanceOf<IllegalStateException>().message shouldContain "was closed" }
+            }
+        }
+
+        test("should fail a batch with the first of its requests that failed") {
+            TwoEnds().use { ends ->
+                val open = ends.server.region.remote()
+                val gone = ends.server.pd.memoryRegion(64).use { it.remote() }
+                val local = ends.client.region
+                val failure =
+                    shouldThrow<WorkCompletionException> {
+                        ends.client.qp.batch {
+                            write(local[0, 8], to = open)
+                            write(local[0, 8], to = gone)
+                            read(open, into = local[8, 8])
+                            read(open, into = local[8, 8])
+                        }
+                    }
+                failure.status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                failure.opcode() shouldBe WorkCompletionOpcode.RDMA_WRITE
+                failure.cause.shouldBeNull()
+            }
+        }
+
+        test("should say of a batch that it was flushed, where a request before it failed") {
+            TwoEnds().use { ends ->
+                val open = ends.server.region.remote()
+                val gone = ends.server.pd.memoryRegion(64).use { it.remote() }
+                val local = ends.client.region
+                coroutineScope {
+                    val first =
+                        async(start = CoroutineStart.UNDISPATCHED) { runCatching { ends.client.qp.write(local[0, 8], to = gone) } }
+                    val failure =
+                        shouldThrow<WorkCompletionException> {
+                            ends.client.qp.batch { repeat(3) { read(open, into = local[8, 8]) } }
+                        }
+                    first.await()
+                    failure.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
+                    failure.opcode() shouldBe WorkCompletionOpcode.RDMA_READ
+                    failure.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                }
+            }
+        }
+    })
+
+private fun distinct(failures: List<Throwable>): Set<Throwable> =
+    IdentityHashMap<Throwable, Unit>()
+        .apply {
+            failures.forEach { put(it, Unit) }
+        }.keys
+
+private fun outputOf(options: List<String>): String {
+    val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
+    val program = listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.coroutines.FailingProgram")
+    val process = ProcessBuilder(listOf(java, "--enable-native-access=ALL-UNNAMED") + options + program).redirectErrorStream(true).start()
+    val output = process.inputReader().readText()
+    check(process.waitFor() == 0) { output }
+    return output
+}

@@ -1,0 +1,278 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.ints.shouldBeLessThan
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineDispatcher
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.joinAll
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeout
+import kotlinx.coroutines.yield
+import org.kverbs.dsl.KiB
+import org.kverbs.dsl.MiB
+import org.kverbs.dsl.get
+import org.kverbs.dsl.write
+import java.util.concurrent.CountDownLatch
+import java.util.concurrent.CyclicBarrier
+import java.util.concurrent.LinkedBlockingQueue
+import java.util.concurrent.TimeUnit.SECONDS
+import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.atomic.AtomicInteger
+import kotlin.coroutines.CoroutineContext
+import kotlin.coroutines.EmptyCoroutineContext
+import kotlin.time.Duration.Companion.seconds
+
+private class Planted : Error("planted")
+
+/** A dispatcher that takes no coroutine. */
+private object ThrowingDispatcher : CoroutineDispatcher() {
+    override fun dispatch(
+        context: CoroutineContext,
+        block: Runnable,
+    ): Unit = throw Planted()
+}
+
+/** What nothing may do to the thread that polls. */
+class PollingThreadSpec :
+    FunSpec({
+        timeout = 60_000
+
+        val uncaught = LinkedBlockingQueue<Throwable>()
+        var before: Thread.UncaughtExceptionHandler? = null
+
+        beforeTest {
+            before = Thread.getDefaultUncaughtExceptionHandler()
+            uncaught.clear()
+            Thread.setDefaultUncaughtExceptionHandler { _, e -> uncaught.add(e) }
+        }
+        afterTest { Thread.setDefaultUncaughtExceptionHandler(before) }
+
+        suspend fun TwoEnds.stillWork() {
+            withTimeout(20.seconds) { client.qp.write(client.text("goes on"), to = server.region.remote()) }
+            server.textAt(0, 7) shouldBe "goes on"
+        }
+
+        /** Does what must not complete before it waits. */
+        fun TwoEnds.whileNobodyPolls(begin: () -> Unit) {
+            val hasBegun = CountDownLatch(1)
+            client.dispatcher.coroutines.dispatch(EmptyCoroutineContext) { hasBegun.await() }
+            begin()
+            hasBegun.countDown()
+        }
+
+        fun shouldBeReported() {
+            val reported = uncaught.poll(20, SECONDS)
+            generateSequence(reported) { it.cause }.any { it is Planted } shouldBe true
+        }
+
+        for ((what, wait) in listOf<Pair<String, suspend (TwoEnds) -> Unit>>(
+            "write" to { it.client.qp.write(it.client.region[0, 8], to = it.server.region.remote()) },
+            "fetchAndAdd" to { it.client.qp.fetchAndAdd(it.server.region.remote(), 1) },
+            "batch" to { ends ->
+                val local = ends.client.region[0, 8]
+                ends.client.qp.batch { repeat(3) { write(local, to = ends.server.region.remote()) } }
+            },
+            "receive" to { it.client.qp.receive(it.client.region[0, 8]) },
+        )) {
+            test("should poll on when the dispatcher of a coroutine that waits in $what throws") {
+                TwoEnds(dispatcher = { strategy(WaitStrategy.event()) }).use { ends ->
+                    ends.whileNobodyPolls {
+                        CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { wait(ends) }
+                    }
+                    if (what == "receive") ends.server.qp.send(ends.server.region[0, 8])
+                    shouldBeReported()
+                    ends.stillWork()
+                }
+            }
+        }
+
+        test("should poll on when the dispatcher of a coroutine that waits for room throws, and give the room to the next") {
+            TwoEnds(settings = { maxSendWr(1) }).use { ends ->
+                val remote = ends.server.region.remote()
+                val scope = CoroutineScope(ThrowingDispatcher + Job())
+                ends.whileNobodyPolls {
+                    launch(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.write(ends.client.region[0, 8], to = remote) }
+                    scope.launch(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.write(ends.client.region[0, 8], to = remote) }
+                }
+                shouldBeReported()
+                ends.stillWork()
+            }
+        }
+
+        test("should give the message of a coroutine whose dispatcher throws to the next receiver") {
+            TwoEnds().use { ends ->
+                CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) {
+                    ends.client.qp.receive(ends.client.region[0, 8])
+                }
+                val next = async(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.receive(ends.client.region[8, 8]).length }
+                ends.server.qp.send(ends.server.region[0, 5])
+                withTimeout(20.seconds) { next.await() } shouldBe 5
+                shouldBeReported()
+            }
+        }
+
+        test("should end the waits of a closed queue pair though the dispatcher of one of them throws") {
+            TwoEnds().use { ends ->
+                val others =
+                    coroutineScope {
+                        val scope = CoroutineScope(ThrowingDispatcher + Job())
+                        scope.launch(start = CoroutineStart.UNDISPATCHED) { ends.server.qp.receive(ends.server.region[0, 8]) }
+                        val others =
+                            List(3) {
+                                async(start = CoroutineStart.UNDISPATCHED) {
+                                    runCatching { ends.server.qp.receive(ends.server.region[0, 8]) }.exceptionOrNull()
+                                }
+                            }
+                        ends.server.qp.close()
+                        withTimeout(20.seconds) { others.awaitAll() }
+                    }
+                others.forEach { it.shouldBeInstanceOf<IllegalStateException>() }
+                shouldBeReported()
+            }
+        }
+
+        test("should poll on when the dispatcher of a coroutine that waits for a buffer throws") {
+            TwoEnds().use { ends ->
+                val pool =
+                    ends.client.pd.bufferPool {
+                        maxBytes(1.MiB)
+                        maxBuffer(1.MiB)
+                    }
+                val buffer = pool.take(1.MiB)
+                val posted = ends.client.qp.postReceive(buffer)
+                buffer.close()
+                CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { pool.take(1.KiB) }
+                ends.server.qp.send(ends.server.region[0, 8])
+                withTimeout(20.seconds) { posted.await() }.length shouldBe 8
+                shouldBeReported()
+                ends.stillWork()
+            }
+        }
+
+        test("should poll on when a strategy throws, by the default one") {
+            val asked = AtomicInteger()
+            val strategy =
+                WaitStrategy {
+                    asked.incrementAndGet()
+                    throw Planted()
+                }
+            TwoEnds(dispatcher = { strategy(strategy) }).use { ends ->
+                shouldBeReported()
+                ends.stillWork()
+                asked.get() shouldBe 2 // once by each end
+            }
+        }
+
+        test("should poll on when a task that it runs throws, and though the handler of that throws, too") {
+            Thread.setDefaultUncaughtExceptionHandler { _, e ->
+                uncaught.add(e)
+                throw Planted()
+            }
+            TwoEnds().use { ends ->
+                ends.client.dispatcher.coroutines.dispatch(EmptyCoroutineContext) { throw Planted() }
+                shouldBeReported()
+                ends.stillWork()
+            }
+        }
+
+        test("should sleep between its looks though a coroutine has interrupted the thread") {
+            val rounds = AtomicInteger()
+            val strategy =
+                WaitStrategy {
+                    rounds.incrementAndGet()
+                    1_000_000
+                }
+            TwoEnds(dispatcher = { strategy(strategy) }).use { ends ->
+                withContext(ends.client.dispatcher.coroutines) { Thread.currentThread().interrupt() }
+                rounds.set(0)
+                delay(300)
+                rounds.get() shouldBeLessThan 1000 // 600 in the two of them; a thread that spins looks millions of times
+                withContext(ends.client.dispatcher.coroutines) { Thread.currentThread().isInterrupted } shouldBe false
+            }
+        }
+
+        test("should run one coroutine at a time after the close, too") {
+            for (callers in listOf(false, true)) {
+                TwoEnds(dispatcher = { if (callers) callerPolls() }).use { ends ->
+                    val dispatcher = ends.client.dispatcher
+                    val inside = AtomicInteger()
+                    val overlapped = AtomicBoolean()
+                    val go = CompletableDeferred<Unit>()
+                    coroutineScope {
+                        val jobs =
+                            List(50) {
+                                launch(dispatcher.coroutines) {
+                                    if (!callers) go.await()
+                                    repeat(200) {
+                                        if (inside.incrementAndGet() != 1) overlapped.set(true)
+                                        Thread.onSpinWait()
+                                        inside.decrementAndGet()
+                                        yield()
+                                    }
+                                }
+                            }
+                        go.complete(Unit)
+                        dispatcher.close()
+                        jobs.joinAll()
+                    }
+                    overlapped.get() shouldBe false
+                }
+            }
+        }
+
+        test("should run to the end on the caller's thread though the dispatcher is closed meanwhile") {
+            for (strategy in listOf(WaitStrategy.event(), WaitStrategy.busy())) {
+                TwoEnds(dispatcher = {
+                    callerPolls()
+                    strategy(strategy)
+                }).use { ends ->
+                    val dispatcher = ends.client.dispatcher
+                    val caller = Thread.currentThread()
+                    dispatcher.run {
+                        val closing = launch(Dispatchers.Default) { dispatcher.close() }
+                        closing.join()
+                        delay(10)
+                        Thread.currentThread() shouldBe caller
+                    }
+                }
+            }
+        }
+
+        test("should let one thread at a time poll") {
+            TwoEnds(dispatcher = { callerPolls() }).use { ends ->
+                val inside = AtomicInteger()
+                val overlapped = AtomicBoolean()
+                val barrier = CyclicBarrier(2)
+                val threads =
+                    List(2) {
+                        Thread.ofPlatform().start {
+                            repeat(3000) {
+                                barrier.await()
+                                runCatching {
+                                    ends.client.dispatcher.run {
+                                        if (inside.incrementAndGet() != 1) overlapped.set(true)
+                                        Thread.onSpinWait()
+                                        inside.decrementAndGet()
+                                    }
+                                }
+                            }
+                        }
+                    }
+                threads.forEach { it.join() }
+                overlapped.get() shouldBe false
+                shouldThrow<IllegalStateException> { ends.client.dispatcher.run { ends.client.dispatcher.poll() } }
+            }
+        }
+    })
