@@ -3,11 +3,18 @@ package org.kverbs.coroutines
 import org.kverbs.ConnectionParameters
 import org.kverbs.dsl.RdmaDsl
 import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
 /** How a client of an [RdmaServer] connects. Mutable within its block. */
 @RdmaDsl
 public class ClientBuilder internal constructor() {
+    internal var firstPause: Duration = 100.milliseconds
+        private set
+    internal var longestPause: Duration = 10.seconds
+        private set
+    internal var giveUpAfter: Duration = Duration.INFINITE
+        private set
     private var privateData = ByteArray(0)
     private var timeout: Duration = 10.seconds
     private var isShared = false
@@ -34,6 +41,25 @@ public class ClientBuilder internal constructor() {
     /** Makes the connection in the device's domain; see [ConnectionBuilder.sharedDomain]. */
     public fun sharedDomain() {
         isShared = true
+    }
+
+    /**
+     * How long [reconnecting] waits between attempts: [first], and each time twice as long up to [longest], of which chance takes up to a half.
+     * Default 100 ms and 10 s.
+     */
+    public fun backOff(
+        first: Duration,
+        longest: Duration = maxOf(first, 10.seconds),
+    ) {
+        require(first.isPositive() && longest >= first) { "backOff($first, $longest): give a time, and one that is no shorter" }
+        firstPause = first
+        longestPause = longest
+    }
+
+    /** Ends [reconnecting] when there was no connection for so long; default never. */
+    public fun giveUpAfter(time: Duration) {
+        require(time.isPositive()) { "giveUpAfter($time): give a time" }
+        giveUpAfter = time
     }
 
     /** The slots and buffers of the connection. */

@@ -1,5 +1,7 @@
 package org.kverbs.coroutines
 
+import org.kverbs.RdmaException
+import java.lang.System.Logger.Level.WARNING
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
@@ -28,5 +30,15 @@ internal class FailureLog(
         next = clock.markNow() + interval
         write(if (leftOut == 0) message else "$message (and $leftOut more since the last such message)", failure)
         leftOut = 0
+    }
+
+    companion object {
+        private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
+
+        /** That of connections: a line for each as a warning, with a stack trace only if it is the program's own code that failed. */
+        val connections =
+            FailureLog { message, failure ->
+                if (failure is RdmaException) LOG.log(WARNING, message) else LOG.log(WARNING, message, failure)
+            }
     }
 }

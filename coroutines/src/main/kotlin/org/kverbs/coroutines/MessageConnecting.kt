@@ -46,7 +46,7 @@ internal fun ConnectionRequest.requireHello() {
 
 internal suspend fun ConnectionRequest.acceptMessages(setUp: SetUp<MessageChannel>): MessageConnection = host.started(establish(setUp))
 
-private fun RdmaHost.started(made: Established<MessageChannel>): MessageConnection {
+internal fun RdmaHost.started(made: Established<MessageChannel>): MessageConnection {
     try {
         made.value.start(made.said.privateData())
         return MessageConnection(this, made)

@@ -11,7 +11,6 @@ import kotlinx.coroutines.supervisorScope
 import kotlinx.coroutines.withTimeoutOrNull
 import java.net.InetSocketAddress
 import java.util.Collections
-import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
@@ -33,17 +32,22 @@ public class RdmaServer internal constructor(
     private val settings: ServerBuilder,
 ) : AutoCloseable {
     private val reception = Reception(settings)
-    private val open: MutableSet<MessageConnection> = ConcurrentHashMap.newKeySet()
     private val isServing = AtomicBoolean()
 
     @Volatile
     private var serving: Job? = null
 
+    @Volatile
+    private var isClosed = false
+
     /** Where it listens, with the port that it got. */
     public val address: InetSocketAddress = listener.address
 
     /** The connections that are up: a view, which changes with them. */
-    public val connections: Collection<MessageConnection> = Collections.unmodifiableCollection(open)
+    public val connections: Collection<MessageConnection> = Collections.unmodifiableCollection(reception.open)
+
+    /** What it has done, and what it holds now. */
+    public val stats: ServerStats get() = reception.stats
 
     /**
      * Runs [handler] for each connection in a coroutine of its own, until the job is cancelled, or the server is stopped or closed. The
@@ -52,7 +56,7 @@ public class RdmaServer internal constructor(
      * When a handler returns its connection is disconnected ([MessageConnection.disconnect]). When it throws, whatever that is, its
      * connection is closed, [ServerBuilder.onFailure] is told, and the others live on.
      *
-     * @return ends normally when the server is stopped or closed. Once it ends the server is closed
+     * @return ends when the server or its host is stopped or closed, which does not fail [scope]. Once it ends the server is closed
      * @throws IllegalStateException if it was called before
      */
     public fun serve(
@@ -62,6 +66,7 @@ public class RdmaServer internal constructor(
         check(isServing.compareAndSet(false, true)) { "the server at $address is served already" }
         val job = scope.launch(settings.handlers ?: host.context) { takeRequests(handler) }
         serving = job
+        if (isClosed) job.cancel()
         job.invokeOnCompletion { close() }
         return job
     }
@@ -80,25 +85,14 @@ public class RdmaServer internal constructor(
     ) {
         try {
             reception.admitted(request) { connection ->
-                open += connection
-                try {
-                    coroutineScope { handler(connection) }
-                    connection.disconnect()
-                } finally {
-                    open -= connection
-                    connection.close()
-                }
+                coroutineScope { handler(connection) }
+                connection.disconnect()
             }
         } catch (e: Throwable) {
             if (e is CancellationException && !currentCoroutineContext().isActive) throw e // the server ends
-            settings.onFailure?.invoke(e) ?: warn(request, e)
+            reception.failed(request, e)
         }
     }
-
-    private fun warn(
-        request: ConnectionRequest,
-        failure: Throwable,
-    ) = FAILURES.add("the connection from ${request.remoteAddress} failed: $failure", failure)
 
     /** Takes no more clients, suspends until the handlers have ended or [deadline] is over, and closes. */
     public suspend fun stop(deadline: Duration = 10.seconds) {
@@ -112,16 +106,12 @@ public class RdmaServer internal constructor(
 
     /** Takes no more clients, cancels the handlers, and closes the connections now. */
     override fun close() {
+        isClosed = true
         serving?.cancel()
-        closeAll(listener, *open.toTypedArray())
+        closeAll(listener, *reception.open.toTypedArray())
     }
 
     override fun toString(): String = "server at $address"
-
-    private companion object {
-        private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
-        private val FAILURES = FailureLog { message, failure -> LOG.log(System.Logger.Level.WARNING, message, failure) }
-    }
 }
 
 /**

@@ -1,39 +1,63 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.sync.Semaphore
-import kotlinx.coroutines.sync.withPermit
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.isActive
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.ConnectionException
 import org.kverbs.ConnectionStep
-import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.LongAdder
 
-/** Lets clients into an [RdmaServer], within its limits. */
+/** Lets clients into an [RdmaServer], within its limits, and counts them. */
 internal class Reception(
     private val settings: ServerBuilder,
 ) {
-    private val halfOpen = Semaphore(settings.maxHalfOpen)
-    private val clients = AtomicInteger()
+    /** The connections that are up. */
+    val open: MutableSet<MessageConnection> = ConcurrentHashMap.newKeySet()
+    private val halfOpen = HalfOpen { minOf(settings.maxHalfOpen, maxOf(0, settings.maxConnections - open.size)) }
+    private val accepted = LongAdder()
+    private val refused = LongAdder()
+    private val failed = LongAdder()
 
-    /** Accepts a request, and runs [block] with the connection; what does not come in is rejected, and thrown. */
+    val stats get() = ServerStats(open.size, halfOpen.count, accepted.sum(), refused.sum(), failed.sum())
+
+    /**
+     * Accepts a request, runs [block] with the connection, and closes it.
+     *
+     * @throws Throwable why the client was not let in, or what the block throws
+     */
     suspend fun admitted(
         request: ConnectionRequest,
         block: suspend (MessageConnection) -> Unit,
     ) {
-        request.requireHello()
+        var connection: MessageConnection? = null
         try {
-            if (clients.incrementAndGet() > settings.maxConnections) {
+            request.requireHello()
+            val hasRoom =
+                halfOpen.inPlace(request.remoteAddress?.address) {
+                    connection = accept(request).also { open += it }
+                }
+            if (!hasRoom) {
                 throw request.refused(
                     "full",
                     "the server has all the ${settings.maxConnections} connections that it takes (maxConnections)",
                 )
             }
-            block(halfOpen.withPermit { accepted(request) })
+            accepted.increment()
+            connection?.let { block(it) }
+        } catch (e: Throwable) {
+            if (currentCoroutineContext().isActive) (if (connection == null) refused else failed).increment() // or else the server ends
+            throw e
         } finally {
-            clients.decrementAndGet()
+            connection?.let {
+                open -= it
+                it.close()
+                halfOpen.admit()
+            }
         }
     }
 
-    private suspend fun accepted(request: ConnectionRequest): MessageConnection {
+    private suspend fun accept(request: ConnectionRequest): MessageConnection {
         val decide = settings.authorize
         if (decide != null && withTimeoutOrNull(settings.timeout) { decide(ClientRequest(request)) } != true) {
             throw request.refused("not authorized", "the server's authorize hook did not let it in")
@@ -47,5 +71,19 @@ internal class Reception(
     ): ConnectionException {
         refuse(reason.encodeToByteArray())
         return ConnectionException(ConnectionStep.ACCEPT, remoteAddress, 0, why)
+    }
+
+    fun failed(
+        request: ConnectionRequest,
+        failure: Throwable,
+    ) {
+        val told = settings.onFailure
+        if (told !=
+            null
+        ) {
+            told(failure)
+        } else {
+            FailureLog.connections.add("the connection from ${request.remoteAddress} failed: $failure", failure)
+        }
     }
 }

@@ -5,10 +5,10 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.ints.shouldBeLessThan
 import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
-import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
@@ -114,11 +114,11 @@ private suspend fun talk(
 
 private suspend fun CoroutineScope.echo(
     host: RdmaHost,
-    block: suspend (InetSocketAddress) -> Unit,
+    block: suspend (RdmaServer) -> Unit,
 ) {
     host.bind(0).use { server ->
         val serving = server.serve(this) { connection -> for (message in connection.incoming) connection.send(message) }
-        block(server.address)
+        block(server)
         serving.cancelAndJoin()
     }
 }
@@ -135,9 +135,10 @@ class ForgedRequestsSpec :
                     runBlocking(Dispatchers.Default) {
                         withTimeout(LIMIT * 3) {
                             logged { log ->
-                                echo(serving) { everywhere ->
-                                    val server = InetSocketAddress(target, everywhere.port)
+                                echo(serving) { echoing ->
+                                    val server = InetSocketAddress(target, echoing.address.port)
                                     talk(honest, server)
+                                    while (echoing.connections.isNotEmpty()) delay(1)
                                     val base = directMemory()
                                     val one = honest.connectMessages(server)
                                     val cost = directMemory() - base

@@ -192,6 +192,27 @@ class MessageServicesSpec :
             }
         }
 
+        test("should try each address of a name until somebody answers at one") {
+            rdmaHost { provider("embedded") }.use { host ->
+                host.bind(InetSocketAddress("198.18.0.1", 0)).use { server ->
+                    coroutineScope {
+                        server.serve(this) { it.send(ByteArray(7)) }
+                        host.connectMessages(SlowNames.MANY, server.address.port).use { it.receive().size shouldBe 7 }
+                        server.close()
+                        val failure = shouldThrow<ConnectionException> { host.connect(SlowNames.MANY, server.address.port) }
+                        val tried =
+                            (failure.suppressed.toList() + failure).map {
+                                (it as ConnectionException)
+                                    .address()
+                                    ?.address
+                                    ?.hostAddress
+                            }
+                        tried shouldBe listOf("192.0.2.1", "198.18.0.2", "198.18.0.1")
+                    }
+                }
+            }
+        }
+
         test("should say that no host has the name, and at which step, without blocking the thread meanwhile or once it is cancelled") {
             // This thread is the only one of its coroutines: a lookup that blocked it would be over before the test goes on.
             runBlocking {

@@ -25,6 +25,7 @@ import org.kverbs.ConnectionException
 import org.kverbs.ConnectionId
 import org.kverbs.ConnectionParameters
 import org.kverbs.ConnectionRejectedException
+import org.kverbs.Context
 import org.kverbs.Diagnostics
 import org.kverbs.QueuePair
 import org.kverbs.WorkCompletionException
@@ -46,16 +47,6 @@ private fun connections(): List<String> =
 private suspend fun openConnections(isExpected: (List<String>) -> Boolean): List<String> {
     withTimeoutOrNull(20.seconds) { while (!isExpected(connections())) delay(10) }
     return connections()
-}
-
-/** Remembers what is opened in the block and not closed. */
-private suspend fun diagnosed(block: suspend () -> Unit) {
-    Diagnostics.enable()
-    try {
-        block()
-    } finally {
-        Diagnostics.disable()
-    }
 }
 
 class RdmaHostSpec :
@@ -203,6 +194,23 @@ class RdmaHostSpec :
                     server.close()
                     waits.awaitAll().forEach { it.exceptionOrNull()!!.message!! shouldContain "closed" }
                 }
+            }
+        }
+
+        test("should open no device while it is closed, that nobody would close") {
+            diagnosed {
+                repeat(60) { round ->
+                    val host = rdmaHost { provider("embedded") }
+                    val listener = host.listen(ANYWHERE)
+                    coroutineScope {
+                        launch(Dispatchers.Default) {
+                            runCatching { host.connect(InetSocketAddress("127.0.0.1", listener.address.port)) { timeout(1.seconds) } }
+                        }
+                        if (round % 2 == 0) delay(1) else repeat(round) { yield() }
+                        host.close()
+                    }
+                }
+                Diagnostics.openResources().filter { it.resource() is Context }.map { it.resource().describe() }.shouldBeEmpty()
             }
         }
 

@@ -9,7 +9,7 @@ import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit.SECONDS
 import java.util.stream.Stream
 
-/** A name service of this JVM that knows one host more, [HOST]: who asks for it waits until it is let go, and hears that there is none. */
+/** A name service of this JVM that knows two hosts more. One is [MANY]. A thread that asks for [HOST] waits until it is let go, and hears that there is none. */
 class SlowNames : InetAddressResolverProvider() {
     override fun get(configuration: Configuration): InetAddressResolver {
         val usual = configuration.builtinResolver()
@@ -18,6 +18,7 @@ class SlowNames : InetAddressResolverProvider() {
                 host: String,
                 policy: LookupPolicy,
             ): Stream<InetAddress> {
+                if (host == MANY) return Stream.of("192.0.2.1", "198.18.0.2", "198.18.0.1").map(InetAddress::ofLiteral)
                 if (host != HOST) return usual.lookupByName(host, policy)
                 asked.countDown()
                 letGo.await(20, SECONDS) // a test that waits for it has failed by then
@@ -31,6 +32,9 @@ class SlowNames : InetAddressResolverProvider() {
 
     companion object {
         const val HOST = "slow.test"
+
+        /** A host with three addresses: nobody's, that of embedded1 and that of embedded0. */
+        const val MANY = "many.test"
         val asked = CountDownLatch(1)
         val letGo = CountDownLatch(1)
         val answered = CountDownLatch(1)

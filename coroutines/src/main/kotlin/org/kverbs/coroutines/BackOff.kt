@@ -1,0 +1,35 @@
+package org.kverbs.coroutines
+
+import kotlin.random.Random
+import kotlin.time.Duration
+import kotlin.time.TimeSource
+
+/**
+ * How long to wait between attempts to connect: twice as long each time, up to [longest], and by chance up to a half less, so that the
+ * clients of a server that was restarted do not all come at once.
+ */
+internal class BackOff(
+    private val first: Duration,
+    private val longest: Duration,
+    private val giveUpAfter: Duration,
+    private val clock: TimeSource = TimeSource.Monotonic,
+    private val random: Random = Random,
+) {
+    private var next = first
+    private var lastUp = clock.markNow()
+    private var isUp = false
+
+    fun connected() {
+        isUp = true
+        lastUp = clock.markNow()
+    }
+
+    /** How long to wait now; null is to give up. A connection that lasted longer than the pause before it starts anew. */
+    fun pause(): Duration? {
+        if (isUp && lastUp.elapsedNow() > next) next = first
+        if (isUp) lastUp = clock.markNow()
+        isUp = false
+        if (lastUp.elapsedNow() >= giveUpAfter) return null
+        return (next * random.nextDouble(0.5, 1.0)).also { next = minOf(next * 2, longest) }
+    }
+}

@@ -1,0 +1,64 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import org.kverbs.ConnectionException
+import org.kverbs.RdmaException
+import org.kverbs.WorkCompletionException
+import java.net.InetSocketAddress
+
+/**
+ * Runs [block] with a connection to a server, and again with a new connection whenever that one is lost, until the block returns:
+ *
+ * ```
+ * host.reconnecting("server", 7471) { connection ->
+ *     while (jobs.isNotEmpty()) {
+ *         connection.send(jobs.first())
+ *         results += connection.receive()
+ *         jobs.removeFirst()               // done: after a loss the block goes on behind it
+ *     }
+ * }
+ * ```
+ *
+ * A connection is lost when the block throws a [ConnectionException], a [WorkCompletionException] or a [ChannelClosedException]; what else the
+ * block throws is thrown. The server may have received what the block had sent, or not.
+ *
+ * When a connection is lost, or none can be made, it writes a line to the [System.Logger] `org.kverbs.coroutines`, waits
+ * ([ClientBuilder.backOff]) and connects. It goes on for ever, unless [ClientBuilder.giveUpAfter] or `withTimeout` ends it.
+ *
+ * @throws RdmaException why the last attempt failed, when it gives up
+ */
+public suspend fun <R> RdmaHost.reconnecting(
+    address: InetSocketAddress,
+    settings: ClientBuilder.() -> Unit = {},
+    block: suspend CoroutineScope.(MessageConnection) -> R,
+): R {
+    val chosen = ClientBuilder().apply(settings)
+    val backOff = BackOff(chosen.firstPause, chosen.longestPause, chosen.giveUpAfter)
+    while (true) {
+        val failure =
+            try {
+                val connection = started(establish(address, chosen.setUp()))
+                backOff.connected()
+                return connection.use { coroutineScope { block(it) }.also { connection.disconnect() } }
+            } catch (e: ConnectionException) {
+                e
+            } catch (e: WorkCompletionException) {
+                e
+            } catch (e: ChannelClosedException) {
+                e
+            }
+        val pause = backOff.pause() ?: throw failure
+        FailureLog.connections.add("the connection to $address failed: $failure; the next attempt is in $pause", failure)
+        delay(pause)
+    }
+}
+
+/** The same by the server's name or IP address, which is looked up at each attempt. */
+public suspend fun <R> RdmaHost.reconnecting(
+    host: String,
+    port: Int,
+    settings: ClientBuilder.() -> Unit = {},
+    block: suspend CoroutineScope.(MessageConnection) -> R,
+): R = reconnecting(InetSocketAddress.createUnresolved(host, port), settings, block)

@@ -1,0 +1,124 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.ints.shouldBeLessThanOrEqual
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.async
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.withTimeout
+import org.kverbs.ConnectionEventType.ADDR_RESOLVED
+import org.kverbs.ConnectionEventType.ROUTE_RESOLVED
+import org.kverbs.ConnectionParameters
+import org.kverbs.ConnectionRejectedException
+import org.kverbs.ConnectionStep
+import org.kverbs.Diagnostics
+import org.kverbs.PortSpace
+import org.kverbs.QueuePairState
+import org.kverbs.dsl.RC
+import java.net.InetSocketAddress
+import kotlin.random.Random
+import kotlin.time.Duration.Companion.minutes
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.toJavaDuration
+
+private val SOON = 20.seconds
+private val CROWD = InetSocketAddress("198.18.0.2", 0)
+
+/** Asks for a connection, and never answers. */
+private suspend fun RdmaHost.askOnly(server: InetSocketAddress) {
+    val steps = newId(PortSpace.TCP)
+    val id = steps.id
+    id.resolveAddress(CROWD, server, SOON.toJavaDuration())
+    steps.await(ConnectionStep.RESOLVE_ADDRESS, server, SOON, ADDR_RESOLVED)
+    id.resolveRoute(SOON.toJavaDuration())
+    steps.await(ConnectionStep.RESOLVE_ROUTE, server, SOON, ROUTE_RESOLVED)
+    val node = node(id)
+    val qp = node.dispatcher.qp(node.pd, RC) { maxRecvWr(1) }.queuePair
+    id.prepare(qp, QueuePairState.INIT)
+    id.connect(qp, ConnectionParameters.DEFAULTS.withPrivateData(ChannelHello(4, 4096, 1000).toBytes()))
+}
+
+private suspend fun talk(
+    client: RdmaHost,
+    server: InetSocketAddress,
+) = client.connectMessages(server) { timeout(SOON) }.use {
+    it.send("hello".encodeToByteArray())
+    it.receive().decodeToString() shouldBe "hello"
+    it.disconnect()
+}
+
+private suspend fun eventually(holds: () -> Boolean) = withTimeout(60.seconds) { while (!holds()) delay(5) }
+
+class HostileClientsSpec :
+    FunSpec({
+        timeout = 240_000
+
+        suspend fun echoing(
+            settings: ServerBuilder.() -> Unit = {},
+            block: suspend CoroutineScope.(server: RdmaServer, address: InetSocketAddress, hostile: RdmaHost, honest: RdmaHost) -> Unit,
+        ) = coroutineScope {
+            val hosts = List(3) { rdmaHost { provider("embedded") } }
+            try {
+                val server =
+                    hosts[0].bind(0) {
+                        onFailure {}
+                        settings()
+                    }
+                server.serve(this) { for (message in it.incoming) it.send(message) }
+                block(server, InetSocketAddress("198.18.0.1", server.address.port), hosts[1], hosts[2])
+                server.close()
+            } finally {
+                hosts.forEach { it.close() }
+            }
+        }
+
+        test("should serve others while one address asks for many connections and answers none") {
+            echoing({
+                maxHalfOpen(16)
+                timeout(1.minutes)
+            }) { server, address, hostile, honest ->
+                repeat(300) { hostile.askOnly(address) }
+                eventually { server.stats.halfOpen == 16 }
+                repeat(10) {
+                    talk(honest, address)
+                    server.stats.halfOpen shouldBeLessThanOrEqual 16
+                }
+            }
+        }
+
+        test("should keep nothing of requests that are none of a message channel, and serve others meanwhile") {
+            diagnosed {
+                echoing { server, address, hostile, honest ->
+                    talk(honest, address)
+                    shouldThrow<ConnectionRejectedException> { hostile.connect(address) } // the devices of all are open then
+                    eventually { server.stats.connections == 0 }
+                    val before = Diagnostics.openResources().size
+                    val others = async { repeat(20) { talk(honest, address) } }
+                    val random = Random(1)
+                    val hello = ChannelHello(4, 4096, 1000).toBytes()
+                    coroutineScope {
+                        repeat(300) { number ->
+                            val bytes =
+                                if (number % 2 ==
+                                    0
+                                ) {
+                                    random.nextBytes(random.nextInt(57))
+                                } else {
+                                    hello.clone().also { it[random.nextInt(6)] = -1 }
+                                }
+                            val asking = async { runCatching { hostile.connect(address) { privateData(bytes) } } }
+                            if (number % 10 == 0) asking.await().exceptionOrNull().shouldBeInstanceOf<ConnectionRejectedException>()
+                        }
+                    }
+                    others.await()
+                    eventually { server.stats.connections == 0 }
+                    server.stats.refused shouldBe 301
+                    eventually { Diagnostics.openResources().size <= before }
+                }
+            }
+        }
+    })

@@ -1,0 +1,106 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.withTimeout
+import org.kverbs.ConnectionException
+import java.net.InetSocketAddress
+import kotlin.random.Random
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TestTimeSource
+
+class ReconnectingSpec :
+    FunSpec({
+        timeout = 60_000
+
+        test("should go on where it was when the server comes back, however the server went") {
+            rdmaHost { provider("embedded") }.use { host ->
+                rdmaHost { provider("embedded") }.use { serving ->
+                    logged {
+                        coroutineScope {
+                            val first = serving.bind(0)
+                            val address = InetSocketAddress("127.0.0.1", first.address.port)
+                            first.serve(this) {
+                                it.send("first ${it.receive().decodeToString()}".encodeToByteArray())
+                                awaitCancellation()
+                            }
+                            val answers = ArrayList<String>()
+                            val isAnswered = CompletableDeferred<Unit>()
+                            val client =
+                                async {
+                                    host.reconnecting(address, { backOff(1.milliseconds, 50.milliseconds) }) { connection ->
+                                        for (question in answers.size..2) {
+                                            connection.send("$question".encodeToByteArray())
+                                            answers += connection.receive().decodeToString()
+                                            isAnswered.complete(Unit)
+                                        }
+                                        "done"
+                                    }
+                                }
+                            isAnswered.await()
+                            first.close()
+                            val second = serving.bind(address.port)
+                            second.serve(this) { it.send("second ${it.receive().decodeToString()}".encodeToByteArray()) } // one answer each
+                            client.await() shouldBe "done"
+                            answers shouldContainExactly listOf("first 0", "second 1", "second 2")
+                            second.close()
+                        }
+                    }
+                }
+            }
+        }
+
+        test("should throw what the block throws, and why it failed when it gives up") {
+            rdmaHost { provider("embedded") }.use { host ->
+                host.bind(0).use { server ->
+                    coroutineScope {
+                        server.serve(this) { it.receive() }
+                        val address = InetSocketAddress("127.0.0.1", server.address.port)
+                        shouldThrow<IllegalStateException> { host.reconnecting(address) { error("planted") } }.message shouldBe "planted"
+                        server.close()
+                        val settings: ClientBuilder.() -> Unit = {
+                            backOff(1.milliseconds)
+                            giveUpAfter(100.milliseconds)
+                        }
+                        shouldThrow<ConnectionException> { withTimeout(20.seconds) { host.reconnecting(address, settings) {} } }
+                    }
+                }
+            }
+        }
+
+        test("should wait twice as long each time, up to the longest, and begin anew after a connection that lasted") {
+            val clock = TestTimeSource()
+            val backOff = BackOff(100.milliseconds, 1.seconds, Duration.INFINITE, clock, Random(1))
+
+            fun next(expected: Duration) = checkNotNull(backOff.pause()).let { (it >= expected / 2 && it <= expected) shouldBe true }
+            for (millis in listOf(100, 200, 400, 800, 1000, 1000)) next(millis.milliseconds)
+            backOff.connected()
+            next(1.seconds) // lost at once
+            backOff.connected()
+            clock += 2.seconds
+            next(100.milliseconds)
+            next(200.milliseconds)
+        }
+
+        test("should give up when there was no connection for so long") {
+            val clock = TestTimeSource()
+            val backOff = BackOff(100.milliseconds, 1.seconds, 5.seconds, clock)
+            (backOff.pause()!! in 50.milliseconds..100.milliseconds) shouldBe true
+            clock += 4.seconds
+            backOff.connected()
+            clock += 10.seconds
+            backOff.pause()
+            clock += 4.seconds
+            backOff.pause()
+            clock += 1.seconds
+            backOff.pause() shouldBe null
+        }
+    })
