@@ -15,14 +15,19 @@ class SampleCommand : CoreCliktCommand("sample") {
     override fun run() = program(device)
 
     private companion object {
-        /** Each is a file of this package; the last four are in Echo.kt, Counter.kt and KeyValue.kt, with Services.kt to run them. */
+        /** Each is a file of this package; Services.kt runs a server and its client together. */
         val programs: Map<String, (String?) -> Unit> =
             mapOf(
                 "ten-lines" to ::tenLines,
                 "java-echo" to { device -> JavaEcho.main(listOfNotNull(device).toTypedArray()) },
+                "java-service" to { device -> JavaService.main(listOfNotNull(device).toTypedArray()) },
+                "workers" to ::workers,
                 "echo" to ::echo,
+                "orders" to ::orders,
                 "counter" to ::counter,
                 "key-value" to ::keyValue,
+                "upload" to ::upload,
+                "vault" to ::vault,
                 "thousand-clients" to ::thousandClients,
             )
     }

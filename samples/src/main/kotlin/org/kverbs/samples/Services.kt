@@ -9,12 +9,19 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.sync.Semaphore
 import kotlinx.coroutines.sync.withPermit
+import kotlinx.io.files.Path
+import org.kverbs.ConnectionRejectedException
 import org.kverbs.Device
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.connectMessages
 import org.kverbs.coroutines.rdmaClient
 import org.kverbs.coroutines.rdmaHost
 import java.net.InetSocketAddress
+import java.nio.file.Files
+import kotlin.io.path.createTempDirectory
+import kotlin.io.path.div
+import kotlin.io.path.writeBytes
+import kotlin.random.Random
 
 /** Runs a server and its client in this program, on a device of this name or else the first. */
 internal fun both(
@@ -38,6 +45,12 @@ internal fun echo(device: String?) =
         println("$name: " + echoClient(host, port, "Hello, coroutines", name))
     }
 
+/** Orders a hundred times at once, and what the shop does not have. */
+internal fun orders(device: String?) =
+    both(device, { name, onListening -> shop(0, name, onListening) }) { host, port, name ->
+        buy(host, port, name).forEach { println("$name: $it") }
+    }
+
 /** Ten coroutines count to a thousand in a server's memory. */
 internal fun counter(device: String?) =
     both(device, { name, onListening -> counterServer(0, name, onListening) }) { host, port, name ->
@@ -51,6 +64,32 @@ internal fun keyValue(device: String?) =
         rdmaClient(host, port, name) { connection ->
             connection.put("answer", "42")
             println("$name: answer = ${connection.remote("table").get("answer")}, question = ${connection.remote("table").get("question")}")
+        }
+    }
+
+/** Streams a file to a server that keeps it. */
+internal fun upload(device: String?) {
+    val folder = createTempDirectory("kverbs")
+    try {
+        val from = (folder / "from").apply { writeBytes(Random(0).nextBytes(FILE)) }
+        val to = folder / "to"
+        both(device, { name, onListening -> uploadServer(Path("$to"), 0, name, onListening) }) { host, port, name ->
+            val answer = upload(Path("$from"), host, port, name)
+            println("$name: $answer, ${if (Files.mismatch(from, to) < 0) "the same" else "others"}")
+        }
+    } finally {
+        folder.toFile().deleteRecursively()
+    }
+}
+
+/** Asks a server for its secret, with the right word and with a wrong one. */
+internal fun vault(device: String?) =
+    both(device, { name, onListening -> vault(0, "open sesame", name, onListening) }) { host, port, name ->
+        println("$name: " + openVault(host, port, "open sesame", name))
+        try {
+            openVault(host, port, "open barley", name)
+        } catch (_: ConnectionRejectedException) {
+            println("$name: rejected with another secret")
         }
     }
 
@@ -81,4 +120,5 @@ private suspend fun ask(
 }
 
 private const val CLIENTS = 1000
+private const val FILE = 5_000_000
 private const val CONNECTING = 8

@@ -81,6 +81,21 @@ internal class KverbsSpec :
                 Triple("echo", "embedded1", "embedded1: Hello, coroutines\n"),
                 Triple("counter", "embedded0", "embedded0: 1000 counted, 1000 of them different, up to 999\n"),
                 Triple("key-value", "embedded0", "embedded0: answer = 42, question = null\n"),
+                Triple("java-service", "embedded1", "embedded1: 20 of 20 clients were greeted\n"),
+                Triple("workers", "embedded1", "embedded1: 3 workers told 8 clients the squares 0 1 4 9 16 25 36 49\n"),
+                Triple("upload", "embedded0", "embedded0: got 5000000 bytes, the same\n"),
+                Triple("vault", "embedded0", "embedded0: the gold is in the cellar\nembedded0: rejected with another secret\n"),
+                Triple(
+                    "orders",
+                    "embedded0",
+                    """
+                    embedded0: bolt, nut in stock
+                    embedded0: 15150 cents for 100 orders
+                    embedded0: refused: no piano here
+                    embedded0: too late: "order" was not answered within 50ms
+
+                    """.trimIndent(),
+                ),
                 Triple("thousand-clients", "embedded0", "embedded0: 1000 of 1000 clients were answered\n"),
             ) { (sample, device, said) ->
                 val outcome = Outcome("sample", sample, "--device", device)

@@ -30,12 +30,21 @@ internal class SampleSpec :
                     "echo" to "$ROCE: Hello, coroutines\n",
                     "counter" to "$ROCE: 1000 counted, 1000 of them different, up to 999\n",
                     "key-value" to "$ROCE: answer = 42, question = null\n",
+                    "java-service" to "$ROCE: 20 of 20 clients were greeted\n",
+                    "workers" to "$ROCE: 3 workers told 8 clients the squares 0 1 4 9 16 25 36 49\n",
+                    "vault" to "$ROCE: the gold is in the cellar\n$ROCE: rejected with another secret\n",
+                    "upload" to "$ROCE: got 5000000 bytes, the same\n",
+                    "orders" to orders(ROCE),
                     "thousand-clients" to "$ROCE: 1000 of 1000 clients were answered\n",
                 ),
             IWARP to
                 listOf(
                     "echo" to "$IWARP: Hello, coroutines\n",
                     "key-value" to "$IWARP: answer = 42, question = null\n",
+                    "java-service" to "$IWARP: 20 of 20 clients were greeted\n",
+                    "vault" to "$IWARP: the gold is in the cellar\n$IWARP: rejected with another secret\n",
+                    "upload" to "$IWARP: got 5000000 bytes, the same\n",
+                    "orders" to orders(IWARP),
                 ),
         ).forEach { (device, samples) ->
             samples.forEach { (name, text) ->
@@ -74,6 +83,10 @@ internal class SampleSpec :
             }
         }
     })
+
+private fun orders(device: String) =
+    "$device: bolt, nut in stock\n$device: 15150 cents for 100 orders\n$device: refused: no piano here\n" +
+        "$device: too late: \"order\" was not answered within 50ms\n"
 
 /** What a command prints that ends well. */
 private fun printed(vararg arguments: String): String {

@@ -1,0 +1,79 @@
+package org.kverbs.blocking
+
+import org.kverbs.coroutines.MessageConnection
+import java.net.InetSocketAddress
+import java.time.Duration
+import java.util.concurrent.TimeoutException
+import kotlin.time.toKotlinDuration
+
+/**
+ * A connection of messages whose calls block their thread: a [MessageConnection] for Java. Any thread, any number of senders and receivers.
+ *
+ * An interrupt cancels a wait as a cancelled coroutine does: a send that waited for room has sent nothing, and a receive has taken no message.
+ *
+ * **Errors.** [org.kverbs.coroutines.ChannelClosedException] after the end of the connection, and [org.kverbs.RdmaException] why it failed,
+ * after the messages that had come.
+ *
+ * **Ownership.** A server's connection is ended when its handler returns; a client closes its own.
+ */
+public class BlockingConnection internal constructor(
+    private val connection: MessageConnection,
+) : AutoCloseable {
+    /** Sends a message, of any number of bytes up to what the peer takes; waits while the peer has no room. */
+    @Throws(InterruptedException::class)
+    public fun send(message: ByteArray): Unit = blocking { connection.send(message) }
+
+    /**
+     * Receives a message; waits until there is one.
+     *
+     * @throws org.kverbs.coroutines.ChannelClosedException if the peer has sent its last one
+     */
+    @Throws(InterruptedException::class)
+    public fun receive(): ByteArray = blocking { connection.receive() }
+
+    /**
+     * Receives a message if one comes in time; zero takes only one that is there.
+     *
+     * @throws TimeoutException if none came; nothing is lost, and the next call receives the next one
+     */
+    @Throws(InterruptedException::class, TimeoutException::class)
+    public fun receive(timeout: Duration): ByteArray = blocking(timeout) { connection.receive() }
+
+    /** Receives a message, or returns null if the peer has sent its last one. */
+    @Throws(InterruptedException::class)
+    public fun receiveOrNull(): ByteArray? = blocking { connection.receiveOrNull() }
+
+    /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */
+    public fun privateData(): ByteArray = connection.privateData
+
+    /** The peer's address and port; null if it is not known. */
+    public fun remoteAddress(): InetSocketAddress? = connection.remoteAddress
+
+    /** This side's address and port; null if it is not known. */
+    public fun localAddress(): InetSocketAddress? = connection.localAddress
+
+    /** False once either side has ended the connection, or it has failed, and this side knows it. What had come can still be received. */
+    public fun isOpen(): Boolean = connection.isOpen
+
+    /** Says that no more messages come from here, and waits until the peer's device has all that were sent. The other direction stays open. */
+    @Throws(InterruptedException::class)
+    public fun finish(): Unit = blocking { connection.finish() }
+
+    /**
+     * Ends the connection in good order: finishes, waits until the peer has finished too, or has gone, or [timeout] is over, and closes. Messages
+     * that nobody has received are dropped.
+     *
+     * @throws InterruptedException if the thread is interrupted; the connection is closed then
+     */
+    @Throws(InterruptedException::class)
+    public fun disconnect(timeout: Duration): Unit = blocking { connection.disconnect(timeout.toKotlinDuration()) }
+
+    /** The same with a timeout of 5 seconds. */
+    @Throws(InterruptedException::class)
+    public fun disconnect(): Unit = blocking { connection.disconnect() }
+
+    /** Ends the connection now; messages under way may be lost. The peer is told. */
+    override fun close(): Unit = connection.close()
+
+    override fun toString(): String = connection.toString()
+}

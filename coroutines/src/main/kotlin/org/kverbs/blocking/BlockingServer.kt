@@ -1,0 +1,53 @@
+package org.kverbs.blocking
+
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.runInterruptible
+import org.kverbs.coroutines.RdmaServer
+import java.net.InetSocketAddress
+import java.time.Duration
+import kotlin.time.toKotlinDuration
+
+/**
+ * Serves messages at an address, each connection on a virtual thread of its own. Made by [BlockingHost.serve] and
+ * [BlockingServerBuilder.serve]; any thread.
+ *
+ * When the handler of a connection returns, the connection is disconnected. When it throws, its connection is closed, the server's `onFailure`
+ * is told, and the others live on.
+ *
+ * **Ownership.** It belongs to its host. [close] ends its handlers.
+ */
+public class BlockingServer internal constructor(
+    private val server: RdmaServer,
+    handler: ConnectionHandler,
+) : AutoCloseable {
+    private val serving: Job =
+        server.serve(CoroutineScope(SupervisorJob())) { connection ->
+            val blocking = BlockingConnection(connection)
+            runInterruptible(VIRTUAL_THREADS) { handler.handle(blocking) }
+        }
+
+    /** Where it listens, with the port that it got. */
+    public fun address(): InetSocketAddress = server.address
+
+    /** How many connections are up. */
+    public fun connections(): Int = server.connections.size
+
+    /** Waits until the server was stopped or closed, and its handlers have ended. */
+    @Throws(InterruptedException::class)
+    public fun awaitEnd(): Unit = blocking { serving.join() }
+
+    /**
+     * Takes no more clients, waits until the handlers have ended or [deadline] is over, interrupts those that have not, and closes.
+     *
+     * @throws InterruptedException if the thread is interrupted; the server is closed then
+     */
+    @Throws(InterruptedException::class)
+    public fun stop(deadline: Duration): Unit = blocking { server.stop(deadline.toKotlinDuration()) }
+
+    /** Takes no more clients, interrupts the handlers and closes the connections now; does not wait for the handlers. */
+    override fun close(): Unit = server.close()
+
+    override fun toString(): String = server.toString()
+}

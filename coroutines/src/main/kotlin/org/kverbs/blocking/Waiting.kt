@@ -1,0 +1,37 @@
+package org.kverbs.blocking
+
+import kotlinx.coroutines.CoroutineDispatcher
+import kotlinx.coroutines.asCoroutineDispatcher
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeoutOrNull
+import java.time.Duration
+import java.util.concurrent.Executors
+import java.util.concurrent.TimeoutException
+import kotlin.time.Duration.Companion.nanoseconds
+import kotlin.time.toKotlinDuration
+
+/**
+ * Blocks the calling thread until [block] is done. The thread is parked, so a virtual thread leaves its carrier. An interrupt cancels the
+ * block; this returns when the block has ended, so that nothing is received for a caller that has gone.
+ */
+@Throws(InterruptedException::class)
+internal fun <T> blocking(block: suspend () -> T): T {
+    if (Thread.interrupted()) throw InterruptedException()
+    return runBlocking { block() }
+}
+
+/**
+ * The same for at most [timeout]; zero looks once. The clock runs on the calling thread, as the block does, so that no result is lost between
+ * the two.
+ */
+@Throws(InterruptedException::class, TimeoutException::class)
+internal fun <T : Any> blocking(
+    timeout: Duration,
+    block: suspend () -> T,
+): T =
+    blocking { withTimeoutOrNull(timeout.toKotlinDuration().coerceAtLeast(1.nanoseconds)) { block() } }
+        ?: throw TimeoutException("nothing came within ${timeout.toMillis()} ms")
+
+/** A virtual thread for each task. */
+internal val VIRTUAL_THREADS: CoroutineDispatcher =
+    Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("kverbs-handler-", 0).factory()).asCoroutineDispatcher()

@@ -1,0 +1,36 @@
+package org.kverbs.samples
+
+import kotlinx.io.files.Path
+import kotlinx.io.files.SystemFileSystem
+import org.kverbs.coroutines.rdmaClient
+import org.kverbs.coroutines.rdmaServer
+import org.kverbs.coroutines.transferFrom
+import org.kverbs.coroutines.transferTo
+import java.net.InetSocketAddress
+
+/** Keeps the last file that a client has sent, whole. What a client sends that goes before it has finished is never put in its place. */
+suspend fun uploadServer(
+    to: Path,
+    port: Int,
+    device: String? = null,
+    onListening: (InetSocketAddress) -> Unit = {},
+): Nothing =
+    rdmaServer(port, device, { maxConnections(1) }, onListening) { connection ->
+        val part = Path("$to.part")
+        val length = SystemFileSystem.sink(part).use { connection.transferTo(it) }
+        SystemFileSystem.atomicMove(part, to)
+        connection.send("got $length bytes".encodeToByteArray())
+    }
+
+/** Streams a file of any length to an [uploadServer], as fast as that writes it, and gives its answer. */
+suspend fun upload(
+    from: Path,
+    host: String,
+    port: Int,
+    device: String? = null,
+): String =
+    rdmaClient(host, port, device) { connection ->
+        SystemFileSystem.source(from).use { connection.transferFrom(it) }
+        connection.finish()
+        connection.receive().decodeToString()
+    }
