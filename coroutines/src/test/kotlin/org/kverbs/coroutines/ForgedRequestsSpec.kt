@@ -14,6 +14,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
 import org.kverbs.Device
+import org.kverbs.dsl.KiB
 import org.kverbs.embedded.EmbeddedProvider
 import org.kverbs.embedded.internal.cm.Mad
 import org.kverbs.embedded.internal.cm.Message
@@ -38,8 +39,8 @@ private const val REQUESTS = 3000
 private const val FORGERS = 30
 private const val MAD = 256
 
-/** As many as may wait for the server, and as many for their peers. */
-private const val HALF_OPEN = 2 * 256
+/** As many as a server lets come up at a time, [ServerBuilder.maxHalfOpen]. */
+private const val HALF_OPEN = 128
 private const val TCP_SERVICE = 0x0106_0000L
 private val LIMIT = 60.seconds
 
@@ -141,7 +142,6 @@ class ForgedRequestsSpec :
                                     while (echoing.connections.isNotEmpty()) delay(1)
                                     val base = directMemory()
                                     val one = honest.connectMessages(server)
-                                    val cost = directMemory() - base
                                     val client = launch { repeat(3) { talk(honest, server) } }
                                     var most = 0L
                                     var answers = 0
@@ -162,8 +162,8 @@ class ForgedRequestsSpec :
                                     }
                                     talk(honest, server)
                                     withClue("answers to $REQUESTS requests") { answers shouldBeLessThan REQUESTS }
-                                    withClue("bytes for at most $HALF_OPEN connections of $cost") {
-                                        most - base shouldBeLessThan (HALF_OPEN + 8) * cost
+                                    withClue("bytes for at most $HALF_OPEN connections") {
+                                        most - base shouldBeLessThan HALF_OPEN * 256.KiB
                                     }
                                     val seconds = begin.elapsedNow().inWholeSeconds.toInt()
                                     withClue("log lines in $seconds s") { log.lines.size shouldBeLessThan 2 * seconds + 10 }

@@ -198,7 +198,9 @@ class RdmaServerSpec :
                 failures.receive().message shouldContain "all the 2 connections that it takes"
                 clients[0].disconnect()
                 withTimeout(20.seconds) { while (server.connections.size > 1) delay(1) }
-                host.connectMessages(address).use { it.ask("in") shouldBe "in" }
+                val next = host.connectMessages(address)
+                next.ask("in") shouldBe "in"
+                next.disconnect()
                 clients[1].disconnect()
                 withTimeout(20.seconds) { while (server.connections.isNotEmpty()) delay(1) }
                 server.stats shouldBe ServerStats(connections = 0, halfOpen = 0, accepted = 3, refused = 1, failed = 0)
