@@ -23,7 +23,7 @@ runBlocking(Dispatchers.Default) {
             }
         }
     rdmaClient(address, port.await(), device) { connection ->
-        val board = connection.remote("board")
+        val board = connection.awaitRemote("board")
         println("$device: " + board.read(0, 15).decodeToString())
         board.write("Kilroy was here\u0000".encodeToByteArray())
         connection.send("What does it say?".encodeToByteArray())

@@ -1,21 +1,13 @@
 package org.kverbs.coroutines
 
-import org.kverbs.RemoteMemory
-
-/** A message of the user that waits to be received. */
-internal sealed class ChannelArrival(
+/** A message of the user that came or was announced. */
+internal class ChannelArrival(
     /** Bytes. */
     val length: Long,
+    /** The message, or null while it is being fetched out of the peer's memory. Guarded by the inbox. */
+    var bytes: ByteArray?,
+    /** What it takes of [ChannelFetches.budget]. */
+    val budget: Int = 0,
 ) {
-    /** It stands in a receive slot. */
-    class Small(
-        val slot: Int,
-        length: Int,
-    ) : ChannelArrival(length.toLong())
-
-    /** It stands in the peer's memory. */
-    class Large(
-        val id: Int,
-        val memory: RemoteMemory,
-    ) : ChannelArrival(memory.length())
+    constructor(bytes: ByteArray) : this(bytes.size.toLong(), bytes)
 }

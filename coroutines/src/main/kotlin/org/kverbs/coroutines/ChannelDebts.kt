@@ -2,7 +2,7 @@ package org.kverbs.coroutines
 
 import java.util.concurrent.atomic.AtomicInteger
 
-/** What is to be said to the peer: credits, that its large messages were read, and the close. Any thread. */
+/** What is to be said to the peer: credits, that its large messages were read, answers, and the close. Any thread. */
 internal class ChannelDebts(
     private val receiveSlots: Int,
 ) {
@@ -12,6 +12,7 @@ internal class ChannelDebts(
     /** Messages that came and whose credit hasn't gone back. */
     private val kept = AtomicInteger()
     private val done = ArrayDeque<Int>()
+    private var answer = false
     private var close = false
 
     /** What comes next without a credit of its own. */
@@ -39,6 +40,13 @@ internal class ChannelDebts(
         done.addLast(id)
     }
 
+    /** The peer asked what this side has published. */
+    @Synchronized
+    fun oweAnswer() {
+        if (answer) throw ChannelProtocolException("the peer asked again before it was answered")
+        answer = true
+    }
+
     @Synchronized
     fun oweClose() {
         close = true
@@ -60,7 +68,7 @@ internal class ChannelDebts(
 
     /** Whether [take] may find something. */
     val isDue: Boolean
-        @Synchronized get() = close || done.isNotEmpty() || credits.get() >= threshold
+        @Synchronized get() = close || answer || done.isNotEmpty() || credits.get() >= threshold
 
     /** What must be said now, or null: credits only if they are half of all, so that few such messages are under way. */
     @Synchronized
@@ -68,6 +76,10 @@ internal class ChannelDebts(
         if (close) {
             close = false
             return Due(ChannelMessage.CLOSE, 0, 0)
+        }
+        if (answer) {
+            answer = false
+            return Due(ChannelMessage.ANSWER, takeCredits(), 0)
         }
         if (done.isNotEmpty()) return Due(ChannelMessage.DONE, takeCredits(), done.removeFirst())
         val many = takeManyCredits()

@@ -33,7 +33,7 @@ internal data class ChannelHello(
     companion object {
         const val BYTES = 24
         private const val MAGIC = 0x6b764d43
-        private const val VERSION: Short = 1
+        private const val VERSION: Short = 2
 
         /**
          * Reads a peer's. What stands behind it is no concern of ours: connection managers pad private data with zeros.

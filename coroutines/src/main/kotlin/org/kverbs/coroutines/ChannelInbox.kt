@@ -1,73 +1,206 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.suspendCancellableCoroutine
-import kotlin.coroutines.resume
 
-/** Messages that came, in order. The polling thread adds; one reader at a time looks at the first and removes it when it has taken it. */
-internal class ChannelInbox {
+/**
+ * Messages that came, in order. A receiver that waits is woken when the first message is there, and takes it when it
+ * runs; until then nobody else takes one. So each message goes to the receiver that has waited longest, and one that is
+ * cancelled leaves it to the next. Any thread; nobody is woken under the lock.
+ *
+ * @param onGone called when a message has left, taken or dropped
+ */
+internal class ChannelInbox(
+    private val onGone: (ChannelArrival) -> Unit,
+) {
+    /** Somebody that waits for the first message. */
+    internal fun interface Receiver {
+        /** The first message, or the end, is the receiver's to [takeAs]. False if it has gone. */
+        fun wake(): Boolean
+    }
+
+    private class Waiting : Receiver {
+        lateinit var continuation: CancellableContinuation<Unit>
+        lateinit var release: (Waiting) -> Unit
+
+        override fun wake(): Boolean {
+            continuation.resume(Unit) { _, _, _ -> release(this) }
+            return true
+        }
+    }
+
     private val lock = Any()
     private val arrivals = ArrayDeque<ChannelArrival>()
-    private var reader: CancellableContinuation<Unit>? = null
+    private val receivers = ArrayDeque<Receiver>()
+
+    /** Has been woken, and has not taken yet. */
+    private var holder: Receiver? = null
     private var ended = false
-    private var cause: Throwable? = null
+    private var peerHasFinished = false
+    private var dropping = false
 
-    /** Whether there is nothing to wait for: a message, or the end. */
-    private val isReady get() = ended || arrivals.isNotEmpty()
+    /** Why no message comes any more; null if the peer has sent its last, or has not yet. */
+    @Volatile
+    var cause: Throwable? = null
+        private set
 
-    fun add(arrival: ChannelArrival): Unit =
-        wake {
-            if (ended) throw ChannelProtocolException("the peer sent a message after its end")
-            arrivals.addLast(arrival)
-        }
+    /** Completes when the peer has sent its last message, or the channel has ended. */
+    val end = CompletableDeferred<Unit>()
 
-    /** No message comes any more: [cause] says why, or null if the peer said so. Those that came stay. The first end counts. */
-    fun end(cause: Throwable?): Unit =
-        wake {
-            if (!ended) this.cause = cause
-            ended = true
-        }
+    /** Whether nobody wants messages any more. */
+    val isDropping: Boolean get() = synchronized(lock) { dropping }
 
-    /** Forgets the messages too. */
-    fun discard(cause: Throwable): Unit =
-        wake {
-            arrivals.clear()
-            this.cause = cause
-            ended = true
-        }
+    /** Whether the first message is here. */
+    val hasMessage: Boolean get() = synchronized(lock) { arrivals.firstOrNull()?.bytes != null }
 
-    private inline fun wake(change: () -> Unit) {
-        val woken =
+    /** Whether there is no message, and none will come. */
+    val isAtEnd: Boolean get() = synchronized(lock) { isOver }
+    private val isOver get() = ended && arrivals.isEmpty()
+    private val isReady get() = isOver || arrivals.firstOrNull()?.bytes != null
+
+    fun add(arrival: ChannelArrival) {
+        val dropped =
             synchronized(lock) {
-                change()
-                reader.also { reader = null }
+                if (peerHasFinished) throw ChannelProtocolException("the peer sent a message after its end")
+                if (!dropping && !ended) arrivals.addLast(arrival)
+                dropping
             }
-        woken?.resume(Unit)
+        if (dropped) onGone(arrival) else wakeNext()
     }
 
-    /** Suspends until there is a message, and leaves it where it is. Null at the end; throws the end's cause if it has one. */
-    suspend fun awaitFirst(): ChannelArrival? {
-        while (true) {
+    /** A message that was announced is here. False if it was dropped before. */
+    fun complete(
+        arrival: ChannelArrival,
+        bytes: ByteArray,
+    ): Boolean {
+        synchronized(lock) {
+            if (dropping) return false
+            arrival.bytes = bytes
+        }
+        wakeNext()
+        return true
+    }
+
+    /** The peer has sent its last message. */
+    fun finish() {
+        synchronized(lock) {
+            peerHasFinished = true
+            ended = true
+        }
+        end.complete(Unit)
+        wakeNext()
+    }
+
+    /**
+     * No message comes any more, and nothing is fetched. Messages that are here can still be taken. The first end
+     * counts.
+     */
+    fun fail(cause: Throwable) {
+        synchronized(lock) {
+            val here = arrivals.indexOfFirst { it.bytes == null }
+            if (here >= 0) while (arrivals.size > here) arrivals.removeLast()
+            if (!ended || here >= 0) this.cause = this.cause ?: cause
+            ended = true
+        }
+        end.complete(Unit)
+        wakeNext()
+    }
+
+    /**
+     * Drops the messages, those that are still to come too. Receivers are told [cause], or wait for the end if it is null.
+     * Nothing if the peer's last message was taken.
+     */
+    fun drop(cause: Throwable?) {
+        val dropped =
             synchronized(lock) {
-                arrivals.firstOrNull()?.let { return it }
-                if (ended) {
-                    cause?.let { throw it }
-                    return null
+                if (dropping || isOver) return
+                dropping = true
+                if (cause != null) {
+                    ended = true
+                    this.cause = this.cause ?: cause
                 }
+                arrivals.toList().also { arrivals.clear() }
             }
-            suspendCancellableCoroutine { continuation ->
-                val ready =
-                    synchronized(lock) {
-                        if (!isReady) reader = continuation
-                        isReady
-                    }
-                if (ready) continuation.resume(Unit)
-            }
-        }
+        dropped.forEach(onGone)
+        wakeNext()
     }
 
-    /** The first message has been taken. */
-    fun removeFirst() {
-        synchronized(lock) { arrivals.removeFirstOrNull() }
+    /** Takes the first message if it is here and nobody waits for it. */
+    fun tryTake(fits: (Long) -> Unit = {}): ChannelArrival? {
+        val taken = synchronized(lock) { if (holder == null && receivers.isEmpty()) takeFirst(fits) else null }
+        if (taken != null) onGone(taken)
+        return taken
+    }
+
+    private fun takeFirst(fits: (Long) -> Unit): ChannelArrival? {
+        val first = arrivals.firstOrNull() ?: return null
+        if (first.bytes == null) return null
+        fits(first.length)
+        return arrivals.removeFirst()
+    }
+
+    /**
+     * Takes the next message, and suspends until it is here. Null at the end: [cause] says why.
+     *
+     * @param fits throws if the receiver cannot use a message of that length, which is left to the next then
+     */
+    suspend fun take(fits: (Long) -> Unit = {}): ChannelArrival? {
+        tryTake(fits)?.let { return it }
+        val waiting = Waiting()
+        waiting.release = ::release
+        suspendCancellableCoroutine { continuation ->
+            waiting.continuation = continuation
+            val isFirst = enlist(waiting)
+            continuation.invokeOnCancellation { forget(waiting) }
+            if (isFirst) waiting.wake()
+        }
+        return takeAs(waiting, fits)
+    }
+
+    /** Lets a receiver wait its turn. True if it need not: it calls [takeAs] then, or [release]. */
+    fun enlist(receiver: Receiver): Boolean =
+        synchronized(lock) {
+            val isFirst = holder == null && receivers.isEmpty() && isReady
+            if (isFirst) holder = receiver else receivers.addLast(receiver)
+            isFirst
+        }
+
+    /** The receiver waits no more. */
+    fun forget(receiver: Receiver) {
+        synchronized(lock) { receivers.remove(receiver) }
+    }
+
+    /** Takes the message for which the receiver was woken. Null at the end. */
+    fun takeAs(
+        receiver: Receiver,
+        fits: (Long) -> Unit = {},
+    ): ChannelArrival? {
+        val taken =
+            try {
+                synchronized(lock) { takeFirst(fits) }
+            } finally {
+                release(receiver)
+            }
+        if (taken != null) onGone(taken)
+        return taken
+    }
+
+    /** A receiver that was woken takes nothing, or has taken. */
+    fun release(receiver: Receiver) {
+        synchronized(lock) { if (holder === receiver) holder = null }
+        wakeNext()
+    }
+
+    private fun wakeNext() {
+        while (true) {
+            val next =
+                synchronized(lock) {
+                    if (holder != null || receivers.isEmpty() || !isReady) return
+                    receivers.removeFirst().also { holder = it }
+                }
+            if (next.wake()) return
+            synchronized(lock) { if (holder === next) holder = null }
+        }
     }
 }

@@ -1,33 +1,43 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellationException
-import org.kverbs.AccessFlag
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
 import org.kverbs.WorkRequestException
 import org.kverbs.dsl.modify
+import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicReference
 
-/** What the parts of a [MessageChannel] share: its queue pair, its slots, the peer's window, and its end. [ChannelMessage] says how. */
+/** What the parts of a [MessageChannel] share: its queue pair, its memory, the peer's window, and its end. [ChannelMessage] says how. */
 internal class ChannelLink(
     dispatcher: CompletionDispatcher,
     pd: ProtectionDomain,
-    val settings: MessageChannelSettings,
+    val settings: MessageChannelBuilder,
 ) {
-    private val receiveCount = settings.receiveSlots + settings.largeMessages + ChannelMessage.CONTROL_SLOTS
-    private val receiveMemory = pd.memoryRegion(receiveCount.toLong() * settings.slotSize, AccessFlag.LOCAL_WRITE)
     private val failure = AtomicReference<Throwable>()
+    private val isClosing = AtomicBoolean()
     val debts = ChannelDebts(settings.receiveSlots)
-    val inbox = ChannelInbox()
+    val inbox = ChannelInbox(::gone)
     val large = LargeSends(settings.largeMessages)
     val remotes = RemoteNames()
-    val outbox = ChannelOutbox(this, pd)
+    val outbox = ChannelOutbox(this)
     val arrivals = ChannelArrivals(this)
 
-    // Younger than its memory, so that a device that is closed lets go of the queue pair first.
-    val pair = ChannelQueuePair(dispatcher, pd, settings, receiveCount) { outbox.sayWhatIsDue() }
-    val receives = ChannelReceives(dispatcher, this, receiveMemory)
+    // Older than the queue pair, so that a device that is closed lets go of that first.
+    val memory = ChannelMemory(pd, settings)
+    val pair =
+        try {
+            ChannelQueuePair(dispatcher, pd, settings, memory.receiveCount) { outbox.sayWhatIsDue() }
+        } catch (e: RuntimeException) {
+            memory.close()
+            throw e
+        }
+    val transfers = RemoteTransfers(pair.oneSided, memory)
+    val fetches = ChannelFetches(this, transfers)
+    val keepAlive = ChannelKeepAlive(this)
+    val lookups = ChannelLookups(this)
+    val receives = ChannelReceives(dispatcher, this)
 
     @Volatile
     private var window: ChannelWindow? = null
@@ -39,11 +49,10 @@ internal class ChannelLink(
     private fun closed() {
         val closed = ChannelClosedException("${pair.queuePair.describe()} of the message channel was closed")
         fail(closed)
-        inbox.discard(checkNotNull(failure.get()))
+        inbox.drop(checkNotNull(failure.get()))
         pair.end(closed)
         receives.end(closed)
-        receiveMemory.close()
-        outbox.free()
+        memory.close()
     }
 
     /** The peer has said what it can take. */
@@ -53,15 +62,29 @@ internal class ChannelLink(
         check(window == null) { "the channel was started before; a channel has one peer" }
         window = started
         failure.get()?.let(started.credits::fail)
+        settings.keepAlive?.let(keepAlive::begin)
     }
 
     fun window(): ChannelWindow =
-        checkNotNull(window) { "the channel isn't started: exchange the hellos, connect the queue pair, then call start(peerHello)" }
+        checkNotNull(window) { "the channel isn't started: call connect(endpoint, hello) with what the peer gave" }
 
     /** The peer gave credits back. */
     fun returned(credits: Int) {
         val now = window ?: throw ChannelProtocolException("the peer gave back $credits credits before any was used")
         now.returned(credits)
+    }
+
+    /** A message that cost the peer a credit has left the inbox, taken or dropped. */
+    private fun gone(arrival: ChannelArrival) {
+        if (!isAlive) return
+        if (arrival.bytes != null) fetches.budget.release(arrival.budget)
+        oweCredit()
+    }
+
+    /** The peer gets a credit back, now or with what is said next. */
+    fun oweCredit() {
+        debts.oweCredit()
+        outbox.sayWhatIsDue()
     }
 
     val isAlive: Boolean get() = failure.get() == null
@@ -86,9 +109,8 @@ internal class ChannelLink(
         }
 
     /** Tells the peer if it can, and ends all. */
-    @Synchronized
     fun close() {
-        if (window != null && isAlive) outbox.sayClose()
+        if (window != null && isAlive && isClosing.compareAndSet(false, true)) outbox.sayClose()
         fail(ChannelClosedException("the message channel was closed by this side"))
         pair.queuePair.close()
     }
@@ -102,9 +124,12 @@ internal class ChannelLink(
         } catch (_: RuntimeException) {
             // closed, or the device is gone: the peer reaches nothing through it
         }
-        inbox.end(cause)
+        inbox.fail(cause)
+        fetches.budget.fail(cause)
         window?.credits?.fail(cause)
         large.fail(cause)
         remotes.end(cause)
+        lookups.fail(cause)
+        keepAlive.end()
     }
 }

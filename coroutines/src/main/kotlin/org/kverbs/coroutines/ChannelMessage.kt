@@ -17,22 +17,26 @@ import java.nio.ByteOrder.BIG_ENDIAN
  * 4  length  4 bytes: of the body
  *
  * DATA     a message of the user; the body is its bytes
- * LARGE    a message that stands in the sender's memory: id 4, rkey 4, address 8, length 8. The receiver reads it, then says DONE
+ * LARGE    a message that stands in the sender's memory: id 4, rkey 4, address 8, length 8. The receiver's device reads it, then says DONE
  * PUBLISH  memory that the peer may use: address 8, length 8, rkey 4, and a name in UTF-8
  * WITHDRAW a name that was published
+ * LOOKUP   asks for an ANSWER
  * CREDIT   nothing but credits
  * DONE     id 4: a large message has been read, its memory is the sender's again
+ * ANSWER   the sender has said before this what it had published when the LOOKUP came
  * END      the sender sends no more messages of the user
  * CLOSE    the sender has closed its end, in both directions
  * ```
  *
- * **Why a message always finds a receive slot.** Each side posts N slots for the first four kinds, which cost the sender a credit, and K
- * = L + 4 for the others, which don't; L is the number of its own large messages that may wait (`largeMessages`). A slot is posted
- * again *before* its credit, or what stood in it, has any effect. So of all slots of a side, let us call it A:
+ * **Why a message always finds a receive slot.** Each side posts N slots for the first five kinds, which cost the sender a credit, and K
+ * = L + 5 for the others, which don't; L is the number of its own large messages that may wait (`largeMessages`). A slot is posted
+ * again *before* its credit, or what stood in it, has any effect: a message is copied out of its slot when it comes. The credit of a
+ * message goes back when the program receives it. So of all slots of a side, let us call it A:
  * - messages that cost a credit never occupy more than N: the peer B starts with N credits, and gets one back when a slot is posted again;
  * - CREDIT occupies at most 2. B sends it for N/2 credits (rounded up) or more, credits that A can't use before it has posted the
  *   message's slot again; there are N in all;
  * - DONE occupies at most L: each answers a LARGE of A, and A sends another in its place only when the slot of the DONE is posted again;
+ * - ANSWER occupies at most 1: A asks again only when the slot of the ANSWER is posted again;
  * - END and CLOSE come once each.
  *
  * **Why nobody waits for ever.** If B has no credit, A has N messages that it hasn't received or not given back. When it has received
@@ -47,13 +51,15 @@ internal object ChannelMessage {
     const val LARGE = 2
     const val PUBLISH = 3
     const val WITHDRAW = 4
+    const val LOOKUP = 5
     const val CREDIT = 16
     const val DONE = 17
     const val END = 18
     const val CLOSE = 19
+    const val ANSWER = 20
 
     /** How many slots a side needs for messages without credit, beside those for DONE. */
-    const val CONTROL_SLOTS = 4
+    const val CONTROL_SLOTS = 5
 
     private val SHORT = JAVA_SHORT_UNALIGNED.withOrder(BIG_ENDIAN)
     private val INT = JAVA_INT_UNALIGNED.withOrder(BIG_ENDIAN)
@@ -94,16 +100,6 @@ internal object ChannelMessage {
         }
         return length
     }
-
-    fun int(
-        at: MemorySegment,
-        offset: Long,
-    ): Int = at.get(INT, HEADER + offset)
-
-    fun long(
-        at: MemorySegment,
-        offset: Long,
-    ): Long = at.get(LONG, HEADER + offset)
 
     fun putInt(
         at: MemorySegment,

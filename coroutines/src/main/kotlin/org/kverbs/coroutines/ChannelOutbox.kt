@@ -1,23 +1,19 @@
 package org.kverbs.coroutines
 
-import org.kverbs.AccessFlag
+import kotlinx.coroutines.sync.Mutex
+import kotlinx.coroutines.sync.withLock
 import org.kverbs.MemorySlice
-import org.kverbs.ProtectionDomain
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionOpcode
-import org.kverbs.dsl.get
 import java.lang.foreign.MemorySegment
 
-/** What a channel sends: headers and short bodies stand in slots of their own, one a send request, until that has completed. */
+/**
+ * What a channel sends: headers and short bodies stand in slots of their own, one a send request, until that has
+ * completed.
+ */
 internal class ChannelOutbox(
     private val link: ChannelLink,
-    pd: ProtectionDomain,
 ) {
-    private val slotSize = link.settings.slotSize
-    private val messageSlots = SendSlots.count(link.settings.sendSlots)
-    private val controlSlots = SendSlots.count(ChannelQueuePair.CONTROLS)
-    private val messageStage = pd.memoryRegion(messageSlots.toLong() * slotSize, AccessFlag.LOCAL_WRITE)
-    private val controlStage = pd.memoryRegion(controlSlots.toLong() * CONTROL_SIZE, AccessFlag.LOCAL_WRITE)
     private val debts = link.debts
     private val messages get() = link.pair.messages
     private val controls get() = link.pair.controls
@@ -28,10 +24,16 @@ internal class ChannelOutbox(
     @Volatile
     private var finished = false
 
+    /** One finish at a time; the next waits for it. */
+    private val finishing = Mutex()
+    private var isThere = false
+
     /** Room for messages in the send queue. */
     val room: Credits get() = messages.credits
 
-    /** Sends a short message that costs a credit, and doesn't wait for its end. [body] fills the slot behind the header. */
+    /**
+     * Sends a short message that costs a credit, and doesn't wait for its end. [body] fills the slot behind the header.
+     */
     suspend fun send(
         kind: Int,
         length: Int,
@@ -45,46 +47,75 @@ internal class ChannelOutbox(
             }
         }
 
-    /** Posts a message for which the caller has room and a credit of the peer. The room is given back if it isn't posted. */
+    /**
+     * Posts a message for which the caller has room and a credit of the peer. The room is given back if it isn't
+     * posted.
+     */
     fun post(
         kind: Int,
         length: Int,
         body: (MemorySegment) -> Unit,
-    ): Unit =
-        messages.postForNobody(SEND) { requests, id ->
+    ) {
+        val slot = stage()
+        messages.postForNobody(SEND, slot) { requests, id ->
             checkAlive()
             link.window().use()
-            body(stage(id, kind, length))
-            requests.send(id).from(messageStage[slotAt(id), (ChannelMessage.HEADER + length).toLong()])
+            body(slot.memory)
+            putHeader(slot, kind, length)
+            requests.send(id).from(slot.part(0, (ChannelMessage.HEADER + length).toLong()))
         }
+    }
 
-    /** Posts a message whose body stands in a buffer, and suspends until the buffer is free. The caller has a credit of the peer. */
+    /**
+     * Posts a message whose body stands in a buffer, and suspends until the buffer is free. The caller has a credit of
+     * the peer.
+     */
     suspend fun sendFrom(
         buffer: RegisteredBuffer,
         body: MemorySlice,
         posted: () -> Unit,
-    ): Unit =
-        messages.await(SEND, buffer) { requests, id ->
+    ) {
+        room.acquire(1)
+        val slot = stage()
+        slot.body = buffer
+        messages.awaitPosted(SEND, slot) { requests, id ->
             checkAlive()
             link.window().use()
-            stage(id, ChannelMessage.DATA, body.length().toInt())
-            requests.send(id).from(messageStage[slotAt(id), ChannelMessage.HEADER.toLong()])
+            putHeader(slot, ChannelMessage.DATA, body.length().toInt())
+            requests.send(id).from(slot.part(0, ChannelMessage.HEADER.toLong()))
             if (body.length() > 0) requests.from(body)
             posted()
         }
+    }
 
-    /** Says that no more messages come, behind all that were sent, and suspends until the peer's device has it. */
+    /**
+     * Says that no more messages come, behind all that were sent, and suspends until the peer's device has all. A
+     * second call waits for the first, and does nothing.
+     */
     suspend fun finish() {
-        val window = link.window()
+        finishing.withLock {
+            if (isThere) return
+            val window = link.window()
+            try {
+                if (finished) link.keepAlive.ask() else sayEnd() // a first call that was cancelled may have said it
+            } finally {
+                if (finished) window.credits.fail(finishedException())
+            }
+            link.large.awaitAll()
+            isThere = true
+        }
+    }
+
+    private suspend fun sayEnd() {
         link.checkAlive()
-        if (finished) return
-        messages.await(SEND, null) { requests, id ->
+        room.acquire(1)
+        val slot = stage()
+        messages.awaitPosted(SEND, slot) { requests, id ->
             checkAlive()
-            stage(id, ChannelMessage.END, 0)
-            requests.send(id).from(messageStage[slotAt(id), ChannelMessage.HEADER.toLong()])
+            putHeader(slot, ChannelMessage.END, 0)
+            requests.send(id).from(slot.part(0, ChannelMessage.HEADER.toLong()))
             finished = true
         }
-        window.credits.fail(finishedException())
     }
 
     private fun checkAlive() {
@@ -94,19 +125,24 @@ internal class ChannelOutbox(
 
     private fun finishedException() = ChannelClosedException("the channel was finished by this side: it sends no more messages")
 
-    private fun slotAt(id: Long) = Integer.remainderUnsigned(id.toInt(), messageSlots).toLong() * slotSize
+    /** A slot for a message for which the caller has room, which is given back if there is no slot. */
+    private fun stage(): ChannelStage.Slot =
+        try {
+            link.memory.stage.take()
+        } catch (e: RuntimeException) {
+            room.release(1)
+            throw e
+        }
 
-    private fun stage(
-        id: Long,
+    private fun putHeader(
+        slot: ChannelStage.Slot,
         kind: Int,
         length: Int,
-    ): MemorySegment {
-        val slot = messageStage.memory().asSlice(slotAt(id), slotSize.toLong())
-        ChannelMessage.putHeader(slot, kind, debts.takeCredits(), length)
-        return slot
-    }
+    ) = ChannelMessage.putHeader(slot.memory, kind, debts.takeCredits(), length)
 
-    /** Sends what is due without a credit, as far as there is room; the completion of such a message comes here again. */
+    /**
+     * Sends what is due without a credit, as far as there is room; the completion of such a message comes here again.
+     */
     fun sayWhatIsDue() {
         try {
             while (debts.isDue && link.isAlive) {
@@ -116,7 +152,7 @@ internal class ChannelOutbox(
                     if (due == null) {
                         controls.credits.release(1)
                     } else {
-                        controls.postForNobody(SEND) { requests, id -> say(requests, id, due) }
+                        controls.postForNobody(SEND, null) { requests, id -> say(requests, id, due) }
                     }
                 }
             }
@@ -130,12 +166,12 @@ internal class ChannelOutbox(
         id: Long,
         due: ChannelDebts.Due,
     ) {
-        val offset = Integer.remainderUnsigned(id.toInt(), controlSlots).toLong() * CONTROL_SIZE
-        val slot = controlStage.memory().asSlice(offset, CONTROL_SIZE)
+        val slot = link.memory.control(id.toInt())
         val length = if (due.kind == ChannelMessage.DONE) Int.SIZE_BYTES else 0
-        ChannelMessage.putHeader(slot, due.kind, due.credits, length)
-        if (length > 0) ChannelMessage.putInt(slot, 0, due.id)
-        requests.send(id).from(controlStage[offset, (ChannelMessage.HEADER + length).toLong()])
+        val memory = slot.memory()
+        ChannelMessage.putHeader(memory, due.kind, due.credits, length)
+        if (length > 0) ChannelMessage.putInt(memory, 0, due.id)
+        requests.send(id).from(slot.region().slice(slot.offset(), (ChannelMessage.HEADER + length).toLong()))
     }
 
     /** Tells the peer that this side is closed. There is always room for it. Once. */
@@ -145,14 +181,7 @@ internal class ChannelOutbox(
         sayWhatIsDue()
     }
 
-    /** The queue pair is gone. */
-    fun free() {
-        messageStage.close()
-        controlStage.close()
-    }
-
     private companion object {
         val SEND = WorkCompletionOpcode.SEND.code()
-        const val CONTROL_SIZE = 64L
     }
 }

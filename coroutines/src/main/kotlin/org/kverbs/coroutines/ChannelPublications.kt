@@ -1,5 +1,6 @@
 package org.kverbs.coroutines
 
+import org.kverbs.AccessFlag
 import org.kverbs.AccessFlag.REMOTE_ATOMIC
 import org.kverbs.AccessFlag.REMOTE_READ
 import org.kverbs.AccessFlag.REMOTE_WRITE
@@ -13,6 +14,21 @@ internal class ChannelPublications(
 ) {
     private val names = HashSet<String>()
 
+    /** Publishes memory that [register] registers, for as long as it is published. */
+    suspend fun publish(
+        name: String,
+        access: Array<out AccessFlag>,
+        register: ChannelMemory.(Set<AccessFlag>) -> MemoryRegion,
+    ): PublishedMemory {
+        val region = link.memory.register(if (access.isEmpty()) setOf(REMOTE_READ) else access.toSet())
+        var published = false
+        try {
+            return publish(name, region).also { published = true }
+        } finally {
+            if (!published) link.memory.giveBack(region)
+        }
+    }
+
     suspend fun publish(
         name: String,
         region: MemoryRegion,
@@ -24,24 +40,36 @@ internal class ChannelPublications(
         require(region.access().any { it in setOf(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC) }) {
             "${region.describe()} allows a peer nothing; register it with REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC"
         }
+        require(region.protectionDomain() === link.memory.pd) {
+            "${region.describe()} belongs to another protection domain than the channel, so that the peer cannot reach it;" +
+                " publish the memory itself, or register it in the connection's domain"
+        }
         synchronized(names) {
             require(names.size < RemoteNames.MOST) { "there are ${RemoteNames.MOST} published regions; withdraw one before" }
             require(names.add(name)) { "'$name' is published already; withdraw it before" }
         }
         var sent = false
         try {
-            send(ChannelMessage.PUBLISH, region.remote().toBytes() + bytes)
+            val remote = link.memory.expose(region.slice())
+            send(ChannelMessage.PUBLISH, remote.toBytes() + bytes)
             sent = true
+            return PublishedMemory(name, remote, region, this)
         } finally {
             if (!sent) synchronized(names) { names.remove(name) }
         }
-        return PublishedMemory(name, region.remote(), this)
     }
 
-    suspend fun withdraw(name: String) {
-        if (synchronized(names) { name !in names }) return
-        send(ChannelMessage.WITHDRAW, name.encodeToByteArray())
-        synchronized(names) { names.remove(name) }
+    suspend fun withdraw(published: PublishedMemory) {
+        if (!published.isWithdrawn.compareAndSet(false, true)) return
+        var sent = false
+        try {
+            send(ChannelMessage.WITHDRAW, published.name.encodeToByteArray())
+            sent = true
+        } finally {
+            if (!sent) published.isWithdrawn.set(false)
+        }
+        synchronized(names) { names.remove(published.name) }
+        link.memory.giveBack(published.region)
     }
 
     private suspend fun send(

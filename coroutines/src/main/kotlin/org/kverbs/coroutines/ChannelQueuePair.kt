@@ -10,7 +10,7 @@ import org.kverbs.dsl.qp
 internal class ChannelQueuePair(
     dispatcher: CompletionDispatcher,
     pd: ProtectionDomain,
-    settings: MessageChannelSettings,
+    settings: MessageChannelBuilder,
     private val receiveCount: Int,
     onRoom: () -> Unit,
 ) {
@@ -32,7 +32,7 @@ internal class ChannelQueuePair(
     private fun make(
         dispatcher: CompletionDispatcher,
         pd: ProtectionDomain,
-        settings: MessageChannelSettings,
+        settings: MessageChannelBuilder,
     ): TypedQueuePair<RcVerbs> {
         val sendCount = settings.sendSlots + CONTROLS + settings.oneSided
         try {

@@ -1,38 +1,34 @@
 package org.kverbs.coroutines
 
-import org.kverbs.MemoryRegion
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
-import org.kverbs.dsl.get
+import java.lang.foreign.ValueLayout.JAVA_BYTE
 
-/** The receive slots of a channel: one region, one request a slot, posted again as soon as its message is done with. */
+/**
+ * The receive slots of a channel: one request a slot, posted again as soon as its message has been copied out of it.
+ */
 internal class ChannelReceives(
     dispatcher: CompletionDispatcher,
     private val link: ChannelLink,
-    private val memory: MemoryRegion,
-) : RequestSide(dispatcher, link.pair.polled, (memory.length() / link.settings.slotSize).toInt()) {
+) : RequestSide(dispatcher, link.pair.polled, link.memory.receiveCount) {
     private val queuePair = link.pair.queuePair
     private val failures = link.pair.failures
-    private val slotSize = link.settings.slotSize
-    private val slices = Array(capacity) { memory[it.toLong() * slotSize, slotSize.toLong()] }
+    private val slots = Array(capacity, link.memory::receiveSlot)
 
     init {
         begin()
     }
 
-    /** Where a slot's message stands. */
-    fun at(slot: Int) = memory.memory().asSlice(slot.toLong() * slotSize, slotSize.toLong())
-
     fun postAll(): Unit = repeat(capacity) { post(it) }
 
-    /** Lets the device have a slot. */
-    fun post(slot: Int): Unit = queuePair.postReceive(id(slot), slices[slot])
+    private fun post(slot: Int): Unit = queuePair.postReceive(id(slot), slots[slot])
 
     override fun complete(
         request: Int,
         completion: WorkCompletion,
     ) {
+        if (!link.isAlive) return
         // What is thrown here would end the polling of the whole completion queue.
         try {
             if (!completion.isSuccess) {
@@ -42,11 +38,29 @@ internal class ChannelReceives(
             if (completion.opcode() != WorkCompletionOpcode.RECV) {
                 throw ChannelProtocolException("the peer made a ${completion.opcode()} where a message was expected")
             }
-            link.arrivals.arrived(request, at(request), completion.byteLength())
+            arrived(request, completion.byteLength())
         } catch (e: RuntimeException) {
             link.fail(e)
         }
     }
 
+    /** The slot is the device's again before its message has any effect: see [ChannelMessage]. */
+    private fun arrived(
+        slot: Int,
+        received: Long,
+    ) {
+        val message = slots[slot].memory()
+        val length = ChannelMessage.length(message, received)
+        val kind = ChannelMessage.kind(message)
+        val credits = ChannelMessage.credits(message)
+        val body = if (length == 0) NOTHING else message.asSlice(ChannelMessage.HEADER.toLong(), length.toLong()).toArray(JAVA_BYTE)
+        post(slot)
+        link.arrivals.arrived(kind, credits, body)
+    }
+
     override fun failWaits(cause: Throwable): Unit = link.fail(cause)
+
+    private companion object {
+        val NOTHING = ByteArray(0)
+    }
 }

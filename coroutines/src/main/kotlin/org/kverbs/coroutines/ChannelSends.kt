@@ -4,26 +4,21 @@ import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.AccessFlag
 import org.kverbs.MemorySlice
-import org.kverbs.ProtectionDomain
 import java.lang.foreign.MemorySegment
-import java.lang.foreign.ValueLayout.JAVA_BYTE
 
-/** The user's messages on their way out: each gets what it needs, one thing after the other, and gives it back if it isn't sent. */
+/**
+ * The user's messages on their way out: each gets what it needs, one thing after the other, and gives it back if it
+ * isn't sent.
+ */
 internal class ChannelSends(
     private val link: ChannelLink,
-    private val pd: ProtectionDomain,
 ) {
+    private val memory = link.memory
     private val room get() = link.outbox.room
 
     suspend fun send(bytes: ByteArray) {
         val window = link.window()
-        if (bytes.size > window.eagerLimit) {
-            sendCopy(MemorySegment.ofArray(bytes), window)
-        } else {
-            link.outbox.send(ChannelMessage.DATA, bytes.size) { slot ->
-                MemorySegment.copy(bytes, 0, slot, JAVA_BYTE, ChannelMessage.HEADER.toLong(), bytes.size)
-            }
-        }
+        if (bytes.size > window.eagerLimit) sendCopy(MemorySegment.ofArray(bytes), window) else sendShort(MemorySegment.ofArray(bytes))
     }
 
     suspend fun send(
@@ -32,22 +27,36 @@ internal class ChannelSends(
     ) {
         val window = link.window()
         require(length in 0..buffer.memory.byteSize()) { "$length bytes of a buffer of ${buffer.memory.byteSize()}" }
-        val body = buffer.slice(0, length)
+        val body = buffer.part(0, length)
+        val isShort = length <= window.eagerLimit
+        val isReachable = body.region().protectionDomain() === memory.pd
         when {
-            length <= window.eagerLimit -> window.credits.holding { spend -> link.outbox.sendFrom(buffer, body, spend) }
-            AccessFlag.REMOTE_READ in body.region().access() -> sendLarge(buffer, body, window)
+            isShort && isReachable -> window.credits.holding { spend -> link.outbox.sendFrom(buffer, body, spend) }
+            isShort -> sendShort(buffer.memory.asSlice(0, length))
+            isReachable && AccessFlag.REMOTE_READ in body.region().access() -> sendLarge(buffer, body, window)
             else -> sendCopy(buffer.memory.asSlice(0, length), window)
         }
     }
 
+    private suspend fun sendShort(bytes: MemorySegment): Unit =
+        link.outbox.send(ChannelMessage.DATA, bytes.byteSize().toInt()) { slot ->
+            MemorySegment.copy(bytes, 0, slot, ChannelMessage.HEADER.toLong(), bytes.byteSize())
+        }
+
+    /** Returns when the message is announced: the copy is kept until the peer has read it. */
     private suspend fun sendCopy(
         bytes: MemorySegment,
         window: ChannelWindow,
     ) {
         requireTaken(bytes.byteSize(), window)
-        RegionBuffer(pd, bytes.byteSize(), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ).use {
-            it.memory.copyFrom(bytes)
-            sendLarge(it, it.slice(), window)
+        link.large.room.holding { spendRoom ->
+            memory.takeLent(bytes.byteSize()).use {
+                it.memory.copyFrom(bytes)
+                window.credits.holding { spend ->
+                    room.acquire(1)
+                    announce(null, it, it.part(0, bytes.byteSize())) { spendRoom().also { spend() } }
+                }
+            }
         }
     }
 
@@ -76,7 +85,7 @@ internal class ChannelSends(
 
     /** Has room in the send queue, which is given back if nothing is posted. */
     private fun announce(
-        sender: CancellableContinuation<Unit>,
+        sender: CancellableContinuation<Unit>?,
         buffer: RegisteredBuffer,
         body: MemorySlice,
         spend: () -> Unit,
@@ -90,12 +99,12 @@ internal class ChannelSends(
             }
         var posted = false
         try {
-            val memory = body.region().remote().slice(body.offset(), body.length())
+            val remote = memory.expose(body)
             link.outbox.post(ChannelMessage.LARGE, ChannelMessage.LARGE_BODY) { slot ->
                 ChannelMessage.putInt(slot, 0, id)
-                ChannelMessage.putInt(slot, 4, memory.rkey())
-                ChannelMessage.putLong(slot, 8, memory.address())
-                ChannelMessage.putLong(slot, 16, memory.length())
+                ChannelMessage.putInt(slot, 4, remote.rkey())
+                ChannelMessage.putLong(slot, 8, remote.address())
+                ChannelMessage.putLong(slot, 16, remote.length())
                 spend()
             }
             posted = true

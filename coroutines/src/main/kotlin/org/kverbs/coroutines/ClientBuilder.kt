@@ -19,7 +19,7 @@ public class ClientBuilder internal constructor() {
     private var timeout: Duration = 10.seconds
     private var isShared = false
     private var maxMessageSize: Long? = null
-    private var channel: MessageChannelSettings.() -> Unit = {}
+    private var channel: MessageChannelBuilder.() -> Unit = {}
 
     /** Bytes for the server, which sees them before it accepts: at most 32. Default none. */
     public fun privateData(bytes: ByteArray) {
@@ -63,7 +63,7 @@ public class ClientBuilder internal constructor() {
     }
 
     /** The slots and buffers of the connection. */
-    public fun channel(block: MessageChannelSettings.() -> Unit) {
+    public fun channel(block: MessageChannelBuilder.() -> Unit) {
         channel = block
     }
 
@@ -81,9 +81,9 @@ internal fun channelSetUp(
     privateData: ByteArray,
     timeout: Duration,
     isShared: Boolean,
-    settings: MessageChannelSettings.() -> Unit,
+    settings: MessageChannelBuilder.() -> Unit,
 ): SetUp<MessageChannel> {
-    val hello = MessageChannelSettings().apply(settings).hello()
+    val hello = MessageChannelBuilder().apply(settings).hello()
     return SetUp(
         ConnectionParameters.DEFAULTS.withPrivateData(hello + privateData),
         timeout,

@@ -1,34 +1,105 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.flow.Flow
-import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.DelicateCoroutinesApi
+import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.InternalCoroutinesApi
+import kotlinx.coroutines.InternalForInheritanceCoroutinesApi
+import kotlinx.coroutines.channels.ChannelIterator
+import kotlinx.coroutines.channels.ChannelResult
+import kotlinx.coroutines.channels.ClosedReceiveChannelException
+import kotlinx.coroutines.channels.ReceiveChannel
+import kotlinx.coroutines.selects.SelectClause1
+import kotlinx.coroutines.selects.SelectInstance
 
 /**
- * The messages that come over a channel, for `for (message in channel.incoming)`. The loop ends when the peer has sent its last
- * message, and with an exception if the channel fails. Several loops share the messages.
+ * The messages that come over a channel, as a [ReceiveChannel]: `for`, `select`, `tryReceive`, `consumeEach`,
+ * `receiveAsFlow`. It is closed without a cause when the peer has sent its last message, and with an exception if the
+ * peer closes the channel or it fails. Several receivers share the messages: each goes to the one that has waited
+ * longest. A receiver that is cancelled takes no message, unlike with channels of kotlinx.coroutines, which can lose
+ * one then.
+ *
+ * [cancel] drops the messages that have come and those that still come, so that the peer's senders do not wait; the
+ * other direction stays open.
  */
+@OptIn(InternalCoroutinesApi::class, InternalForInheritanceCoroutinesApi::class)
 public class IncomingMessages internal constructor(
-    private val channel: MessageChannel,
-) {
-    /** Begins a loop. */
-    public operator fun iterator(): Messages = Messages(channel)
+    private val inbox: ChannelInbox,
+) : ReceiveChannel<ByteArray> {
+    // A subclass, because the channels of kotlinx.coroutines hand a message over before the receiver runs, so that a
+    // cancellation can lose it, and because a credit goes back to the peer when a message is taken.
 
-    /** The same as a cold flow: each collector takes messages from the channel, several share them. */
-    public fun asFlow(): Flow<ByteArray> = flow { for (message in this@IncomingMessages) emit(message) }
+    private class Selecting(
+        val select: SelectInstance<*>,
+        val clause: Any,
+    ) : ChannelInbox.Receiver {
+        override fun wake() = select.trySelect(clause, this)
+    }
 
-    /** One loop over the messages. One coroutine at a time. */
-    public class Messages internal constructor(
-        private val channel: MessageChannel,
-    ) {
-        private var message: ByteArray? = null
+    @DelicateCoroutinesApi
+    override val isClosedForReceive: Boolean get() = inbox.isAtEnd
 
-        /** Receives a message, and suspends until there is one. False if the peer has sent its last. */
-        public suspend operator fun hasNext(): Boolean {
-            if (message == null) message = channel.receiveOrNull()
-            return message != null
+    @ExperimentalCoroutinesApi
+    override val isEmpty: Boolean get() = !inbox.hasMessage && !inbox.isAtEnd
+
+    override suspend fun receive(): ByteArray = orThrow(inbox.take())
+
+    override suspend fun receiveCatching(): ChannelResult<ByteArray> = result(inbox.take())
+
+    override fun tryReceive(): ChannelResult<ByteArray> {
+        val taken = inbox.tryTake()
+        return if (taken == null && !inbox.isAtEnd) ChannelResult.failure() else result(taken)
+    }
+
+    override val onReceive: SelectClause1<ByteArray> get() = clause { orThrow(it) }
+
+    override val onReceiveCatching: SelectClause1<ChannelResult<ByteArray>> get() = clause { result(it) }
+
+    private fun <T> clause(outcome: (ChannelArrival?) -> T): SelectClause1<T> =
+        SelectClauses.of(
+            this,
+            { clause, select, _ -> enlist(Selecting(select, clause)) },
+            { _, _, selecting -> outcome(inbox.takeAs(selecting as Selecting)) },
+            { _, _, selecting -> { _, _, _ -> inbox.release(selecting as Selecting) } },
+        )
+
+    private fun enlist(selecting: Selecting) {
+        if (inbox.enlist(selecting)) {
+            selecting.select.selectInRegistrationPhase(selecting)
+        } else {
+            selecting.select.disposeOnCompletion { inbox.forget(selecting) }
+        }
+    }
+
+    override fun iterator(): ChannelIterator<ByteArray> =
+        object : ChannelIterator<ByteArray> {
+            private var message: ByteArray? = null
+
+            override suspend fun hasNext(): Boolean {
+                if (message == null) message = orNull(inbox.take())
+                return message != null
+            }
+
+            override fun next(): ByteArray = checkNotNull(message) { "call hasNext() first" }.also { message = null }
         }
 
-        /** The message that [hasNext] received. */
-        public operator fun next(): ByteArray = checkNotNull(message) { "call hasNext() first" }.also { message = null }
+    override fun cancel(cause: CancellationException?): Unit =
+        inbox.drop(cause ?: CancellationException("the incoming messages were cancelled"))
+
+    @Deprecated("Since kotlinx.coroutines 1.2", level = DeprecationLevel.HIDDEN)
+    override fun cancel(cause: Throwable?): Boolean {
+        cancel(CancellationException("the incoming messages were cancelled", cause))
+        return true
     }
+
+    private fun orNull(taken: ChannelArrival?): ByteArray? {
+        if (taken == null) inbox.cause?.let { throw it }
+        return taken?.bytes
+    }
+
+    private fun orThrow(taken: ChannelArrival?): ByteArray =
+        orNull(taken) ?: throw ClosedReceiveChannelException("the peer has sent its last message")
+
+    private fun result(taken: ChannelArrival?): ChannelResult<ByteArray> =
+        taken?.bytes?.let { ChannelResult.success(it) } ?: ChannelResult.closed(inbox.cause)
 }

@@ -6,11 +6,11 @@ import kotlin.coroutines.resumeWithException
 
 /** The large messages of this side that the peer hasn't read yet. Their buffers are pinned until it has, or the channel has ended. */
 internal class LargeSends(
-    count: Int,
+    private val count: Int,
 ) {
     private class Waiting(
         val buffer: RegisteredBuffer,
-        val sender: CancellableContinuation<Unit>,
+        val sender: CancellableContinuation<Unit>?,
     )
 
     /** How many more can be under way. */
@@ -20,10 +20,14 @@ internal class LargeSends(
     private var next = 0
     private var failure: Throwable? = null
 
-    /** Pins the buffer until [done] or [fail], which resume the sender. The caller has room. Returns the message's id. */
+    /**
+     * Pins the buffer until [done] or [fail], which resume the sender if there is one. The caller has room.
+     *
+     * @return the message's id
+     */
     fun add(
         buffer: RegisteredBuffer,
-        sender: CancellableContinuation<Unit>,
+        sender: CancellableContinuation<Unit>?,
     ): Int {
         buffer.pin()
         synchronized(lock) {
@@ -51,7 +55,13 @@ internal class LargeSends(
                 ?: throw ChannelProtocolException("the peer says that it has read the large message $id, which isn't under way")
         read.buffer.unpin()
         room.release(1)
-        read.sender.resume(Unit)
+        read.sender?.resume(Unit)
+    }
+
+    /** Suspends until the peer has read all. */
+    suspend fun awaitAll() {
+        room.acquire(count)
+        room.release(count)
     }
 
     /** The channel has ended. */
@@ -64,7 +74,7 @@ internal class LargeSends(
         room.fail(cause)
         left.forEach {
             it.buffer.unpin()
-            it.sender.resumeWithException(cause)
+            it.sender?.resumeWithException(cause)
         }
     }
 }

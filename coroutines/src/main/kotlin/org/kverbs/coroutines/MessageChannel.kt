@@ -1,5 +1,6 @@
 package org.kverbs.coroutines
 
+import org.kverbs.AccessFlag
 import org.kverbs.ConnectOptions
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
@@ -7,42 +8,49 @@ import org.kverbs.QueuePairEndpoint
 import org.kverbs.QueuePairState
 import org.kverbs.RemoteMemory
 import org.kverbs.dsl.RcVerbs
+import java.lang.foreign.MemorySegment
 
 /**
- * Messages in both directions over one connected queue pair, with flow control: a sender suspends while the peer has no room.
+ * Messages in both directions over one connected queue pair, with flow control: a sender suspends while the peer has no
+ * room.
  *
  * ```
  * val channel = dispatcher.messageChannel(pd)
- * channel.connect(peerEndpoint, peerHello)        // both got from the peer by any means, who gets channel's endpoint() and hello
+ * // The peer gets channel.queuePair.endpoint() and channel.hello by any means, and gives its own.
+ * channel.connect(peerEndpoint, peerHello)
  * channel.send("ping".encodeToByteArray())
  * for (message in channel.incoming) println(message.decodeToString())
  * ```
  *
- * **Messages** come whole, once and in the order of sending, with any number of bytes from 0. Those that fit into a slot
- * ([MessageChannelSettings.slotSize]) are sent into it. Longer ones stay in the sender's memory until the receiver takes them and reads
- * them out of it; their sender is suspended until then.
+ * **Messages** come whole, once and in the order of sending, with any number of bytes from 0 to the peer's
+ * [MessageChannelBuilder.maxMessage]. Messages that fit into a slot ([MessageChannelBuilder.slotSize]) are sent into
+ * it. Longer ones are copied into memory of this side, out of which the peer's device reads them before its program
+ * asks for them ([MessageChannelBuilder.fetchAhead]). So both sides can send first and receive then, whatever the
+ * length.
  *
- * **Cancellation.** A cancelled send has sent nothing as long as it waited for room; after that the message goes on its way, and a
- * buffer stays pinned until nobody needs it. A cancelled receive takes no message; the next one gets it.
+ * **Cancellation.** A cancelled send has sent nothing as long as it waited for room; after that the message goes on its
+ * way, and a buffer stays pinned until nobody needs it. A cancelled receive takes no message; the next one gets it.
  *
- * **The peer** isn't trusted: what it sends may end the channel with a [ChannelProtocolException], nothing else. It can read the large
- * message that waits for it, and with it all of the region that a buffer of a pool stands in.
+ * **The peer** isn't trusted: what it sends may end the channel with a [ChannelProtocolException], nothing else. It can
+ * read a large message that is on its way, and with it all of the region in which the message's buffer stands.
  *
- * **Errors.** The first failure ends the channel; every wait, and every later call, throws it. Messages that had come can still be
- * received. [ChannelClosedException] after the end by [finish] or [close]. Suspend functions also throw IllegalStateException before
- * [start].
+ * **A peer that is gone.** If nothing comes for [MessageChannelBuilder.keepAlive], the channel asks the peer's device
+ * for an answer. A peer that was killed or lost its network therefore ends every wait, also one that only receives.
+ *
+ * **Errors.** The first failure ends the channel; every wait, and every later call, throws it. Messages that had come
+ * can still be received. Only [finish] of the peer ends [incoming] without an exception; after its [close], or the end
+ * of its program, [ChannelClosedException] or the failure is thrown. Suspend functions also throw IllegalStateException
+ * before the channel is connected.
  *
  * Any thread, any number of senders and receivers.
  */
 public class MessageChannel internal constructor(
     dispatcher: CompletionDispatcher,
     pd: ProtectionDomain,
-    private val settings: MessageChannelSettings,
+    private val settings: MessageChannelBuilder,
 ) : AutoCloseable {
     private val link = ChannelLink(dispatcher, pd, settings)
-    private val sends = ChannelSends(link, pd)
-    private val transfers = RemoteTransfers(link.pair.oneSided, pd, settings.pool)
-    private val receives = ChannelReader(link, transfers)
+    private val sends = ChannelSends(link)
     private val publications = ChannelPublications(link)
 
     /** False once it has ended: by [close], the peer's, or a failure. What had come can still be received. */
@@ -51,14 +59,23 @@ public class MessageChannel internal constructor(
     /** Its queue pair, for one-sided operations. Messages come to the channel alone. */
     public val queuePair: AsyncQueuePair<RcVerbs> get() = link.pair.async
 
-    /** What the peer's [start] needs, 24 bytes: how many slots there are here, and how large. */
+    /**
+     * What the peer's [connect] needs beside the endpoint of the queue pair, 24 bytes: how many slots there are here,
+     * and how large.
+     */
     public val hello: ByteArray get() = settings.hello()
 
-    /** What came, for a `for` loop. It ends when the peer has sent its last message. */
-    public val incoming: IncomingMessages get() = IncomingMessages(this)
+    /**
+     * The messages that come. It is closed when the peer has sent its last message, and fails if the channel ends in
+     * another way.
+     */
+    public val incoming: IncomingMessages = IncomingMessages(link.inbox)
 
-    /** Posts the receives. The queue pair must be in INIT, and not ready to receive yet: a message needs a receive. Once. */
-    public fun prepare(): Unit = link.receives.postAll()
+    /**
+     * Posts the receives. The queue pair must be in INIT, and not ready to receive yet: a message needs a receive.
+     * Once.
+     */
+    internal fun prepare(): Unit = link.receives.postAll()
 
     /**
      * Says what the peer can take; from here on messages can be sent. The queue pair must be ready to send.
@@ -66,9 +83,16 @@ public class MessageChannel internal constructor(
      * @param peerHello the peer's [hello]; what follows its 24 bytes doesn't matter
      * @throws ChannelProtocolException if it isn't one
      */
-    public fun start(peerHello: ByteArray): Unit = link.start(peerHello)
+    internal fun start(peerHello: ByteArray): Unit = link.start(peerHello)
 
-    /** All the steps: INIT, [prepare], ready to receive and send, [start]. For who has no connection manager. */
+    /**
+     * Connects to the peer's channel without a connection manager. The peer's endpoint and [hello] come by any means,
+     * such as a socket.
+     *
+     * @param peerHello the peer's [hello]; bytes behind it do not matter
+     * @throws ChannelProtocolException if it is no hello of a message channel of this version
+     * @throws org.kverbs.RdmaSystemException if the device refuses a step
+     */
     public fun connect(
         remote: QueuePairEndpoint,
         peerHello: ByteArray,
@@ -83,15 +107,17 @@ public class MessageChannel internal constructor(
     }
 
     /**
-     * Sends a message. A short one is copied and on its way when this returns; a longer one has been read by the peer then.
+     * Sends a message. The bytes are copied, and the message is on its way when this returns. Suspends while the peer
+     * has no room, or while [MessageChannelBuilder.largeMessages] longer ones have not been read by the peer's device.
      *
      * @throws IllegalArgumentException if the peer doesn't take so long a message
      */
     public suspend fun send(bytes: ByteArray): Unit = link.reporting { sends.send(bytes) }
 
     /**
-     * Sends the first [length] bytes of a buffer, which are the channel's until this returns: the peer's device has a short message then, and
-     * the peer has read a long one. Nothing is copied, but for a long message whose buffer stands in a region without REMOTE_READ.
+     * Sends the first [length] bytes of a buffer, which are the channel's until this returns: the peer's device has the
+     * message then. Nothing is copied, but for a long message whose buffer stands in a region without REMOTE_READ, and
+     * a buffer of another protection domain.
      *
      * @throws IllegalArgumentException if the peer doesn't take so long a message
      */
@@ -103,32 +129,71 @@ public class MessageChannel internal constructor(
     /**
      * Receives a message; suspends until there is one.
      *
-     * @throws ChannelClosedException if the peer has sent its last one
+     * @throws ChannelClosedException if the peer has sent its last one, or has closed the channel
      */
     public suspend fun receive(): ByteArray = receiveOrNull() ?: throw noMore()
 
     /** The same, but null if the peer has sent its last message. */
-    public suspend fun receiveOrNull(): ByteArray? = link.reporting { receives.receive() }
+    public suspend fun receiveOrNull(): ByteArray? = arrived(link.inbox.take())?.bytes
 
     /**
-     * Receives a message into a buffer, a long one straight out of the peer's memory.
+     * Receives a message into the beginning of a buffer.
      *
      * @return its length in bytes
      * @throws IllegalArgumentException if it is longer than the buffer; the message is the next receive's then
-     * @throws ChannelClosedException if the peer has sent its last one
+     * @throws ChannelClosedException if the peer has sent its last one, or has closed the channel
      */
-    public suspend fun receive(into: RegisteredBuffer): Long = link.reporting { receives.receive(into) } ?: throw noMore()
+    public suspend fun receive(into: RegisteredBuffer): Long {
+        val arrival = arrived(link.inbox.take { requireRoom(it, into.memory.byteSize()) }) ?: throw noMore()
+        into.memory.asSlice(0, arrival.length).copyFrom(MemorySegment.ofArray(arrival.bytes))
+        return arrival.length
+    }
+
+    private fun requireRoom(
+        length: Long,
+        room: Long,
+    ): Unit = require(length <= room) { "a message of $length bytes came, the buffer has $room; take it with a larger one, or receive()" }
+
+    private fun arrived(arrival: ChannelArrival?): ChannelArrival? {
+        if (arrival == null) link.inbox.cause?.let { throw it }
+        return arrival
+    }
 
     private fun noMore() =
         ChannelClosedException("the peer has sent its last message; receiveOrNull and incoming tell that without an exception")
 
     /**
-     * Lets the peer use a region of this side under a name: it gets address and key, and can then do what the region's access flags
-     * allow, without this side noticing. The region stays the caller's; closing it ends the peer's access, and its operations
-     * fail then.
+     * Lets the peer use [memory] of this side under a name: it gets address and key, and can then do what [access]
+     * allows, without this side noticing. The memory is registered in the channel's domain until
+     * [PublishedMemory.withdraw] or the end of the channel, so the same memory can be published to many peers, and none
+     * of them reaches more than what was published to it.
      *
      * @param name 1 to 200 bytes in UTF-8, not published now
-     * @throws IllegalArgumentException if the region allows a peer nothing, or the name isn't possible
+     * @param memory native memory that stays alive as long as it is published
+     * @param access what the peer can do; default is REMOTE_READ
+     * @throws IllegalArgumentException if the name isn't possible
+     * @throws org.kverbs.RdmaSystemException if the device refuses to register the memory
+     */
+    public suspend fun publish(
+        name: String,
+        memory: MemorySegment,
+        vararg access: AccessFlag,
+    ): PublishedMemory = link.reporting { publications.publish(name, access) { register(memory, it) } }
+
+    /** The same with [size] bytes of new memory, which are [PublishedMemory.memory]. */
+    public suspend fun publish(
+        name: String,
+        size: Long,
+        vararg access: AccessFlag,
+    ): PublishedMemory = link.reporting { publications.publish(name, access) { allocate(size, it) } }
+
+    /**
+     * The same with a region that is registered already, in the channel's domain; the peer can do what the region's
+     * access flags allow. The region stays the caller's; closing it ends the peer's access, and its operations fail
+     * then.
+     *
+     * @throws IllegalArgumentException if the region allows a peer nothing or belongs to another domain, or the name
+     *   isn't possible
      */
     public suspend fun publish(
         name: String,
@@ -136,33 +201,53 @@ public class MessageChannel internal constructor(
     ): PublishedMemory = link.reporting { publications.publish(name, region) }
 
     /**
-     * A region that the peer has published; suspends until it has.
+     * Memory that the peer has published by this name. Asks the peer if it is not known here, and suspends until it has
+     * answered.
+     *
+     * @throws NotPublishedException if the peer has not published it; it lists what is published
+     */
+    public suspend fun remote(name: String): RemoteRegion = link.reporting { remote(link.lookups.find(name)) }
+
+    /**
+     * Memory that the peer publishes by this name; suspends until it has.
      *
      * @throws ChannelClosedException if the peer has sent its last message and not published it
      */
-    public suspend fun remote(name: String): RemoteRegion = remote(link.remotes.await(name))
+    public suspend fun awaitRemote(name: String): RemoteRegion = remote(link.remotes.await(name))
 
     /** Memory of the peer that was made known by other means. */
-    public fun remote(memory: RemoteMemory): RemoteRegion = RemoteRegion(memory, queuePair, transfers)
+    public fun remote(memory: RemoteMemory): RemoteRegion = RemoteRegion(memory, queuePair, link.transfers)
 
     /**
-     * Says that no more messages come from here, and suspends until the peer's device has all that were sent. The other direction stays
-     * open. Sends that still wait for room fail with [ChannelClosedException]. A second call does nothing.
+     * Says that no more messages come from here, and suspends until the peer's device has all that were sent. The other
+     * direction stays open. Sends that still wait for room fail with [ChannelClosedException]. A second call waits for
+     * the first, and does nothing.
      */
     public suspend fun finish(): Unit = link.reporting { link.outbox.finish() }
 
     /**
-     * Ends both directions now and closes the queue pair; never suspends. The peer is told, if the message still gets through; messages under
-     * way may be lost, so call [finish] before. Waits of both sides end with [ChannelClosedException]; the peer's receives first give
-     * what had come.
+     * Ends both directions now and closes the queue pair; never suspends. The peer is told, if the message still gets
+     * through; messages under way may be lost, so call [finish] before. Waits of both sides end with
+     * [ChannelClosedException]; the peer's receives first give what had come. It is no orderly end of the messages for
+     * the peer, as [finish] is.
      */
     override fun close(): Unit = link.close()
 
     /**
-     * Ends both directions because the connection is gone, as a connection manager knows at once and the queue pair only when it
-     * sends: every wait fails with [cause], after what had come. Nothing if it has ended before. [close] is needed still.
+     * Ends both directions because the connection is gone, as a connection manager knows at once and the queue pair
+     * only when it sends: every wait fails with [cause], after what had come. Nothing if it has ended before. [close]
+     * is needed still.
      */
-    public fun fail(cause: Throwable): Unit = link.fail(cause)
+    internal fun fail(cause: Throwable): Unit = link.fail(cause)
+
+    /**
+     * Drops the messages that nobody has received, and suspends until the peer has sent its last one or the channel has
+     * ended.
+     */
+    internal suspend fun awaitPeersEnd() {
+        link.inbox.drop(null)
+        link.inbox.end.await()
+    }
 
     override fun toString(): String = "message channel on ${queuePair.queuePair.describe()}"
 }
@@ -175,8 +260,8 @@ public class MessageChannel internal constructor(
  */
 public fun CompletionDispatcher.messageChannel(
     pd: ProtectionDomain,
-    block: MessageChannelSettings.() -> Unit = {},
+    block: MessageChannelBuilder.() -> Unit = {},
 ): MessageChannel {
     require(pd.context() === context) { "${pd.describe()} belongs to another open device than the dispatcher; make both from one context" }
-    return MessageChannel(this, pd, MessageChannelSettings().apply(block))
+    return MessageChannel(this, pd, MessageChannelBuilder().apply(block))
 }

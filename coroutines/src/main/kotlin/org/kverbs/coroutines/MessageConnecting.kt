@@ -28,7 +28,7 @@ public suspend fun RdmaHost.connectMessages(
 public suspend fun ConnectionRequest.acceptMessages(
     privateData: ByteArray = ByteArray(0),
     timeout: Duration = 10.seconds,
-    settings: MessageChannelSettings.() -> Unit = {},
+    settings: MessageChannelBuilder.() -> Unit = {},
 ): MessageConnection {
     requireHello()
     return acceptMessages(channelSetUp(privateData, timeout, isShared = false, settings))

@@ -1,22 +1,24 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.withTimeoutOrNull
+import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
 import org.kverbs.ConnectionStep
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.RdmaException
+import java.lang.foreign.MemorySegment
 import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * A [MessageChannel] to a peer's address: messages both ways with flow control, and memory that one side publishes and the other reads,
- * writes and counts in. Everything about waiting, cancellation and errors is the channel's.
+ * A [MessageChannel] to a peer's address: messages both ways with flow control, and memory that one side publishes and
+ * the other reads, writes and counts in. Everything about waiting, cancellation and errors is the channel's.
  *
- * **End.** A peer that disconnects, or whose program ends, ends every wait with a [ConnectionException], after what had come. One whose host
- * loses power, or whose process on an embedded device is killed (`kill -9`), says nothing, and who only receives waits on: RC has no
- * keep-alive. Send now and then, which then fails, or wait in [kotlinx.coroutines.withTimeout]; [RdmaConnection] says more.
+ * **End.** A peer that disconnects, or whose program ends, ends every wait with a [ConnectionException], after what had
+ * come. A peer whose host loses power, or whose process on an embedded device is killed (`kill -9`), says nothing; the
+ * channel notices by its [MessageChannelBuilder.keepAlive] and ends every wait then.
  */
 public class MessageConnection internal constructor(
     host: RdmaHost,
@@ -43,15 +45,19 @@ public class MessageConnection internal constructor(
     public val privateData: ByteArray get() = peerData.clone()
 
     /**
-     * Where to register memory for it. The domain is the connection's own, so that no other peer reaches what is published here, and is
-     * closed with it, as is the memory that was registered there; by `sharedDomain()` it is the device's.
+     * Where to register memory for it. The domain is the connection's own, so that no other peer reaches what is
+     * published here, and is closed with it, as is the memory that was registered there; by `sharedDomain()` it is the
+     * device's.
      */
     public val pd: ProtectionDomain = connection.pd
 
-    /** False once either side has ended the connection, or it has failed, and this side knows it. What had come can still be received. */
+    /**
+     * False once either side has ended the connection, or it has failed, and this side knows it. What had come can
+     * still be received.
+     */
     public val isOpen: Boolean get() = lifetime.isOpen && channel.isOpen
 
-    /** What came, for `for (message in connection.incoming)`. It ends when the peer has sent its last message. */
+    /** The messages that come; see [MessageChannel.incoming]. */
     public val incoming: IncomingMessages get() = channel.incoming
 
     /** Sends a message; see [MessageChannel.send]. */
@@ -78,27 +84,44 @@ public class MessageConnection internal constructor(
         region: MemoryRegion,
     ): PublishedMemory = channel.publish(name, region)
 
-    /** A region that the peer has published; see [MessageChannel.remote]. */
+    /** Lets the peer use memory under a name, by default to read it; see [MessageChannel.publish]. */
+    public suspend fun publish(
+        name: String,
+        memory: MemorySegment,
+        vararg access: AccessFlag,
+    ): PublishedMemory = channel.publish(name, memory, *access)
+
+    /** Lets the peer use new memory under a name, by default to read it; see [MessageChannel.publish]. */
+    public suspend fun publish(
+        name: String,
+        size: Long,
+        vararg access: AccessFlag,
+    ): PublishedMemory = channel.publish(name, size, *access)
+
+    /** Memory that the peer has published; see [MessageChannel.remote]. */
     public suspend fun remote(name: String): RemoteRegion = channel.remote(name)
+
+    /** Memory that the peer publishes, now or later; see [MessageChannel.awaitRemote]. */
+    public suspend fun awaitRemote(name: String): RemoteRegion = channel.awaitRemote(name)
 
     /** Suspends until the connection has ended, by either side. */
     public suspend fun awaitEnd(): Unit = lifetime.awaitEnd()
 
     /**
-     * Says that no more messages come from here, and suspends until the peer's device has all that were sent. The other direction stays
-     * open; see [MessageChannel.finish].
+     * Says that no more messages come from here, and suspends until the peer's device has all that were sent. The other
+     * direction stays open; see [MessageChannel.finish].
      */
     public suspend fun finish(): Unit = channel.finish()
 
     /**
-     * Ends the connection in good order: finishes, suspends until the peer has finished too, or has gone, or [timeout] is over, and closes.
-     * Messages that nobody has received are dropped. A caller that is cancelled closes at once.
+     * Ends the connection in good order: finishes, suspends until the peer has finished too, or has gone, or [timeout]
+     * is over, and closes. Messages that nobody has received are dropped. A caller that is cancelled closes at once.
      */
     public suspend fun disconnect(timeout: Duration = 5.seconds) {
         try {
             withTimeoutOrNull(timeout) {
                 channel.finish()
-                while (true) channel.receiveOrNull() ?: break
+                channel.awaitPeersEnd()
             }
         } catch (_: RdmaException) {
             // the peer was faster: the connection has ended

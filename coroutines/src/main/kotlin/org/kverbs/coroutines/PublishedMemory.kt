@@ -1,20 +1,30 @@
 package org.kverbs.coroutines
 
+import org.kverbs.MemoryRegion
 import org.kverbs.RemoteMemory
+import java.lang.foreign.MemorySegment
+import java.util.concurrent.atomic.AtomicBoolean
 
-/** A region that the peer of a [MessageChannel] may use; made by [MessageChannel.publish]. */
+/** Memory of this side that the peer of a [MessageChannel] can use; made by [MessageChannel.publish]. */
 public class PublishedMemory internal constructor(
-    /** What the peer knows it by. */
+    /** The name by which the peer knows it. */
     public val name: String,
-    /** What the peer was told. */
-    public val memory: RemoteMemory,
+    /** Address and key that the peer was told. */
+    public val remote: RemoteMemory,
+    internal val region: MemoryRegion,
     private val publications: ChannelPublications,
 ) {
-    /**
-     * Makes the peer forget the name. It may have kept address and key, so its access ends only with the region: close that. A second
-     * call does nothing.
-     */
-    public suspend fun withdraw(): Unit = publications.withdraw(name)
+    internal val isWithdrawn = AtomicBoolean()
 
-    override fun toString(): String = "PublishedMemory($name, ${memory.length()} bytes)"
+    /** The memory itself, as long as it is published and the channel open. */
+    public val memory: MemorySegment get() = region.memory()
+
+    /**
+     * Makes the peer forget the name. Memory that the channel registered is given back, which ends the peer's access:
+     * an operation that comes after that fails, and with it the channel. For a region of the caller's, address and key
+     * stay good until the caller closes it. A second call does nothing.
+     */
+    public suspend fun withdraw(): Unit = publications.withdraw(this)
+
+    override fun toString(): String = "PublishedMemory($name, ${remote.length()} bytes)"
 }

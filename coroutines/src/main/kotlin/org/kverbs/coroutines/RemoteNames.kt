@@ -4,8 +4,6 @@ import kotlinx.coroutines.flow.MutableStateFlow
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.flow.update
 import org.kverbs.RemoteMemory
-import java.lang.foreign.MemorySegment
-import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.nio.ByteBuffer
 import java.nio.charset.CharacterCodingException
 
@@ -18,6 +16,12 @@ internal class RemoteNames {
 
     private val known = MutableStateFlow(Known(emptyMap(), null))
 
+    /** The names that the peer has published and not withdrawn. */
+    val names: Set<String> get() = known.value.memories.keys
+
+    /** What the peer has published by this name, or null. */
+    fun find(name: String): RemoteMemory? = known.value.memories[name]
+
     /** Suspends until the peer has published it; throws why it never will. */
     suspend fun await(name: String): RemoteMemory {
         val now = known.first { name in it.memories || it.end != null }
@@ -27,16 +31,14 @@ internal class RemoteNames {
     /** A message of the kind PUBLISH or WITHDRAW came. */
     fun arrived(
         kind: Int,
-        body: MemorySegment,
+        body: ByteArray,
     ) {
-        val bytes = ByteBuffer.wrap(body.toArray(JAVA_BYTE))
+        val bytes = ByteBuffer.wrap(body)
         if (kind == ChannelMessage.WITHDRAW) {
             val name = name(bytes)
             known.update { Known(it.memories - name, it.end) }
         } else {
-            if (bytes.remaining() <
-                RemoteMemory.BYTES
-            ) {
+            if (bytes.remaining() < RemoteMemory.BYTES) {
                 throw ChannelProtocolException("the peer published ${bytes.remaining()} bytes; no memory")
             }
             val address = bytes.getLong()

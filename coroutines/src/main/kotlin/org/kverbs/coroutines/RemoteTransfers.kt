@@ -1,26 +1,39 @@
 package org.kverbs.coroutines
 
-import org.kverbs.AccessFlag
-import org.kverbs.ProtectionDomain
 import org.kverbs.RemoteMemory
 import org.kverbs.SendRequests
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
-/** Moves any number of bytes between the peer's memory and this side's: in pieces that every device can do, several at a time. */
+/**
+ * Moves any number of bytes between the peer's memory and this side's: in pieces that every device can do, several at a
+ * time.
+ */
 internal class RemoteTransfers(
     private val oneSided: SendSide,
-    private val pd: ProtectionDomain,
-    private val pool: BufferPool?,
+    private val memory: ChannelMemory,
 ) {
     private val atOnce = minOf(oneSided.capacity, MOST_AT_ONCE)
 
-    /** All of it as an array. */
+    /**
+     * All of it as an array, which grows with what has come: a peer that has nothing there costs a piece of memory at
+     * most.
+     */
     suspend fun read(from: RemoteMemory): ByteArray {
-        if (from.length() == 0L) return ByteArray(0)
-        return take(from.length()).use {
-            read(from, it)
-            it.memory.asSlice(0, from.length()).toArray(JAVA_BYTE)
+        val length = from.length().toInt()
+        if (length == 0) return ByteArray(0)
+        val piece = minOf(length, memory.piece)
+        return memory.takePrivate(piece.toLong()).use { buffer ->
+            var bytes = ByteArray(0)
+            var done = 0
+            while (done < length) {
+                val part = minOf(piece, length - done)
+                read(from.slice(done.toLong(), part.toLong()), buffer)
+                if (done + part > bytes.size) bytes = bytes.copyOf(maxOf(done + part, minOf(2L * bytes.size, length.toLong()).toInt()))
+                MemorySegment.copy(buffer.memory, JAVA_BYTE, 0, bytes, done, part)
+                done += part
+            }
+            bytes
         }
     }
 
@@ -38,7 +51,7 @@ internal class RemoteTransfers(
         bytes: ByteArray,
     ) {
         if (bytes.isEmpty()) return
-        take(bytes.size.toLong()).use {
+        memory.takePrivate(bytes.size.toLong()).use {
             MemorySegment.copy(bytes, 0, it.memory, JAVA_BYTE, 0, bytes.size)
             write(to, it)
         }
@@ -67,10 +80,6 @@ internal class RemoteTransfers(
             done = end
         }
     }
-
-    /** Memory of this side that the peer doesn't see. */
-    private fun take(length: Long): RegisteredBuffer =
-        pool?.let { if (length <= it.maxBuffer) it.tryTake(length) else null } ?: RegionBuffer(pd, length, AccessFlag.LOCAL_WRITE)
 
     private companion object {
         const val PIECE = 1L shl 20

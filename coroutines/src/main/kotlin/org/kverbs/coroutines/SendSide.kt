@@ -92,8 +92,15 @@ internal class SendSide(
         write: (SendRequests, Long) -> Unit,
     ) {
         credits.acquire(1)
-        suspendCancellableCoroutine<Unit> { post(it, opcode, pin, write) }
+        awaitPosted(opcode, pin, write)
     }
+
+    /** The same for a caller that has a credit, which is given back if the request is refused. */
+    suspend fun awaitPosted(
+        opcode: Int,
+        pin: RegisteredBuffer?,
+        write: (SendRequests, Long) -> Unit,
+    ): Unit = suspendCancellableCoroutine { post(it, opcode, pin, write) }
 
     /** Posts an atomic, or a read of 8 bytes, and suspends until it has brought what stood there. */
     suspend fun awaitResult(
@@ -135,8 +142,9 @@ internal class SendSide(
     /** Posts one request that nobody waits for. The caller has a credit for it; it is given back if the request is refused. */
     fun postForNobody(
         opcode: Int,
+        pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
-    ): Unit = post(SendSlots.NOBODY, opcode, null, write)
+    ): Unit = post(SendSlots.NOBODY, opcode, pin, write)
 
     /** Posts one request for which there is a credit; it is given back if the request is refused. */
     private inline fun post(

@@ -25,7 +25,7 @@ public class ServerBuilder internal constructor() {
     internal var isShared = false
         private set
     private var maxMessageSize = 4.MiB
-    private var channel: MessageChannelSettings.() -> Unit = {}
+    private var channel: MessageChannelBuilder.() -> Unit = {}
 
     /** Connections at a time, those that come up among them; default 1000. Further clients are rejected. */
     public fun maxConnections(count: Int) {
@@ -78,11 +78,11 @@ public class ServerBuilder internal constructor() {
     }
 
     /** The slots and buffers of each connection. */
-    public fun channel(block: MessageChannelSettings.() -> Unit) {
+    public fun channel(block: MessageChannelBuilder.() -> Unit) {
         channel = block
     }
 
-    internal fun channelSettings(): MessageChannelSettings.() -> Unit {
+    internal fun channelSettings(): MessageChannelBuilder.() -> Unit {
         val longest = maxMessageSize
         val further = channel
         return {

@@ -82,8 +82,10 @@ class ChannelDebtsSpec :
         test("should say that it closes before all else") {
             val debts = ChannelDebts(2)
             debts.oweDone(1)
+            debts.oweAnswer()
             debts.oweClose()
             debts.take().shouldNotBeNull().kind shouldBe ChannelMessage.CLOSE
+            debts.take().shouldNotBeNull().kind shouldBe ChannelMessage.ANSWER
             debts.take().shouldNotBeNull().kind shouldBe ChannelMessage.DONE
             debts.take().shouldBeNull()
         }

@@ -13,7 +13,7 @@ internal fun main(arguments: Array<String>) {
     runBlocking {
         val connection = rdmaHost { provider("embedded") }.connectMessages(InetSocketAddress(server, port.toInt()))
         connection.send("I am here".encodeToByteArray())
-        if (how == "gets SIGTERM") awaitCancellation()
+        if (how == "gets SIGTERM" || how == "is killed") awaitCancellation()
     }
     if (how == "exits") exitProcess(3)
 }

@@ -9,7 +9,6 @@ import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.delay
-import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
@@ -109,7 +108,7 @@ private suspend fun talk(
 ) {
     val connection = client.connectMessages(server) { timeout(LIMIT) }
     connection.send("hello".encodeToByteArray())
-    connection.incoming.asFlow().first().decodeToString() shouldBe "hello"
+    connection.incoming.receive().decodeToString() shouldBe "hello"
     connection.disconnect()
 }
 

@@ -9,11 +9,13 @@ import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
+import kotlinx.coroutines.channels.toList
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
+import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.AccessFlag
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
@@ -25,6 +27,10 @@ import kotlin.time.Duration.Companion.microseconds
 
 /** What a call failed with. */
 private suspend fun failure(call: suspend () -> Unit): Throwable? = runCatching { call() }.exceptionOrNull()
+
+private suspend fun sendWithoutEnd(channel: MessageChannel) {
+    while (true) channel.send(ByteArray(100_000))
+}
 
 class MessageChannelEndSpec :
     FunSpec({
@@ -38,7 +44,7 @@ class MessageChannelEndSpec :
                             { ends.client.receive() },
                             { while (true) ends.client.send(ByteArray(1)) },
                             { ends.client.send(ByteArray(100_000)) },
-                            { ends.client.remote("nothing") },
+                            { ends.client.awaitRemote("nothing") },
                         ).map { async(start = CoroutineStart.UNDISPATCHED) { failure(it) } }
                     delay(20)
                     ends.client.close()
@@ -48,13 +54,13 @@ class MessageChannelEndSpec :
                 shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(1)) }
                 shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(100_000)) }
                 shouldThrow<ChannelClosedException> {
-                    ends.client.publish("x", ends.serverPd.memoryRegion(8, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE))
+                    ends.client.publish("x", ends.clientPd.memoryRegion(8, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE))
                 }
                 ends.client.close()
             }
         }
 
-        test("should give the peer of a closed channel what had come, and then the end") {
+        test("should give the peer of a closed channel what had come, and then no clean end") {
             TwoChannels({ receiveSlots(4) }).use { ends ->
                 repeat(3) { ends.client.send(byteArrayOf(it.toByte())) }
                 coroutineScope {
@@ -63,15 +69,43 @@ class MessageChannelEndSpec :
                     sender.await().shouldBeInstanceOf<ChannelClosedException>().message shouldContain "the peer closed"
                 }
                 repeat(3) { ends.server.receive() shouldBe byteArrayOf(it.toByte()) }
-                ends.server.receiveOrNull() shouldBe null
+                shouldThrow<ChannelClosedException> { ends.server.receiveOrNull() }.message shouldContain "the peer closed"
+                shouldThrow<ChannelClosedException> { for (message in ends.server.incoming) error("nothing came") }
                 shouldThrow<ChannelClosedException> { ends.server.send(ByteArray(1)) }
+                ends.server.isOpen shouldBe false
             }
         }
 
-        test("should fail the sender of a large message that the peer never reads") {
+        test("should end the peer's messages without an exception if the channel was finished before it was closed") {
+            TwoChannels().use { ends ->
+                ends.client.send(ByteArray(1))
+                ends.client.send(ByteArray(100_000))
+                ends.client.finish()
+                ends.client.close()
+                ends.server
+                    .incoming
+                    .toList()
+                    .map { it.size } shouldBe listOf(1, 100_000)
+                ends.server.receiveOrNull() shouldBe null
+            }
+        }
+
+        test("should not end without an exception when a large message before the end could not be fetched") {
+            TwoChannels(serverSettings = { fetchAhead(1000) }).use { ends ->
+                ends.client.send(ByteArray(5000))
+                ends.client.send(ByteArray(6000)) // waits until the first is received
+                withTimeoutOrNull(100) { ends.client.finish() }
+                ends.client.close()
+                while (ends.server.isOpen) delay(1)
+                ends.server.receive().size shouldBe 5000
+                shouldThrow<ChannelClosedException> { ends.server.receiveOrNull() }
+            }
+        }
+
+        test("should fail the sender of large messages that the peer never receives") {
             TwoChannels().use { ends ->
                 coroutineScope {
-                    val sender = async(start = CoroutineStart.UNDISPATCHED) { failure { ends.client.send(ByteArray(100_000)) } }
+                    val sender = async(start = CoroutineStart.UNDISPATCHED) { failure { sendWithoutEnd(ends.client) } }
                     delay(20)
                     ends.server.close()
                     sender.await().shouldBeInstanceOf<ChannelClosedException>()
@@ -104,7 +138,7 @@ class MessageChannelEndSpec :
                         val waits =
                             listOf<suspend () -> Unit>(
                                 { ends.client.receive() },
-                                { ends.client.remote("nothing") },
+                                { ends.client.awaitRemote("nothing") },
                             ).map { async(start = CoroutineStart.UNDISPATCHED) { failure(it) } }
                         fabric.kill(other)
                         ends.client.send("is anybody there?".encodeToByteArray())
@@ -122,7 +156,7 @@ class MessageChannelEndSpec :
                 ends.client.send("before".encodeToByteArray())
                 ends.client.finish()
                 coroutineScope {
-                    val sender = async(start = CoroutineStart.UNDISPATCHED) { failure { ends.server.send(ByteArray(100_000)) } }
+                    val sender = async(start = CoroutineStart.UNDISPATCHED) { failure { sendWithoutEnd(ends.server) } }
                     val gone = RdmaException("disconnected")
                     ends.server.fail(gone)
                     sender.await()?.message shouldBe "disconnected"
@@ -168,7 +202,7 @@ class MessageChannelEndSpec :
         test("should say that it isn't started") {
             TwoChannels().use { ends ->
                 val channel = ends.clientDispatcher.messageChannel(ends.clientPd)
-                shouldThrow<IllegalStateException> { channel.send(ByteArray(1)) }.message shouldContain "call start(peerHello)"
+                shouldThrow<IllegalStateException> { channel.send(ByteArray(1)) }.message shouldContain "call connect(endpoint, hello)"
                 channel.close()
                 shouldThrow<IllegalStateException> { ends.client.start(ends.server.hello) }.message shouldContain "started before"
             }

@@ -10,9 +10,13 @@ import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.map
+import kotlinx.coroutines.flow.receiveAsFlow
 import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeout
+import org.kverbs.Diagnostics
+import org.kverbs.MemoryRegion
 import kotlin.random.Random
 
 class MessageChannelSpec :
@@ -91,7 +95,7 @@ class MessageChannelSpec :
                 ends.client.finish()
                 ends.server
                     .incoming
-                    .asFlow()
+                    .receiveAsFlow()
                     .map { it[0].toInt() }
                     .toList() shouldBe listOf(0, 1, 2)
                 ends.server.receiveOrNull().shouldBeNull()
@@ -115,6 +119,49 @@ class MessageChannelSpec :
                         receiver.cancelAndJoin()
                     }
                     sender.join()
+                }
+            }
+        }
+
+        for (length in listOf(4000, 5000, 400_000, 3_000_000)) {
+            test("should bring $length bytes both ways when both sides send before they receive") {
+                TwoChannels().use { ends ->
+                    withTimeout(30_000) {
+                        ends.client.send(numbered(1, length))
+                        ends.server.send(numbered(2, length))
+                        numberOf(ends.server.receive()) shouldBe 1
+                        numberOf(ends.client.receive()) shouldBe 2
+                    }
+                }
+            }
+        }
+
+        test("should register no memory for a message, once some have come") {
+            Diagnostics.enable()
+            TwoChannels({ largeMessages(1) }).use { ends ->
+                suspend fun echo(length: Int) {
+                    ends.client.send(numbered(1, length))
+                    ends.server.send(ends.server.receive())
+                    numberOf(ends.client.receive()) shouldBe 1
+                }
+
+                fun regions() =
+                    Diagnostics
+                        .openResources()
+                        .map { it.resource() }
+                        .filterIsInstance<MemoryRegion>()
+                        .filter {
+                            it.length() >
+                                16_384
+                        }.toSet()
+                echo(400_000)
+                delay(20) // the buffers have come back
+                val before = regions()
+                repeat(20) {
+                    ends.client.send(numbered(it, 4100 + 10_000 * it))
+                    regions() shouldBe before
+                    numberOf(ends.server.receive()) shouldBe it
+                    regions() shouldBe before
                 }
             }
         }

@@ -6,6 +6,7 @@ import io.kotest.matchers.collections.shouldBeSorted
 import io.kotest.matchers.collections.shouldContainAll
 import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.cancelAndJoin
@@ -13,6 +14,7 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
 import org.kverbs.AccessFlag
 import org.kverbs.dsl.MiB
@@ -71,6 +73,80 @@ class MessageChannelStormSpec :
                         received.toList() shouldContainAll sent.toList()
                     }
                 }
+            }
+        }
+
+        test("should end without an exception exactly when the peer has finished, wherever it crashes") {
+            for (seed in 1..60) {
+                withClue("seed $seed") {
+                    val random = Random(seed)
+                    TwoChannels({
+                        receiveSlots(random.nextInt(1, 5))
+                        slotSize(256)
+                        largeMessages(2)
+                        fetchAhead(random.nextInt(1, 2000))
+                    }).use { ends ->
+                        val count = 20
+                        val crashAfter = random.nextInt(count + 1)
+                        withContext(Dispatchers.Default) {
+                            launch {
+                                val pace = Random(-seed)
+                                repeat(crashAfter) { ends.client.send(numbered(it, if (pace.nextInt(3) == 0) 900 else 20)) }
+                                if (crashAfter == count) ends.client.finish()
+                                ends.client.close()
+                            }
+                            var received = 0
+                            val end = runCatching { for (message in ends.server.incoming) numberOf(message) shouldBe received++ }
+                            if (crashAfter == count) {
+                                end.getOrThrow()
+                                received shouldBe count
+                            } else {
+                                end.exceptionOrNull().shouldBeInstanceOf<ChannelClosedException>()
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
+        test("should never wait for a receiver of the other side, as long as there are credits, whatever the lengths are") {
+            for (seed in 1..30) {
+                withClue("seed $seed") {
+                    val random = Random(seed)
+                    val slots = random.nextInt(2, 9)
+                    TwoChannels({
+                        receiveSlots(slots)
+                        slotSize(256)
+                        largeMessages(random.nextInt(1, 4))
+                    }).use { ends ->
+                        withContext(Dispatchers.Default) {
+                            repeat(20) {
+                                // Half of the slots: the credits of the rest may not have come back yet.
+                                val lengths =
+                                    List(slots / 2) { if (random.nextBoolean()) random.nextInt(4, 248) else random.nextInt(249, 20_000) }
+                                for (channel in listOf(ends.client, ends.server)) {
+                                    lengths.forEachIndexed { number, length -> channel.send(numbered(number, length)) }
+                                }
+                                for (channel in listOf(ends.client, ends.server)) {
+                                    lengths.forEachIndexed { number, _ -> numberOf(channel.receive()) shouldBe number }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
+        test("should let every send end, though the peer reads nothing") {
+            TwoChannels({ receiveSlots(2) }).use { ends ->
+                repeat(2) { withTimeoutOrNull(50) { while (true) ends.client.send(ByteArray(2_000_000)) } shouldBe null }
+                val pool = ends.clientPd.bufferPool { access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ) }
+                pool.take(100_000).use { buffer ->
+                    withTimeoutOrNull(50) { ends.client.send(buffer) } shouldBe null
+                    pool.taken shouldBe 1
+                }
+                ends.client.close()
+                while (pool.taken > 0) delay(1)
             }
         }
 

@@ -24,6 +24,7 @@ import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
 import org.kverbs.ConnectionRejectedException
 import org.kverbs.ConnectionStep
+import org.kverbs.RdmaException
 import java.net.InetSocketAddress
 import java.util.Collections
 import kotlin.time.Duration.Companion.seconds
@@ -102,6 +103,22 @@ class MessageServicesSpec :
             }
         }
 
+        test("should not let a handler that throws look like the end of all messages") {
+            served(handler = { connection ->
+                repeat(3) { connection.send(byteArrayOf(it.toByte())) }
+                connection.receive() // all have arrived
+                error("after 3 of 10")
+            }) { host, address ->
+                val connection = host.connectMessages(address)
+                var count = 0
+                shouldThrow<RdmaException> {
+                    for (message in connection.incoming) if (++count == 3) connection.send(message)
+                }
+                count shouldBe 3
+                connection.close()
+            }
+        }
+
         test("should not say that connecting failed when a connection ends that was up") {
             val ended = CompletableDeferred<Throwable?>()
             served(handler = {
@@ -148,7 +165,7 @@ class MessageServicesSpec :
                 region.close()
             }) { host, address ->
                 val connection = host.connectMessages(address)
-                val counter = connection.remote("counter")
+                val counter = connection.awaitRemote("counter")
                 coroutineScope { List(20) { async { counter.fetchAndAdd(0, 5) } }.awaitAll() }.sorted() shouldBe List(20) { it * 5L }
                 counter.readLong(0) shouldBe 100
                 counter.write("text".encodeToByteArray(), 8)

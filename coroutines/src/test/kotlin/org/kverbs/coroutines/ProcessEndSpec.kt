@@ -5,12 +5,18 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.async
+import kotlinx.coroutines.coroutineScope
 import org.kverbs.ConnectionException
 import org.kverbs.Device
+import org.kverbs.WorkCompletionException
 import org.kverbs.embedded.EmbeddedProvider
 import java.net.InetSocketAddress
 import java.nio.file.Path
 import kotlin.random.Random
+import kotlin.time.Duration.Companion.milliseconds
 
 /** What a peer hears of a process on the embedded device that ends with its connections open. */
 class ProcessEndSpec :
@@ -35,6 +41,34 @@ class ProcessEndSpec :
                             }.message shouldContain "the connection has ended"
                             came shouldContainExactly listOf("I am here")
                             process.waitFor() shouldBe status
+                        } finally {
+                            process.destroyForcibly()
+                        }
+                    }
+                }
+            }
+        }
+
+        for ((what, wait) in listOf<Pair<String, suspend (MessageConnection) -> Unit>>(
+            "receives" to { it.receive() },
+            "waits for credits" to { while (true) it.send(ByteArray(1)) },
+            "waits until its large messages are read" to { while (true) it.send(ByteArray(2_000_000)) },
+        )) {
+            test("should end the wait of a server that $what when its client's process is killed") {
+                val (server, client) = neighbours()
+                val devices = EmbeddedProvider("udp:$server")
+                rdmaHost { device(Device.of(devices, devices.devices().single())) }.use { host ->
+                    host.listen(InetSocketAddress(server, 0)).use { listener ->
+                        val process = clientProcess(client, "is killed", server, listener.address.port)
+                        try {
+                            val connection = listener.request().acceptMessages { keepAlive(100.milliseconds) }
+                            connection.receive().decodeToString() shouldBe "I am here"
+                            coroutineScope {
+                                val waiting =
+                                    async(start = CoroutineStart.UNDISPATCHED) { runCatching { wait(connection) }.exceptionOrNull() }
+                                process.destroyForcibly().waitFor() shouldBe 128 + 9
+                                waiting.await().shouldBeInstanceOf<WorkCompletionException>()
+                            }
                         } finally {
                             process.destroyForcibly()
                         }

@@ -305,7 +305,7 @@ class RdmaServerSpec :
                     }
                     val one = host.connectMessages(address)
                     val other = host.connectMessages(address)
-                    val secret = one.remote("secret")
+                    val secret = one.awaitRemote("secret")
                     secret.read(0, 6).decodeToString() shouldBe "secret"
                     val theirs = runCatching { other.channel.remote(secret.memory).read(0, 6).decodeToString() }
                     if (isShared) {

@@ -10,12 +10,14 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.AccessFlag
 import org.kverbs.ProtectionDomain
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.dsl.memoryRegion
+import java.lang.foreign.Arena
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.random.Random
@@ -101,15 +103,56 @@ class RemoteRegionSpec :
         test("should wait for a name until the peer publishes it, and forget it when it is withdrawn") {
             TwoChannels().use { ends ->
                 coroutineScope {
-                    val remote = async(start = CoroutineStart.UNDISPATCHED) { ends.client.remote("später") }
+                    val remote = async(start = CoroutineStart.UNDISPATCHED) { ends.client.awaitRemote("später") }
                     val published = ends.server.publish("später", ends.serverPd.open(64))
-                    remote.await().memory shouldBe published.memory
+                    remote.await().memory shouldBe published.remote
                     published.withdraw()
                     published.withdraw()
                     ends.server.publish("später", ends.serverPd.open(128))
                     ends.server.send(ByteArray(0))
                     ends.client.receive() // behind the publication
                     ends.client.remote("später").length shouldBe 128
+                }
+            }
+        }
+
+        test("should answer what is published when a name is not, as one that is mistyped") {
+            TwoChannels({ receiveSlots(1) }).use { ends ->
+                shouldThrow<NotPublishedException> { ends.client.remote("table") }.message shouldContain "it has published nothing"
+                ends.server.publish("table", 64)
+                ends.server.publish("counter", 8, AccessFlag.REMOTE_ATOMIC)
+                val failure = shouldThrow<NotPublishedException> { ends.client.remote("tabel") }
+                failure.message shouldContain "no memory named 'tabel'; it has published 'counter', 'table'"
+                failure.published shouldBe setOf("table", "counter")
+                withTimeoutOrNull(0) { ends.client.remote("cancelled") }
+                coroutineScope {
+                    repeat(20) { launch { shouldThrow<NotPublishedException> { ends.client.remote("nothing $it") } } }
+                }
+                ends.client.remote("table").length shouldBe 64
+            }
+        }
+
+        test("should register memory for the peer, and give it back when it is withdrawn or the channel ends") {
+            TwoChannels().use { ends ->
+                Arena.ofShared().use { arena ->
+                    val table = arena.allocate(64)
+                    table.setString(0, "shared")
+                    val published = ends.server.publish("table", table)
+                    val remote = ends.client.awaitRemote("table")
+                    remote.read(0, 6).decodeToString() shouldBe "shared"
+                    val own = ends.server.publish("own", 64, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)
+                    ends.client.awaitRemote("own").write("written".encodeToByteArray())
+                    own.memory.asSlice(0, 7).toArray(JAVA_BYTE).decodeToString() shouldBe "written"
+                    shouldThrow<IllegalArgumentException> { ends.server.publish("foreign", ends.clientPd.open(8)) }.message shouldContain
+                        "another protection domain"
+                    published.withdraw()
+                    published.region.isOpen shouldBe false
+                    ends.server.send(ByteArray(0))
+                    ends.client.receive() // behind the withdrawal
+                    shouldThrow<NotPublishedException> { ends.client.remote("table") }
+                    shouldThrow<WorkCompletionException> { remote.read(0, 6) }
+                    ends.server.close()
+                    own.region.isOpen shouldBe false
                 }
             }
         }
@@ -132,7 +175,7 @@ class RemoteRegionSpec :
                 ends.server.publish("one", region)
                 shouldThrow<IllegalArgumentException> { ends.server.publish("one", region) }.message shouldContain "published already"
                 ends.server.finish()
-                shouldThrow<ChannelClosedException> { ends.client.remote("never") }.message shouldContain "last message"
+                shouldThrow<ChannelClosedException> { ends.client.awaitRemote("never") }.message shouldContain "last message"
             }
         }
 

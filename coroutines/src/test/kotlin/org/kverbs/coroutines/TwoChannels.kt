@@ -10,8 +10,8 @@ import org.kverbs.dsl.openDevice
  * side tries again.
  */
 class TwoChannels(
-    clientSettings: MessageChannelSettings.() -> Unit = {},
-    serverSettings: MessageChannelSettings.() -> Unit = clientSettings,
+    clientSettings: MessageChannelBuilder.() -> Unit = {},
+    serverSettings: MessageChannelBuilder.() -> Unit = clientSettings,
     private val clientDevice: Context = openDevice("embedded0"),
     private val serverDevice: Context = clientDevice,
     options: ConnectOptions = connectOptions { rnrRetry(0) },

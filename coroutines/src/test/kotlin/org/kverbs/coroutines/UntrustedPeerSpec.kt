@@ -14,13 +14,12 @@ import org.kverbs.dsl.RC
 import org.kverbs.dsl.connectOptions
 import org.kverbs.dsl.get
 import org.kverbs.dsl.openDevice
-import java.lang.foreign.MemorySegment
 import java.nio.ByteBuffer
 import kotlin.random.Random
 
 /** A channel whose peer is a queue pair that sends what it likes. */
 private class Liar(
-    settings: MessageChannelSettings.() -> Unit = {},
+    settings: MessageChannelBuilder.() -> Unit = {},
 ) : AutoCloseable {
     private val device = openDevice("embedded0")
     private val pd = device.protectionDomain()
@@ -61,7 +60,7 @@ private class Liar(
     suspend fun failure(): Throwable =
         withTimeout(50_000) {
             while (true) {
-                val failure = runCatching { channel.remote("nothing") }.exceptionOrNull()
+                val failure = runCatching { channel.awaitRemote("nothing") }.exceptionOrNull()
                 if (failure !is ChannelClosedException) return@withTimeout checkNotNull(failure)
                 delay(1)
             }
@@ -107,6 +106,12 @@ class UntrustedPeerSpec :
             Triple("memory without a name", { say(3, body = region(1, ByteArray(0))) }, "a name of 0 bytes"),
             Triple("a name that isn't text", { say(3, body = region(1, byteArrayOf(-1))) }, "isn't UTF-8"),
             Triple("the withdrawal of too long a name", { say(4, body = ByteArray(300)) }, "a name of 300 bytes"),
+            Triple("an answer that nobody asked for", { say(20) }, "a question that this side did not ask"),
+            Triple("an answer with a body", { say(20, body = ByteArray(1)) }, "body of 1 bytes where 0 were expected"),
+            Triple("a question with a body", { say(5, body = ByteArray(8)) }, "body of 8 bytes where 0 were expected"),
+            Triple("questions without end", { runCatching { repeat(40) { say(5) } } }, "asked again before it was answered"),
+            Triple("more announcements than it has credits for", { repeat(17) { say(2, body = large(0)) } }, "more messages than the 16"),
+            Triple("a message longer than any array", { say(2, body = large(1L shl 31)) }, "above maxMessage"),
             Triple("more than it has credits for", { repeat(17) { say(1) } }, "more messages than the 16"),
         )) {
             test("should end the channel when the peer sends $what") {
@@ -122,14 +127,14 @@ class UntrustedPeerSpec :
         test("should not remember what a peer publishes without end") {
             val names = RemoteNames()
 
-            fun publish(name: Int) = names.arrived(3, MemorySegment.ofArray(region(1, "$name".encodeToByteArray())))
+            fun publish(name: Int) = names.arrived(3, region(1, "$name".encodeToByteArray()))
             repeat(1024) { publish(it) }
             shouldThrow<ChannelProtocolException> { publish(1024) }.message shouldContain "more than 1024 regions"
         }
 
-        test("should end the channel when the peer's large message isn't where it says") {
+        test("should end the channel when the peer's large message isn't where it says, and take no memory for it") {
             Liar().use { liar ->
-                liar.say(2, body = large(1000))
+                liar.say(2, body = large(60L shl 20))
                 shouldThrow<WorkCompletionException> { liar.channel.receive() }
                 shouldThrow<WorkCompletionException> { liar.channel.receive() }
             }
@@ -144,7 +149,7 @@ class UntrustedPeerSpec :
                             runCatching {
                                 repeat(40) {
                                     val bytes = random.nextBytes(random.nextInt(8, 64))
-                                    bytes[0] = listOf(1, 2, 3, 4, 16, 17, 18, 20).random(random).toByte()
+                                    bytes[0] = listOf(1, 2, 3, 4, 5, 16, 17, 18, 20, 21).random(random).toByte()
                                     if (random.nextInt(4) > 0) ByteBuffer.wrap(bytes).putShort(2, 0)
                                     if (random.nextInt(4) > 0) ByteBuffer.wrap(bytes).putInt(4, bytes.size - 8)
                                     liar.say(bytes)
@@ -169,7 +174,7 @@ class UntrustedPeerSpec :
                 good.size shouldBe 24
                 refuse(ByteArray(0), "it has 0 bytes and not 24")
                 refuse(ByteArray(24), "it begins with 0x00000000 and not 0x6b764d43")
-                refuse(good.clone().also { it[5] = 2 }, "it is of version 2")
+                refuse(good.clone().also { it[5] = 1 }, "it is of version 1")
                 refuse(good.clone().also { it[7] = 0 }, "0 receive slots")
                 refuse(good.clone().also { it[6] = -1 }, "receive slots")
                 refuse(good.clone().also { it[8] = -1 }, "slots of")

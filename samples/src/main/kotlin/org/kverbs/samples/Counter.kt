@@ -32,6 +32,6 @@ suspend fun count(
     device: String? = null,
 ): List<Long> =
     rdmaClient(host, port, device) { connection ->
-        val counter = connection.remote("counter")
+        val counter = connection.awaitRemote("counter")
         coroutineScope { List(coroutines) { async { List(times) { counter.fetchAndAdd(0, 1) } } }.awaitAll().flatten() }
     }

@@ -146,7 +146,7 @@ private suspend fun sendFrom(
     connection: MessageConnection,
     onProgress: (Long) -> Unit,
 ) {
-    val slots = connection.remote("slots")
+    val slots = connection.awaitRemote("slots")
     val next = AtomicLong()
     val arrived = AtomicLong()
     val free = List(SLOTS) { Channel<Unit>(1) }

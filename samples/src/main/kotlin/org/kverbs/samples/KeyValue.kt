@@ -86,7 +86,7 @@ suspend fun MessageConnection.put(
 }
 
 /**
- * Reads a value out of the server's table, `remote("table")`. Null if there is none.
+ * Reads a value out of the server's table, `awaitRemote("table")`. Null if there is none.
  *
  * @throws IllegalStateException if the entry never came to rest
  */

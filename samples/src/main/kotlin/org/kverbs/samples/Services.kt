@@ -63,7 +63,8 @@ internal fun keyValue(device: String?) =
     both(device, { name, onListening -> KeyValueServer().serve(0, name, onListening) }) { host, port, name ->
         rdmaClient(host, port, name) { connection ->
             connection.put("answer", "42")
-            println("$name: answer = ${connection.remote("table").get("answer")}, question = ${connection.remote("table").get("question")}")
+            val table = connection.awaitRemote("table")
+            println("$name: answer = ${table.get("answer")}, question = ${table.get("question")}")
         }
     }
 

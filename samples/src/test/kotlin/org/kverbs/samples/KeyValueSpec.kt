@@ -23,9 +23,9 @@ class KeyValueSpec :
                 rdmaClient("198.18.0.1", port.await(), "embedded0") { first ->
                     rdmaClient("198.18.0.2", port.await(), "embedded1") { second ->
                         first.put("colour", "red") shouldBe true
-                        second.remote("table").get("colour") shouldBe "red"
+                        second.awaitRemote("table").get("colour") shouldBe "red"
                         second.put("colour", "blue") shouldBe true
-                        first.remote("table").get("colour") shouldBe "blue"
+                        first.awaitRemote("table").get("colour") shouldBe "blue"
                     }
                 }
                 server.cancel()
@@ -46,7 +46,7 @@ class KeyValueSpec :
                     connection.send(request.encodeToByteArray())
                     connection.receive().decodeToString() shouldContain "at most 54 bytes"
                     connection.put("k", "v") shouldBe true
-                    connection.remote("table").get("k") shouldBe "v"
+                    connection.awaitRemote("table").get("k") shouldBe "v"
                 }
             }
         }
@@ -54,7 +54,7 @@ class KeyValueSpec :
         test("should count the bytes of a key and a value, not their letters") {
             served { connection ->
                 connection.put("gr\u00f6\u00dfe", "drei\u00dfig") shouldBe true
-                connection.remote("table").get("gr\u00f6\u00dfe") shouldBe "drei\u00dfig"
+                connection.awaitRemote("table").get("gr\u00f6\u00dfe") shouldBe "drei\u00dfig"
                 shouldThrow<IllegalArgumentException> { connection.put("k", "\u00e4".repeat(27)) }.message shouldContain "54 bytes"
                 shouldThrow<IllegalArgumentException> { connection.put("k=", "v") }.message shouldContain "is no key"
             }
@@ -73,7 +73,7 @@ class KeyValueSpec :
                         }
                     }
                 rdmaClient("198.18.0.1", port.await(), "embedded0") {
-                    shouldThrow<IllegalStateException> { it.remote("table").get("k") }.message shouldContain "was being changed"
+                    shouldThrow<IllegalStateException> { it.awaitRemote("table").get("k") }.message shouldContain "was being changed"
                 }
                 server.cancel()
             }

@@ -3,7 +3,7 @@ package org.kverbs.testkit
 import org.kverbs.ConnectOptions
 import org.kverbs.Device
 import org.kverbs.coroutines.MessageChannel
-import org.kverbs.coroutines.MessageChannelSettings
+import org.kverbs.coroutines.MessageChannelBuilder
 import org.kverbs.coroutines.completionDispatcher
 import org.kverbs.coroutines.messageChannel
 import org.kverbs.embedded.DeviceLimits
@@ -44,7 +44,7 @@ public fun <R> connectedChannels(
     timeout: Duration = 10.seconds,
     semantics: Semantics = Semantics.STRICT,
     limits: DeviceLimits = DeviceLimits.DEFAULTS,
-    channel: MessageChannelSettings.() -> Unit = {},
+    channel: MessageChannelBuilder.() -> Unit = {},
     block: suspend ConnectedCoroutines.(client: MessageChannel, server: MessageChannel) -> R,
 ): R =
     onDevices(TestSettings(faults, seed, options, diagnostics, semantics, limits)) {
@@ -65,7 +65,7 @@ public fun <R> connectedChannels(
 /** One end of [connectedChannels]. */
 private class ChannelPeer(
     device: Device,
-    settings: MessageChannelSettings.() -> Unit,
+    settings: MessageChannelBuilder.() -> Unit,
 ) : AutoCloseable {
     private val context = device.open()
     val dispatcher = context.completionDispatcher { callerPolls() }

@@ -1,0 +1,164 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.DelicateCoroutinesApi
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.async
+import kotlinx.coroutines.channels.ClosedReceiveChannelException
+import kotlinx.coroutines.channels.consumeEach
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.selects.select
+import kotlinx.coroutines.withContext
+import kotlinx.coroutines.yield
+import kotlin.random.Random
+
+private fun ChannelInbox.add(text: String) = add(ChannelArrival(text.encodeToByteArray()))
+
+/** What [IncomingMessages] gives of an inbox that the test fills. */
+@OptIn(ExperimentalCoroutinesApi::class, DelicateCoroutinesApi::class)
+class ChannelInboxSpec :
+    FunSpec({
+        timeout = 60_000
+
+        test("should give each message to the receiver that has waited longest, and that of a cancelled one to the next") {
+            val inbox = ChannelInbox {}
+            val incoming = IncomingMessages(inbox)
+            coroutineScope {
+                val waiting = List(4) { async(start = CoroutineStart.UNDISPATCHED) { incoming.receive().decodeToString() } }
+                waiting[0].cancel()
+                inbox.add("a")
+                waiting[1].cancel() // woken, and cancelled before it runs
+                inbox.add("b")
+                inbox.add("c")
+                waiting[2].await() shouldBe "a"
+                waiting[3].await() shouldBe "b"
+                incoming.receive().decodeToString() shouldBe "c"
+            }
+        }
+
+        test("should hold back what comes behind a message that is still being fetched") {
+            val inbox = ChannelInbox {}
+            val incoming = IncomingMessages(inbox)
+            val large = ChannelArrival(3, null)
+            inbox.add(large)
+            inbox.add("small")
+            incoming.tryReceive().isFailure shouldBe true
+            incoming.isEmpty shouldBe true
+            inbox.complete(large, "abc".encodeToByteArray())
+            incoming.tryReceive().getOrThrow().decodeToString() shouldBe "abc"
+            incoming.tryReceive().getOrThrow().decodeToString() shouldBe "small"
+        }
+
+        test("should be selected like any channel, and lose nothing when another clause is") {
+            val inbox = ChannelInbox {}
+            val incoming = IncomingMessages(inbox)
+            val other = CompletableDeferred<String>()
+
+            suspend fun either() =
+                select {
+                    other.onAwait { it }
+                    incoming.onReceive { it.decodeToString() }
+                }
+            inbox.add("there")
+            either() shouldBe "there"
+            coroutineScope {
+                val waiting = async(start = CoroutineStart.UNDISPATCHED) { either() }
+                inbox.add("later")
+                waiting.await() shouldBe "later"
+                val served = async(start = CoroutineStart.UNDISPATCHED) { either() }
+                other.complete("other")
+                inbox.add("kept")
+                served.await() shouldBe "other"
+                incoming.receive().decodeToString() shouldBe "kept"
+                val cancelled = async(start = CoroutineStart.UNDISPATCHED) { select { incoming.onReceive { it } } }
+                inbox.add("kept too")
+                cancelled.cancel() // selected, and cancelled before it runs
+                incoming.receive().decodeToString() shouldBe "kept too"
+            }
+        }
+
+        test("should tell a clean end from a failure, in every way of receiving") {
+            val ended = ChannelInbox {}.also { it.finish() }
+            val failed = ChannelInbox {}.also { it.fail(ChannelClosedException("gone")) }
+            IncomingMessages(ended).run {
+                isClosedForReceive shouldBe true
+                shouldThrow<ClosedReceiveChannelException> { receive() }
+                receiveCatching().exceptionOrNull() shouldBe null
+                receiveCatching().isClosed shouldBe true
+                tryReceive().isClosed shouldBe true
+                consumeEach { error("nothing came") }
+                select { onReceiveCatching { it.isClosed } } shouldBe true
+                shouldThrow<ClosedReceiveChannelException> { select { onReceive { } } }
+            }
+            IncomingMessages(failed).run {
+                shouldThrow<ChannelClosedException> { receive() }
+                receiveCatching().exceptionOrNull()?.message shouldBe "gone"
+                tryReceive().exceptionOrNull()?.message shouldBe "gone"
+                shouldThrow<ChannelClosedException> { consumeEach { } }
+                shouldThrow<ChannelClosedException> { select { onReceive { } } }
+            }
+        }
+
+        test("should give back what is dropped, now and later") {
+            var gone = 0
+            val inbox = ChannelInbox { gone++ }
+            inbox.add("a")
+            IncomingMessages(inbox).cancel()
+            inbox.add("b")
+            gone shouldBe 2
+            inbox.finish()
+            inbox.end.await()
+        }
+
+        test("should lose, repeat or reorder nothing when receivers and selects are cancelled all the time") {
+            for (seed in 1..50) {
+                val random = Random(seed)
+                var gone = 0
+                val inbox = ChannelInbox { gone++ }
+                val incoming = IncomingMessages(inbox)
+                val received = ArrayList<Int>()
+                withContext(Dispatchers.Default) {
+                    val feeder =
+                        launch {
+                            val pace = Random(-seed)
+                            for (i in 0 until 500) {
+                                if (pace.nextInt(3) == 0) {
+                                    val late = ChannelArrival(1, null)
+                                    inbox.add(late)
+                                    yield()
+                                    inbox.complete(late, "$i".encodeToByteArray())
+                                } else {
+                                    inbox.add("$i")
+                                }
+                                if (pace.nextInt(5) == 0) yield()
+                            }
+                            inbox.finish()
+                        }
+                    while (!incoming.isClosedForReceive) {
+                        val receivers =
+                            List(random.nextInt(1, 4)) {
+                                launch {
+                                    when (random.nextInt(3)) {
+                                        0 -> incoming.tryReceive().getOrNull()
+                                        1 -> incoming.receiveCatching().getOrNull()
+                                        else -> select { incoming.onReceiveCatching { it.getOrNull() } }
+                                    }?.let { synchronized(received) { received.add(it.decodeToString().toInt()) } }
+                                }
+                            }
+                        yield()
+                        receivers.forEach { if (random.nextBoolean()) it.cancel() }
+                        receivers.forEach { it.join() }
+                    }
+                    feeder.join()
+                }
+                received.sorted() shouldBe List(500) { it }
+                gone shouldBe 500
+            }
+        }
+    })

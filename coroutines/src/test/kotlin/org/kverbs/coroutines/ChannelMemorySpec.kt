@@ -1,0 +1,68 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.longs.shouldBeLessThanOrEqual
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.shouldNotBe
+import kotlinx.coroutines.delay
+import org.kverbs.AccessFlag
+import org.kverbs.Diagnostics
+import org.kverbs.MemoryRegion
+import org.kverbs.RdmaSystemException
+import org.kverbs.dsl.openDevice
+import org.kverbs.embedded.DeviceLimits
+import org.kverbs.embedded.EmbeddedFabric
+
+class ChannelMemorySpec :
+    FunSpec({
+        timeout = 60_000
+
+        test("should use memory again that came back, as far as it may keep it") {
+            openDevice("embedded0").use { device ->
+                RegionCache(device.protectionDomain(), 16_384, AccessFlag.LOCAL_WRITE).use { cache ->
+                    val first = cache.take(5000)
+                    val address = first.memory.address()
+                    first.pin()
+                    first.close()
+                    cache.take(5000).use { it.memory.address() shouldNotBe address } // the first is still in use
+                    first.unpin()
+                    val both = List(2) { cache.take(6000) }
+                    both.map { it.memory.address() }.contains(address) shouldBe true
+                    both.forEach(RegisteredBuffer::close)
+                    cache.take(100_000).close()
+                    cache.take(8192).use { it.memory.byteSize() shouldBe 8192 }
+                }
+            }
+        }
+
+        test("should register little for a channel that asks and answers") {
+            Diagnostics.enable()
+            TwoChannels().use { ends ->
+                repeat(100) {
+                    ends.client.send(ByteArray(4000))
+                    ends.server.send(ends.server.receive())
+                    ends.client.receive()
+                    delay(1) // the device says that it has sent it
+                }
+                val regions = Diagnostics.openResources().map { it.resource() }.filterIsInstance<MemoryRegion>()
+                regions.filter { it.protectionDomain() === ends.serverPd }.sumOf { it.length() } shouldBeLessThanOrEqual 120_000
+            }
+        }
+
+        test("should leave no memory behind when the device refuses the queue pair or its completion queue") {
+            for (limits in listOf(DeviceLimits.DEFAULTS.queuePairs(1), DeviceLimits.DEFAULTS.completionQueues(1))) {
+                EmbeddedFabric.realTime(1).use { fabric ->
+                    fabric.addDevice(limits.memoryRegions(2)).open().use { device ->
+                        val pd = device.protectionDomain()
+                        val dispatcher = device.completionDispatcher { queueEntries(1) }
+                        dispatcher.messageChannel(pd)
+                        repeat(5) {
+                            shouldThrow<RdmaSystemException> { dispatcher.messageChannel(pd) }.operation() shouldNotBe "ibv_reg_mr"
+                        }
+                        pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
+                    }
+                }
+            }
+        }
+    })
