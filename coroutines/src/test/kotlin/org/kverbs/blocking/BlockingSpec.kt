@@ -104,32 +104,46 @@ class BlockingSpec :
             }
         }
 
-        test("should end a wait by an interrupt, and send nothing after one") {
+        test("should end a wait by an interrupt, and give the message to the next") {
             served(ECHO) { _, connect ->
                 connect().use { client ->
-                    Thread.currentThread().interrupt()
-                    shouldThrow<InterruptedException> { client.send("never sent") }
-                    Thread.interrupted() shouldBe false
-                    client.send("sent")
-                    client.text() shouldBe "sent"
-
                     val waiting = FutureTask { shouldThrow<InterruptedException> { client.receive() } }
                     val thread = Thread.ofVirtual().start(waiting)
                     thread.awaitParked()
                     thread.interrupt()
                     waiting.get()
+                    client.send("still there")
+                    client.text() shouldBe "still there"
+
+                    Thread.currentThread().interrupt()
+                    shouldThrow<InterruptedException> { client.send("never sent") }
+                    Thread.interrupted() shouldBe false
+                    client.send("sent")
+                    client.text() shouldBe "sent"
                 }
             }
         }
 
-        test("should wait no longer than it is told") {
+        test("should wait as long as it is told, and lose no message by it") {
             served(ECHO) { _, connect ->
                 connect().use { client ->
-                    client.send("first")
-                    client.receive(MINUTE).decodeToString() shouldBe "first"
                     for (timeout in listOf(Duration.ofMillis(1), Duration.ZERO, Duration.ofSeconds(-1))) {
                         shouldThrow<TimeoutException> { client.receive(timeout) }
                     }
+                    repeat(200) { number ->
+                        client.send("$number")
+                        // Shorter than, about as long as and longer than an answer takes.
+                        while (true) {
+                            try {
+                                client.receive(Duration.ofNanos(number * 10_000L)).decodeToString() shouldBe "$number"
+                                break
+                            } catch (_: TimeoutException) {
+                                continue
+                            }
+                        }
+                    }
+                    client.send("last")
+                    client.receive(MINUTE).decodeToString() shouldBe "last"
                 }
             }
         }

@@ -28,6 +28,7 @@ class SampleCommand : CoreCliktCommand("sample") {
                 "key-value" to ::keyValue,
                 "upload" to ::upload,
                 "vault" to ::vault,
+                "reconnecting" to ::reconnecting,
                 "thousand-clients" to ::thousandClients,
             )
     }

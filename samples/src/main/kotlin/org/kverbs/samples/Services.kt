@@ -94,6 +94,20 @@ internal fun vault(device: String?) =
         }
     }
 
+/** Asks a server that ends in between, and the one that takes its place. */
+internal fun reconnecting(device: String?) {
+    val name = device ?: Device.first().name()
+    val host = ipAddressOf(name)
+    runBlocking(Dispatchers.Default) {
+        val listening = CompletableDeferred<Int>()
+        launch {
+            shortLivedServer("the first server", 0, answers = 2, name) { listening.complete(it.port) }
+            shortLivedServer("the second server", listening.await(), answers = 1, name)
+        }
+        patientClient(listOf("one", "two", "three"), InetSocketAddress(host, listening.await()), name).forEach { println("$name: $it") }
+    }
+}
+
 /** A thousand clients with a connection each, all open at once, ask the echo server at once. */
 internal fun thousandClients(device: String?) =
     both(device, { name, onListening -> echoServer(0, name, onListening) }) { host, port, name ->

@@ -83,6 +83,11 @@ internal class KverbsSpec :
                 Triple("key-value", "embedded0", "embedded0: answer = 42, question = null\n"),
                 Triple("java-service", "embedded1", "embedded1: 20 of 20 clients were greeted\n"),
                 Triple("workers", "embedded1", "embedded1: 3 workers told 8 clients the squares 0 1 4 9 16 25 36 49\n"),
+                Triple(
+                    "reconnecting",
+                    "embedded0",
+                    "embedded0: the first server: one\nembedded0: the first server: two\nembedded0: the second server: three\n",
+                ),
                 Triple("upload", "embedded0", "embedded0: got 5000000 bytes, the same\n"),
                 Triple("vault", "embedded0", "embedded0: the gold is in the cellar\nembedded0: rejected with another secret\n"),
                 Triple(
