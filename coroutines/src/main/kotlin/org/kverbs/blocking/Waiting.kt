@@ -11,26 +11,40 @@ import kotlin.time.Duration.Companion.nanoseconds
 import kotlin.time.toKotlinDuration
 
 /**
- * Blocks the calling thread until [block] is done. The thread is parked, so a virtual thread leaves its carrier. An interrupt cancels the
- * block; this returns when the block has ended, so that nothing is received for a caller that has gone.
+ * Blocks the calling thread until [block] is done. The thread is parked, so a virtual thread leaves its carrier. An
+ * interrupt cancels the block, and this returns when the block has ended. A block that had ended already keeps its
+ * result, and the thread its interrupt, so that nothing is received for a caller that has gone.
  */
 @Throws(InterruptedException::class)
 internal fun <T> blocking(block: suspend () -> T): T {
     if (Thread.interrupted()) throw InterruptedException()
-    return runBlocking { block() }
+    var done = false
+    var result: T? = null
+    try {
+        runBlocking {
+            result = block()
+            done = true
+        }
+    } catch (e: InterruptedException) {
+        if (!done) throw e
+        Thread.currentThread().interrupt()
+    }
+    @Suppress("UNCHECKED_CAST")
+    return result as T
 }
 
-/**
- * The same for at most [timeout]; zero looks once. The clock runs on the calling thread, as the block does, so that no result is lost between
- * the two.
- */
+/** The same for at most [timeout]; zero looks once. */
 @Throws(InterruptedException::class, TimeoutException::class)
 internal fun <T : Any> blocking(
     timeout: Duration,
     block: suspend () -> T,
 ): T =
-    blocking { withTimeoutOrNull(timeout.toKotlinDuration().coerceAtLeast(1.nanoseconds)) { block() } }
-        ?: throw TimeoutException("nothing came within ${timeout.toMillis()} ms")
+    blocking {
+        var result: T? = null
+        // The clock has a thread of its own: the time can be over after the block has received something, and before it returns.
+        withTimeoutOrNull(timeout.toKotlinDuration().coerceAtLeast(1.nanoseconds)) { result = block() }
+        result
+    } ?: throw TimeoutException("nothing came within ${timeout.toMillis()} ms")
 
 /** A virtual thread for each task. */
 internal val VIRTUAL_THREADS: CoroutineDispatcher =

@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.shouldBe
@@ -114,14 +115,18 @@ class RdmaDatagramsSpec :
 
         test("should leave nothing open behind what is closed") {
             service { listener, client, address ->
-                launch { listener.request().acceptDatagrams().close() }
+                val first = launch { listener.request().acceptDatagrams().close() }
                 client.connectDatagrams(address).close() // opens the device
+                first.join()
                 Diagnostics.enable()
                 try {
                     val served = launch { listener.request().acceptDatagrams().close() }
                     client.connectDatagrams(address).close()
                     served.join()
-                    Diagnostics.openResources().map { it.resource().describe() }.shouldBeEmpty()
+                    val open = Diagnostics.openResources()
+                    withClue(open.mapNotNull { it.openedAt()?.stackTraceToString() }) {
+                        open.map { it.resource().describe() }.shouldBeEmpty()
+                    }
                 } finally {
                     Diagnostics.disable()
                 }
