@@ -23,7 +23,7 @@ private const val MAVEN =
         "coroutines/target/kverbs-coroutines samples/target/kverbs-samples; " +
         $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p samples/target/lib samples/target/scripting"
 
-private val modules = listOf("core-java", "embedded", "dsl", "coroutines", "samples")
+private val modules = listOf("core-java", "embedded", "dsl", "coroutines", "serialization", "samples")
 
 /** A project whose sources are an hour old, and which was built a minute ago. */
 private fun built() =

@@ -86,7 +86,8 @@ public class CompletionDispatcher internal constructor(
     }
 
     private fun pollUntilClosed() {
-        poller.set(Thread.currentThread())
+        // Closed before this thread began: another one runs the tasks that are left.
+        if (!poller.compareAndSet(null, Thread.currentThread())) return
         try {
             while (channel.isOpen) turn()
         } catch (e: Throwable) {

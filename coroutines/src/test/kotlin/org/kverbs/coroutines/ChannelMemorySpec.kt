@@ -37,16 +37,17 @@ class ChannelMemorySpec :
         }
 
         test("should register little for a channel that asks and answers") {
-            Diagnostics.enable()
-            TwoChannels().use { ends ->
-                repeat(100) {
-                    ends.client.send(ByteArray(4000))
-                    ends.server.send(ends.server.receive())
-                    ends.client.receive()
-                    delay(1) // the device says that it has sent it
+            diagnosed {
+                TwoChannels().use { ends ->
+                    repeat(100) {
+                        ends.client.send(ByteArray(4000))
+                        ends.server.send(ends.server.receive())
+                        ends.client.receive()
+                        delay(1) // the device says that it has sent it
+                    }
+                    val regions = Diagnostics.openResources().map { it.resource() }.filterIsInstance<MemoryRegion>()
+                    regions.filter { it.protectionDomain() === ends.serverPd }.sumOf { it.length() } shouldBeLessThanOrEqual 120_000
                 }
-                val regions = Diagnostics.openResources().map { it.resource() }.filterIsInstance<MemoryRegion>()
-                regions.filter { it.protectionDomain() === ends.serverPd }.sumOf { it.length() } shouldBeLessThanOrEqual 120_000
             }
         }
 

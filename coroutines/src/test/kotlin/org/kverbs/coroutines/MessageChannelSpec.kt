@@ -137,31 +137,32 @@ class MessageChannelSpec :
         }
 
         test("should register no memory for a message, once some have come") {
-            Diagnostics.enable()
-            TwoChannels({ largeMessages(1) }).use { ends ->
-                suspend fun echo(length: Int) {
-                    ends.client.send(numbered(1, length))
-                    ends.server.send(ends.server.receive())
-                    numberOf(ends.client.receive()) shouldBe 1
-                }
+            diagnosed {
+                TwoChannels({ largeMessages(1) }).use { ends ->
+                    suspend fun echo(length: Int) {
+                        ends.client.send(numbered(1, length))
+                        ends.server.send(ends.server.receive())
+                        numberOf(ends.client.receive()) shouldBe 1
+                    }
 
-                fun regions() =
-                    Diagnostics
-                        .openResources()
-                        .map { it.resource() }
-                        .filterIsInstance<MemoryRegion>()
-                        .filter {
-                            it.length() >
-                                16_384
-                        }.toSet()
-                echo(400_000)
-                delay(20) // the buffers have come back
-                val before = regions()
-                repeat(20) {
-                    ends.client.send(numbered(it, 4100 + 10_000 * it))
-                    regions() shouldBe before
-                    numberOf(ends.server.receive()) shouldBe it
-                    regions() shouldBe before
+                    fun regions() =
+                        Diagnostics
+                            .openResources()
+                            .map { it.resource() }
+                            .filterIsInstance<MemoryRegion>()
+                            .filter {
+                                it.length() >
+                                    16_384
+                            }.toSet()
+                    echo(400_000)
+                    delay(20) // the buffers have come back
+                    val before = regions()
+                    repeat(20) {
+                        ends.client.send(numbered(it, 4100 + 10_000 * it))
+                        regions() shouldBe before
+                        numberOf(ends.server.receive()) shouldBe it
+                        regions() shouldBe before
+                    }
                 }
             }
         }
