@@ -20,7 +20,7 @@ private const val BUILDING = "kverbs: building"
 /** Stands in for Maven: makes what `mvn package` makes, in its order. */
 private const val MAVEN =
     "for jar in core-java/target/kverbs-core embedded/target/kverbs-embedded dsl/target/kverbs-dsl " +
-        "coroutines/target/kverbs-coroutines samples/target/kverbs-samples; " +
+        "coroutines/target/kverbs-coroutines serialization/target/kverbs-serialization samples/target/kverbs-samples; " +
         $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p samples/target/lib samples/target/scripting"
 
 private val modules = listOf("core-java", "embedded", "dsl", "coroutines", "serialization", "samples")
