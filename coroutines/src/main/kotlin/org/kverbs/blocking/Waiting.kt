@@ -12,25 +12,13 @@ import kotlin.time.toKotlinDuration
 
 /**
  * Blocks the calling thread until [block] is done. The thread is parked, so a virtual thread leaves its carrier. An
- * interrupt cancels the block, and this returns when the block has ended. A block that had ended already keeps its
- * result, and the thread its interrupt, so that nothing is received for a caller that has gone.
+ * interrupt cancels the block, on this thread as the block runs there; this returns when the block has ended, so that
+ * nothing is received for a caller that has gone.
  */
 @Throws(InterruptedException::class)
 internal fun <T> blocking(block: suspend () -> T): T {
     if (Thread.interrupted()) throw InterruptedException()
-    var done = false
-    var result: T? = null
-    try {
-        runBlocking {
-            result = block()
-            done = true
-        }
-    } catch (e: InterruptedException) {
-        if (!done) throw e
-        Thread.currentThread().interrupt()
-    }
-    @Suppress("UNCHECKED_CAST")
-    return result as T
+    return runBlocking { block() }
 }
 
 /** The same for at most [timeout]; zero looks once. */

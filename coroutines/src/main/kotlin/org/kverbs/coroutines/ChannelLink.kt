@@ -4,6 +4,7 @@ import kotlinx.coroutines.CancellationException
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
+import org.kverbs.WorkCompletionException
 import org.kverbs.WorkRequestException
 import org.kverbs.dsl.modify
 import java.util.concurrent.atomic.AtomicBoolean
@@ -16,6 +17,9 @@ internal class ChannelLink(
     val settings: MessageChannelBuilder,
 ) {
     private val failure = AtomicReference<Throwable>()
+
+    /** Why it is about to end: what had come until then is still to be taken out of the completion queue. */
+    private val ending = AtomicReference<Throwable>()
     private val isClosing = AtomicBoolean()
     val debts = ChannelDebts(settings.receiveSlots)
     val inbox = ChannelInbox(::gone)
@@ -87,10 +91,16 @@ internal class ChannelLink(
         outbox.sayWhatIsDue()
     }
 
-    val isAlive: Boolean get() = failure.get() == null
+    private val cause: Throwable? get() = failure.get() ?: ending.get()
+
+    /** Whether something can be sent. */
+    val isAlive: Boolean get() = cause == null
+
+    /** Whether messages that come are taken, which they still are while it [failBehind]. */
+    val takesMessages: Boolean get() = failure.get() == null
 
     fun checkAlive() {
-        failure.get()?.let { throw it }
+        cause?.let { throw it }
     }
 
     /** Runs a call of the user. What fails because the channel ends under it fails with the cause of that. */
@@ -100,12 +110,12 @@ internal class ChannelLink(
         } catch (e: CancellationException) {
             throw e
         } catch (e: IllegalStateException) {
-            throw failure.get() ?: e
+            throw cause ?: e
         } catch (e: WorkRequestException) {
-            fail(e) // credits that would have gone with it are lost
-            throw checkNotNull(failure.get())
+            failBehind(e) // credits that would have gone with it are lost
+            throw checkNotNull(cause)
         } catch (e: RdmaException) {
-            throw failure.get() ?: e
+            throw cause ?: e
         }
 
     /** Tells the peer if it can, and ends all. */
@@ -115,15 +125,36 @@ internal class ChannelLink(
         pair.queuePair.close()
     }
 
-    /** Ends the channel: every wait with [cause]. Messages that have come can still be taken. The first cause counts. Any thread. */
+    /**
+     * Ends the channel as [fail] does, but behind the messages whose completions stand in the completion queue: for
+     * what is learned elsewhere than there. Any thread.
+     */
+    fun failBehind(cause: Throwable) {
+        if (!ending.compareAndSet(null, cause)) return
+        stop()
+        pair.polled.onceEmptied { fail(cause) }
+    }
+
+    /**
+     * Ends the channel: every wait with [cause]. Messages that have come can still be taken. The first cause counts; a
+     * request that fails since the connection has ended is none. Any thread, but see [failBehind].
+     */
     fun fail(cause: Throwable) {
-        if (!failure.compareAndSet(null, cause)) return
-        // Before any memory is given up that the peer could still reach.
+        val first = if (cause is WorkCompletionException) ending.get() ?: cause else cause
+        if (!failure.compareAndSet(null, first)) return
+        stop() // before any memory is given up that the peer could still reach
+        end(first)
+    }
+
+    private fun stop() {
         try {
             pair.queuePair.modify { state(QueuePairState.ERR) }
         } catch (_: RuntimeException) {
             // closed, or the device is gone: the peer reaches nothing through it
         }
+    }
+
+    private fun end(cause: Throwable) {
         inbox.fail(cause)
         fetches.budget.fail(cause)
         window?.credits?.fail(cause)

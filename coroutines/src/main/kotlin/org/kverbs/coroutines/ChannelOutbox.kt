@@ -157,7 +157,7 @@ internal class ChannelOutbox(
                 }
             }
         } catch (e: RuntimeException) {
-            link.fail(e) // the polling thread comes here: what it throws would end all its queues
+            link.failBehind(e) // the polling thread comes here: what it throws would end all its queues
         }
     }
 

@@ -28,7 +28,7 @@ internal class ChannelReceives(
         request: Int,
         completion: WorkCompletion,
     ) {
-        if (!link.isAlive) return
+        if (!link.takesMessages) return
         // What is thrown here would end the polling of the whole completion queue.
         try {
             if (!completion.isSuccess) {

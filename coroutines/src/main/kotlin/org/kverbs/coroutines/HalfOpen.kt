@@ -95,7 +95,7 @@ internal class HalfOpen(
             admit()
         }
 
-    /** Lets in who waits: there may be room. */
+    /** Admits clients that wait, as far as there is room. */
     fun admit() {
         synchronized(this) {
             while (waiting.isNotEmpty()) {

@@ -16,8 +16,9 @@ import kotlinx.coroutines.selects.SelectInstance
  * The messages that come over a channel, as a [ReceiveChannel]: `for`, `select`, `tryReceive`, `consumeEach`,
  * `receiveAsFlow`. It is closed without a cause when the peer has sent its last message, and with an exception if the
  * peer closes the channel or it fails. Several receivers share the messages: each goes to the one that has waited
- * longest. A receiver that is cancelled takes no message, unlike with channels of kotlinx.coroutines, which can lose
- * one then.
+ * longest. A receiver that is cancelled while it waits takes no message, unlike with channels of kotlinx.coroutines,
+ * which can lose one then. In a `withTimeout`, use the message within its block: what the block returns is lost if the
+ * time is over just then.
  *
  * [cancel] drops the messages that have come and those that still come, so that the peer's senders do not wait; the
  * other direction stays open.

@@ -29,7 +29,9 @@ import java.lang.foreign.MemorySegment
  * length.
  *
  * **Cancellation.** A cancelled send has sent nothing as long as it waited for room; after that the message goes on its
- * way, and a buffer stays pinned until nobody needs it. A cancelled receive takes no message; the next one gets it.
+ * way, and a buffer stays pinned until nobody needs it. A receive that is cancelled while it waits takes no message; the
+ * next one gets it. In a `withTimeout`, use the message within its block: what the block returns is lost if the time is
+ * over just then.
  *
  * **The peer** isn't trusted: what it sends may end the channel with a [ChannelProtocolException], nothing else. It can
  * read a large message that is on its way, and with it all of the region in which the message's buffer stands.
@@ -238,7 +240,7 @@ public class MessageChannel internal constructor(
      * only when it sends: every wait fails with [cause], after what had come. Nothing if it has ended before. [close]
      * is needed still.
      */
-    internal fun fail(cause: Throwable): Unit = link.fail(cause)
+    internal fun fail(cause: Throwable): Unit = link.failBehind(cause)
 
     /**
      * Drops the messages that nobody has received, and suspends until the peer has sent its last one or the channel has

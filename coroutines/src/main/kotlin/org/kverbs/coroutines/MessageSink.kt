@@ -28,14 +28,14 @@ internal class MessageSink(
 
     private fun send(length: Int) {
         val bytes = buffer.readByteArray(length)
-        blocking { connection.send(bytes) }
+        streaming { connection.send(bytes) }
     }
 
     override fun close() {
         if (isClosed) return
         try {
             flush()
-            blocking { connection.finish() }
+            streaming { connection.finish() }
         } finally {
             isClosed = true
         }

@@ -1,6 +1,5 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.runBlocking
 import kotlinx.io.Buffer
 import kotlinx.io.IOException
 import kotlinx.io.RawSource
@@ -23,7 +22,7 @@ internal class MessageSource(
         check(!isClosed) { "the source was closed" }
         if (byteCount == 0L) return 0
         while (rest.exhausted()) {
-            rest.write(blocking { connection.receiveOrNull() } ?: return -1)
+            rest.write(streaming { connection.receiveOrNull() } ?: return -1)
         }
         return rest.readAtMostTo(sink, byteCount)
     }
@@ -33,10 +32,12 @@ internal class MessageSource(
     }
 }
 
-/** Runs a suspend function of a stream in a thread that may block, with the exceptions that users of streams expect. */
-internal fun <T> blocking(block: suspend () -> T): T =
+/**
+ * Runs a suspend function of a stream in a thread that may block, with the exceptions that users of streams expect.
+ */
+internal fun <T> streaming(block: suspend () -> T): T =
     try {
-        runBlocking { block() }
+        org.kverbs.blocking.blocking(block)
     } catch (e: RdmaException) {
         throw IOException(e.message, e)
     } catch (e: IllegalArgumentException) {

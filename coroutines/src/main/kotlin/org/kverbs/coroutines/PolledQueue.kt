@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import org.kverbs.CompletionQueue
 import org.kverbs.WorkCompletions
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
@@ -20,6 +21,14 @@ internal class PolledQueue(
 
     /** Room of queues that are gone, but whose last completions may still stand here. */
     private val leaving = AtomicInteger()
+
+    /** What is to be done when the completions of a moment have been taken out, with how many they can be at most. */
+    private class Step(
+        var left: Int,
+        val action: () -> Unit,
+    )
+
+    private val steps = ConcurrentLinkedQueue<Step>()
     private val users: MutableSet<CompletionTarget> = ConcurrentHashMap.newKeySet()
 
     /** Takes room for so many completions, if there is. */
@@ -38,6 +47,15 @@ internal class PolledQueue(
         wake()
     }
 
+    /**
+     * Runs [action] on the polling thread when every completion that stands here now has been handed on, or nothing is
+     * polled here any more and all were told so before. Any thread.
+     */
+    fun onceEmptied(action: () -> Unit) {
+        steps.add(Step(capacity, action))
+        wake()
+    }
+
     fun add(user: CompletionTarget) {
         users.add(user)
     }
@@ -48,13 +66,31 @@ internal class PolledQueue(
 
     override fun poll(batch: WorkCompletions): Int {
         val left = leaving.get()
+        val due = if (steps.isEmpty()) 0 else steps.size
         val count = cq.poll(batch)
         for (i in 0 until count) targets.complete(batch[i])
         if (left > 0 && count < batch.capacity()) {
             leaving.addAndGet(-left)
             reserved.addAndGet(-left)
         }
+        if (due > 0) advance(due, count, count < batch.capacity())
         return count
+    }
+
+    private fun advance(
+        due: Int,
+        count: Int,
+        isEmpty: Boolean,
+    ) {
+        val oldest = steps.iterator()
+        repeat(due) {
+            val step = oldest.next()
+            step.left -= count
+            if (isEmpty || step.left <= 0) {
+                oldest.remove()
+                waking(step.action)
+            }
+        }
     }
 
     override fun fail(cause: Throwable) {

@@ -77,13 +77,8 @@ internal class Reception(
         request: ConnectionRequest,
         failure: Throwable,
     ) {
-        val told = settings.onFailure
-        if (told !=
-            null
-        ) {
-            told(failure)
-        } else {
-            FailureLog.connections.add("the connection from ${request.remoteAddress} failed: $failure", failure)
-        }
+        val told =
+            settings.onFailure ?: { FailureLog.connections.add("the connection from ${request.remoteAddress} failed: $it", it) }
+        told(failure)
     }
 }

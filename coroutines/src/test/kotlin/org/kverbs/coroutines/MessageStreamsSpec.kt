@@ -22,6 +22,7 @@ import kotlinx.io.files.Path
 import kotlinx.io.files.SystemFileSystem
 import kotlinx.io.readByteArray
 import java.io.InterruptedIOException
+import java.time.Duration
 import java.util.concurrent.atomic.AtomicLong
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.milliseconds
@@ -58,6 +59,36 @@ class MessageStreamsSpec :
                 copied.await() shouldBe bytes.size
             }
             to.readBytes() shouldBe bytes
+        }
+
+        test("should lose no byte when the thread that reads is interrupted") {
+            val count = 3000
+            connected({ connection -> repeat(count) { connection.send(byteArrayOf(it.toByte())) } }) { connection ->
+                val read = Buffer()
+                val reader =
+                    Thread.ofPlatform().start {
+                        val source = connection.asSource()
+                        while (true) {
+                            try {
+                                if (source.readAtMostTo(read, 1) < 0) break
+                            } catch (_: InterruptedIOException) {
+                                Thread.interrupted() // the next read begins without it
+                            }
+                        }
+                    }
+                while (reader.isAlive) {
+                    reader.interrupt()
+                    Thread.sleep(Duration.ofNanos(100_000))
+                }
+                read.readByteArray() shouldBe ByteArray(count) { it.toByte() }
+            }
+        }
+
+        test("should fail the reader, and not end the stream, when the writer closes in the middle") {
+            connected({
+                it.send(ByteArray(10))
+                it.close()
+            }) { connection -> shouldThrow<IOException> { connection.asSource().buffered().readByteArray() } }
         }
 
         test("should copy from a source and to a sink while it suspends") {

@@ -16,7 +16,7 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
-/** Runs test classes of a user who has the extension. */
+/** Runs test classes as a user of the extension writes them. */
 class RdmaExtensionTest {
 
     private static Map<String, TestExecutionResult> run(Class<?> tests, boolean inParallel) {

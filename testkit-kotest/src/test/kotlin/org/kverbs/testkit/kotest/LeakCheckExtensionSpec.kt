@@ -12,7 +12,7 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder
 import org.junit.platform.launcher.core.LauncherFactory
 import java.util.concurrent.ConcurrentHashMap
 
-/** Runs specs of a user who has the extension. */
+/** Runs specs as a user of the extension writes them. */
 class LeakCheckExtensionSpec :
     FunSpec({
         test("should fail the test that leaks among the others") {

@@ -1,0 +1,65 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.async
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import org.kverbs.RdmaException
+import java.net.InetSocketAddress
+
+/** What is received when the connection manager tells of the end before the polling thread has taken the last messages. */
+class ConnectionEndSpec :
+    FunSpec({
+        timeout = 120_000
+
+        suspend fun endedUnseen(
+            end: suspend (MessageConnection) -> Unit,
+            block: suspend (MessageConnection) -> Unit,
+        ) = coroutineScope {
+            rdmaHost { provider("embedded") }.use { host ->
+                host.bind(0).use { server ->
+                    server.serve(this) { connection ->
+                        connection.receive()
+                        repeat(3) { connection.send(byteArrayOf(it.toByte())) }
+                        end(connection)
+                        connection.close()
+                    }
+                    rdmaHost { provider("embedded") }.use { clients ->
+                        clients.connectMessages(InetSocketAddress("127.0.0.1", server.address.port)).use { connection ->
+                            val isHeld = CompletableDeferred<Unit>()
+                            val holding =
+                                launch(connection.node.dispatcher.coroutines) {
+                                    isHeld.complete(Unit)
+                                    runBlocking { connection.awaitEnd() } // holds the polling thread
+                                }
+                            isHeld.await()
+                            val waiting = async { connection.receive() }
+                            connection.send(ByteArray(0))
+                            holding.join()
+                            waiting.await() shouldBe byteArrayOf(0)
+                            repeat(2) { connection.receive() shouldBe byteArrayOf((it + 1).toByte()) }
+                            block(connection)
+                        }
+                    }
+                }
+            }
+        }
+
+        test("should give what had come, and then the clean end of a peer that had finished") {
+            endedUnseen({ it.finish() }) { connection ->
+                connection.receiveOrNull() shouldBe null
+                shouldThrow<RdmaException> { connection.send(ByteArray(1)) }
+            }
+        }
+
+        test("should give what had come, and then the end of a peer that had not finished") {
+            endedUnseen({}) { connection ->
+                shouldThrow<RdmaException> { connection.receiveOrNull() }.shouldBeInstanceOf<ChannelClosedException>()
+            }
+        }
+    })
