@@ -5,8 +5,8 @@ import kotlin.time.Duration
 import kotlin.time.TimeSource
 
 /**
- * How long to wait between attempts to connect: twice as long each time, up to [longest], and by chance up to a half less, so that the
- * clients of a server that was restarted do not all come at once.
+ * How long to wait between attempts to connect: twice as long each time, up to [longest], and by chance up to a half
+ * less, so that the clients of a server that was restarted do not all come at once.
  */
 internal class BackOff(
     private val first: Duration,
@@ -24,7 +24,9 @@ internal class BackOff(
         lastUp = clock.markNow()
     }
 
-    /** How long to wait now; null is to give up. A connection that lasted longer than the pause before it starts anew. */
+    /**
+     * How long to wait now; null is to give up. A connection that lasted longer than the pause before it starts anew.
+     */
     fun pause(): Duration? {
         if (isUp && lastUp.elapsedNow() > next) next = first
         if (isUp) lastUp = clock.markNow()

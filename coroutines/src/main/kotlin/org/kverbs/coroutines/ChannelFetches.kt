@@ -15,6 +15,7 @@ internal class ChannelFetches(
     private val transfers: RemoteTransfers,
 ) {
     private val most = link.settings.fetchAhead
+    private val share = link.settings.memoryShare
 
     /** Bytes that more messages may have. They wait for it in their order. */
     val budget = Credits(most)
@@ -39,10 +40,18 @@ internal class ChannelFetches(
         memory: RemoteMemory,
     ) {
         budget.acquire(arrival.budget)
+        share?.take(arrival.budget.toLong())
         // Messages that are dropped need not be read: the sender is told that they were.
         val bytes = if (link.inbox.isDropping) null else transfers.read(memory)
         link.debts.oweDone(id)
-        if (bytes == null || !link.inbox.complete(arrival, bytes)) budget.release(arrival.budget)
+        if (bytes == null || !link.inbox.complete(arrival, bytes)) release(arrival)
         link.outbox.sayWhatIsDue()
+    }
+
+    /** A message that was fetched has gone. */
+    fun release(arrival: ChannelArrival) {
+        if (arrival.budget == 0) return // a short message
+        share?.giveBack(arrival.budget.toLong())
+        budget.release(arrival.budget)
     }
 }

@@ -51,6 +51,9 @@ internal class ChannelInbox(
     /** Whether nobody wants messages any more. */
     val isDropping: Boolean get() = synchronized(lock) { dropping }
 
+    /** How many messages nobody has taken, those among them that are not here yet. */
+    val size: Int get() = synchronized(lock) { arrivals.size }
+
     /** Whether the first message is here. */
     val hasMessage: Boolean get() = synchronized(lock) { arrivals.firstOrNull()?.bytes != null }
 

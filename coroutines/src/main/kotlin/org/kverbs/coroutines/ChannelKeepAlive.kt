@@ -16,15 +16,17 @@ import kotlin.time.Duration
 internal class ChannelKeepAlive(
     private val link: ChannelLink,
 ) {
+    /** How many messages came, of all kinds. */
     @Volatile
-    private var heard = false
+    var heard = 0L
+        private set
 
     @Volatile
     private var job: Job? = null
 
-    /** A message came. */
+    /** A message came. Called by the polling thread alone. */
     fun heard() {
-        heard = true
+        heard++
     }
 
     /** Begins to look every [interval]. */
@@ -35,13 +37,13 @@ internal class ChannelKeepAlive(
 
     private suspend fun look(interval: Duration) {
         while (link.isAlive) {
+            val before = heard
             delay(interval)
             try {
-                if (!heard) ask()
+                if (heard == before) ask()
             } catch (_: RuntimeException) {
                 // the channel has ended
             }
-            heard = false
         }
     }
 

@@ -81,7 +81,7 @@ internal class ChannelLink(
     /** A message that cost the peer a credit has left the inbox, taken or dropped. */
     private fun gone(arrival: ChannelArrival) {
         if (!isAlive) return
-        if (arrival.bytes != null) fetches.budget.release(arrival.budget)
+        if (arrival.bytes != null) fetches.release(arrival)
         oweCredit()
     }
 
@@ -90,6 +90,13 @@ internal class ChannelLink(
         debts.oweCredit()
         outbox.sayWhatIsDue()
     }
+
+    val stats: ChannelStats
+        get() {
+            val credits = window?.credits
+            val waiting = credits?.waitingCount ?: 0
+            return ChannelStats(window?.sent ?: 0, keepAlive.heard, credits?.available ?: 0, waiting, inbox.size)
+        }
 
     private val cause: Throwable? get() = failure.get() ?: ending.get()
 

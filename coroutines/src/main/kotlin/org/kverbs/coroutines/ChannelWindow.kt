@@ -13,9 +13,15 @@ internal class ChannelWindow(
     val credits = Credits(hello.receiveSlots)
     private val used = AtomicInteger()
 
-    /** A message is about to be posted that costs a credit, which the caller has. */
+    /** How many messages that cost a credit were posted. */
+    @Volatile
+    var sent = 0L
+        private set
+
+    /** A message is about to be posted that costs a credit, which the caller has. Called under the send queue's lock. */
     fun use() {
         used.incrementAndGet()
+        sent++
     }
 
     /** The peer gave credits back. */

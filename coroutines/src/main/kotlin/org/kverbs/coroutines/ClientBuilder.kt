@@ -19,6 +19,7 @@ public class ClientBuilder internal constructor() {
     private var timeout: Duration = 10.seconds
     private var isShared = false
     private var maxMessageSize: Long? = null
+    private var keepAlive: Duration? = 5.seconds
     private var channel: MessageChannelBuilder.() -> Unit = {}
 
     /** Bytes for the server, which sees them before it accepts: at most 32. Default none. */
@@ -32,10 +33,21 @@ public class ClientBuilder internal constructor() {
         timeout = step
     }
 
-    /** Bytes of the longest message that is taken from the server; default 64 MiB. A server that announces a longer one ends the connection. */
+    /**
+     * Bytes of the longest message that is taken from the server; default 64 MiB. A server that announces a longer one
+     * ends the connection.
+     */
     public fun maxMessageSize(bytes: Long) {
         require(bytes > 0) { "maxMessageSize($bytes): give 1 or more" }
         maxMessageSize = bytes
+    }
+
+    /**
+     * How long nothing may come before the client looks whether the server is still there; see
+     * [MessageChannelBuilder.keepAlive]. Default 5 s.
+     */
+    public fun keepAlive(interval: Duration?) {
+        keepAlive = interval
     }
 
     /** Makes the connection in the device's domain; see [ConnectionBuilder.sharedDomain]. */
@@ -44,14 +56,14 @@ public class ClientBuilder internal constructor() {
     }
 
     /**
-     * How long [reconnecting] waits between attempts: [first], and each time twice as long up to [longest], of which chance takes up to a half.
-     * Default 100 ms and 10 s.
+     * How long [reconnecting] waits between attempts: [first], and each time twice as long up to [longest], of which
+     * chance takes up to a half. Default 100 ms and 10 s.
      */
     public fun backOff(
         first: Duration,
         longest: Duration = maxOf(first, 10.seconds),
     ) {
-        require(first.isPositive() && longest >= first) { "backOff($first, $longest): give a time, and one that is no shorter" }
+        require(first.isPositive() && longest >= first) { "backOff($first, $longest): give two times, the shorter first" }
         firstPause = first
         longestPause = longest
     }
@@ -67,28 +79,35 @@ public class ClientBuilder internal constructor() {
         channel = block
     }
 
-    internal fun setUp(): SetUp<MessageChannel> {
+    internal fun setUp(host: RdmaHost): SetUp<MessageChannel> {
         val longest = maxMessageSize
+        val interval = keepAlive
         val further = channel
-        return channelSetUp(privateData, timeout, isShared) {
+        return host.channelSetUp(privateData, timeout, isShared) {
             longest?.let(::maxMessage)
+            keepAlive(interval)
             further()
         }
     }
 }
 
-internal fun channelSetUp(
+internal fun RdmaHost.channelSetUp(
     privateData: ByteArray,
     timeout: Duration,
     isShared: Boolean,
     settings: MessageChannelBuilder.() -> Unit,
 ): SetUp<MessageChannel> {
-    val hello = MessageChannelBuilder().apply(settings).hello()
+    val time = context
+    val all: MessageChannelBuilder.() -> Unit = {
+        context = time
+        settings()
+    }
+    val hello = MessageChannelBuilder().apply(all).hello()
     return SetUp(
         ConnectionParameters.DEFAULTS.withPrivateData(hello + privateData),
         timeout,
         isShared,
-        make = { node, pd -> node.dispatcher.messageChannel(pd, settings) },
+        make = { node, pd -> node.dispatcher.messageChannel(pd, all) },
         queuePair = { it.queuePair.queuePair },
         prepared = { it.prepare() },
     )

@@ -14,7 +14,10 @@ public class ClientRequest internal constructor(
     /** The address and port of this machine that it asked for. */
     public val localAddress: InetSocketAddress? = request.localAddress
 
-    /** What the client gave along by [ClientBuilder.privateData], at most 32 bytes, with zeros behind it on InfiniBand and RoCE. */
+    /**
+     * What the client gave along by [ClientBuilder.privateData], at most 32 bytes, with zeros behind it on InfiniBand
+     * and RoCE.
+     */
     public val privateData: ByteArray get() = data.clone()
 
     override fun toString(): String = "request of $remoteAddress"

@@ -29,9 +29,9 @@ public class ConnectionBuilder internal constructor() {
     }
 
     /**
-     * Called when the queue pair can take receives, and before the other side can send: for the first receives, by [postReceive]. A message
-     * that finds no receive is tried again on InfiniBand and RoCE, ends the connection on iWARP, and as a datagram is lost. It must not block;
-     * what it throws ends the connecting.
+     * Called when the queue pair can take receives, and before the other side can send: for the first receives, by
+     * [postReceive]. A message that finds no receive is tried again on InfiniBand and RoCE, ends the connection on
+     * iWARP, and as a datagram is lost. It must not block; what it throws ends the connecting.
      */
     public fun prepared(block: (queuePair: AsyncQueuePair<Verbs>) -> Unit) {
         prepared = block
@@ -44,14 +44,18 @@ public class ConnectionBuilder internal constructor() {
     }
 
     /**
-     * Makes the queue pair in the device's domain, [RdmaNode.pd], and not in one of its own. Memory that was registered there once serves all
-     * connections that ask for this. The price: a peer reaches the memory of all of them whose key it knows or guesses. Datagrams always do so.
+     * Makes the queue pair in the device's domain, [RdmaNode.pd], and not in one of its own. Memory that was registered
+     * there once serves all connections that ask for this. The price: a peer reaches the memory of all of them whose
+     * key it knows or guesses. Datagrams always do so.
      */
     public fun sharedDomain() {
         isShared = true
     }
 
-    /** Bytes for the other side, which comes to see them before it accepts, or when it is connected: at most 56 to ask, 196 to answer. */
+    /**
+     * Bytes for the other side, which comes to see them before it accepts, or when it is connected: at most 56 to ask,
+     * 196 to answer.
+     */
     public fun privateData(bytes: ByteArray) {
         privateData = bytes.clone()
     }

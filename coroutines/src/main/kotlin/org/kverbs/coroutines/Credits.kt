@@ -17,6 +17,12 @@ internal class Credits(
     )
 
     private val free = AtomicInteger(capacity)
+
+    /** How many nobody has taken. */
+    val available: Int get() = free.get()
+
+    /** How many wait for some. */
+    val waitingCount: Int get() = waiting
     private val waiters = ArrayDeque<Waiter>()
 
     /** How many wait, readable without the lock. Written with it, before the free credits are looked at once more. */

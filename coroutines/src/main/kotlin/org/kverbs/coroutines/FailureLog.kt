@@ -35,7 +35,10 @@ internal class FailureLog(
     companion object {
         private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
 
-        /** That of connections: a line for each as a warning, with a stack trace only if it is the program's own code that failed. */
+        /**
+         * That of connections: a line for each as a warning, with a stack trace only if it is the program's own code
+         * that failed.
+         */
         val connections =
             FailureLog { message, failure ->
                 if (failure is RdmaException) LOG.log(WARNING, message) else LOG.log(WARNING, message, failure)

@@ -11,9 +11,10 @@ import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 
 /**
- * The clients of a server that come up: a few at a time, the others wait in line. Those of the IP address that has the fewest places go first. A
- * place that is older than [PATIENCE], of the address that has the most, goes to a client of an address that has fewer. So an address that asks
- * for many connections and confirms none does not keep the others out.
+ * The clients of a server that come up: a few at a time, the others wait in line. Those of the IP address that has the
+ * fewest places go first. A place that is older than [PATIENCE], of the address that has the most, goes to a client of
+ * an address that has fewer. So an address that asks for many connections and confirms none does not keep the others
+ * out.
  *
  * @param room how many may come up at a time now; none is a server that is full
  */
@@ -78,15 +79,24 @@ internal class HalfOpen(
         val crowd = crowded(taken.ifEmpty { return })
         if (taken.count { it.source == crowd } <= taken.count { it.source == place.source } + 1) return
         val oldest = taken.first { it.source == crowd }
-        if (oldest.since.elapsedNow() >= PATIENCE) dismiss(oldest, "others wait, and it has not answered since it was accepted")
+        if (oldest.since.elapsedNow() >= PATIENCE) dismiss(oldest, "others wait, and it has not answered")
     }
 
     private fun dismiss(
         place: Place,
         why: String,
-    ) = place.job.cancel(CancellationException("a client of ${place.source} was dismissed while its connection came up: $why"))
+    ) {
+        val what = "a client of ${place.source} was dismissed while its connection came up: $why"
+        place.job.cancel(CancellationException(what))
+    }
 
-    private fun crowded(places: Collection<Place>): InetAddress? = places.groupingBy { it.source }.eachCount().maxBy { it.value }.key
+    /** The address of the most places. */
+    private fun crowded(places: Collection<Place>): InetAddress? =
+        places
+            .groupingBy { it.source }
+            .eachCount()
+            .maxBy { it.value }
+            .key
 
     private fun leave(place: Place): Unit =
         synchronized(this) {

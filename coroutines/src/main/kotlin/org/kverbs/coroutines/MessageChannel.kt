@@ -58,6 +58,9 @@ public class MessageChannel internal constructor(
     /** False once it has ended: by [close], the peer's, or a failure. What had come can still be received. */
     public val isOpen: Boolean get() = link.isAlive
 
+    /** What it has done, and what it holds now. */
+    public val stats: ChannelStats get() = link.stats
+
     /** Its queue pair, for one-sided operations. Messages come to the channel alone. */
     public val queuePair: AsyncQueuePair<RcVerbs> get() = link.pair.async
 

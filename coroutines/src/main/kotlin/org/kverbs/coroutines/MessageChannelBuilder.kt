@@ -24,6 +24,13 @@ public class MessageChannelBuilder internal constructor() {
     /** Where the time of the keep-alive passes. */
     internal var context: CoroutineContext = Dispatchers.Default
 
+    /** Where the channel takes what it holds of large messages, if a server limits that. */
+    internal var memoryShare: ServerMemory.Share? = null
+
+    /** Bytes of all receive slots. */
+    internal val slotBytes: Long
+        get() = (receiveSlots + largeMessages + ChannelMessage.CONTROL_SLOTS).toLong() * slotSize
+
     /** Messages that the peer can have sent here and that nobody has received yet, 1 to 4096; default 16. */
     public fun receiveSlots(count: Int) {
         require(count in 1..MAX_SLOTS) { "receiveSlots($count): give 1 to $MAX_SLOTS" }

@@ -5,8 +5,9 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * Connects to a server of messages ([bind]), and suspends until it has accepted. The name of an unresolved address is looked up without
- * blocking the caller's thread; its IP addresses are tried one after the other, until somebody answers at one.
+ * Connects to a server of messages ([bind]), and suspends until it has accepted. The name of an unresolved address is
+ * looked up without blocking the caller's thread; its IP addresses are tried one after the other, until somebody
+ * answers at one.
  *
  * @throws org.kverbs.ConnectionRejectedException if the server says no, or nobody listens
  * @throws org.kverbs.ConnectionException if the network can't; names the step and the address
@@ -15,7 +16,7 @@ import kotlin.time.Duration.Companion.seconds
 public suspend fun RdmaHost.connectMessages(
     address: InetSocketAddress,
     settings: ClientBuilder.() -> Unit = {},
-): MessageConnection = started(establish(address, ClientBuilder().apply(settings).setUp()))
+): MessageConnection = started(establish(address, ClientBuilder().apply(settings).setUp(this)))
 
 /** Connects to a server of messages by its host's name or IP address; errors as above. */
 public suspend fun RdmaHost.connectMessages(
@@ -24,14 +25,17 @@ public suspend fun RdmaHost.connectMessages(
     settings: ClientBuilder.() -> Unit = {},
 ): MessageConnection = connectMessages(InetSocketAddress.createUnresolved(host, port), settings)
 
-/** Accepts a request that [connectMessages] made; errors as [ConnectionRequest.accept], and [ChannelProtocolException] if something else did. */
+/**
+ * Accepts a request that [connectMessages] made; errors as [ConnectionRequest.accept], and [ChannelProtocolException]
+ * if something else did.
+ */
 public suspend fun ConnectionRequest.acceptMessages(
     privateData: ByteArray = ByteArray(0),
     timeout: Duration = 10.seconds,
     settings: MessageChannelBuilder.() -> Unit = {},
 ): MessageConnection {
     requireHello()
-    return acceptMessages(channelSetUp(privateData, timeout, isShared = false, settings))
+    return acceptMessages(host.channelSetUp(privateData, timeout, isShared = false, settings))
 }
 
 /** Rejects a request of something else than a message channel. */

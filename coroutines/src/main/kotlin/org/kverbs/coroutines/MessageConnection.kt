@@ -57,6 +57,9 @@ public class MessageConnection internal constructor(
      */
     public val isOpen: Boolean get() = lifetime.isOpen && channel.isOpen
 
+    /** What the channel has done, and what it holds now. */
+    public val stats: ChannelStats get() = channel.stats
+
     /** The messages that come; see [MessageChannel.incoming]. */
     public val incoming: IncomingMessages get() = channel.incoming
 

@@ -6,8 +6,8 @@ import org.kverbs.Device
 import java.net.InetSocketAddress
 
 /**
- * A server in a line, which runs until it is cancelled, on the RDMA hardware of this machine, or else on the embedded device. See
- * [RdmaServer.serve]: the handlers of its connections run concurrently.
+ * A server in a line, which runs until it is cancelled, on the RDMA hardware of this machine, or else on the embedded
+ * device. See [RdmaServer.serve]: the handlers of its connections run concurrently.
  *
  * ```
  * fun main(): Unit = runBlocking {
@@ -43,8 +43,8 @@ public suspend fun rdmaServer(
 private fun hostOf(device: String?) = rdmaHost { if (device != null) device(Device.byName(device)) }
 
 /**
- * A client in a line: `rdmaClient("server", 7471) { connection -> connection.send(bytes) }`. Disconnects after the block, or closes the
- * connection if that throws.
+ * A client in a line: `rdmaClient("server", 7471) { connection -> connection.send(bytes) }`. Disconnects after the
+ * block, or closes the connection if that throws.
  *
  * @param host a name or an IP address; a name is looked up without blocking the caller's thread
  * @param device as for [rdmaServer]

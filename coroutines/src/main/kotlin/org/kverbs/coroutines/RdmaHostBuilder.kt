@@ -19,7 +19,10 @@ public class RdmaHostBuilder internal constructor() {
     internal var isCallers: Boolean = false
         private set
 
-    /** Takes the connection manager of this device's provider; default is that of the hardware, or else the embedded one. */
+    /**
+     * Takes the connection manager of this device's provider; default is that of the hardware, or else the embedded
+     * one.
+     */
     public fun device(device: Device) {
         this.device = device
     }
@@ -30,8 +33,8 @@ public class RdmaHostBuilder internal constructor() {
     }
 
     /**
-     * Where the host runs coroutines of its own, and its servers their handlers; default [Dispatchers.Default]. A test puts them on a virtual
-     * clock by it. A job in it has no effect: [RdmaHost.close] ends them.
+     * Where the host runs coroutines of its own, and its servers their handlers; default [Dispatchers.Default]. A test
+     * puts them on a virtual clock by it. A job in it has no effect: [RdmaHost.close] ends them.
      */
     public fun context(context: CoroutineContext) {
         this.context = context
@@ -43,8 +46,8 @@ public class RdmaHostBuilder internal constructor() {
     }
 
     /**
-     * Makes no threads: one thread of the caller takes all events and completions, by [RdmaHost.poll]. Default is threads
-     * of its own. For programs with a loop of their own, as a test's on a virtual clock.
+     * Makes no threads: one thread of the caller takes all events and completions, by [RdmaHost.poll]. Default is
+     * threads of its own. For programs with a loop of their own, as a test's on a virtual clock.
      */
     public fun callerPolls() {
         isCallers = true

@@ -10,8 +10,8 @@ public class RdmaNode internal constructor(
     dispatcher: CompletionDispatcherBuilder.() -> Unit,
 ) : AutoCloseable {
     /**
-     * The device's domain. Datagrams are in it, and connections that were made by [ConnectionBuilder.sharedDomain]; all others have one of
-     * their own, so that what is published to one peer is closed to the others.
+     * The device's domain. Datagrams are in it, and connections that were made by [ConnectionBuilder.sharedDomain]; all
+     * others have one of their own, so that what is published to one peer is closed to the others.
      */
     public val pd: ProtectionDomain = context.protectionDomain()
 

@@ -30,8 +30,8 @@ public class RdmaServer internal constructor(
     private val host: RdmaHost,
     private val listener: RdmaListener,
     private val settings: ServerBuilder,
+    private val reception: Reception,
 ) : AutoCloseable {
-    private val reception = Reception(settings)
     private val isServing = AtomicBoolean()
 
     @Volatile
@@ -50,13 +50,15 @@ public class RdmaServer internal constructor(
     public val stats: ServerStats get() = reception.stats
 
     /**
-     * Runs [handler] for each connection in a coroutine of its own, until the job is cancelled, or the server is stopped or closed. The
-     * handlers are children of the job and run concurrently, on many threads ([ServerBuilder.handlers]): what they share must be safe for that.
+     * Runs [handler] for each connection in a coroutine of its own, until the job is cancelled, or the server is
+     * stopped or closed. The handlers are children of the job and run concurrently, on many threads
+     * ([ServerBuilder.handlers]): what they share must be safe for that.
      *
-     * When a handler returns its connection is disconnected ([MessageConnection.disconnect]). When it throws, whatever that is, its
-     * connection is closed, [ServerBuilder.onFailure] is told, and the others live on.
+     * When a handler returns its connection is disconnected ([MessageConnection.disconnect]). When it throws, whatever
+     * that is, its connection is closed, [ServerBuilder.onFailure] is told, and the others live on.
      *
-     * @return ends when the server or its host is stopped or closed, which does not fail [scope]. Once it ends the server is closed
+     * @return ends when the server or its host is stopped or closed, which does not fail [scope]. Once it ends the
+     *   server is closed
      * @throws IllegalStateException if it was called before
      */
     public fun serve(
@@ -72,11 +74,15 @@ public class RdmaServer internal constructor(
     }
 
     private suspend fun takeRequests(handler: suspend CoroutineScope.(MessageConnection) -> Unit) =
-        supervisorScope {
-            while (true) {
-                val request = listener.requestOrNull() ?: break
-                launch { serve(request, handler) }.invokeOnCompletion { request.refuse() }
+        coroutineScope {
+            val watch = settings.idleTimeout?.let { launch { IdleWatch(it, reception.open).watch() } }
+            supervisorScope {
+                while (true) {
+                    val request = listener.requestOrNull() ?: break
+                    launch { serve(request, handler) }.invokeOnCompletion { request.refuse() }
+                }
             }
+            watch?.cancel()
         }
 
     private suspend fun serve(
@@ -115,20 +121,27 @@ public class RdmaServer internal constructor(
 }
 
 /**
- * Makes a server of messages at an address. It takes clients from now on, who wait until it serves them ([RdmaServer.serve]).
+ * Makes a server of messages at an address. It takes clients from now on, who wait until it serves them
+ * ([RdmaServer.serve]).
  *
  * @param address a wildcard takes connections at every address; port 0 is a free one, which [RdmaServer.address] tells
- * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken, EADDRNOTAVAIL for an address of no RDMA device
+ * @throws IllegalArgumentException if the limits contradict each other
+ * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken, EADDRNOTAVAIL for an address of no RDMA
+ *   device
  */
 public fun RdmaHost.bind(
     address: InetSocketAddress,
     settings: ServerBuilder.() -> Unit = {},
 ): RdmaServer {
     val chosen = ServerBuilder().apply(settings)
-    return RdmaServer(this, listen(address), chosen)
+    val reception = Reception(this, chosen) // refuses settings that contradict each other
+    return RdmaServer(this, listen(address), chosen, reception)
 }
 
-/** Makes a server of messages at a port of every address, of IPv4 and IPv6, or with iWARP devices of IPv4 alone; as above. */
+/**
+ * Makes a server of messages at a port of every address, of IPv4 and IPv6, or with iWARP devices of IPv4 alone; as
+ * above.
+ */
 public fun RdmaHost.bind(
     port: Int,
     settings: ServerBuilder.() -> Unit = {},

@@ -10,8 +10,13 @@ import java.util.concurrent.atomic.LongAdder
 
 /** Lets clients into an [RdmaServer], within its limits, and counts them. */
 internal class Reception(
+    private val host: RdmaHost,
     private val settings: ServerBuilder,
 ) {
+    private val memory = ServerMemory(settings.memory)
+    private val channelSettings = settings.channelSettings()
+    private val slotBytes = MessageChannelBuilder().apply(channelSettings).slotBytes
+
     /** The connections that are up. */
     val open: MutableSet<MessageConnection> = ConcurrentHashMap.newKeySet()
     private val halfOpen = HalfOpen { minOf(settings.maxHalfOpen, maxOf(0, settings.maxConnections - open.size)) }
@@ -19,7 +24,7 @@ internal class Reception(
     private val refused = LongAdder()
     private val failed = LongAdder()
 
-    val stats get() = ServerStats(open.size, halfOpen.count, accepted.sum(), refused.sum(), failed.sum())
+    val stats get() = ServerStats(open.size, halfOpen.count, accepted.sum(), refused.sum(), failed.sum(), memory.inUse)
 
     /**
      * Accepts a request, runs [block] with the connection, and closes it.
@@ -31,11 +36,12 @@ internal class Reception(
         block: suspend (MessageConnection) -> Unit,
     ) {
         var connection: MessageConnection? = null
+        val share = memory.Share()
         try {
             request.requireHello()
             val hasRoom =
                 halfOpen.inPlace(request.remoteAddress?.address) {
-                    connection = accept(request).also { open += it }
+                    connection = accept(request, share).also { open += it }
                 }
             if (!hasRoom) {
                 throw request.refused(
@@ -46,23 +52,40 @@ internal class Reception(
             accepted.increment()
             connection?.let { block(it) }
         } catch (e: Throwable) {
-            if (currentCoroutineContext().isActive) (if (connection == null) refused else failed).increment() // or else the server ends
+            val count = if (connection == null) refused else failed
+            if (currentCoroutineContext().isActive) count.increment() // or else the server ends
             throw e
         } finally {
-            connection?.let {
-                open -= it
-                it.close()
+            try {
+                connection?.close()
+            } finally {
+                connection?.let(open::remove)
+                share.close()
                 halfOpen.admit()
             }
         }
     }
 
-    private suspend fun accept(request: ConnectionRequest): MessageConnection {
+    private suspend fun accept(
+        request: ConnectionRequest,
+        share: ServerMemory.Share,
+    ): MessageConnection {
         val decide = settings.authorize
         if (decide != null && withTimeoutOrNull(settings.timeout) { decide(ClientRequest(request)) } != true) {
             throw request.refused("not authorized", "the server's authorize hook did not let it in")
         }
-        return request.acceptMessages(channelSetUp(ByteArray(0), settings.timeout, settings.isShared, settings.channelSettings()))
+        if (!share.tryTake(
+                slotBytes,
+            )
+        ) {
+            throw request.refused("full", "the connections hold all ${settings.memory} bytes of the server (memory)")
+        }
+        val setUp =
+            host.channelSetUp(ByteArray(0), settings.timeout, settings.isShared) {
+                channelSettings()
+                memoryShare = share
+            }
+        return request.acceptMessages(setUp)
     }
 
     private fun ConnectionRequest.refused(

@@ -9,7 +9,8 @@ import org.kverbs.WorkCompletionException
 import java.net.InetSocketAddress
 
 /**
- * Runs [block] with a connection to a server, and again with a new connection whenever that one is lost, until the block returns:
+ * Runs [block] with a connection to a server, and again with a new connection whenever that one is lost, until the
+ * block returns:
  *
  * ```
  * host.reconnecting("server", 7471) { connection ->
@@ -21,11 +22,13 @@ import java.net.InetSocketAddress
  * }
  * ```
  *
- * A connection is lost when the block throws a [ConnectionException], a [WorkCompletionException] or a [ChannelClosedException]; what else the
- * block throws is thrown. The server may have received what the block had sent, or not.
+ * A connection is lost when the block throws a [ConnectionException], a [WorkCompletionException] or a
+ * [ChannelClosedException]; what else the block throws is thrown. The server may have received what the block had sent,
+ * or not.
  *
- * When a connection is lost, or none can be made, it writes a line to the [System.Logger] `org.kverbs.coroutines`, waits
- * ([ClientBuilder.backOff]) and connects. It goes on for ever, unless [ClientBuilder.giveUpAfter] or `withTimeout` ends it.
+ * When a connection is lost, or none can be made, it writes a line to the [System.Logger] `org.kverbs.coroutines`,
+ * waits ([ClientBuilder.backOff]) and connects. It goes on for ever, unless [ClientBuilder.giveUpAfter] or
+ * `withTimeout` ends it.
  *
  * @throws RdmaException why the last attempt failed, when it gives up
  */
@@ -39,7 +42,7 @@ public suspend fun <R> RdmaHost.reconnecting(
     while (true) {
         val failure =
             try {
-                val connection = started(establish(address, chosen.setUp()))
+                val connection = started(establish(address, chosen.setUp(this)))
                 backOff.connected()
                 return connection.use { coroutineScope { block(it) }.also { connection.disconnect() } }
             } catch (e: ConnectionException) {
@@ -50,7 +53,8 @@ public suspend fun <R> RdmaHost.reconnecting(
                 e
             }
         val pause = backOff.pause() ?: throw failure
-        FailureLog.connections.add("the connection to $address failed: $failure; the next attempt is in $pause", failure)
+        val line = "the connection to $address failed: $failure; the next attempt is in $pause"
+        FailureLog.connections.add(line, failure)
         delay(pause)
     }
 }

@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.Job
+import org.kverbs.dsl.GiB
 import org.kverbs.dsl.MiB
 import org.kverbs.dsl.RdmaDsl
 import kotlin.coroutines.CoroutineContext
@@ -24,7 +25,13 @@ public class ServerBuilder internal constructor() {
         private set
     internal var isShared = false
         private set
+    internal var idleTimeout: Duration? = null
+        private set
+    internal var memory = 1.GiB
+        private set
     private var maxMessageSize = 4.MiB
+    private var memoryPerConnection: Long? = null
+    private var keepAlive: Duration? = 5.seconds
     private var channel: MessageChannelBuilder.() -> Unit = {}
 
     /** Connections at a time, those that come up among them; default 1000. Further clients are rejected. */
@@ -33,16 +40,57 @@ public class ServerBuilder internal constructor() {
         maxConnections = count
     }
 
-    /** Clients at a time that were accepted and have not answered yet; default 128. Further ones wait for their turn. */
+    /**
+     * Clients at a time that were accepted and have not answered yet; default 128. Further ones wait for their turn.
+     */
     public fun maxHalfOpen(count: Int) {
         require(count > 0) { "maxHalfOpen($count): give 1 or more" }
         maxHalfOpen = count
     }
 
-    /** Bytes of the longest message that is taken from a client; default 4 MiB. A client that announces a longer one loses its connection. */
+    /**
+     * Bytes of the longest message that is taken from a client; default 4 MiB. A client that announces a longer one
+     * loses its connection.
+     */
     public fun maxMessageSize(bytes: Long) {
         require(bytes > 0) { "maxMessageSize($bytes): give 1 or more" }
         maxMessageSize = bytes
+    }
+
+    /**
+     * Bytes that all connections hold together, of receive slots and of large messages that came and were not received;
+     * default 1 GiB. A client for whose slots there is no room is rejected; a large message for which there is none
+     * waits in its sender's memory.
+     */
+    public fun memory(bytes: Long) {
+        require(bytes > 0) { "memory($bytes): give 1 or more" }
+        memory = bytes
+    }
+
+    /**
+     * Bytes of that for one connection: at least its slots and a message of [maxMessageSize]. Default is 1 MiB more
+     * than such a message.
+     */
+    public fun memoryPerConnection(bytes: Long) {
+        require(bytes > 0) { "memoryPerConnection($bytes): give 1 or more" }
+        memoryPerConnection = bytes
+    }
+
+    /**
+     * How long no message may come or go over a connection before it fails; default null, which is for ever. A handler
+     * that works longer on an answer needs more time.
+     */
+    public fun idleTimeout(time: Duration?) {
+        require(time == null || time.isPositive()) { "idleTimeout($time): give a time, or null" }
+        idleTimeout = time
+    }
+
+    /**
+     * How long nothing may come before the server looks whether the client is still there; see
+     * [MessageChannelBuilder.keepAlive]. Default 5 s.
+     */
+    public fun keepAlive(interval: Duration?) {
+        keepAlive = interval
     }
 
     /** How long a client may take to answer, once it was accepted, and [authorize] to decide; default 10 s. */
@@ -52,27 +100,35 @@ public class ServerBuilder internal constructor() {
     }
 
     /**
-     * Decides whether a client comes in, from what it says with its request; default is that all do. Nothing was allocated for the client
-     * yet. It may suspend; false, an exception or a decision later than [timeout] rejects the client.
+     * Decides whether a client comes in, from what it says with its request; default is that all do. Nothing was
+     * allocated for the client yet. It may suspend; false, an exception or a decision later than [timeout] rejects the
+     * client.
      */
     public fun authorize(decide: suspend (request: ClientRequest) -> Boolean) {
         authorize = decide
     }
 
     /**
-     * Told of each connection that fails: why it did not come up, or what its handler threw. Default is one line a connection to the
-     * [System.Logger] `org.kverbs.coroutines` as a warning, at most one a second, which says how many were left out. Any thread.
+     * Told of each connection that fails: why it did not come up, or what its handler threw. Default is one line a
+     * connection to the [System.Logger] `org.kverbs.coroutines` as a warning, at most one a second, which says how many
+     * were left out. Any thread.
      */
     public fun onFailure(told: (failure: Throwable) -> Unit) {
         onFailure = told
     }
 
-    /** Where handlers run; default is that of [RdmaHostBuilder.context], which by default is many threads. A job in it has no effect. */
+    /**
+     * Where handlers run; default is that of [RdmaHostBuilder.context], which by default is many threads. A job in it
+     * has no effect.
+     */
     public fun handlers(context: CoroutineContext) {
         handlers = context.minusKey(Job)
     }
 
-    /** Makes all connections in the device's domain; see [ConnectionBuilder.sharedDomain]. What is published to a client is open to all then. */
+    /**
+     * Makes all connections in the device's domain; see [ConnectionBuilder.sharedDomain]. What is published to a client
+     * is open to all then.
+     */
     public fun sharedDomain() {
         isShared = true
     }
@@ -82,11 +138,19 @@ public class ServerBuilder internal constructor() {
         channel = block
     }
 
+    /** The settings of each channel, whose limits are consistent. */
     internal fun channelSettings(): MessageChannelBuilder.() -> Unit {
         val longest = maxMessageSize
+        val interval = keepAlive
         val further = channel
+        val slots = MessageChannelBuilder().apply(further).slotBytes
+        val most = memoryPerConnection ?: (slots + longest + 1.MiB)
+        require(most >= slots + longest) { "memoryPerConnection($most): $slots bytes of slots and a message of $longest are more" }
+        require(memory >= most) { "memory($memory): one connection may take $most" }
         return {
             maxMessage(longest)
+            keepAlive(interval)
+            fetchAhead(minOf(most - slots, Int.MAX_VALUE.toLong()).toInt())
             further()
         }
     }

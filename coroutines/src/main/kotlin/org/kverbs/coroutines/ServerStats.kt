@@ -8,6 +8,7 @@ package org.kverbs.coroutines
  * @property accepted connections that came up, since the server was made
  * @property refused clients that were rejected or did not come up, since then
  * @property failed connections whose handler threw, since then
+ * @property memory bytes that the connections hold, as [ServerBuilder.memory] counts them
  */
 public data class ServerStats(
     public val connections: Int,
@@ -15,4 +16,5 @@ public data class ServerStats(
     public val accepted: Long,
     public val refused: Long,
     public val failed: Long,
+    public val memory: Long,
 )

@@ -1,15 +1,20 @@
 package org.kverbs.coroutines
 
 import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.ints.shouldBeLessThanOrEqual
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeout
+import org.kverbs.CompletionQueue
 import org.kverbs.ConnectionEventType.ADDR_RESOLVED
 import org.kverbs.ConnectionEventType.ROUTE_RESOLVED
 import org.kverbs.ConnectionParameters
@@ -18,7 +23,9 @@ import org.kverbs.ConnectionStep
 import org.kverbs.Diagnostics
 import org.kverbs.PortSpace
 import org.kverbs.QueuePairState
+import org.kverbs.dsl.KiB
 import org.kverbs.dsl.RC
+import org.kverbs.embedded.EmbeddedFabric
 import java.net.InetSocketAddress
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.minutes
@@ -50,6 +57,9 @@ private suspend fun talk(
     it.receive().decodeToString() shouldBe "hello"
     it.disconnect()
 }
+
+/** Completion queues are left out: a dispatcher keeps those that it has made. */
+private fun heldForConnections() = Diagnostics.openResources().count { it.resource() !is CompletionQueue }
 
 private suspend fun eventually(holds: () -> Boolean) = withTimeout(60.seconds) { while (!holds()) delay(5) }
 
@@ -118,6 +128,97 @@ class HostileClientsSpec :
                     eventually { server.stats.connections == 0 }
                     server.stats.refused shouldBe 301
                     eventually { Diagnostics.openResources().size <= before }
+                }
+            }
+        }
+
+        test("should free the places of clients that say nothing after the idle timeout, and not those that talk") {
+            echoing({
+                maxConnections(20)
+                idleTimeout(3.seconds)
+            }) { server, address, hostile, honest ->
+                val talking = honest.connectMessages(address)
+                val asking =
+                    launch {
+                        while (true) {
+                            talking.send(ByteArray(1))
+                            talking.receive()
+                            delay(50)
+                        }
+                    }
+                val silent = List(19) { hostile.connectMessages(address) }
+                silent.forEach { it.awaitEnd() }
+                eventually { server.stats.connections == 1 }
+                talking.isOpen shouldBe true
+                talk(honest, address)
+                asking.cancel()
+            }
+        }
+
+        test("should keep nothing of a thousand clients that were killed") {
+            diagnosed {
+                EmbeddedFabric.realTime(1).use { fabric ->
+                    val device = fabric.addDevice() // the first one, from which the connection manager leads to the others
+                    val clients = rdmaHost { device(device) }
+                    val host = rdmaHost { device(fabric.addDevice()) }
+                    coroutineScope {
+                        val server =
+                            host.bind(InetSocketAddress("198.18.0.2", 0)) {
+                                keepAlive(1.seconds)
+                                onFailure {}
+                            }
+                        server.serve(this) { for (message in it.incoming) it.send(message) }
+                        talk(clients, server.address)
+                        eventually { server.stats.connections == 0 }
+                        val before = heldForConnections()
+                        List(8) { async { repeat(125) { clients.connectMessages(server.address) } } }.awaitAll()
+                        eventually { server.stats.connections == 1000 }
+                        fabric.kill(device)
+                        eventually { server.stats.connections == 0 }
+                        server.stats.memory shouldBe 0
+                        clients.close()
+                        withClue("$before resources were open before the clients came") {
+                            eventually { heldForConnections() <= before }
+                        }
+                        server.close()
+                    }
+                    host.close()
+                }
+            }
+        }
+
+        test("should hold no more than memory of large messages that nobody receives, and let the others wait in their senders' memory") {
+            val mayReceive = Channel<Unit>(Channel.UNLIMITED)
+            val received = Channel<Int>(Channel.UNLIMITED)
+            rdmaHost { provider("embedded") }.use { host ->
+                rdmaHost { provider("embedded") }.use { client ->
+                    val server =
+                        host.bind(0) {
+                            memory(250.KiB)
+                            memoryPerConnection(110.KiB)
+                            maxMessageSize(100.KiB)
+                            channel {
+                                receiveSlots(2)
+                                largeMessages(1)
+                                slotSize(512)
+                            }
+                        }
+                    coroutineScope {
+                        server.serve(this) {
+                            mayReceive.receive()
+                            received.send(it.receive().size)
+                        }
+                        val clients = List(3) { client.connectMessages(InetSocketAddress("127.0.0.1", server.address.port)) }
+                        clients.forEach { it.send(ByteArray(100_000)) }
+                        val most = 3 * 4.KiB + 2 * 98.KiB // three have slots; there is no room for the third message
+                        eventually { server.connections.sumOf { it.stats.waitingMessages } == 3 }
+                        eventually { server.stats.memory == most }
+                        repeat(3) { mayReceive.send(Unit) }
+                        repeat(3) { received.receive() shouldBe 100_000 }
+                        eventually { server.stats.connections == 0 && server.stats.memory == 0L }
+                        clients.forEach { it.close() }
+                        server.close()
+                    }
                 }
             }
         }

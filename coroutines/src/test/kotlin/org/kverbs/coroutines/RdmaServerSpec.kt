@@ -28,6 +28,7 @@ import org.kverbs.ConnectionException
 import org.kverbs.ConnectionRejectedException
 import org.kverbs.Diagnostics
 import org.kverbs.QueuePair
+import org.kverbs.dsl.MiB
 import java.net.InetSocketAddress
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.CountDownLatch
@@ -203,7 +204,7 @@ class RdmaServerSpec :
                 next.disconnect()
                 clients[1].disconnect()
                 withTimeout(20.seconds) { while (server.connections.isNotEmpty()) delay(1) }
-                server.stats shouldBe ServerStats(connections = 0, halfOpen = 0, accepted = 3, refused = 1, failed = 0)
+                server.stats shouldBe ServerStats(connections = 0, halfOpen = 0, accepted = 3, refused = 1, failed = 0, memory = 0)
             }
         }
 
@@ -305,7 +306,7 @@ class RdmaServerSpec :
                     }
                     val one = host.connectMessages(address)
                     val other = host.connectMessages(address)
-                    val secret = one.awaitRemote("secret")
+                    val secret = one.remote("secret")
                     secret.read(0, 6).decodeToString() shouldBe "secret"
                     val theirs = runCatching { other.channel.remote(secret.memory).read(0, 6).decodeToString() }
                     if (isShared) {
@@ -338,6 +339,41 @@ class RdmaServerSpec :
                     }
                     withTimeout(20.seconds) { while (Diagnostics.openResources().size > before) delay(1) }
                 }
+            }
+        }
+
+        test("should refuse limits that contradict each other, and keep no port for them") {
+            rdmaHost { provider("embedded") }.use { host ->
+                val address = host.bind(0).use { it.address }
+                shouldThrow<IllegalArgumentException> {
+                    host.bind(address) {
+                        maxMessageSize(1.MiB)
+                        memoryPerConnection(1.MiB)
+                    }
+                }.message shouldContain "memoryPerConnection(1048576)"
+                shouldThrow<IllegalArgumentException> { host.bind(address) { memory(1.MiB) } }.message shouldContain "memory(1048576)"
+                host.bind(address).close()
+            }
+        }
+
+        test("should tell in numbers what a connection holds and waits for") {
+            bound({ channel { receiveSlots(2) } }) { server, host, address ->
+                val mayReceive = CompletableDeferred<Unit>()
+                server.serve(this) {
+                    mayReceive.await()
+                    for (message in it.incoming) it.send(message)
+                }
+                val client = host.connectMessages(address)
+                val sending = launch { repeat(3) { client.send(ByteArray(1)) } }
+                withTimeout(20.seconds) { while (client.stats.waitingSends == 0) delay(1) }
+                client.stats shouldBe ChannelStats(sent = 2, received = 0, credits = 0, waitingSends = 1, waitingMessages = 0)
+                val served = server.connections.single()
+                withTimeout(20.seconds) { while (served.stats.waitingMessages < 2) delay(1) }
+                served.stats.received shouldBe 2
+                mayReceive.complete(Unit)
+                sending.join()
+                repeat(3) { client.receive() }
+                client.disconnect()
             }
         }
     })

@@ -1,0 +1,48 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.delay
+import org.kverbs.ConnectionException
+import org.kverbs.ConnectionStep
+import kotlin.time.Duration
+
+/**
+ * Ends the connections of a server over which no message has gone for [timeout], at most a quarter later. One coroutine
+ * for all of them.
+ */
+internal class IdleWatch(
+    private val timeout: Duration,
+    private val open: Set<MessageConnection>,
+) {
+    private class Seen(
+        val messages: Long,
+    ) {
+        var looks = 0
+    }
+
+    private val seen = HashMap<MessageConnection, Seen>()
+
+    suspend fun watch() {
+        while (true) {
+            delay(timeout / LOOKS)
+            seen.keys.retainAll(open)
+            open.forEach(::look)
+        }
+    }
+
+    private fun look(connection: MessageConnection) {
+        val messages = connection.channel.stats.run { sent + received }
+        val before = seen[connection]
+        if (before == null || before.messages != messages) {
+            seen[connection] = Seen(messages)
+        } else if (++before.looks == LOOKS) {
+            val why = "no message went over it for $timeout (idleTimeout)"
+            val failure = ConnectionException(ConnectionStep.STAY_CONNECTED, connection.remoteAddress, 0, why)
+            connection.channel.fail(failure)
+            closeAll(connection, cause = failure) // what that throws must not end the watch
+        }
+    }
+
+    private companion object {
+        const val LOOKS = 4
+    }
+}
