@@ -1,10 +1,12 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellationException
+import org.kverbs.ConnectionException
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkRequestException
 import org.kverbs.dsl.modify
 import java.util.concurrent.atomic.AtomicBoolean
@@ -21,6 +23,10 @@ internal class ChannelLink(
     /** Why it is about to end: what had come until then is still to be taken out of the completion queue. */
     private val ending = AtomicReference<Throwable>()
     private val isClosing = AtomicBoolean()
+
+    /** What it means that the device flushes requests and none of this side's has failed, if there is more to say than that. */
+    @Volatile
+    var whenFlushed: ConnectionException? = null
     val debts = ChannelDebts(settings.receiveSlots)
     val inbox = ChannelInbox(::gone)
     val large = LargeSends(settings.largeMessages)
@@ -122,8 +128,15 @@ internal class ChannelLink(
             failBehind(e) // credits that would have gone with it are lost
             throw checkNotNull(cause)
         } catch (e: RdmaException) {
-            throw cause ?: e
+            throw cause ?: meaningOf(e)
         }
+
+    /** A request that fails as the connection has ended says that it has. */
+    private fun meaningOf(failure: Throwable): Throwable {
+        if (failure !is WorkCompletionException) return failure
+        val isExplained = failure.status() != WorkCompletionStatus.WR_FLUSH_ERR || failure.cause != null
+        return ending.get() ?: whenFlushed?.takeUnless { isExplained } ?: failure
+    }
 
     /** Tells the peer if it can, and ends all. */
     fun close() {
@@ -143,11 +156,11 @@ internal class ChannelLink(
     }
 
     /**
-     * Ends the channel: every wait with [cause]. Messages that have come can still be taken. The first cause counts; a
-     * request that fails since the connection has ended is none. Any thread, but see [failBehind].
+     * Ends the channel: every wait with [cause], or what it means. Messages that have come can still be taken. The first
+     * cause counts. Any thread, but see [failBehind].
      */
     fun fail(cause: Throwable) {
-        val first = if (cause is WorkCompletionException) ending.get() ?: cause else cause
+        val first = meaningOf(cause)
         if (!failure.compareAndSet(null, first)) return
         stop() // before any memory is given up that the peer could still reach
         end(first)

@@ -2,6 +2,7 @@ package org.kverbs.coroutines
 
 import org.kverbs.AccessFlag
 import org.kverbs.ConnectOptions
+import org.kverbs.ConnectionException
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePairEndpoint
@@ -237,6 +238,14 @@ public class MessageChannel internal constructor(
      * the peer, as [finish] is.
      */
     override fun close(): Unit = link.close()
+
+    /**
+     * Says what it means that the device flushes requests: some devices do so before the connection manager tells of
+     * the end of the connection.
+     */
+    internal fun endsBy(end: ConnectionException) {
+        link.whenFlushed = end
+    }
 
     /**
      * Ends both directions because the connection is gone, as a connection manager knows at once and the queue pair

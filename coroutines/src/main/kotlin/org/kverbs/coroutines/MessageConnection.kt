@@ -36,10 +36,12 @@ public class MessageConnection internal constructor(
     /** This side's address and port. */
     public val localAddress: InetSocketAddress? = connection.steps.localAddress
     private val peerData = connection.said.privateData().let { it.copyOfRange(minOf(ChannelHello.BYTES, it.size), it.size) }
-    private val lifetime =
-        ConnectionLifetime(host, connection) {
-            channel.fail(ConnectionException(ConnectionStep.STAY_CONNECTED, remoteAddress, 0, "the connection has ended"))
-        }
+    private val end = ConnectionException(ConnectionStep.STAY_CONNECTED, remoteAddress, 0, "the connection has ended")
+    private val lifetime = ConnectionLifetime(host, connection) { channel.fail(end) }
+
+    init {
+        channel.endsBy(end)
+    }
 
     /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */
     public val privateData: ByteArray get() = peerData.clone()

@@ -3,13 +3,19 @@ package org.kverbs.coroutines
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
+import org.kverbs.ConnectionException
+import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
+import org.kverbs.dsl.modify
 import java.net.InetSocketAddress
 
 /** What is received when the connection manager tells of the end before the polling thread has taken the last messages. */
@@ -60,6 +66,27 @@ class ConnectionEndSpec :
         test("should give what had come, and then the end of a peer that had not finished") {
             endedUnseen({}) { connection ->
                 shouldThrow<RdmaException> { connection.receiveOrNull() }.shouldBeInstanceOf<ChannelClosedException>()
+            }
+        }
+
+        test("should say that the connection has ended when the device flushes what waits before the manager tells of it") {
+            coroutineScope {
+                rdmaHost { provider("embedded") }.use { host ->
+                    host.bind(0).use { server ->
+                        server.serve(this) { awaitCancellation() }
+                        host.connectMessages(InetSocketAddress("127.0.0.1", server.address.port)).use { connection ->
+                            val waits =
+                                listOf<suspend () -> Unit>(
+                                    { connection.receive() },
+                                    { connection.awaitRemote("nothing") },
+                                    { while (true) connection.send(ByteArray(1)) },
+                                ).map { async(start = CoroutineStart.UNDISPATCHED) { runCatching { it() }.exceptionOrNull() } }
+                            connection.channel.queuePair.queuePair
+                                .modify { state(QueuePairState.ERR) }
+                            for (wait in waits) wait.await().shouldBeInstanceOf<ConnectionException>().message shouldContain "has ended"
+                        }
+                    }
+                }
             }
         }
     })
