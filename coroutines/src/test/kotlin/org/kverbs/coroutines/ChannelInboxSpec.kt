@@ -16,6 +16,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.selects.select
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.yield
+import java.util.concurrent.atomic.AtomicInteger
 import kotlin.random.Random
 
 private fun ChannelInbox.add(text: String) = add(ChannelArrival(text.encodeToByteArray()))
@@ -119,8 +120,8 @@ class ChannelInboxSpec :
         test("should lose, repeat or reorder nothing when receivers and selects are cancelled all the time") {
             for (seed in 1..50) {
                 val random = Random(seed)
-                var gone = 0
-                val inbox = ChannelInbox { gone++ }
+                val gone = AtomicInteger()
+                val inbox = ChannelInbox { gone.incrementAndGet() }
                 val incoming = IncomingMessages(inbox)
                 val received = ArrayList<Int>()
                 withContext(Dispatchers.Default) {
@@ -158,7 +159,7 @@ class ChannelInboxSpec :
                     feeder.join()
                 }
                 received.sorted() shouldBe List(500) { it }
-                gone shouldBe 500
+                gone.get() shouldBe 500
             }
         }
     })
