@@ -7,11 +7,14 @@ import java.net.InetSocketAddress
 import java.time.Duration
 import kotlin.time.toKotlinDuration
 
-/** How a [BlockingConnection] to a server is made; made by [BlockingHost.client]. The defaults are those of [ClientBuilder]. One thread. */
+/**
+ * How a [BlockingConnection] to a server is made; made by [BlockingHost.client]. The defaults are those of
+ * [ClientBuilder]. One thread.
+ */
 public class BlockingClientBuilder internal constructor(
     private val host: RdmaHost,
 ) {
-    private var settings: ClientBuilder.() -> Unit = {}
+    private val settings = Settings(::ClientBuilder)
 
     /** Bytes for the server, which sees them before it accepts: at most 32. */
     public fun privateData(bytes: ByteArray): BlockingClientBuilder = with { privateData(bytes) }
@@ -19,18 +22,13 @@ public class BlockingClientBuilder internal constructor(
     /** How long each step may take: finding the address, the route, and the server's answer. */
     public fun timeout(step: Duration): BlockingClientBuilder = with { timeout(step.toKotlinDuration()) }
 
-    /** Bytes of the longest message that is taken from the server. A server that announces a longer one ends the connection. */
+    /**
+     * Bytes of the longest message that is taken from the server. A server that announces a longer one ends the
+     * connection.
+     */
     public fun maxMessageSize(bytes: Long): BlockingClientBuilder = with { maxMessageSize(bytes) }
 
-    private fun with(further: ClientBuilder.() -> Unit): BlockingClientBuilder {
-        ClientBuilder().further() // a wrong number is refused here
-        val before = settings
-        settings = {
-            before()
-            further()
-        }
-        return this
-    }
+    private fun with(setting: ClientBuilder.() -> Unit): BlockingClientBuilder = apply { settings.add(setting) }
 
     /**
      * Connects to a server of messages by its name or IP address, and waits until it has accepted.

@@ -1,18 +1,22 @@
 package org.kverbs.blocking
 
+import org.kverbs.AccessFlag
 import org.kverbs.coroutines.MessageConnection
+import java.lang.foreign.MemorySegment
 import java.net.InetSocketAddress
 import java.time.Duration
 import java.util.concurrent.TimeoutException
 import kotlin.time.toKotlinDuration
 
 /**
- * A connection of messages whose calls block their thread: a [MessageConnection] for Java. Any thread, any number of senders and receivers.
+ * A connection of messages whose calls block their thread: a [MessageConnection] for Java. Any thread, any number of
+ * senders and receivers.
  *
- * An interrupt cancels a wait as a cancelled coroutine does: a send that waited for room has sent nothing, and a receive has taken no message.
+ * An interrupt cancels a wait as a cancelled coroutine does: a send that waited for room has sent nothing, and a
+ * receive has taken no message.
  *
- * **Errors.** [org.kverbs.coroutines.ChannelClosedException] after the end of the connection, and [org.kverbs.RdmaException] why it failed,
- * after the messages that had come.
+ * **Errors.** [org.kverbs.coroutines.ChannelClosedException] after the end of the connection, and
+ * [org.kverbs.RdmaException] why it failed, after the messages that had come.
  *
  * **Ownership.** A server's connection is ended when its handler returns; a client closes its own.
  */
@@ -43,6 +47,49 @@ public class BlockingConnection internal constructor(
     @Throws(InterruptedException::class)
     public fun receiveOrNull(): ByteArray? = blocking { connection.receiveOrNull() }
 
+    /**
+     * Lets the peer use [size] bytes of new memory under a name: the peer can then do what [access] allows, without
+     * this side noticing. They are this connection's alone, until [BlockingPublishedMemory.withdraw] or its end.
+     *
+     * @param name 1 to 200 bytes in UTF-8, not published now
+     * @param access what the peer can do; default is REMOTE_READ
+     * @throws IllegalArgumentException if the name is not possible
+     * @throws org.kverbs.RdmaSystemException if the device refuses to register the memory
+     */
+    @Throws(InterruptedException::class)
+    public fun publish(
+        name: String,
+        size: Long,
+        vararg access: AccessFlag,
+    ): BlockingPublishedMemory = blocking { BlockingPublishedMemory(connection.publish(name, size, *access)) }
+
+    /**
+     * The same with native memory of the caller's, which stays alive as long as it is published. It can be published to
+     * many peers.
+     */
+    @Throws(InterruptedException::class)
+    public fun publish(
+        name: String,
+        memory: MemorySegment,
+        vararg access: AccessFlag,
+    ): BlockingPublishedMemory = blocking { BlockingPublishedMemory(connection.publish(name, memory, *access)) }
+
+    /**
+     * Memory that the peer has published by this name.
+     *
+     * @throws org.kverbs.coroutines.NotPublishedException if the peer has not published it; it lists what is published
+     */
+    @Throws(InterruptedException::class)
+    public fun remote(name: String): BlockingRemoteRegion = blocking { BlockingRemoteRegion(connection.remote(name)) }
+
+    /**
+     * Memory that the peer publishes by this name; waits until it has.
+     *
+     * @throws org.kverbs.coroutines.ChannelClosedException if the peer has sent its last message and not published it
+     */
+    @Throws(InterruptedException::class)
+    public fun awaitRemote(name: String): BlockingRemoteRegion = blocking { BlockingRemoteRegion(connection.awaitRemote(name)) }
+
     /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */
     public fun privateData(): ByteArray = connection.privateData
 
@@ -52,16 +99,22 @@ public class BlockingConnection internal constructor(
     /** This side's address and port; null if it is not known. */
     public fun localAddress(): InetSocketAddress? = connection.localAddress
 
-    /** False once either side has ended the connection, or it has failed, and this side knows it. What had come can still be received. */
+    /**
+     * False once either side has ended the connection, or it has failed, and this side knows it. What had come can
+     * still be received.
+     */
     public fun isOpen(): Boolean = connection.isOpen
 
-    /** Says that no more messages come from here, and waits until the peer's device has all that were sent. The other direction stays open. */
+    /**
+     * Says that no more messages come from here, and waits until the peer's device has all that were sent. The other
+     * direction stays open.
+     */
     @Throws(InterruptedException::class)
     public fun finish(): Unit = blocking { connection.finish() }
 
     /**
-     * Ends the connection in good order: finishes, waits until the peer has finished too, or has gone, or [timeout] is over, and closes. Messages
-     * that nobody has received are dropped.
+     * Ends the connection in good order: finishes, waits until the peer has finished too, or has gone, or [timeout] is
+     * over, and closes. Messages that nobody has received are dropped.
      *
      * @throws InterruptedException if the thread is interrupted; the connection is closed then
      */

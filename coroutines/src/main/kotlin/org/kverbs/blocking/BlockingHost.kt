@@ -22,8 +22,8 @@ import java.net.InetSocketAddress
  *
  * A program in Kotlin uses [RdmaHost].
  *
- * **Threads.** Any thread. A wait parks its thread, so a virtual thread does not hold its carrier. An interrupt ends the wait with an
- * InterruptedException.
+ * **Threads.** Any thread. A wait parks its thread, so a virtual thread does not hold its carrier. An interrupt ends
+ * the wait with an InterruptedException.
  *
  * **Ownership.** [close] closes the servers and connections of this host, and ends every wait.
  */
@@ -42,7 +42,10 @@ public class BlockingHost private constructor(
     /** Begins a connection with settings: `host.client().privateData(token).connect("server", 7471)`. */
     public fun client(): BlockingClientBuilder = BlockingClientBuilder(host)
 
-    /** Connects to a server with the settings that [BlockingClientBuilder] has by default; see [BlockingClientBuilder.connect]. */
+    /**
+     * Connects to a server with the settings that [BlockingClientBuilder] has by default; see
+     * [BlockingClientBuilder.connect].
+     */
     @Throws(InterruptedException::class)
     public fun connect(
         host: String,
@@ -60,7 +63,8 @@ public class BlockingHost private constructor(
     /** Opens hosts. */
     public companion object {
         /**
-         * Opens this program's side of its connections, on the RDMA hardware of this machine, or else on the embedded device.
+         * Opens this program's side of its connections, on the RDMA hardware of this machine, or else on the embedded
+         * device.
          *
          * @throws org.kverbs.DeviceNotFoundException if no device has a connection manager
          * @throws org.kverbs.LibraryUnavailableException if librdmacm is missing; says what to install

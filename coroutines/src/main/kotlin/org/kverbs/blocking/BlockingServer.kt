@@ -13,8 +13,8 @@ import kotlin.time.toKotlinDuration
  * Serves messages at an address, each connection on a virtual thread of its own. Made by [BlockingHost.serve] and
  * [BlockingServerBuilder.serve]; any thread.
  *
- * When the handler of a connection returns, the connection is disconnected. When it throws, its connection is closed, the server's `onFailure`
- * is told, and the others live on.
+ * When the handler of a connection returns, the connection is disconnected. When it throws, its connection is closed,
+ * the server's `onFailure` is told, and the others live on.
  *
  * **Ownership.** It belongs to its host. [close] ends its handlers.
  */
@@ -39,14 +39,17 @@ public class BlockingServer internal constructor(
     public fun awaitEnd(): Unit = blocking { serving.join() }
 
     /**
-     * Takes no more clients, waits until the handlers have ended or [deadline] is over, interrupts those that have not, and closes.
+     * Takes no more clients, waits until the handlers have ended or [deadline] is over, interrupts those that have not,
+     * and closes.
      *
      * @throws InterruptedException if the thread is interrupted; the server is closed then
      */
     @Throws(InterruptedException::class)
     public fun stop(deadline: Duration): Unit = blocking { server.stop(deadline.toKotlinDuration()) }
 
-    /** Takes no more clients, interrupts the handlers and closes the connections now; does not wait for the handlers. */
+    /**
+     * Takes no more clients, interrupts the handlers and closes the connections now; does not wait for the handlers.
+     */
     override fun close(): Unit = server.close()
 
     override fun toString(): String = server.toString()

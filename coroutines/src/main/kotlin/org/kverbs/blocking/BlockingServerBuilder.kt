@@ -12,11 +12,14 @@ import java.util.function.Consumer
 import java.util.function.Predicate
 import kotlin.time.toKotlinDuration
 
-/** How a [BlockingServer] treats its clients; made by [BlockingHost.server]. The defaults are those of [ServerBuilder]. One thread. */
+/**
+ * How a [BlockingServer] treats its clients; made by [BlockingHost.server]. The defaults are those of [ServerBuilder].
+ * One thread.
+ */
 public class BlockingServerBuilder internal constructor(
     private val host: RdmaHost,
 ) {
-    private var settings: ServerBuilder.() -> Unit = {}
+    private val settings = Settings(::ServerBuilder)
 
     /** Connections at a time, those that come up among them. Further clients are rejected. */
     public fun maxConnections(count: Int): BlockingServerBuilder = with { maxConnections(count) }
@@ -24,31 +27,30 @@ public class BlockingServerBuilder internal constructor(
     /** Clients at a time that were accepted and have not answered yet. Further ones wait for their turn. */
     public fun maxHalfOpen(count: Int): BlockingServerBuilder = with { maxHalfOpen(count) }
 
-    /** Bytes of the longest message that is taken from a client. A client that announces a longer one loses its connection. */
+    /**
+     * Bytes of the longest message that is taken from a client. A client that announces a longer one loses its
+     * connection.
+     */
     public fun maxMessageSize(bytes: Long): BlockingServerBuilder = with { maxMessageSize(bytes) }
 
     /** How long a client may take to answer once it was accepted, and [authorize] to decide. */
     public fun timeout(step: Duration): BlockingServerBuilder = with { timeout(step.toKotlinDuration()) }
 
     /**
-     * Decides whether a client comes in, from what it says with its request. Nothing was allocated for the client yet. The predicate runs on a
-     * virtual thread, so it may block; false, an exception or a decision later than [timeout] rejects the client.
+     * Decides whether a client comes in, from what it says with its request. Nothing was allocated for the client yet.
+     * The predicate runs on a virtual thread, so it may block; false, an exception or a decision later than [timeout]
+     * rejects the client.
      */
     public fun authorize(decide: Predicate<ClientRequest>): BlockingServerBuilder =
         with { authorize { request -> runInterruptible(VIRTUAL_THREADS) { decide.test(request) } } }
 
-    /** Told why a connection did not come up, or what its handler threw. By default that is logged. Any thread; it must not block. */
+    /**
+     * Told why a connection did not come up, or what its handler threw. By default that is logged. Any thread; it must
+     * not block.
+     */
     public fun onFailure(told: Consumer<Throwable>): BlockingServerBuilder = with { onFailure { told.accept(it) } }
 
-    private fun with(further: ServerBuilder.() -> Unit): BlockingServerBuilder {
-        ServerBuilder().further() // a wrong number is refused here
-        val before = settings
-        settings = {
-            before()
-            further()
-        }
-        return this
-    }
+    private fun with(setting: ServerBuilder.() -> Unit): BlockingServerBuilder = apply { settings.add(setting) }
 
     /**
      * Serves clients at a port of every address from now on, each by [handler] on a virtual thread of its own.

@@ -240,6 +240,8 @@ class BlockingSpec :
                     BlockingServer::class,
                     BlockingClientBuilder::class,
                     BlockingConnection::class,
+                    BlockingPublishedMemory::class,
+                    BlockingRemoteRegion::class,
                     ConnectionHandler::class,
                 ).flatMap { it.java.declaredMethods.asList() }
                     .filter { Modifier.isPublic(it.modifiers) && !it.isSynthetic }
