@@ -28,6 +28,9 @@ public class BlockingClientBuilder internal constructor(
      */
     public fun maxMessageSize(bytes: Long): BlockingClientBuilder = with { maxMessageSize(bytes) }
 
+    /** How long nothing may come before the client looks whether the server is still there; null is for ever. */
+    public fun keepAlive(interval: Duration?): BlockingClientBuilder = with { keepAlive(interval?.toKotlinDuration()) }
+
     private fun with(setting: ClientBuilder.() -> Unit): BlockingClientBuilder = apply { settings.add(setting) }
 
     /**

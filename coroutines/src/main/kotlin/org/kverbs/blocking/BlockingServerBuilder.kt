@@ -33,6 +33,25 @@ public class BlockingServerBuilder internal constructor(
      */
     public fun maxMessageSize(bytes: Long): BlockingServerBuilder = with { maxMessageSize(bytes) }
 
+    /**
+     * Bytes that all connections hold together, of receive slots and of large messages that came and were not received.
+     * A client for whose slots there is no room is rejected; a large message for which there is none waits in its
+     * sender's memory.
+     */
+    public fun memory(bytes: Long): BlockingServerBuilder = with { memory(bytes) }
+
+    /** Bytes of that for one connection: at least its slots and a message of [maxMessageSize]. */
+    public fun memoryPerConnection(bytes: Long): BlockingServerBuilder = with { memoryPerConnection(bytes) }
+
+    /**
+     * How long no message may come or go over a connection before it fails; null is for ever. A handler that works longer
+     * on an answer needs more time.
+     */
+    public fun idleTimeout(time: Duration?): BlockingServerBuilder = with { idleTimeout(time?.toKotlinDuration()) }
+
+    /** How long nothing may come before the server looks whether the client is still there; null is for ever. */
+    public fun keepAlive(interval: Duration?): BlockingServerBuilder = with { keepAlive(interval?.toKotlinDuration()) }
+
     /** How long a client may take to answer once it was accepted, and [authorize] to decide. */
     public fun timeout(step: Duration): BlockingServerBuilder = with { timeout(step.toKotlinDuration()) }
 

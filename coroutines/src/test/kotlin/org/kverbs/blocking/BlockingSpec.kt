@@ -195,6 +195,35 @@ class BlockingSpec :
             }
         }
 
+        test("should end a connection over which nothing goes") {
+            val failures = LinkedBlockingQueue<Throwable>()
+            val settings: (BlockingServerBuilder) -> Unit =
+                { it.idleTimeout(Duration.ofMillis(200)).keepAlive(null).onFailure(failures::add) }
+            served(ECHO, settings) { _, connect ->
+                connect().use { client ->
+                    shouldThrow<RdmaException> { client.receive() }
+                    failures.take().message shouldContain "idleTimeout"
+                }
+            }
+        }
+
+        test("should reject a client for which there is no memory, and refuse limits that contradict each other") {
+            val limited: (BlockingServerBuilder) -> Unit =
+                { it.maxMessageSize(1000).memory(200_000).memoryPerConnection(200_000).onFailure { } }
+            served(ECHO, limited) { _, connect ->
+                connect().use { client ->
+                    client.send("in")
+                    client.text() shouldBe "in"
+                    shouldThrow<ConnectionRejectedException> { connect() }
+                }
+            }
+            hosted { host ->
+                val contradicting = host.server().memory(200_000)
+                shouldThrow<IllegalArgumentException> { contradicting.serve(0, ECHO) }.message shouldContain "200000"
+                shouldThrow<IllegalArgumentException> { host.server().idleTimeout(Duration.ZERO) }
+            }
+        }
+
         test("should let handlers end when it is stopped, and interrupt them when it is closed") {
             val answered = LinkedBlockingQueue<String>()
             val handler =
