@@ -58,7 +58,7 @@ internal class ChannelLink(
 
     private fun closed() {
         val closed = ChannelClosedException("${pair.queuePair.describe()} of the message channel was closed")
-        fail(closed)
+        fail(ending.get() ?: closed)
         inbox.drop(checkNotNull(failure.get()))
         pair.end(closed)
         receives.end(closed)
@@ -141,7 +141,7 @@ internal class ChannelLink(
     /** Tells the peer if it can, and ends all. */
     fun close() {
         if (window != null && isAlive && isClosing.compareAndSet(false, true)) outbox.sayClose()
-        fail(ChannelClosedException("the message channel was closed by this side"))
+        fail(ending.get() ?: ChannelClosedException("the message channel was closed by this side"))
         pair.queuePair.close()
     }
 

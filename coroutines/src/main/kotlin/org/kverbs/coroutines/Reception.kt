@@ -74,10 +74,8 @@ internal class Reception(
         if (decide != null && withTimeoutOrNull(settings.timeout) { decide(ClientRequest(request)) } != true) {
             throw request.refused("not authorized", "the server's authorize hook did not let it in")
         }
-        if (!share.tryTake(
-                slotBytes,
-            )
-        ) {
+        val hasRoom = share.tryTake(slotBytes)
+        if (!hasRoom) {
             throw request.refused("full", "the connections hold all ${settings.memory} bytes of the server (memory)")
         }
         val setUp =

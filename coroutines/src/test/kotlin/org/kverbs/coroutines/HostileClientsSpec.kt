@@ -3,8 +3,10 @@ package org.kverbs.coroutines
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.inspectors.forAll
 import io.kotest.matchers.ints.shouldBeLessThanOrEqual
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.async
@@ -27,6 +29,7 @@ import org.kverbs.dsl.KiB
 import org.kverbs.dsl.RC
 import org.kverbs.embedded.EmbeddedFabric
 import java.net.InetSocketAddress
+import java.util.concurrent.ConcurrentLinkedQueue
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.seconds
@@ -106,7 +109,7 @@ class HostileClientsSpec :
                     talk(honest, address)
                     shouldThrow<ConnectionRejectedException> { hostile.connect(address) } // the devices of all are open then
                     eventually { server.stats.connections == 0 }
-                    val before = Diagnostics.openResources().size
+                    val before = heldForConnections()
                     val others = async { repeat(20) { talk(honest, address) } }
                     val random = Random(1)
                     val hello = ChannelHello(4, 4096, 1000).toBytes()
@@ -127,15 +130,17 @@ class HostileClientsSpec :
                     others.await()
                     eventually { server.stats.connections == 0 }
                     server.stats.refused shouldBe 301
-                    eventually { Diagnostics.openResources().size <= before }
+                    eventually { heldForConnections() <= before }
                 }
             }
         }
 
         test("should free the places of clients that say nothing after the idle timeout, and not those that talk") {
+            val failures = ConcurrentLinkedQueue<String>()
             echoing({
                 maxConnections(20)
                 idleTimeout(3.seconds)
+                onFailure { failures += it.message.orEmpty() }
             }) { server, address, hostile, honest ->
                 val talking = honest.connectMessages(address)
                 val asking =
@@ -149,6 +154,8 @@ class HostileClientsSpec :
                 val silent = List(19) { hostile.connectMessages(address) }
                 silent.forEach { it.awaitEnd() }
                 eventually { server.stats.connections == 1 }
+                eventually { failures.size == 19 }
+                failures.forAll { it shouldContain "no message went over it for 3s (idleTimeout)" }
                 talking.isOpen shouldBe true
                 talk(honest, address)
                 asking.cancel()
