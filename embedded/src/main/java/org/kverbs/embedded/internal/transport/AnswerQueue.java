@@ -48,7 +48,9 @@ final class AnswerQueue extends Event {
     };
 
     private final Packet packet = new Packet(0);
+    /** Has room for as many as were ever due at once. */
     private Due[] ring = {};
+    private int depth;
     private int head;
     private int size;
     private int msn;
@@ -61,14 +63,21 @@ final class AnswerQueue extends Event {
         this.qp = qp;
     }
 
-    /** @param depth reads and atomics that may be due at once */
-    void start(int depth) {
+    /** @param most reads and atomics that may be due at once */
+    void start(int most) {
         stop();
         msn = 0;
-        ring = new Due[depth];
-        for (int i = 0; i < depth; i++) {
-            ring[i] = new Due();
+        depth = most;
+        ring = new Due[0];
+    }
+
+    private void grow() {
+        var larger = new Due[Math.min(Math.max(4, 2 * ring.length), depth)];
+        for (int i = 0; i < larger.length; i++) {
+            larger[i] = i < size ? ring[(head + i) % ring.length] : new Due();
         }
+        ring = larger;
+        head = 0;
     }
 
     /** Owes nothing any more. */
@@ -90,7 +99,7 @@ final class AnswerQueue extends Event {
     }
 
     boolean isFull() {
-        return size == ring.length;
+        return size == depth;
     }
 
     /** Forgets the answers from a PSN on, since the peer asks for them again. */
@@ -153,6 +162,9 @@ final class AnswerQueue extends Event {
 
     private Due add(int psn) {
         acknowledgeNow();
+        if (size == ring.length) {
+            grow();
+        }
         Due due = ring[(head + size++) % ring.length];
         due.psn = psn;
         due.sent = 0;

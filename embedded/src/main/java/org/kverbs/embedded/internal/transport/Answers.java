@@ -17,6 +17,8 @@ final class Answers {
     // The atomics done last, in a ring: one that is asked for again must not be done again (IBA volume 1, 9.7.5.1.5).
     private int[] atomicPsns = {};
     private long[] atomicValues = {};
+    /** How many of them there may be; they have memory from the first on. */
+    private int depth;
     private int nextAtomic;
     private int atomics;
 
@@ -28,9 +30,9 @@ final class Answers {
     void start() {
         atomics = 0;
         nextAtomic = 0;
-        int depth = Math.max(1, qp.maxDestReadAtomic);
-        atomicPsns = new int[depth];
-        atomicValues = new long[depth];
+        depth = Math.max(1, qp.maxDestReadAtomic);
+        atomicPsns = new int[0];
+        atomicValues = new long[0];
         queue.start(depth);
     }
 
@@ -108,6 +110,10 @@ final class Answers {
                 ? Memory.getAndAddLong(target, request.swapOrAdd)
                 : Memory.compareAndExchangeLong(target, request.compare, request.swapOrAdd);
         qp.hca.engine.touched();
+        if (atomics == 0) {
+            atomicPsns = new int[depth];
+            atomicValues = new long[depth];
+        }
         atomicPsns[nextAtomic] = request.psn;
         atomicValues[nextAtomic] = before;
         nextAtomic = nextAtomic + 1 == atomicPsns.length ? 0 : nextAtomic + 1;
