@@ -67,6 +67,7 @@ internal class ChannelInbox(
             synchronized(lock) {
                 if (peerHasFinished) throw ChannelProtocolException("the peer sent a message after its end")
                 if (!dropping && !ended) arrivals.addLast(arrival)
+                if (dropping && !ended) cause = cause ?: dropped()
                 dropping
             }
         if (dropped) onGone(arrival) else wakeNext()
@@ -111,23 +112,23 @@ internal class ChannelInbox(
     }
 
     /**
-     * Drops the messages, those that are still to come too. Receivers are told [cause], or wait for the end if it is null.
-     * Nothing if the peer's last message was taken.
+     * Drops the messages, those that are still to come too. Receivers are told [cause], or wait for the end if it is
+     * null, which is no clean one if a message was dropped. Nothing if the peer's last message was taken.
      */
     fun drop(cause: Throwable?) {
         val dropped =
             synchronized(lock) {
                 if (dropping || isOver) return
                 dropping = true
-                if (cause != null) {
-                    ended = true
-                    this.cause = this.cause ?: cause
-                }
+                if (cause != null) ended = true
+                if (cause != null || arrivals.isNotEmpty()) this.cause = this.cause ?: cause ?: dropped()
                 arrivals.toList().also { arrivals.clear() }
             }
         dropped.forEach(onGone)
         wakeNext()
     }
+
+    private fun dropped() = ChannelClosedException("this side has disconnected and dropped messages that came")
 
     /** Takes the first message if it is here and nobody waits for it. */
     fun tryTake(fits: (Long) -> Unit = {}): ChannelArrival? {

@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import kotlinx.coroutines.CompletableDeferred
@@ -9,6 +10,7 @@ import kotlinx.coroutines.DelicateCoroutinesApi
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.ExperimentalCoroutinesApi
 import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.channels.ClosedReceiveChannelException
 import kotlinx.coroutines.channels.consumeEach
 import kotlinx.coroutines.coroutineScope
@@ -115,6 +117,24 @@ class ChannelInboxSpec :
             gone shouldBe 2
             inbox.finish()
             inbox.end.await()
+        }
+
+        test("should not tell a clean end to a receiver when messages were dropped before it") {
+            for (comes in listOf("before", "after", "never")) {
+                val inbox = ChannelInbox {}
+                val incoming = IncomingMessages(inbox)
+                coroutineScope {
+                    val receivers = List(2) { async(start = CoroutineStart.UNDISPATCHED) { incoming.receiveCatching() } }
+                    if (comes == "before") inbox.add("dropped") // the first is woken, and has not taken it yet
+                    inbox.drop(null)
+                    if (comes == "after") inbox.add("dropped")
+                    inbox.finish()
+                    for (end in receivers.awaitAll()) {
+                        withClue(comes) { (end.exceptionOrNull() is ChannelClosedException) shouldBe (comes != "never") }
+                        end.isClosed shouldBe true
+                    }
+                }
+            }
         }
 
         test("should lose, repeat or reorder nothing when receivers and selects are cancelled all the time") {
