@@ -1,0 +1,154 @@
+package org.kverbs.serialization.storm
+
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.cancel
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.joinAll
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.withTimeoutOrNull
+import org.kverbs.CompletionQueue
+import org.kverbs.Diagnostics
+import org.kverbs.RdmaException
+import org.kverbs.coroutines.ChannelProtocolException
+import org.kverbs.coroutines.rdmaHost
+import org.kverbs.embedded.EmbeddedFabric
+import org.kverbs.embedded.Faults
+import org.kverbs.serialization.MessageDecodingException
+import org.kverbs.serialization.RequestProtocolException
+import java.io.IOException
+import kotlin.random.Random
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.minutes
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TimeSource
+
+/**
+ * Servers and clients on embedded devices of one fabric: the clients talk in all ways that there are ([Talk]), while
+ * connections break, packets are lost and servers restart ([ServiceChaos]).
+ *
+ * @param seed what is planned follows from it. Threads and timers take their own turns all the same
+ */
+internal class ServiceStorm(
+    seed: Long,
+    private val time: Duration,
+) : AutoCloseable {
+    val ledger = ServiceLedger()
+    val fabric = EmbeddedFabric.realTime(seed)
+    private val random = Random(seed)
+    private val clientDevice = fabric.addDevice() // the first, from which the connection manager leads to the others
+    private val clients = List(2) { rdmaHost { device(clientDevice) } }
+    private val scope = CoroutineScope(Dispatchers.Default + SupervisorJob())
+    val servers = List(2) { StormServer(fabric.addDevice(), scope, ledger) }
+    val devices = servers.map { it.device } + clientDevice
+    val chaos = ServiceChaos(this, Random(random.nextLong()))
+    private val talks = ServiceTalks(ledger)
+    private val doing = arrayOfNulls<String>(WORKERS)
+
+    suspend fun run() {
+        servers.forEach { it.start() }
+        Talk.entries.forEach { talk -> repeat(2) { talkOnce(0, talk, Random(random.nextLong())) } }
+        settle("at the beginning")
+        val before = held()
+        val begin = TimeSource.Monotonic.markNow()
+        val raging = scope.launch { chaos.rage(begin + time) }
+        val working =
+            List(WORKERS) { worker ->
+                val own = Random(random.nextLong())
+                scope.launch { while (begin.elapsedNow() < time) talkOnce(worker, Talk.entries.random(own), own) }
+            }
+        awaitEnd(working + raging)
+        fabric.setFaults(Faults.NONE)
+        if (ledger.violations.isNotEmpty()) return
+        // All are whole again.
+        for (talk in Talk.entries) {
+            talkOnce(0, talk, Random(random.nextLong())).let {
+                if (it !=
+                    Outcome.COMPLETED
+                ) {
+                    ledger.violation("$talk $it after the storm")
+                }
+            }
+        }
+        settle("after the storm")
+        withTimeoutOrNull(LIMIT) { while (held() > before) delay(10.milliseconds) }
+            ?: ledger.violation(
+                "${held()} resources are open, $before were: ${Diagnostics.openResources().groupingBy {
+                    it.resource().javaClass.simpleName
+                }.eachCount()}",
+            )
+    }
+
+    private suspend fun talkOnce(
+        worker: Int,
+        talk: Talk,
+        own: Random,
+    ): Outcome {
+        val id = ledger.nextId()
+        doing[worker] = "$talk $id"
+        val outcome =
+            try {
+                talks.run(talk, id, clients.random(own), servers.random(own).address, own)
+            } catch (e: CancellationException) {
+                ledger.violation("$talk $id was cancelled by nobody: ${e.stackTraceToString()}")
+                Outcome.CANCELLED
+            } catch (e: Throwable) {
+                ledger.told(e, "$talk $id")
+                Outcome.FAILED
+            }
+        ledger.end(talk, outcome)
+        doing[worker] = null
+        return outcome
+    }
+
+    /** Waits for the end of all, as long as anything moves. */
+    private suspend fun awaitEnd(jobs: List<Job>) {
+        var seen = -1L
+        var since = TimeSource.Monotonic.markNow()
+        while (withTimeoutOrNull(1.seconds) { jobs.joinAll() } == null) {
+            val now = ledger.steps.sum()
+            if (now != seen) since = TimeSource.Monotonic.markNow()
+            seen = now
+            if (since.elapsedNow() < LIMIT) continue
+            ledger.violation("hang: ${doing.filterNotNull()} do not end")
+            return
+        }
+    }
+
+    /** Waits until no client is left. */
+    private suspend fun settle(whenever: String) {
+        withTimeoutOrNull(LIMIT) {
+            while (servers.any { !it.isIdle } || ledger.sleeping.get() != 0) delay(10.milliseconds)
+        } ?: ledger.violation("$whenever: ${servers.map { it.describe() }}, ${ledger.sleeping} handlers sleep")
+    }
+
+    /** Completion queues are left out: a dispatcher keeps those that it has made. */
+    private fun held() = Diagnostics.openResources().count { it.resource() !is CompletionQueue }
+
+    override fun close() {
+        scope.cancel()
+        servers.forEach { it.close() }
+        clients.forEach { it.close() }
+        fabric.close()
+    }
+
+    private companion object {
+        const val WORKERS = 16
+        val LIMIT = 1.minutes
+    }
+}
+
+/** A connection or a call failed. That is what storms do, but only by what the documents name. */
+internal fun ServiceLedger.told(
+    failure: Throwable,
+    where: String,
+) {
+    failed(failure)
+    val causes = generateSequence(failure) { it.cause }
+    val isLie = causes.any { it is ChannelProtocolException || it is RequestProtocolException || it is MessageDecodingException }
+    if (isLie || (failure !is RdmaException && failure !is IOException)) violation("$where: ${failure.stackTraceToString()}")
+}
