@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
@@ -40,14 +41,16 @@ import org.kverbs.spi.ConnectionManager;
 public final class ConnectionEventChannel extends Resource {
 
     final ConnectionManager manager;
-    private final String provider;
+    /** What it was opened by. */
+    private final Device device;
+
     private final long handle;
     private final Map<Long, ConnectionId> ids = new ConcurrentHashMap<>();
 
-    private ConnectionEventChannel(ConnectionManager manager, String provider, long handle) {
+    private ConnectionEventChannel(ConnectionManager manager, Device device, long handle) {
         super(List.of());
         this.manager = manager;
-        this.provider = provider;
+        this.device = device;
         this.handle = handle;
     }
 
@@ -59,7 +62,7 @@ public final class ConnectionEventChannel extends Resource {
      * @throws RdmaSystemException if the system refuses, such as ENOENT or EACCES where /dev/infiniband/rdma_cm is not there for this user
      */
     public static ConnectionEventChannel open() {
-        return open(Device.withConnections("any device with a connection manager", device -> true));
+        return openAny(Device.withConnections("any device with a connection manager", device -> true));
     }
 
     /**
@@ -69,31 +72,48 @@ public final class ConnectionEventChannel extends Resource {
      */
     public static ConnectionEventChannel open(String provider) {
         Objects.requireNonNull(provider, "provider");
-        return open(Device.withConnections(
+        return openAny(Device.withConnections(
                 "a device of provider " + provider + " with a connection manager", device -> device.provider().equals(provider)));
     }
 
     /**
      * Opens a channel of a device's provider. Its ids may find other devices of that provider: the address decides.
+     * Where several embedded devices lead to an address, its ids take this device.
      *
      * @throws IllegalArgumentException if the device's provider has no connection manager
      */
     public static ConnectionEventChannel open(Device device) {
+        ConnectionManager manager = managerOf(device);
+        return open(manager, device, () -> manager.createEventChannel(device.name()));
+    }
+
+    private static ConnectionEventChannel openAny(Device device) {
+        ConnectionManager manager = managerOf(device);
+        return open(manager, device, manager::createEventChannel);
+    }
+
+    private static ConnectionManager managerOf(Device device) {
         ConnectionManager manager = device.connectionManager();
         if (manager == null) {
             throw new IllegalArgumentException(
                     "provider " + device.provider() + " of " + device.name() + " has no connection manager: exchange endpoints, and connect"
                             + " by QueuePair.connect");
         }
-        return create(
-                "rdma_create_event_channel()",
-                manager::createEventChannel,
-                h -> new ConnectionEventChannel(manager, device.provider(), h));
+        return manager;
+    }
+
+    private static ConnectionEventChannel open(ConnectionManager manager, Device device, LongSupplier create) {
+        return create("rdma_create_event_channel()", create, h -> new ConnectionEventChannel(manager, device, h));
     }
 
     /** Which provider it is of: {@code native} for librdmacm. */
     public String provider() {
-        return provider;
+        return device.provider();
+    }
+
+    /** The device of a name of its provider. */
+    Device device(String name) {
+        return device.ofProvider(name);
     }
 
     long handle() {
@@ -230,6 +250,6 @@ public final class ConnectionEventChannel extends Resource {
 
     @Override
     public String describe() {
-        return "connection event channel (" + provider + ")";
+        return "connection event channel (" + provider() + ")";
     }
 }

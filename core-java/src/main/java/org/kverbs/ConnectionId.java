@@ -107,6 +107,19 @@ public final class ConnectionId extends Resource {
         return addresses.deviceName();
     }
 
+    /**
+     * The device that it is bound to, one of its channel's provider.
+     *
+     * @throws IllegalStateException if it is bound to none yet, or to every local address
+     */
+    public Device device() {
+        String name = deviceName();
+        if (name == null) {
+            throw new IllegalStateException(describe() + " is bound to no device yet");
+        }
+        return channel().device(name);
+    }
+
     /** The device's port that it is bound to, from 1; 0 before that. */
     public int port() {
         return addresses.port();

@@ -105,6 +105,20 @@ public final class Device {
         return provider.connectionManager();
     }
 
+    /** The device of a name that its provider has. */
+    Device ofProvider(String name) {
+        if (name.equals(name())) {
+            return this;
+        }
+        List<VerbsDevice> all = provider.devices();
+        return all.stream()
+                .filter(each -> each.name().equals(name))
+                .findFirst()
+                .map(each -> new Device(provider, each))
+                .orElseThrow(() -> new DeviceNotFoundException(
+                        "device '" + name + "'", all.stream().map(VerbsDevice::name).toList()));
+    }
+
     /** How to get the embedded devices, as a sentence behind others; empty if their provider is there. */
     static String adviceOnEmbedded() {
         for (VerbsProvider provider : Providers.NATIVE_FIRST) {

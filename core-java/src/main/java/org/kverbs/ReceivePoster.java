@@ -6,6 +6,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import org.kverbs.internal.Guard;
+import org.kverbs.internal.Refusal;
 import org.kverbs.internal.RequestLimits;
 import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
@@ -74,6 +75,7 @@ final class ReceivePoster {
         if (exceeded == null) {
             return SystemErrors.workRequest(call(), errno, index, list.size());
         }
+        Refusal.forget();
         // drivers answer as for a full queue to what never fits, too
         boolean isFull = errno == Errno.ENOMEM || errno == Errno.EAGAIN;
         return new WorkRequestException(call(), isFull ? Errno.EINVAL : errno, exceeded, index, list.size());

@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.Guard;
+import org.kverbs.internal.Refusal;
 import org.kverbs.internal.RequestLimits;
 import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
@@ -27,10 +28,18 @@ final class SendPoster {
     }
 
     void post(SendRequests requests) {
-        requireAll(tryPost(requests), requests.size());
+        requireAll(postAll(requests), requests.size());
     }
 
     int tryPost(SendRequests requests) {
+        int accepted = postAll(requests);
+        if (accepted < requests.size()) {
+            Refusal.forget();
+        }
+        return accepted;
+    }
+
+    private int postAll(SendRequests requests) {
         if (requests.size() == 0) {
             return 0;
         }
@@ -112,6 +121,7 @@ final class SendPoster {
         boolean isFull = errno == Errno.ENOMEM || errno == Errno.EAGAIN;
         String exceeded = exceeded(requests, index, isFull);
         if (exceeded != null) { // drivers answer ENOMEM to this as well, and a caller would try again for ever
+            Refusal.forget();
             throw new WorkRequestException(call(), isFull ? Errno.EINVAL : errno, exceeded, index, requests.size());
         }
         if (isFull) {

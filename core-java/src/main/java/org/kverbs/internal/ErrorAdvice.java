@@ -102,8 +102,10 @@ final class ErrorAdvice {
             case "ibv_dereg_mr" -> "The memory region is still in use by memory windows bound to it: invalidate or close those first.";
             case "ibv_create_cq", "ibv_create_cq_ex", "ibv_resize_cq" -> "Check the number of entries (1 to the device's max_cqe, and not below what waits"
                     + " in the queue) and the completion vector (0 up to num_comp_vectors - 1).";
-            case "ibv_create_qp", "ibv_create_qp_ex" -> "Check the queue sizes against the device's max_qp_wr and max_sge, the inline size, that the type"
-                    + " is offered, and that queues and protection domain are of the same device.";
+            case "ibv_create_qp", "ibv_create_qp_ex" ->
+                "Check the queue sizes against the device's max_qp_wr and max_sge, that max_inline_data is small (no attribute"
+                        + " of a device tells its limit; try 64), that the type is offered, and that queues and protection"
+                        + " domain are of the same device.";
             case "ibv_create_srq", "ibv_modify_srq" -> "Check max_wr and max_sge against the device's max_srq_wr and max_srq_sge, and"
                     + " that the limit is not above max_wr.";
             case "ibv_create_ah", "ibv_init_ah_from_wc" -> "Check the port number, the GID index and the peer's GID: on RoCE an"

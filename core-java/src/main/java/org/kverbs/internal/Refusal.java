@@ -30,6 +30,13 @@ public final class Refusal {
         return -errno;
     }
 
+    /** Forgets a reason, if one was noted: the call ends without an exception, and the next one must not tell it. */
+    public static void forget() {
+        if (LAST.get() != null) {
+            LAST.remove();
+        }
+    }
+
     /** The reason that this thread's call was refused for with an errno; null if none was noted. Forgets it. */
     static @Nullable String take(int errno) {
         Refusal last = LAST.get();

@@ -57,7 +57,7 @@ public final class SystemErrors {
     }
 
     /**
-     * The exception for a list of work requests of which one was refused.
+     * The exception for a list of work requests of which one was refused; says what the device itself says if it can.
      *
      * @param operation as for {@link #of}: ibv_post_send, ibv_post_recv, ibv_post_srq_recv or ibv_bind_mw
      * @param errno the error number, as it is or negated: siw gives a negative one
@@ -66,7 +66,9 @@ public final class SystemErrors {
      */
     public static WorkRequestException workRequest(String operation, int errno, int index, int count) {
         int positive = Math.abs(errno);
-        return new WorkRequestException(operation, positive, ErrorAdvice.post(function(operation), positive), index, count);
+        String reason = Refusal.take(positive);
+        String advice = reason == null ? ErrorAdvice.post(function(operation), positive) : reason;
+        return new WorkRequestException(operation, positive, advice, index, count);
     }
 
     private static final Set<QueuePairState> CONNECTING = EnumSet.of(QueuePairState.INIT, QueuePairState.RTR, QueuePairState.RTS);

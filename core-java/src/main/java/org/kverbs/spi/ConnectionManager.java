@@ -22,6 +22,16 @@ public interface ConnectionManager {
     /** {@code struct rdma_event_channel *} ({@code rdma_create_event_channel}). */
     long createEventChannel();
 
+    /**
+     * The same for a program that named a device: where several devices lead to an address, ids of the channel take this
+     * one. The default leaves that to the routing table of the system.
+     *
+     * @param device the name of a device of this provider
+     */
+    default long createEventChannel(String device) {
+        return createEventChannel();
+    }
+
     /** Its ids are destroyed and its events acknowledged ({@code rdma_destroy_event_channel}). */
     int destroyEventChannel(long channel);
 

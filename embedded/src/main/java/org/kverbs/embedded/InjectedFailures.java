@@ -43,7 +43,7 @@ final class InjectedFailures implements Failures {
     /** Calls that a program may repeat without an exception: they keep no reason that the next exception would find. */
     private static boolean isQuiet(Operation operation) {
         return switch (operation) {
-            case POLL, POST_SEND, POST_RECEIVE, REQUEST_NOTIFICATION -> true;
+            case POLL, REQUEST_NOTIFICATION -> true;
             default -> false;
         };
     }

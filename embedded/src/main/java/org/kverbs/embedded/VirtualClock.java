@@ -9,7 +9,8 @@ import org.kverbs.embedded.internal.engine.Event;
 /**
  * The time of a fabric whose timeouts take no time. It stands still while there is something to do, and whoever waits on one of the
  * fabric's devices (polls an empty completion queue, awaits an event) moves it on to the next timer or packet, unless it is {@linkplain
- * #hold held}. A retry count of seven with the longest timeout is over within microseconds, and in the same order at each run.
+ * #hold held}. A retry count of seven with the longest timeout is over within microseconds, and in the same order at each run. A wait
+ * that timers never end, as an rnr_retry of 7 (for ever) makes it, fails with an IllegalStateException after five million of them.
  *
  * <p>Any thread may use it.
  */
@@ -66,6 +67,8 @@ public final class VirtualClock {
      * Moves on to the next timer or packet, and lets that and what follows from it at once happen.
      *
      * @return false if nothing is to happen any more, unless somebody does something
+     * @throws IllegalStateException if five million of them in a row brought no completion and no event, as a queue pair
+     *     tries again for ever; {@link #advance} knows no such limit
      */
     public boolean next() {
         engine.enter();
@@ -116,6 +119,7 @@ public final class VirtualClock {
         Event event = new Event() {
             @Override
             protected void happen() {
+                engine.advanced();
                 action.run();
             }
         };

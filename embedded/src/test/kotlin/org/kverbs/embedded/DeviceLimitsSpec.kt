@@ -111,6 +111,18 @@ class DeviceLimitsSpec :
             }
         }
 
+        test("should name the limit of inline data, which no attribute of a device says, and then the limit of the next refusal") {
+            on(DeviceLimits.DEFAULTS.inlineBytes(64).workRequests(16)) { context ->
+                val pd = context.protectionDomain()
+                val cq = context.completionQueue(32)
+
+                fun advice(capabilities: QueuePairCapabilities) =
+                    shouldThrow<RdmaSystemException> { pd.queuePair(QueuePairInitAttributes.of(RC, cq).with(capabilities)) }.advice()
+                advice(QueuePairCapabilities(16, 16, 2, 2, 65)) shouldBe "max_inline_data 65 is above the device's limit of 64."
+                advice(QueuePairCapabilities(17, 16, 2, 2, 65)) shouldContain "max_send_wr 17 is above the device's max_qp_wr of 16."
+            }
+        }
+
         test("should refuse limits that make no sense") {
             shouldThrow<IllegalArgumentException> { DeviceLimits.DEFAULTS.queuePairs(-1) }.message shouldBe "queuePairs -1: 0 to 65536"
             shouldThrow<IllegalArgumentException> { DeviceLimits.DEFAULTS.entries(33) }.message shouldBe "entries 33: 0 to 32"

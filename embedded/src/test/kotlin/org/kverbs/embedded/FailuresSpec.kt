@@ -130,11 +130,25 @@ class FailuresSpec :
                 pair.fabric.inject(Failure.of(POST_RECEIVE, ENOMEM))
                 val sends = SendRequests().send(1).inline(byteArrayOf(1)).signaled()
                 a.qp.tryPost(sends) shouldBe 0
-                shouldThrow<WorkRequestException> { a.qp.post(sends) }.index() shouldBe 0
-                shouldThrow<WorkRequestException> { b.qp.postReceive(1, b.mr.slice(0, 8)) }.errnoName() shouldBe "ENOMEM"
+                val refusal = shouldThrow<WorkRequestException> { a.qp.post(sends) }
+                refusal.index() shouldBe 0
+                refusal.advice() shouldBe "A test injected it: POST_SEND with ENOMEM, 2 times."
+                val other = shouldThrow<WorkRequestException> { b.qp.postReceive(1, b.mr.slice(0, 8)) }
+                other.errnoName() shouldBe "ENOMEM"
+                other.advice() shouldBe "A test injected it: POST_RECEIVE with ENOMEM."
                 b.qp.postReceive(1, b.mr.slice(0, 8))
                 a.qp.tryPost(sends) shouldBe 1
                 a.statuses(1) shouldBe listOf(1 to SUCCESS)
+            }
+        }
+
+        test("should not tell of an injected refusal that a program took without an exception in the next exception") {
+            Pair(EmbeddedFabric.virtual(1)).use { pair ->
+                pair.fabric.inject(Failure.of(POST_SEND, ENOMEM))
+                pair.a.qp.tryPost(SendRequests().send(1).inline(byteArrayOf(1)).signaled()) shouldBe 0
+                shouldThrow<WorkRequestException> {
+                    while (true) pair.a.qp.post(SendRequests().send(1).inline(byteArrayOf(1)))
+                }.advice() shouldContain "The send queue is full"
             }
         }
 

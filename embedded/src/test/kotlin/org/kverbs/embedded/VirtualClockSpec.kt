@@ -6,6 +6,7 @@ import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.comparables.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
 import org.kverbs.ConnectOptions
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.WorkCompletions
@@ -54,6 +55,24 @@ class VirtualClockSpec :
                 late.run()
                 clock.next() shouldBe false
                 shouldThrow<IllegalArgumentException> { clock.after(ofMillis(-1)) {} }
+            }
+        }
+
+        test("should end a wait for a sender that tries for ever, as its peer posts no receive, and say why") {
+            val endless = ConnectOptions.builder().rnrRetry(7).build()
+            Pair(EmbeddedFabric.virtual(1), options = endless).use { pair ->
+                val (a, b) = pair
+                a.post { send(1).from(a.mr.slice(0, 8)).signaled() }
+                val batch = WorkCompletions(1)
+                shouldThrow<IllegalStateException> { while (a.cq.poll(batch) == 0) Unit }.message shouldContain "rnr_retry 7"
+                shouldThrow<IllegalStateException> {
+                    a.context.completionChannel().use { it.awaitEvent(Duration.ofDays(10_000)) }
+                }.message shouldContain "rnr_retry 7"
+                pair.fabric.clock().hold()
+                shouldThrow<IllegalStateException> { while (pair.fabric.clock().next()) Unit }.message shouldContain "rnr_retry 7"
+                b.qp.postReceive(2, b.mr.slice(0, 8))
+                while (a.cq.poll(batch) == 0) pair.fabric.clock().next()
+                batch.get(0).isSuccess shouldBe true
             }
         }
 

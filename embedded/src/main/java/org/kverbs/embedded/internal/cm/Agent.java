@@ -307,8 +307,13 @@ final class Agent implements Gsi.Handler {
             var fresh = new Resolved(this, from, transaction, req);
             from.port().open();
             resolved.put(side, fresh);
-            if (services.requested(fresh, req, addresses)) {
-                return;
+            try {
+                if (services.requested(fresh, req, addresses)) {
+                    return;
+                }
+            } catch (Throwable e) {
+                fresh.ignore(); // nothing else would end it
+                throw e;
             }
             remove(fresh);
         }

@@ -67,20 +67,25 @@ final class Devices {
      * The way to an address, null if there is none.
      *
      * @param bound the device to start from, null for any
+     * @param preferred the name of the one to take where several lead there as usual; null for the first
      * @param source the address to start from, which may be a wildcard
      */
-    @Nullable Way find(@Nullable Gsi bound, Address source, Address destination) {
+    @Nullable Way find(@Nullable Gsi bound, @Nullable String preferred, Address source, Address destination) {
         Way way = null;
+        Way usual = null;
         for (Hca device : devices) {
             boolean may = bound == null || bound.device() == device;
             Way by = may && device.leadsTo(destination.high(), destination.low()) ? from(device, source, destination) : null;
             if (by != null && device.isUsualTo(destination.high(), destination.low())) {
-                return by;
+                if (preferred == null || preferred.equals(device.name())) {
+                    return by;
+                }
+                usual = usual == null ? by : usual;
             }
             way = way == null ? by : way;
         }
         if (way != null) {
-            return way;
+            return usual == null ? way : usual;
         }
         Hca target = destination.isLoopback() ? loopback() : null;
         if (target == null) {

@@ -103,8 +103,17 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
 
     @Override
     public long createEventChannel() {
+        return openChannel(null);
+    }
+
+    @Override
+    public long createEventChannel(String device) {
+        return openChannel(device);
+    }
+
+    private long openChannel(@Nullable String device) {
         return lockedLong(() -> {
-            var channel = new EventChannel(engine);
+            var channel = new EventChannel(engine, device);
             channels.put(channel.handle(), channel);
             return channel.handle();
         });

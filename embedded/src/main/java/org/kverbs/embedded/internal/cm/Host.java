@@ -41,11 +41,16 @@ final class Host implements Agent.Services {
             return true;
         }
         Id child = add(listener.child(connection.remote, addresses));
-        child.session.requested(connection, req);
-        byte[] data = new byte[Req.PRIVATE - IpService.HEADER];
-        System.arraycopy(req.privateData(), IpService.HEADER, data, 0, data.length);
-        listener.request(CmEvent.of(child, listener, req, data));
-        return true;
+        try {
+            child.session.requested(connection, req);
+            byte[] data = new byte[Req.PRIVATE - IpService.HEADER];
+            System.arraycopy(req.privateData(), IpService.HEADER, data, 0, data.length);
+            listener.request(CmEvent.of(child, listener, req, data));
+            return true;
+        } catch (Throwable e) {
+            child.destroy(); // no program knows it yet
+            throw e;
+        }
     }
 
     @Override
@@ -59,10 +64,15 @@ final class Host implements Agent.Services {
             return true;
         }
         Id child = add(listener.child(resolved.remote, addresses));
-        child.session.requested(resolved);
-        byte[] data = new byte[SidrReq.PRIVATE - IpService.HEADER];
-        System.arraycopy(req.privateData(), IpService.HEADER, data, 0, data.length);
-        listener.request(CmEvent.datagramRequest(child, listener, data));
-        return true;
+        try {
+            child.session.requested(resolved);
+            byte[] data = new byte[SidrReq.PRIVATE - IpService.HEADER];
+            System.arraycopy(req.privateData(), IpService.HEADER, data, 0, data.length);
+            listener.request(CmEvent.datagramRequest(child, listener, data));
+            return true;
+        } catch (Throwable e) {
+            child.destroy(); // no program knows it yet
+            throw e;
+        }
     }
 }

@@ -193,7 +193,7 @@ final class Id {
             }
         }
         Address target = to.isAny() ? to.loopback() : to;
-        Devices.Way way = host.devices.find(port, source, target);
+        Devices.Way way = host.devices.find(port, channel.device, source, target);
         int result = way == null ? -Errno.EHOSTUNREACH : bindTo(way.remote().port());
         if (way == null || result < 0) {
             raise(RdmaCmEventType.RDMA_CM_EVENT_ADDR_ERROR, result);
@@ -258,8 +258,8 @@ final class Id {
     }
 
     void request(CmEvent event) {
-        waiting++;
         raise(event);
+        waiting++;
     }
 
     /** A request was taken out of the backlog. */
@@ -303,7 +303,7 @@ final class Id {
         if (port == null || takesConnections() || !Gids.isMulticast(group.high(), group.low())) {
             return -Errno.EINVAL;
         }
-        Devices.Way way = host.devices.find(port, source, group);
+        Devices.Way way = host.devices.find(port, null, source, group);
         if (way == null) {
             return -Errno.EINVAL; // of the other family than the device's address
         }

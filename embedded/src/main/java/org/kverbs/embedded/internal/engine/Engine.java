@@ -1,6 +1,7 @@
 package org.kverbs.embedded.internal.engine;
 
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -35,12 +36,18 @@ public final class Engine implements AutoCloseable {
      */
     private static final long LEFT_NANOS = 100_000;
 
+    /** Virtual events in a row that may lead to nothing that a program waits for: a few seconds of a processor. */
+    private static final int ENDLESS = 5_000_000;
+
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition due = lock.newCondition();
     private final EventHeap events = new EventHeap();
     private final boolean virtual;
     private long virtualNanos;
     private boolean held;
+    /** Events since something came that a program waits for. */
+    private int fruitless;
+
     private @Nullable Task firstTask;
     private @Nullable Task lastTask;
     private @Nullable Task firstLater;
@@ -301,8 +308,32 @@ public final class Engine implements AutoCloseable {
         held = true;
     }
 
-    /** Moves virtual time to the next event and lets it happen, and what it leads to. Returns whether there was one. */
+    /** Something came that a program waits for: a completion, an event, a time that it has set. */
+    public void advanced() {
+        fruitless = 0;
+    }
+
+    /**
+     * Moves virtual time to the next event for a program that waits, and lets it happen, and what it leads to.
+     *
+     * @return whether there was one
+     * @throws IllegalStateException if the program would wait for ever, while timers follow each other
+     */
     public boolean step() {
+        if (!next()) {
+            return false;
+        }
+        if (++fruitless > ENDLESS) {
+            fruitless = 0;
+            throw new IllegalStateException(ENDLESS + " timers and packets in a row, up to "
+                    + Duration.ofNanos(virtualNanos) + " on the virtual clock, brought no completion and no event:"
+                    + " a queue pair tries again for ever. With rnr_retry 7 a sender does while its peer posts no"
+                    + " receive: post one, or connect with a smaller rnr_retry.");
+        }
+        return true;
+    }
+
+    private boolean next() {
         settle();
         Event event = virtual ? events.first() : null;
         if (event == null) {
@@ -319,7 +350,7 @@ public final class Engine implements AutoCloseable {
     public void advance(long nanos) {
         long end = virtualNanos + nanos;
         for (Event event = events.first(); event != null && event.time <= end; event = events.first()) {
-            step();
+            next();
         }
         virtualNanos = end;
     }

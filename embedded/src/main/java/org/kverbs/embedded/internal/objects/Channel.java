@@ -21,6 +21,7 @@ public final class Channel<E> {
     /** Adds an event; with the lock. */
     public void add(E event) {
         events.add(event);
+        engine.advanced();
         arrived.signal();
     }
 

@@ -163,6 +163,7 @@ public final class Cq implements CompletionQueueOps {
         Memory.putInt(wc + IbvWc.WC_FLAGS, flags);
         Memory.putLong(wc + IbvWc.PKEY_INDEX, 0); // and slid, sl, dlid_path_bits, which RoCE has not
         WAITING.setRelease(this, waiting + 1);
+        engine.advanced();
         if (armed && (!armedSolicited || solicited || status != IbvWcStatus.IBV_WC_SUCCESS)) {
             armed = false;
             if (channel != null) {

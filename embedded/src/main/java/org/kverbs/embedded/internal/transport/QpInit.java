@@ -6,6 +6,8 @@ import org.kverbs.embedded.DeviceLimits;
 import org.kverbs.embedded.internal.objects.Cq;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Srq;
+import org.kverbs.internal.Refusal;
+import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.ffm.Memory;
@@ -48,8 +50,15 @@ public record QpInit(
         boolean fits = isWithin(sends, limits.workRequests())
                 && isWithin(receives, limits.workRequests())
                 && isWithin(sendEntries, limits.entries())
-                && isWithin(receiveEntries, limits.entries())
-                && isWithin(inline, limits.inlineBytes());
+                && isWithin(receiveEntries, limits.entries());
+        if (fits && !isWithin(inline, limits.inlineBytes())) {
+            // The attributes of a device, with which the caller compares what was refused, do not have this limit.
+            Refusal.because(
+                    Errno.EINVAL,
+                    "max_inline_data %s is above the device's limit of %d."
+                            .formatted(Integer.toUnsignedString(inline), limits.inlineBytes()));
+            return null;
+        }
         boolean signalsAll = Memory.getInt(at + IbvQpInitAttr.SQ_SIG_ALL) != 0;
         return fits
                 ? new QpInit(pd, type, send, receive, srq, sends, receives, sendEntries, receiveEntries, inline, signalsAll)

@@ -146,7 +146,7 @@ public final class UdpPort implements PacketPort {
             return -Errno.EAFNOSUPPORT; // a machine without IPv6
         } catch (IOException e) {
             close();
-            return -Errno.EIO;
+            return -reason(Errno.EIO);
         }
     }
 
@@ -414,7 +414,20 @@ public final class UdpPort implements PacketPort {
             groups.add(new Group(group, opened));
             return 0;
         } catch (IOException | IllegalArgumentException e) {
-            return -Errno.ENODEV;
+            return -reason(Errno.ENODEV);
+        }
+    }
+
+    /**
+     * Why a socket could not be made: EMFILE if no file descriptor is left, or else what is given. The JDK says it in
+     * words of the system's language alone, so this tries whether it can open something else.
+     */
+    private static int reason(int otherwise) {
+        try {
+            Selector.open().close();
+            return otherwise;
+        } catch (IOException e) {
+            return Errno.EMFILE;
         }
     }
 

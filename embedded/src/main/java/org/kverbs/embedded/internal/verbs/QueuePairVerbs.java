@@ -81,20 +81,34 @@ final class QueuePairVerbs {
         long structure =
                 queuePairs.add(at -> new Qp(hca, events, referenced, at, number, init));
         if (structure > 0) {
-            Qp qp = queuePairs.get(structure);
-            hca.queuePairs.put(number, qp);
-            init.countUsers(1);
-            init.sendCq().users.add(qp);
-            init.recvCq().users.add(qp);
             Memory.putLong(structure + IbvQp.PD, pd);
             Memory.putLong(structure + IbvQp.SEND_CQ, init.sendCq().address);
             Memory.putLong(structure + IbvQp.RECV_CQ, init.recvCq().address);
             Memory.putInt(structure + IbvQp.QP_NUM, number);
             Memory.putInt(structure + IbvQp.QP_TYPE, init.type());
-            qp.keep(attributes.add(at -> new QpAttributes(qp, at)));
-            attributes(qp).writeCapabilities(initAttributes + IbvQpInitAttr.CAP);
+            enlist(structure, number, init);
+            attributes(queuePairs.get(structure)).writeCapabilities(initAttributes + IbvQpInitAttr.CAP);
         }
         return structure;
+    }
+
+    /** Lets others find it. If there is no memory for that, or the like, there is no such queue pair. */
+    private void enlist(long structure, int number, QpInit init) {
+        Qp qp = queuePairs.get(structure);
+        init.countUsers(1);
+        try {
+            qp.keep(attributes.add(at -> new QpAttributes(qp, at)));
+            hca.queuePairs.put(number, qp);
+            init.sendCq().users.add(qp);
+            init.recvCq().users.add(qp);
+        } catch (Throwable e) {
+            qp.destroy();
+            if (qp.kept() != 0) {
+                attributes.remove(qp.kept());
+            }
+            queuePairs.remove(structure);
+            throw e;
+        }
     }
 
     /** By {@code struct ibv_qp_init_attr_ex}, whose {@code cap} is updated. */

@@ -1,11 +1,15 @@
 package org.kverbs.embedded.internal.cm
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.maps.shouldBeEmpty
 import io.kotest.matchers.shouldBe
 import org.kverbs.embedded.cm.PEER
+import org.kverbs.embedded.cm.PORT
 import org.kverbs.embedded.cm.RawPeer
+import org.kverbs.embedded.cm.UDP_SERVICE
+import org.kverbs.embedded.cm.header
 import org.kverbs.embedded.cm.request
 import java.util.Random
 
@@ -119,6 +123,39 @@ class ConnectionEndSpec :
                 device.openInTheEnd() shouldBe 1
                 device.peer.locked { device.port.close() }
                 device.peer.open shouldBe 0
+            }
+        }
+
+        test("should forget a question for a service when the program's part of taking it fails") {
+            Shared().use { device ->
+                val agent = Agent(device.peer.engine, Random(1), FailingServices)
+                device.port.serve(agent)
+                device.peer.say(Message.SidrReq(5, 0xffff, UDP_SERVICE, header() + ByteArray(180))).shouldBeEmpty()
+                device.failures.map { it.message } shouldBe listOf("the test's own")
+                agent.resolved.shouldBeEmpty()
+                device.openInTheEnd() shouldBe 1
+            }
+        }
+
+        test("should forget the id of a request, or of a question for a service, whose taking fails") {
+            Shared().use { device ->
+                val host = device.peer.manager.host
+                val from = Remote(device.port, 0, 0, PEER)
+                val short = header() // what the program said is missing, which no datagram can bring about
+                val addresses = checkNotNull(IpService.decode(short, PORT))
+                val ids = host.ids.keys.toSet()
+                val open = device.peer.open
+                device.peer.locked {
+                    val req = request(data = short)
+                    val connection = Connection.passive(host.agent, from, 1, req)
+                    host.agent.add(connection)
+                    shouldThrow<IndexOutOfBoundsException> { host.requested(connection, req, addresses) }
+                    val question = Message.SidrReq(5, 0xffff, UDP_SERVICE, short)
+                    shouldThrow<IndexOutOfBoundsException> { host.requested(Resolved(host.agent, from, 1, question), question, addresses) }
+                }
+                host.ids.keys shouldBe ids
+                host.agent.byId.shouldBeEmpty()
+                device.peer.open shouldBe open
             }
         }
     })

@@ -9,9 +9,16 @@ import org.kverbs.embedded.DeviceLimits
 import org.kverbs.embedded.FuzzLink
 import org.kverbs.embedded.Semantics
 import org.kverbs.embedded.internal.engine.Engine
+import org.kverbs.embedded.internal.objects.CompletionUser
+import org.kverbs.embedded.internal.objects.Cq
 import org.kverbs.embedded.internal.objects.Gids
 import org.kverbs.embedded.internal.transport.Hca
+import org.kverbs.internal.abi.IbvQpInitAttr
+import org.kverbs.internal.abi.IbvQpType
+import org.kverbs.spi.VerbsContext
 import java.lang.foreign.Arena
+import java.lang.foreign.ValueLayout.JAVA_INT
+import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.util.Random
 
 /** Gives numbers, or has no memory for one. */
@@ -47,4 +54,56 @@ class FailedCreationSpec :
                 context.close() shouldBe 0
             }
         }
+
+        test("should leave nothing of a queue pair whose making threw") {
+            val hca =
+                Hca(
+                    "device",
+                    1,
+                    Engine(true),
+                    Gids(0, 0xffff_c612_0001),
+                    4096,
+                    Random(1),
+                    Semantics.STRICT,
+                    DeviceLimits.DEFAULTS.queuePairs(1),
+                )
+            hca.connect(FuzzLink { _, _ -> false })
+            val context = EmbeddedContext.open(hca).context().shouldNotBeNull()
+            Arena.ofConfined().use { arena ->
+                val pd = context.allocPd()
+                val cq = context.createCompletionQueue(8, 0, 0)
+                val attributes = arena.allocate(IbvQpInitAttr.SIZE.toLong(), 8)
+                attributes.set(JAVA_LONG, IbvQpInitAttr.SEND_CQ.toLong(), cq)
+                attributes.set(JAVA_LONG, IbvQpInitAttr.RECV_CQ.toLong(), cq)
+                attributes.set(JAVA_INT, IbvQpInitAttr.QP_TYPE.toLong(), IbvQpType.IBV_QPT_RC)
+                val users = usersOf(context, cq)
+                users.failing = true
+                repeat(3) { shouldThrow<OutOfMemoryError> { context.createQueuePair(pd, attributes) } }
+                hca.queuePairs.size() shouldBe 0
+                users.failing = false
+                val qp = context.createQueuePair(pd, attributes)
+                qp shouldBeGreaterThan 0
+                context.destroyQueuePair(qp) shouldBe 0
+                context.deallocPd(pd) shouldBe 0
+            }
+            context.close() shouldBe 0
+        }
     })
+
+/** Users of a completion queue, or no memory for one. */
+private class ScarceUsers : LinkedHashSet<CompletionUser>() {
+    var failing = false
+
+    override fun add(element: CompletionUser) = if (failing) throw OutOfMemoryError("a test's own") else super.add(element)
+}
+
+/** Gives a completion queue such a set, by force. */
+private fun usersOf(
+    context: VerbsContext,
+    cq: Long,
+): ScarceUsers {
+    val verbs = EmbeddedContext::class.java.getDeclaredField("completions").apply { isAccessible = true }.get(context) as CompletionVerbs
+    val users = ScarceUsers()
+    Cq::class.java.getDeclaredField("users").apply { isAccessible = true }.set(verbs.queue(cq), users)
+    return users
+}
