@@ -38,6 +38,9 @@ public class BufferPool internal constructor(
     /** Callers that wait for a buffer. */
     public val waiting: Int get() = slabs.waiting
 
+    /** All its numbers, of one moment. For monitoring: it looks at every slab, while nobody takes or gives back. */
+    public val stats: BufferPoolStats get() = slabs.stats
+
     /**
      * Takes a buffer of [size] bytes, and suspends while there is none: in the order of asking among those of one power of two. A size
      * that has no slab gets the next that can be emptied, so small buffers don't starve a large one.
@@ -96,6 +99,14 @@ public class BufferPool internal constructor(
         val leak = IllegalStateException("$out buffers of the ${describe()} weren't closed before it; close them, or use { }$hint")
         traces.values.forEach(leak::addSuppressed)
         throw leak
+    }
+
+    /** The device refuses its buffers to queue pairs of another domain, and that ends them. */
+    internal fun requireDomain(users: ProtectionDomain) {
+        require(users === pd) {
+            "the ${describe()} belongs to another ${pd.describe()} than the message channel, which is in a " +
+                "${users.describe()}: make the pool from the channel's, or the channel in the pool's (for connections: sharedDomain())"
+        }
     }
 
     internal fun describe(): String = "buffer pool on ${pd.context().device().name()}"

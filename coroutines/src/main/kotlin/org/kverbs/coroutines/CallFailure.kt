@@ -4,6 +4,7 @@ import kotlinx.coroutines.CopyableThrowable
 import kotlinx.coroutines.ExperimentalCoroutinesApi
 import org.kverbs.WorkCompletionException
 import kotlin.coroutines.Continuation
+import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
 import kotlin.coroutines.jvm.internal.CoroutineStackFrame
 
 /**
@@ -54,6 +55,9 @@ internal fun Throwable.calledBy(waiter: Continuation<*>?): Throwable {
     if (frames.isNotEmpty()) own.stackTrace = frames
     return own
 }
+
+/** The same for the caller of a suspend function that runs now, and was suspended before: its callers are in the stack trace. */
+internal suspend fun Throwable.calledHere(): Throwable = suspendCoroutineUninterceptedOrReturn { calledBy(it) }
 
 /** The callers that are suspended until [waiter] runs again, innermost first. The Kotlin compiler leaves their lines in the code. */
 private fun framesOf(waiter: Continuation<*>?): Array<StackTraceElement> =

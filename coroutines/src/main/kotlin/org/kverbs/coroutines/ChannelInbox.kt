@@ -40,7 +40,10 @@ internal class ChannelInbox(
     private var peerHasFinished = false
     private var dropping = false
 
-    /** Why no message comes any more; null if the peer has sent its last, or has not yet. */
+    /**
+     * Why no message comes any more; null if the peer has sent its last, or has not yet. Each receiver is told by an
+     * exception of its own.
+     */
     @Volatile
     var cause: Throwable? = null
         private set
@@ -92,7 +95,7 @@ internal class ChannelInbox(
             peerHasFinished = true
             ended = true
         }
-        end.complete(Unit)
+        end.wake(Unit)
         wakeNext()
     }
 
@@ -107,7 +110,7 @@ internal class ChannelInbox(
             if (!ended || here >= 0) this.cause = this.cause ?: cause
             ended = true
         }
-        end.complete(Unit)
+        end.wake(Unit)
         wakeNext()
     }
 
@@ -203,7 +206,9 @@ internal class ChannelInbox(
                     if (holder != null || receivers.isEmpty() || !isReady) return
                     receivers.removeFirst().also { holder = it }
                 }
-            if (next.wake()) return
+            var isAwake = false
+            waking { isAwake = next.wake() }
+            if (isAwake) return
             synchronized(lock) { if (holder === next) holder = null }
         }
     }

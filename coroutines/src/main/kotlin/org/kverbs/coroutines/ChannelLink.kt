@@ -116,19 +116,23 @@ internal class ChannelLink(
         cause?.let { throw it }
     }
 
-    /** Runs a call of the user. What fails because the channel ends under it fails with the cause of that. */
-    inline fun <T> reporting(call: () -> T): T =
+    /**
+     * Runs a call of the user. What fails because the channel ends under it fails with the cause of that, in an
+     * exception of its own.
+     */
+    suspend inline fun <T> reporting(call: () -> T): T =
         try {
             call()
         } catch (e: CancellationException) {
             throw e
         } catch (e: IllegalStateException) {
-            throw cause ?: e
+            throw cause?.calledHere() ?: e
         } catch (e: WorkRequestException) {
             failBehind(e) // credits that would have gone with it are lost
-            throw checkNotNull(cause)
+            throw checkNotNull(cause).calledHere()
         } catch (e: RdmaException) {
-            throw cause ?: meaningOf(e)
+            val why = cause ?: meaningOf(e)
+            throw if (why === e) e else why.calledHere()
         }
 
     /** A request that fails as the connection has ended says that it has. */

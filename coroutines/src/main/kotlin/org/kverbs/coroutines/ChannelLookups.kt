@@ -42,11 +42,11 @@ internal class ChannelLookups(
     fun answered() {
         val question = asked ?: throw ChannelProtocolException("the peer answered a question that this side did not ask")
         asked = null
-        question.complete(Unit)
+        question.wake(Unit)
     }
 
     /** The channel has ended. */
     fun fail(cause: Throwable) {
-        asked?.completeExceptionally(cause)
+        asked?.fail(cause)
     }
 }

@@ -26,7 +26,7 @@ internal class ConnectionLifetime(
     val isOpen: Boolean get() = !ended.isCompleted
 
     init {
-        host.scope.launch { watch() }.invokeOnCompletion { ended.complete(Unit) }
+        host.scope.launch { watch() }.invokeOnCompletion { ended.wake(Unit) }
     }
 
     private suspend fun watch() {
@@ -34,7 +34,7 @@ internal class ConnectionLifetime(
             val type = event.type()
             if (type != ConnectionEventType.DISCONNECTED && !type.isError) continue
             onEnd()
-            ended.complete(Unit)
+            ended.wake(Unit)
             quietly { connection.queuePair.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build()) }
             quietly { steps.id.disconnect() } // the answer that the peer waits for
             return
@@ -50,9 +50,9 @@ internal class ConnectionLifetime(
     }
 
     override fun close() {
-        ended.complete(Unit)
+        ended.wake(Unit)
         if (steps.id.isOpen) quietly { steps.id.disconnect() }
-        steps.events.close()
+        waking { steps.events.close() }
         closeAll(steps.id, connection)
     }
 

@@ -117,7 +117,7 @@ internal class HalfOpen(
                     taken += next
                     next.since = TimeSource.Monotonic.markNow()
                 }
-                next.turn.complete(room > 0)
+                next.turn.wake(room > 0)
             }
         }
     }

@@ -1,8 +1,6 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.delay
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionStep
 import kotlin.time.Duration
 
 /**
@@ -36,7 +34,7 @@ internal class IdleWatch(
             seen[connection] = Seen(messages)
         } else if (++before.looks == LOOKS) {
             val why = "no message went over it for $timeout (idleTimeout)"
-            val failure = ConnectionException(ConnectionStep.STAY_CONNECTED, connection.remoteAddress, 0, why)
+            val failure = LostConnection(connection.remoteAddress, why)
             connection.channel.fail(failure)
             closeAll(connection, cause = failure) // what that throws must not end the watch
         }

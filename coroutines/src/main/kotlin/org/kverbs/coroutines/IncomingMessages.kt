@@ -43,16 +43,17 @@ public class IncomingMessages internal constructor(
     @ExperimentalCoroutinesApi
     override val isEmpty: Boolean get() = !inbox.hasMessage && !inbox.isAtEnd
 
-    override suspend fun receive(): ByteArray = orThrow(inbox.take())
+    override suspend fun receive(): ByteArray = inbox.take()?.bytes ?: throw inbox.cause?.calledHere() ?: noMore()
 
-    override suspend fun receiveCatching(): ChannelResult<ByteArray> = result(inbox.take())
+    override suspend fun receiveCatching(): ChannelResult<ByteArray> =
+        inbox.take()?.bytes?.let { ChannelResult.success(it) } ?: ChannelResult.closed(inbox.cause?.calledHere())
 
     override fun tryReceive(): ChannelResult<ByteArray> {
         val taken = inbox.tryTake()
         return if (taken == null && !inbox.isAtEnd) ChannelResult.failure() else result(taken)
     }
 
-    override val onReceive: SelectClause1<ByteArray> get() = clause { orThrow(it) }
+    override val onReceive: SelectClause1<ByteArray> get() = clause { it?.bytes ?: throw inbox.cause?.calledBy(null) ?: noMore() }
 
     override val onReceiveCatching: SelectClause1<ChannelResult<ByteArray>> get() = clause { result(it) }
 
@@ -77,7 +78,7 @@ public class IncomingMessages internal constructor(
             private var message: ByteArray? = null
 
             override suspend fun hasNext(): Boolean {
-                if (message == null) message = orNull(inbox.take())
+                if (message == null) message = inbox.take()?.bytes ?: inbox.cause?.let { throw it.calledHere() }
                 return message != null
             }
 
@@ -93,14 +94,8 @@ public class IncomingMessages internal constructor(
         return true
     }
 
-    private fun orNull(taken: ChannelArrival?): ByteArray? {
-        if (taken == null) inbox.cause?.let { throw it }
-        return taken?.bytes
-    }
-
-    private fun orThrow(taken: ChannelArrival?): ByteArray =
-        orNull(taken) ?: throw ClosedReceiveChannelException("the peer has sent its last message")
+    private fun noMore() = ClosedReceiveChannelException("the peer has sent its last message")
 
     private fun result(taken: ChannelArrival?): ChannelResult<ByteArray> =
-        taken?.bytes?.let { ChannelResult.success(it) } ?: ChannelResult.closed(inbox.cause)
+        taken?.bytes?.let { ChannelResult.success(it) } ?: ChannelResult.closed(inbox.cause?.calledBy(null))
 }

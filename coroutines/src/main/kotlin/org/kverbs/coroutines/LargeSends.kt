@@ -2,7 +2,6 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 import kotlin.coroutines.resume
-import kotlin.coroutines.resumeWithException
 
 /** The large messages of this side that the peer hasn't read yet. Their buffers are pinned until it has, or the channel has ended. */
 internal class LargeSends(
@@ -55,7 +54,7 @@ internal class LargeSends(
                 ?: throw ChannelProtocolException("the peer says that it has read the large message $id, which isn't under way")
         read.buffer.unpin()
         room.release(1)
-        read.sender?.resume(Unit)
+        waking { read.sender?.resume(Unit) }
     }
 
     /** Suspends until the peer has read all. */
@@ -74,7 +73,7 @@ internal class LargeSends(
         room.fail(cause)
         left.forEach {
             it.buffer.unpin()
-            it.sender?.resumeWithException(cause)
+            it.sender?.fail(cause)
         }
     }
 }

@@ -160,8 +160,10 @@ public class MessageChannel internal constructor(
         room: Long,
     ): Unit = require(length <= room) { "a message of $length bytes came, the buffer has $room; take it with a larger one, or receive()" }
 
-    private fun arrived(arrival: ChannelArrival?): ChannelArrival? {
-        if (arrival == null) link.inbox.cause?.let { throw it }
+    /** Inline: only a receive that fails makes a suspended call more. */
+    @Suppress("NOTHING_TO_INLINE")
+    private suspend inline fun arrived(arrival: ChannelArrival?): ChannelArrival? {
+        if (arrival == null) link.inbox.cause?.let { throw it.calledHere() }
         return arrival
     }
 
@@ -269,7 +271,7 @@ public class MessageChannel internal constructor(
 /**
  * Makes a message channel, not connected: `dispatcher.messageChannel(pd) { receiveSlots(64) }`.
  *
- * @throws IllegalArgumentException if the domain belongs to another open device
+ * @throws IllegalArgumentException if the domain belongs to another open device, or the pool to another domain
  * @throws org.kverbs.RdmaSystemException if the device refuses the memory or the queue pair
  */
 public fun CompletionDispatcher.messageChannel(
@@ -277,5 +279,7 @@ public fun CompletionDispatcher.messageChannel(
     block: MessageChannelBuilder.() -> Unit = {},
 ): MessageChannel {
     require(pd.context() === context) { "${pd.describe()} belongs to another open device than the dispatcher; make both from one context" }
-    return MessageChannel(this, pd, MessageChannelBuilder().apply(block))
+    val settings = MessageChannelBuilder().apply(block)
+    settings.pool?.requireDomain(pd)
+    return MessageChannel(this, pd, settings)
 }

@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
 import org.kverbs.dsl.KiB
 import org.kverbs.dsl.MiB
 import org.kverbs.dsl.RdmaDsl
@@ -98,9 +99,19 @@ public class MessageChannelBuilder internal constructor() {
     }
 
     /**
+     * Where the coroutine of the keep-alive runs, and by whose time: default Dispatchers.Default, and for connections
+     * that of their host ([RdmaHostBuilder.context]). For tests on a virtual clock.
+     */
+    public fun context(context: CoroutineContext) {
+        this.context = context.minusKey(Job)
+    }
+
+    /**
      * Where memory for large messages that come and for one-sided operations is taken from, as far as it has a buffer
      * of the size to spare; default is memory of the channel's own, registered when it is first needed. Only this side
-     * reaches it: the peer reads large messages out of other memory.
+     * reaches it: the peer reads large messages out of other memory. The pool must be of the channel's protection domain;
+     * a connection is in a domain of its own unless it is made with [ClientBuilder.sharedDomain] or
+     * [ServerBuilder.sharedDomain], and in [RdmaNode.pd] then.
      */
     public fun pool(pool: BufferPool) {
         this.pool = pool

@@ -3,7 +3,6 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
-import org.kverbs.ConnectionStep
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.RdmaException
@@ -36,7 +35,7 @@ public class MessageConnection internal constructor(
     /** This side's address and port. */
     public val localAddress: InetSocketAddress? = connection.steps.localAddress
     private val peerData = connection.said.privateData().let { it.copyOfRange(minOf(ChannelHello.BYTES, it.size), it.size) }
-    private val end = ConnectionException(ConnectionStep.STAY_CONNECTED, remoteAddress, 0, "the connection has ended")
+    private val end = LostConnection(remoteAddress, "the connection has ended")
     private val lifetime = ConnectionLifetime(host, connection) { channel.fail(end) }
 
     init {

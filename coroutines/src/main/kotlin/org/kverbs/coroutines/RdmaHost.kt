@@ -76,8 +76,8 @@ public class RdmaHost internal constructor(
 
     private fun end(cause: Throwable) {
         end = cause
-        listeners.values.forEach { it.end(cause) }
-        steps.values.forEach { it.events.close(cause) }
+        listeners.values.forEach { waking { it.end(cause) } }
+        steps.values.forEach { waking { it.events.close(cause) } }
     }
 
     /**
@@ -102,14 +102,16 @@ public class RdmaHost internal constructor(
     private fun take(event: ConnectionEvent) {
         val listening = event.listener()
         if (listening == null) {
-            steps[event.id()]?.events?.trySend(event)
+            waking { steps[event.id()]?.events?.trySend(event) }
             return
         }
         // Its further events may come before anybody has looked at the request.
         val request = track(event.id())
         val listener = listeners[listening]
         val asked = ConnectionRequest(this, request, event)
-        if (listener == null || !listener.offer(asked)) asked.rejectQuietly(BUSY)
+        var isTaken = false
+        waking { isTaken = listener != null && listener.offer(asked) }
+        if (!isTaken) asked.rejectQuietly(BUSY)
     }
 
     private fun track(id: ConnectionId): ConnectionSteps {
@@ -124,11 +126,10 @@ public class RdmaHost internal constructor(
 
     /** The device that an id is bound to, opened once. */
     internal fun node(id: ConnectionId): RdmaNode {
-        val name = checkNotNull(id.deviceName()) { "${id.describe()} is bound to no device yet" }
+        val device = id.device()
         return synchronized(nodes) {
             check(!isClosed && channel.isOpen) { "the host is closed" }
-            nodes.getOrPut(name) {
-                val device = builder.device?.takeIf { it.name() == name } ?: Device.byName(name)
+            nodes.getOrPut(device.name()) {
                 RdmaNode(device.open()) {
                     builder.dispatcher(this)
                     if (builder.isCallers) callerPolls()

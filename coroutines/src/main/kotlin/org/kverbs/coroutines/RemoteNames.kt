@@ -1,8 +1,6 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.flow.MutableStateFlow
-import kotlinx.coroutines.flow.first
-import kotlinx.coroutines.flow.update
+import kotlinx.coroutines.CompletableDeferred
 import org.kverbs.RemoteMemory
 import java.nio.ByteBuffer
 import java.nio.charset.CharacterCodingException
@@ -12,20 +10,33 @@ internal class RemoteNames {
     private class Known(
         val memories: Map<String, RemoteMemory>,
         val end: Throwable?,
-    )
+    ) {
+        /** Completes when something else is known. */
+        val isOld = CompletableDeferred<Unit>()
+    }
 
-    private val known = MutableStateFlow(Known(emptyMap(), null))
+    @Volatile
+    private var known = Known(emptyMap(), null)
+
+    private inline fun update(next: (Known) -> Known) {
+        val old = synchronized(this) { known.also { known = next(it) } }
+        old.isOld.wake(Unit)
+    }
 
     /** The names that the peer has published and not withdrawn. */
-    val names: Set<String> get() = known.value.memories.keys
+    val names: Set<String> get() = known.memories.keys
 
     /** What the peer has published by this name, or null. */
-    fun find(name: String): RemoteMemory? = known.value.memories[name]
+    fun find(name: String): RemoteMemory? = known.memories[name]
 
     /** Suspends until the peer has published it; throws why it never will. */
     suspend fun await(name: String): RemoteMemory {
-        val now = known.first { name in it.memories || it.end != null }
-        return now.memories[name] ?: throw checkNotNull(now.end)
+        while (true) {
+            val now = known
+            now.memories[name]?.let { return it }
+            now.end?.let { throw it.calledHere() }
+            now.isOld.await()
+        }
     }
 
     /** A message of the kind PUBLISH or WITHDRAW came. */
@@ -36,7 +47,7 @@ internal class RemoteNames {
         val bytes = ByteBuffer.wrap(body)
         if (kind == ChannelMessage.WITHDRAW) {
             val name = name(bytes)
-            known.update { Known(it.memories - name, it.end) }
+            update { Known(it.memories - name, it.end) }
         } else {
             if (bytes.remaining() < RemoteMemory.BYTES) {
                 throw ChannelProtocolException("the peer published ${bytes.remaining()} bytes; no memory")
@@ -53,7 +64,7 @@ internal class RemoteNames {
         name: String,
         memory: RemoteMemory,
     ) {
-        known.update {
+        update {
             if (it.memories.size >= MOST) throw ChannelProtocolException("the peer published more than $MOST regions")
             Known(it.memories + (name to memory), it.end)
         }
@@ -69,7 +80,7 @@ internal class RemoteNames {
     }
 
     /** Nothing more is published. A failure that follows an orderly end says more than that. */
-    fun end(cause: Throwable): Unit = known.update { Known(it.memories, cause) }
+    fun end(cause: Throwable): Unit = update { Known(it.memories, cause) }
 
     companion object {
         const val MOST = 1024

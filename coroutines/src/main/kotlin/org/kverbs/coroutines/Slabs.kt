@@ -39,6 +39,18 @@ internal class Slabs(
     /** Those who wait for a chunk. */
     val waiting: Int get() = synchronized(lock) { waiters }
 
+    val stats: BufferPoolStats
+        get() =
+            synchronized(lock) {
+                BufferPoolStats(capacity * slabBytes, slabs.size * slabBytes, lentBytes, lent, waiters, classes.map(::statsOf))
+            }
+
+    private fun statsOf(sizeClass: SizeClass): BufferSizeStats {
+        val cut = slabs.filter { it.owner === sizeClass }
+        val room = cut.size.toLong() * sizeClass.chunksOfSlab
+        return BufferSizeStats(1L shl sizeClass.bits, room, cut.sumOf { it.lent }, sizeClass.waiters.size)
+    }
+
     private fun classOf(size: Long): SizeClass = classes[maxOf(Long.SIZE_BITS - (size - 1).countLeadingZeroBits() - minBits, 0)]
 
     /** A chunk of at least [size] bytes, or null if there is none now or others wait for one. */

@@ -356,4 +356,28 @@ class BufferPoolSpec :
                 pool.taken shouldBe 0
             }
         }
+
+        test("should tell its numbers, in all and by size") {
+            withPool(slabs = 2) { pool ->
+                pool.stats shouldBe
+                    BufferPoolStats(8192, 0, 0, 0, 0, listOf(256L, 512, 1024, 2048, 4096).map { BufferSizeStats(it, 0, 0, 0) })
+                val small = List(2) { pool.take(200) }
+                val large = pool.take(4096)
+                val waiting = taking(pool, 1000)
+                val now = pool.stats
+                now.copy(sizes = emptyList()) shouldBe BufferPoolStats(8192, 8192, 4608, 3, 1, emptyList())
+                now.sizes.associate { it.size to listOf(it.registered, it.lent.toLong(), it.waiting.toLong()) } shouldBe
+                    mapOf(
+                        256L to listOf(16L, 2L, 0L),
+                        512L to listOf(0L, 0L, 0L),
+                        1024L to listOf(0L, 0L, 1L),
+                        2048L to listOf(0L, 0L, 0L),
+                        4096L to listOf(1L, 1L, 0L),
+                    )
+                large.close()
+                waiting.await().close()
+                small.forEach { it.close() }
+                pool.stats.copy(sizes = emptyList()) shouldBe BufferPoolStats(8192, 8192, 0, 0, 0, emptyList())
+            }
+        }
     })

@@ -5,6 +5,7 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.longs.shouldBeLessThanOrEqual
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
+import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.delay
 import org.kverbs.AccessFlag
 import org.kverbs.Diagnostics
@@ -48,6 +49,21 @@ class ChannelMemorySpec :
                     val regions = Diagnostics.openResources().map { it.resource() }.filterIsInstance<MemoryRegion>()
                     regions.filter { it.protectionDomain() === ends.serverPd }.sumOf { it.length() } shouldBeLessThanOrEqual 120_000
                 }
+            }
+        }
+
+        test("should refuse a pool of another protection domain, and take one of the channel's") {
+            openDevice("embedded0").use { device ->
+                val pd = device.protectionDomain()
+                val dispatcher = device.completionDispatcher()
+                shouldThrow<IllegalArgumentException> {
+                    dispatcher.messageChannel(pd) { pool(device.protectionDomain().bufferPool()) }
+                }.message.let {
+                    it shouldContain "buffer pool on embedded0"
+                    it shouldContain "message channel"
+                    it shouldContain "protection domain on embedded0"
+                }
+                dispatcher.messageChannel(pd) { pool(pd.bufferPool()) }.close()
             }
         }
 

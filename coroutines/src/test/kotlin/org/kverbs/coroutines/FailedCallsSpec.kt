@@ -2,6 +2,7 @@ package org.kverbs.coroutines
 
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldExist
 import io.kotest.matchers.collections.shouldHaveSize
 import io.kotest.matchers.nulls.shouldBeNull
@@ -47,6 +48,23 @@ class FailedCallsSpec :
             test("should name the caller of a write that another awaits, in a JVM with ${options.joinToString(" ")}") {
                 frames("awaited", 0) shouldExist { "FailingProgram" in it && "writeIntoNothing" in it }
                 if (options != listOf("-da")) frames("awaited", 0) shouldExist { "FailingProgram" in it && "awaitTheWrite" in it }
+            }
+
+            for (call in FailingProgram.calls.keys) {
+                test(
+                    "should name the caller of a message channel that the peer closed ($call), in a JVM with ${options.joinToString(" ")}",
+                ) {
+                    frames(call, 0) shouldExist { "FailingProgram" in it && call in it }
+                    for (other in FailingProgram.calls.keys - call) frames(call, 0).filter { ".$other" in it }.shouldBeEmpty()
+                }
+
+                test(
+                    "should name the caller of a message channel that was closed before ($call), in a JVM with ${options.joinToString(
+                        " ",
+                    )}",
+                ) {
+                    frames("$call after the close", 0) shouldExist { "FailingProgram" in it && call in it }
+                }
             }
         }
 

@@ -2,6 +2,7 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
@@ -16,6 +17,71 @@ object FailingProgram {
         print("write", runBlocking { failure { writeIntoNothing(it) } })
         print("awaited", runBlocking { failure { awaitTheWrite(it) } })
         print("receive", runBlocking { failure { receiveAndClose(it) } })
+        runBlocking { failuresOfWaits() }.forEach { (name, failure) -> print(name, failure) }
+        runBlocking { failuresOfLaterCalls() }.forEach { (name, failure) -> print(name, failure) }
+    }
+
+    /** What calls of a message channel throw that wait when the peer closes it, by the name of the function that calls. */
+    private suspend fun failuresOfWaits(): Map<String, Throwable?> =
+        coroutineScope {
+            TwoChannels({ receiveSlots(1) }).use { ends ->
+                val waits =
+                    calls.mapValues { (_, call) ->
+                        async(start = CoroutineStart.UNDISPATCHED) { runCatching { call(ends.client) }.exceptionOrNull() }
+                    }
+                ends.server.close()
+                waits.mapValues { (_, wait) -> wait.await() }
+            }
+        }
+
+    private suspend fun failuresOfLaterCalls(): Map<String, Throwable?> =
+        TwoChannels().use { ends ->
+            ends.client.close()
+            calls.entries.associate { (name, call) -> "$name after the close" to runCatching { call(ends.client) }.exceptionOrNull() }
+        }
+
+    /** The functions that call a message channel, by name. */
+    val calls: Map<String, suspend (MessageChannel) -> Unit> =
+        mapOf(
+            "receiveOne" to ::receiveOne,
+            "receiveAnother" to ::receiveAnother,
+            "receiveFromIncoming" to ::receiveFromIncoming,
+            "iterate" to ::iterate,
+            "sendForEver" to ::sendForEver,
+            "sendLargeForEver" to ::sendLargeForEver,
+            "awaitMemory" to ::awaitMemory,
+        )
+
+    private suspend fun receiveOne(channel: MessageChannel) {
+        channel.receive()
+        delay(1) // so that the call above isn't the last
+    }
+
+    private suspend fun receiveAnother(channel: MessageChannel) {
+        channel.receiveOrNull()
+        delay(1)
+    }
+
+    private suspend fun receiveFromIncoming(channel: MessageChannel) {
+        channel.incoming.receive()
+        delay(1)
+    }
+
+    private suspend fun iterate(channel: MessageChannel) {
+        for (message in channel.incoming) delay(1)
+    }
+
+    private suspend fun sendForEver(channel: MessageChannel) {
+        while (true) channel.send(ByteArray(1))
+    }
+
+    private suspend fun sendLargeForEver(channel: MessageChannel) {
+        while (true) channel.send(ByteArray(100_000))
+    }
+
+    private suspend fun awaitMemory(channel: MessageChannel) {
+        channel.awaitRemote("nothing")
+        delay(1)
     }
 
     private suspend fun failure(call: suspend (TwoEnds) -> Unit): Throwable? = TwoEnds().use { runCatching { call(it) }.exceptionOrNull() }
@@ -35,7 +101,7 @@ object FailingProgram {
         val gone = ends.server.region.remote()
         ends.server.region.close()
         ends.client.qp.write(ends.client.region[0, 8], to = gone)
-        delay(1) // so that the call above isn't the last
+        delay(1)
     }
 
     private suspend fun awaitTheWrite(ends: TwoEnds) =

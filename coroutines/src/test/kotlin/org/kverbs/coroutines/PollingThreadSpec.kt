@@ -17,13 +17,17 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
+import kotlinx.coroutines.selects.select
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.yield
+import org.kverbs.AccessFlag
+import org.kverbs.ConnectionRejectedException
 import org.kverbs.dsl.KiB
 import org.kverbs.dsl.MiB
 import org.kverbs.dsl.get
 import org.kverbs.dsl.write
+import java.net.InetSocketAddress
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.CyclicBarrier
 import java.util.concurrent.LinkedBlockingQueue
@@ -44,7 +48,11 @@ private object ThrowingDispatcher : CoroutineDispatcher() {
     ): Unit = throw Planted()
 }
 
-/** What nothing may do to the thread that polls. */
+private val ANYWHERE = InetSocketAddress("0.0.0.0", 0)
+
+private fun addressOf(listener: RdmaListener) = InetSocketAddress("127.0.0.1", listener.address.port)
+
+/** What nothing may do to the threads that poll and take events. */
 class PollingThreadSpec :
     FunSpec({
         timeout = 60_000
@@ -64,13 +72,20 @@ class PollingThreadSpec :
             server.textAt(0, 7) shouldBe "goes on"
         }
 
-        /** Does what must not complete before it waits. */
-        fun TwoEnds.whileNobodyPolls(begin: () -> Unit) {
+        /** Does what must not complete before it waits: the polling thread does nothing else meanwhile. */
+        fun CompletionDispatcher.whileHeld(begin: () -> Unit) {
+            val isHeld = CountDownLatch(1)
             val hasBegun = CountDownLatch(1)
-            client.dispatcher.coroutines.dispatch(EmptyCoroutineContext) { hasBegun.await() }
+            coroutines.dispatch(EmptyCoroutineContext) {
+                isHeld.countDown()
+                hasBegun.await()
+            }
+            isHeld.await()
             begin()
             hasBegun.countDown()
         }
+
+        fun TwoEnds.whileNobodyPolls(begin: () -> Unit) = client.dispatcher.whileHeld(begin)
 
         fun shouldBeReported() {
             val reported = uncaught.poll(20, SECONDS)
@@ -161,6 +176,66 @@ class PollingThreadSpec :
             }
         }
 
+        test("should give the message of a channel's receiver whose dispatcher throws to the next receiver") {
+            TwoChannels().use { ends ->
+                val scope = CoroutineScope(ThrowingDispatcher + Job())
+                scope.launch(start = CoroutineStart.UNDISPATCHED) { ends.client.receive() }
+                scope.launch(start = CoroutineStart.UNDISPATCHED) { select { ends.client.incoming.onReceive { } } }
+                val next = async(start = CoroutineStart.UNDISPATCHED) { ends.client.receive().decodeToString() }
+                ends.server.send("hello".encodeToByteArray())
+                withTimeout(20.seconds) { next.await() } shouldBe "hello"
+                repeat(2) { shouldBeReported() }
+                ends.client.isOpen shouldBe true
+            }
+        }
+
+        for ((what, wait) in listOf<Pair<String, suspend (TwoChannels) -> Unit>>(
+            "send" to { it.client.send(it.clientPd.bufferPool { access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ) }.take(64.KiB)) },
+            "remote" to { it.client.remote("nothing") },
+            "awaitRemote" to { it.client.awaitRemote("memory") },
+        )) {
+            test("should keep a channel open though the dispatcher of a coroutine that waits in $what throws") {
+                TwoChannels().use { ends ->
+                    ends.clientDispatcher.whileHeld {
+                        CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { wait(ends) }
+                    }
+                    ends.server.publish("memory", 8)
+                    shouldBeReported()
+                    withTimeout(20.seconds) { ends.client.awaitRemote("memory") }
+                    ends.client.isOpen shouldBe true
+                }
+            }
+        }
+
+        suspend fun RdmaHost.shouldServe(listener: RdmaListener) =
+            coroutineScope {
+                val served = async { listener.accept().use { it.awaitEnd() } }
+                connect(addressOf(listener)).disconnect()
+                withTimeout(20.seconds) { served.await() }
+            }
+
+        test("should take the events of connections on when the dispatcher of one that connects throws") {
+            rdmaHost { provider("embedded") }.use { host ->
+                val other = host.listen(ANYWHERE)
+                // The step at which it first suspends, and so throws, may be the last, which needs an answer.
+                val accepting = launch { other.accept() }
+                CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { host.connect(addressOf(other)) }
+                shouldBeReported()
+                accepting.cancel()
+                host.shouldServe(host.listen(ANYWHERE))
+            }
+        }
+
+        test("should reject a client when the dispatcher of the one that takes its request throws, and serve the next") {
+            rdmaHost { provider("embedded") }.use { host ->
+                val listener = host.listen(ANYWHERE)
+                CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { listener.request() }
+                shouldThrow<ConnectionRejectedException> { host.connect(addressOf(listener)) }
+                shouldBeReported()
+                host.shouldServe(listener)
+            }
+        }
+
         test("should poll on when a strategy throws, by the default one") {
             val asked = AtomicInteger()
             val strategy =
@@ -169,7 +244,7 @@ class PollingThreadSpec :
                     throw Planted()
                 }
             TwoEnds(dispatcher = { strategy(strategy) }).use { ends ->
-                shouldBeReported()
+                repeat(2) { shouldBeReported() }
                 ends.stillWork()
                 asked.get() shouldBe 2 // once by each end
             }

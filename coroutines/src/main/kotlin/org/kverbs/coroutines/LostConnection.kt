@@ -1,0 +1,17 @@
+package org.kverbs.coroutines
+
+import kotlinx.coroutines.CopyableThrowable
+import kotlinx.coroutines.ExperimentalCoroutinesApi
+import org.kverbs.ConnectionException
+import org.kverbs.ConnectionStep
+import java.net.InetSocketAddress
+
+/** The [ConnectionException] of a connection that was up and is lost, which several waits are told. */
+@OptIn(ExperimentalCoroutinesApi::class)
+internal class LostConnection(
+    address: InetSocketAddress?,
+    private val why: String,
+) : ConnectionException(ConnectionStep.STAY_CONNECTED, address, 0, why),
+    CopyableThrowable<LostConnection> {
+    override fun createCopy(): LostConnection = LostConnection(address(), why).also { it.initCause(this) }
+}
