@@ -27,7 +27,8 @@ import kotlin.time.Duration.Companion.seconds
  * }
  * ```
  *
- * The channels are closed after the block. Memory for the block is registered at
+ * The channels' keep-alive goes by the clock of the test, too; while it is on, a wait in vain ends by the timeout.
+ * They are closed after the block. Memory for the block is registered at
  * `client.queuePair.queuePair.protectionDomain()`.
  *
  * @param faults as for [connectedCoroutines], and so all parameters but [channel]
@@ -48,11 +49,17 @@ public fun <R> connectedChannels(
     block: suspend ConnectedCoroutines.(client: MessageChannel, server: MessageChannel) -> R,
 ): R =
     onDevices(TestSettings(faults, seed, options, diagnostics, semantics, limits)) {
-        ChannelPeer(client, channel).use { here ->
-            ChannelPeer(server, channel).use { there ->
+        val ends = mutableListOf<ChannelPeer>()
+        val loop = loop { ends.sumOf { it.dispatcher.poll() } }
+        val settings: MessageChannelBuilder.() -> Unit = {
+            context(loop.context()) // of the keep-alive
+            channel()
+        }
+        ChannelPeer(client, settings).use { here ->
+            ChannelPeer(server, settings).use { there ->
                 here.connect(there, options)
                 there.connect(here, options)
-                val loop = loop { here.dispatcher.poll() + there.dispatcher.poll() }
+                ends += listOf(here, there)
                 runOn(loop, timeout) { block(here.channel, there.channel) }.also {
                     here.channel.close()
                     there.channel.close()

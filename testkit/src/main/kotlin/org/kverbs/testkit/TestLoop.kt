@@ -64,13 +64,20 @@ internal open class TestLoop(
     /**
      * Runs a coroutine until it has ended, then cancels [background] and waits for its end.
      *
-     * @param timeout in real time; then it is cancelled, and given as long again to end
+     * @param timeout in real time; then it is cancelled, and given as long again to end. A task that keeps the thread for
+     *   so long is interrupted
      * @throws AssertionError if the time ran out
      * @throws InterruptedException if the thread was interrupted
      */
-    @OptIn(ExperimentalCoroutinesApi::class)
     fun <R> run(
         timeout: Duration,
+        block: suspend CoroutineScope.() -> R,
+    ): R = Watchdog(timeout).use { run(timeout, it, block) }
+
+    @OptIn(ExperimentalCoroutinesApi::class)
+    private fun <R> run(
+        timeout: Duration,
+        watchdog: Watchdog,
         block: suspend CoroutineScope.() -> R,
     ): R {
         val start = TimeSource.Monotonic.markNow()
@@ -79,18 +86,18 @@ internal open class TestLoop(
         var failure: Throwable? = null
         while (!result.isCompleted) {
             if (failure == null) {
-                failure = uncaught.peek() ?: failureOf(result, end, timeout) ?: inVain(result)
+                failure = watchdog.failure ?: uncaught.peek() ?: failureOf(result, end, timeout) ?: inVain(result)
                 if (failure != null) result.cancel(CancellationException(failure.message, failure))
             } else if (start.elapsedNow() > timeout * 2) {
                 break
             }
-            turn()
+            turn(watchdog)
         }
-        val left = endBackground(timeout)
+        val left = endBackground(timeout, watchdog)
         // Not a failure's copy, which a coroutine that was cancelled with it may have made.
         val all =
             listOfNotNull(
-                failure ?: result.getCompletionExceptionOrNull(),
+                watchdog.failure ?: failure ?: result.getCompletionExceptionOrNull(),
                 *uncaught.toTypedArray(),
                 left,
             ).distinct()
@@ -100,7 +107,10 @@ internal open class TestLoop(
     }
 
     /** Returns what the test did wrong if its coroutines don't end. */
-    private fun endBackground(timeout: Duration): AssertionError? {
+    private fun endBackground(
+        timeout: Duration,
+        watchdog: Watchdog,
+    ): AssertionError? {
         val job = background.coroutineContext.job
         val start = TimeSource.Monotonic.markNow()
         job.cancel(CancellationException("the block has ended"))
@@ -110,7 +120,7 @@ internal open class TestLoop(
                     "coroutines of backgroundScope go on within $timeout after their cancellation: ${job.names()}",
                 )
             }
-            turn()
+            turn(watchdog)
         }
         return null
     }
@@ -157,15 +167,23 @@ internal open class TestLoop(
                 ?: "one without a CoroutineName"
         }
 
-    private fun turn() {
+    private fun movesOn(): Boolean =
+        try {
+            idle()
+        } catch (e: IllegalStateException) {
+            uncaught += e // the clock moves on for ever
+            true
+        }
+
+    private fun turn(watchdog: Watchdog) {
         var done = 0
         while (done < TURN) {
-            (tasks.poll() ?: break).run()
+            watchdog.run(tasks.poll() ?: break)
             done++
         }
         if (!thread.isInterrupted) done += poll()
         when {
-            done > 0 || idle() -> inVain = 0
+            done > 0 || movesOn() -> inVain = 0
             ++inVain < SPINS -> Thread.onSpinWait()
             else -> LockSupport.parkNanos(PAUSE_NANOS)
         }

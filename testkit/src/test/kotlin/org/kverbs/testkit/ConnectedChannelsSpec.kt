@@ -76,6 +76,14 @@ class ConnectedChannelsSpec :
             }
         }
 
+        test("should find by the keep-alive that the peer is dead, on the test's clock") {
+            connectedChannels(timeout = 5.seconds, channel = { keepAlive(3.hours) }) { client, _ ->
+                fabric.kill(serverDevice)
+                shouldThrow<WorkCompletionException> { client.receive() }
+                clock.elapsed().toHours() shouldBe 3
+            }
+        }
+
         test("should show the message that was not to come") {
             connectedChannels { client, server ->
                 server.send("surprise".encodeToByteArray())

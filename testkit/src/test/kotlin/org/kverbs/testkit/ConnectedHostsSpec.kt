@@ -7,12 +7,14 @@ import io.kotest.matchers.comparables.shouldBeGreaterThan
 import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.async
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import org.kverbs.ConnectionException
 import org.kverbs.ConnectionRejectedException
 import org.kverbs.Context
+import org.kverbs.WorkCompletionException
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.bind
 import org.kverbs.coroutines.connectMessages
@@ -131,6 +133,24 @@ class ConnectedHostsSpec :
                 connection.send("anybody?".encodeToByteArray())
                 shouldThrow<AssertionError> { connection.awaitMessage(1.hours) }.message shouldContain "no message can come"
             }
+        }
+
+        test("should find by the keep-alive that a client is dead, on the test's clock") {
+            val told = mutableListOf<Throwable>()
+            connectedHosts(timeout = 5.seconds) { client, server ->
+                val bound =
+                    server.bind(serverAddress(7471)) {
+                        keepAlive(3.hours)
+                        onFailure { told += it }
+                    }
+                bound.serve(backgroundScope) { it.receive() }
+                client.connectMessages(serverAddress(7471)) { channel { keepAlive(null) } }
+                while (bound.connections.isEmpty()) delay(1.seconds)
+                fabric.kill(clientDevice)
+                while (told.isEmpty()) delay(1.hours)
+                clock.elapsed().toHours() shouldBe 4
+            }
+            told.single().shouldBeInstanceOf<WorkCompletionException>()
         }
 
         test("should let a test close a host itself") {

@@ -45,6 +45,45 @@ class HostsSpec :
             }
         }
 
+        suspend fun shouldAnswer(
+            client: RdmaHost,
+            server: RdmaHost,
+            at: InetSocketAddress,
+        ) = coroutineScope {
+            val serving = server.answer(at, this)
+            client.connectMessages(at).use {
+                it.send("ping".encodeToByteArray())
+                it.receive().decodeToString() shouldBe "gnip"
+            }
+            serving.cancelAndJoin()
+        }
+
+        test("should connect from its own device, though the first one of the fabric is dead") {
+            EmbeddedFabric.realTime(1).use { fabric ->
+                val (first, second, third) = List(3) { fabric.addDevice() }
+                fabric.kill(first)
+                rdmaHost { device(second) }.use { client ->
+                    rdmaHost { device(third) }.use { server ->
+                        shouldAnswer(client, server, InetSocketAddress("198.18.0.3", 7471))
+                        shouldAnswer(client, client, InetSocketAddress("198.18.0.2", 7471))
+                    }
+                }
+            }
+        }
+
+        test("should connect after the host of the first device was closed, and serve at every device of the fabric") {
+            EmbeddedFabric.realTime(1).use { fabric ->
+                val (first, second) = List(2) { fabric.addDevice() }
+                rdmaHost { device(second) }.use { client ->
+                    rdmaHost { device(first) }.use { server ->
+                        shouldAnswer(client, server, InetSocketAddress("198.18.0.2", 7471))
+                        shouldAnswer(client, server, InetSocketAddress("198.18.0.1", 7471))
+                    }
+                    shouldAnswer(client, client, InetSocketAddress("198.18.0.2", 7471))
+                }
+            }
+        }
+
         suspend fun connected(
             fabric: EmbeddedFabric,
             block: suspend (MessageConnection) -> Unit,

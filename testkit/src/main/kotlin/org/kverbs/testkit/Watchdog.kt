@@ -1,0 +1,82 @@
+package org.kverbs.testkit
+
+import java.lang.System.Logger.Level.ERROR
+import kotlin.time.Duration
+import kotlin.time.toJavaDuration
+
+/**
+ * Looks from a thread of its own whether a task keeps the thread of a test for more than [patience], in real time. Then
+ * it interrupts the thread, and [failure] says where that was. What an interrupt does not end, as a wait for a monitor,
+ * is told in the log.
+ */
+internal class Watchdog(
+    private val patience: Duration,
+) : AutoCloseable {
+    private val watched = Thread.currentThread()
+
+    /** Odd while one runs. */
+    @Volatile
+    private var tasks = 0L
+
+    /** What a task that blocked the thread fails the test with. */
+    @Volatile
+    var failure: AssertionError? = null
+        private set
+
+    // A thread of the test's own would count as one that may still do something: see StartedThreads.
+    private val watcher =
+        Thread
+            .ofPlatform()
+            .daemon()
+            .inheritInheritableThreadLocals(false)
+            .name("kverbs-test-watchdog")
+            .start(::watch)
+
+    /** Runs a task. An interrupt of it by this ends with it. */
+    fun run(task: Runnable) {
+        tasks++
+        try {
+            task.run()
+        } finally {
+            synchronized(this) {
+                tasks++
+                if (failure != null) Thread.interrupted()
+            }
+        }
+    }
+
+    private fun watch() {
+        try {
+            var seen = 0L
+            var looks = 0
+            while (true) {
+                Thread.sleep((patience / LOOKS).toJavaDuration())
+                looks = if (tasks == seen) looks + 1 else 0
+                seen = tasks
+                if (looks > 0 && looks % LOOKS == 0) synchronized(this) { if (tasks == seen && seen % 2 == 1L) report() }
+            }
+        } catch (_: InterruptedException) {
+            // the test has ended
+        }
+    }
+
+    private fun report() {
+        val known = failure
+        if (known == null) {
+            val why = "a coroutine blocks the thread that runs the block and all its coroutines, for more than $patience at"
+            failure = AssertionError("$why the place that this stack trace shows").also { it.stackTrace = watched.stackTrace }
+            watched.interrupt()
+        } else {
+            System.getLogger("org.kverbs.testkit").log(ERROR, "an interrupt did not end it, so that this test hangs", known)
+        }
+    }
+
+    override fun close() {
+        watcher.interrupt()
+        watcher.join()
+    }
+
+    private companion object {
+        const val LOOKS = 4
+    }
+}
