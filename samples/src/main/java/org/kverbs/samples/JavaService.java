@@ -1,11 +1,10 @@
 package org.kverbs.samples;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.stream.IntStream;
 import org.kverbs.Device;
 import org.kverbs.blocking.BlockingConnection;
 import org.kverbs.blocking.BlockingHost;
@@ -24,11 +23,14 @@ public final class JavaService {
         try (BlockingHost host = BlockingHost.open(device);
                 BlockingServer server = host.server().maxConnections(100).serve(0, JavaService::greet);
                 var threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            List<Callable<String>> clients = IntStream.rangeClosed(1, CLIENTS)
-                    .<Callable<String>>mapToObj(n -> () -> ask(host, address, server.address().getPort(), "client " + n))
-                    .toList();
+            int port = server.address().getPort();
+            List<Future<String>> answers = new ArrayList<>();
+            for (int n = 1; n <= CLIENTS; n++) {
+                String name = "client " + n;
+                answers.add(threads.submit(() -> ask(host, address, port, name)));
+            }
             int greeted = 0;
-            for (Future<String> answer : threads.invokeAll(clients)) {
+            for (Future<String> answer : answers) {
                 if (answer.get().startsWith("Hello, client ")) {
                     greeted++;
                 }

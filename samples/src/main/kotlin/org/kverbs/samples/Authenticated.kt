@@ -10,8 +10,8 @@ import javax.crypto.spec.SecretKeySpec
 import kotlin.math.abs
 
 /**
- * Serves only clients that have the [secret]. The server decides by the private data of the request, before it allocates anything for the
- * client. It does not protect what is sent then: RDMA encrypts nothing.
+ * Serves only clients that have the [secret]. The server decides by the private data of the request, before it
+ * allocates anything for the client. It does not protect what is sent then: RDMA encrypts nothing.
  */
 suspend fun vault(
     port: Int,
@@ -19,7 +19,7 @@ suspend fun vault(
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
 ): Nothing =
-    rdmaServer(port, device, { authorize { request -> isGood(request.privateData, secret) } }, onListening) { connection ->
+    rdmaServer(port, device, { authorize { isGood(it.privateData, secret) } }, onListening) { connection ->
         connection.send("the gold is in the cellar".encodeToByteArray())
     }
 
@@ -55,7 +55,8 @@ private fun isGood(
 ): Boolean {
     if (ticket.size < TICKET) return false
     val millis = ByteBuffer.wrap(ticket).getLong()
-    return abs(System.currentTimeMillis() - millis) < 30_000 && MessageDigest.isEqual(ticket.copyOf(TICKET), ticket(secret, millis))
+    return abs(System.currentTimeMillis() - millis) < 30_000 &&
+        MessageDigest.isEqual(ticket.copyOf(TICKET), ticket(secret, millis))
 }
 
 /** Bytes of private data that a request has room for. */

@@ -3,27 +3,29 @@ package org.kverbs.samples
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.coroutineScope
-import org.kverbs.AccessFlag.LOCAL_WRITE
 import org.kverbs.AccessFlag.REMOTE_ATOMIC
-import org.kverbs.AccessFlag.REMOTE_READ
 import org.kverbs.coroutines.rdmaClient
 import org.kverbs.coroutines.rdmaServer
+import java.lang.foreign.Arena
 import java.net.InetSocketAddress
 
-/** Lets its clients count in 8 bytes of its memory; its processor has no part in it. */
+/** Lets all its clients count in 8 bytes of its memory; its processor has no part in it. */
 suspend fun counterServer(
     port: Int,
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
-): Nothing =
+): Nothing {
+    val counter = Arena.ofAuto().allocate(8, 8)
     rdmaServer(port, device, onListening = onListening) { connection ->
-        connection.pd.memoryRegion(8, LOCAL_WRITE, REMOTE_READ, REMOTE_ATOMIC).use { region ->
-            connection.publish("counter", region)
-            for (message in connection.incoming) connection.send(message)
-        }
+        connection.publish("counter", counter, REMOTE_ATOMIC)
+        connection.receiveOrNull() // null once the client has finished
     }
+}
 
-/** Counts with so many coroutines at once, each [times] times. Every one gets numbers that no other gets; the result is all of them. */
+/**
+ * Counts with so many coroutines at once, each [times] times, and gives all their numbers. Nobody else gets any of
+ * these.
+ */
 suspend fun count(
     host: String,
     port: Int,

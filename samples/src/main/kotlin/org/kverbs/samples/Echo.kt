@@ -4,13 +4,15 @@ import org.kverbs.coroutines.rdmaClient
 import org.kverbs.coroutines.rdmaServer
 import java.net.InetSocketAddress
 
-/** Sends every message back to who sent it, until it is cancelled. */
+/** Sends every message back to its sender, until it is cancelled. */
 suspend fun echoServer(
     port: Int,
     device: String? = null,
     onListening: (InetSocketAddress) -> Unit = {},
 ): Nothing =
-    rdmaServer(port, device, onListening = onListening) { connection -> for (message in connection.incoming) connection.send(message) }
+    rdmaServer(port, device, onListening = onListening) { connection ->
+        for (message in connection.incoming) connection.send(message)
+    }
 
 /** Sends a line to an [echoServer], and gives what comes back. */
 suspend fun echoClient(

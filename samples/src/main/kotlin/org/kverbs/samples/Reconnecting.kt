@@ -41,7 +41,10 @@ suspend fun shortLivedServer(
             coroutineScope {
                 server
                     .serve(this) { connection ->
-                        repeat(answers) { connection.send("$name: ${connection.receive().decodeToString()}".encodeToByteArray()) }
+                        repeat(answers) {
+                            val question = connection.receive().decodeToString()
+                            connection.send("$name: $question".encodeToByteArray())
+                        }
                         connection.disconnect()
                         server.close()
                     }.join()

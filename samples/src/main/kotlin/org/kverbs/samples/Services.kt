@@ -58,13 +58,14 @@ internal fun counter(device: String?) =
         println("$name: ${numbers.size} counted, ${numbers.toSet().size} of them different, up to ${numbers.max()}")
     }
 
-/** Puts an entry into a server's table by a message, and reads it by RDMA. */
+/** Puts an entry into a server's table by a request, and reads it by RDMA. */
 internal fun keyValue(device: String?) =
     both(device, { name, onListening -> KeyValueServer().serve(0, name, onListening) }) { host, port, name ->
         rdmaClient(host, port, name) { connection ->
-            connection.put("answer", "42")
-            val table = connection.awaitRemote("table")
-            println("$name: answer = ${table.get("answer")}, question = ${table.get("question")}")
+            connection.keyValues {
+                put("answer", "42")
+                println("$name: answer = ${get("answer")}, question = ${get("question")}")
+            }
         }
     }
 
@@ -104,7 +105,8 @@ internal fun reconnecting(device: String?) {
             shortLivedServer("the first server", 0, answers = 2, name) { listening.complete(it.port) }
             shortLivedServer("the second server", listening.await(), answers = 1, name)
         }
-        patientClient(listOf("one", "two", "three"), InetSocketAddress(host, listening.await()), name).forEach { println("$name: $it") }
+        val answers = patientClient(listOf("one", "two", "three"), InetSocketAddress(host, listening.await()), name)
+        answers.forEach { println("$name: $it") }
     }
 }
 
@@ -119,7 +121,7 @@ internal fun thousandClients(device: String?) =
                     List(CLIENTS) {
                         async { doors.withPermit { rdma.connectMessages(host, port) { channel { receiveSlots(2) } } } }
                     }.awaitAll()
-                        .mapIndexed { client, connection -> async { ask(connection, "request $client") == "request $client" } }
+                        .mapIndexed { n, connection -> async { ask(connection, "request $n") == "request $n" } }
                         .awaitAll()
                 }
             println("$name: ${answers.count { it }} of $CLIENTS clients were answered")

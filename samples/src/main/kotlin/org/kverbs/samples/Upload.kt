@@ -8,7 +8,7 @@ import org.kverbs.coroutines.transferFrom
 import org.kverbs.coroutines.transferTo
 import java.net.InetSocketAddress
 
-/** Keeps the last file that a client has sent, whole. What a client sends that goes before it has finished is never put in its place. */
+/** Keeps the last file that a client has sent whole. A client that goes before it has finished changes nothing. */
 suspend fun uploadServer(
     to: Path,
     port: Int,

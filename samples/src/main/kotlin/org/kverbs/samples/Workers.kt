@@ -20,8 +20,8 @@ import org.kverbs.dsl.openDevice
 import java.lang.foreign.ValueLayout.JAVA_LONG
 
 /**
- * A few workers serve many clients from one shared receive queue, on the device of a [name] or else the first. A question goes to whichever
- * worker is free, so the server needs a buffer a worker and not one a client.
+ * A few workers serve many clients from one shared receive queue, on the device of a [name] or else the first. A
+ * question goes to whichever worker is free, so the server needs a buffer a worker and not one a client.
  */
 fun workers(name: String?): Unit =
     (if (name == null) openDevice() else openDevice(name)).use { device ->
@@ -47,9 +47,10 @@ fun workers(name: String?): Unit =
                         }
                     }
                 }
-            val squares = clients.mapIndexed { number, client -> async { ask(client, number.toLong(), pool) } }.awaitAll()
+            val squares = clients.mapIndexed { n, client -> async { ask(client, n.toLong(), pool) } }.awaitAll()
             working.forEach { it.cancel() }
-            println("${device.device().name()}: $WORKERS workers told $CLIENTS clients the squares ${squares.joinToString(" ")}")
+            val told = "$WORKERS workers told $CLIENTS clients the squares ${squares.joinToString(" ")}"
+            println("${device.device().name()}: $told")
         }
     }
 

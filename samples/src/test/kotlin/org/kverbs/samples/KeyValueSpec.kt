@@ -7,56 +7,73 @@ import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
-import org.kverbs.AccessFlag
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.rdmaClient
 import org.kverbs.coroutines.rdmaServer
+import org.kverbs.serialization.RemoteFailureException
+import org.kverbs.serialization.answerRequests
+import org.kverbs.serialization.method
 
 class KeyValueSpec :
     FunSpec({
         timeout = 60_000
 
-        test("should be one table for clients that come by different devices") {
+        suspend fun served(block: suspend (port: Int) -> Unit) =
             coroutineScope {
                 val port = CompletableDeferred<Int>()
                 val server = launch { KeyValueServer().serve(0, "embedded0") { port.complete(it.port) } }
-                rdmaClient("198.18.0.1", port.await(), "embedded0") { first ->
-                    rdmaClient("198.18.0.2", port.await(), "embedded1") { second ->
-                        first.put("colour", "red") shouldBe true
-                        second.awaitRemote("table").get("colour") shouldBe "red"
-                        second.put("colour", "blue") shouldBe true
-                        first.awaitRemote("table").get("colour") shouldBe "blue"
+                block(port.await())
+                server.cancel()
+            }
+
+        suspend fun connected(block: suspend (MessageConnection) -> Unit) =
+            served { port -> rdmaClient("198.18.0.1", port, "embedded0") { block(it) } }
+
+        test("should be one table for clients that come by different devices") {
+            served { port ->
+                rdmaClient("198.18.0.1", port, "embedded0") { first ->
+                    rdmaClient("198.18.0.2", port, "embedded1") { second ->
+                        first.keyValues {
+                            val other = this
+                            put("colour", "red")
+                            second.keyValues {
+                                get("colour") shouldBe "red"
+                                put("colour", "blue")
+                                other.get("colour") shouldBe "blue"
+                                get("shape") shouldBe null
+                            }
+                        }
                     }
                 }
-                server.cancel()
             }
         }
 
-        suspend fun served(block: suspend (MessageConnection) -> Unit) =
-            coroutineScope {
-                val port = CompletableDeferred<Int>()
-                val server = launch { KeyValueServer().serve(0, "embedded0") { port.complete(it.port) } }
-                rdmaClient("198.18.0.1", port.await(), "embedded0") { block(it) }
-                server.cancel()
-            }
-
-        for (request in listOf("k=" + "x".repeat(100), "k".repeat(60) + "=", "k=" + "\u00e4".repeat(27), "k", "=x", "")) {
-            test("should refuse '$request' from a client of anybody's, and serve on") {
-                served { connection ->
-                    connection.send(request.encodeToByteArray())
-                    connection.receive().decodeToString() shouldContain "at most 54 bytes"
-                    connection.put("k", "v") shouldBe true
-                    connection.awaitRemote("table").get("k") shouldBe "v"
+        for (value in listOf("x".repeat(49), "\u00e4".repeat(25))) {
+            test("should refuse the value '$value' for the bytes that it has, and serve on") {
+                connected { connection ->
+                    connection.keyValues {
+                        put("k", "old")
+                        shouldThrow<RemoteFailureException> { put("k", value) }.message shouldContain "at most 48 bytes"
+                        get("k") shouldBe "old"
+                        put("gr\u00f6\u00dfe", "\u00e4".repeat(24))
+                        get("gr\u00f6\u00dfe") shouldBe "\u00e4".repeat(24)
+                        put("", "")
+                        get("") shouldBe ""
+                    }
                 }
             }
         }
 
-        test("should count the bytes of a key and a value, not their letters") {
-            served { connection ->
-                connection.put("gr\u00f6\u00dfe", "drei\u00dfig") shouldBe true
-                connection.awaitRemote("table").get("gr\u00f6\u00dfe") shouldBe "drei\u00dfig"
-                shouldThrow<IllegalArgumentException> { connection.put("k", "\u00e4".repeat(27)) }.message shouldContain "54 bytes"
-                shouldThrow<IllegalArgumentException> { connection.put("k=", "v") }.message shouldContain "is no key"
+        test("should say that the table is full, and change what is there") {
+            connected { connection ->
+                connection.keyValues {
+                    repeat(1024) { put("key $it", "$it") }
+                    val failure = shouldThrow<RemoteFailureException> { put("one more", "") }
+                    failure.message shouldContain "the table is full"
+                    put("key 1023", "changed")
+                    get("key 1023") shouldBe "changed"
+                    get("key 0") shouldBe "0"
+                }
             }
         }
 
@@ -66,18 +83,16 @@ class KeyValueSpec :
                 val server =
                     launch {
                         rdmaServer(0, "embedded0", onListening = { port.complete(it.port) }) { connection ->
-                            val table = connection.pd.memoryRegion(TABLE_BYTES, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ)
-                            table.memory().fill(1) // all versions are odd
-                            connection.publish("table", table)
-                            for (message in connection.incoming) connection.send(message)
+                            connection.publish("table", 64).memory.fill(1) // the version is odd
+                            connection.answerRequests { answer(method<String, Place>("find")) { Place(0) } }
                         }
                     }
-                rdmaClient("198.18.0.1", port.await(), "embedded0") {
-                    shouldThrow<IllegalStateException> { it.awaitRemote("table").get("k") }.message shouldContain "was being changed"
+                rdmaClient("198.18.0.1", port.await(), "embedded0") { connection ->
+                    connection.keyValues {
+                        shouldThrow<IllegalStateException> { get("k") }.message shouldContain "was being changed"
+                    }
                 }
                 server.cancel()
             }
         }
     })
-
-private const val TABLE_BYTES = 64L * 1024

@@ -6,6 +6,7 @@ import io.kotest.engine.spec.tempdir
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldBeEmpty
 import io.kotest.matchers.string.shouldContain
+import org.kverbs.Diagnostics
 import org.kverbs.samples.Outcome
 import java.io.File
 
@@ -60,6 +61,38 @@ class ScriptSpec :
                 """.trimIndent()
             val outcome = Outcome("script", script("first", text))
             withClue(outcome) { outcome.out shouldBe "64\n" }
+        }
+
+        test("should hold no memory for clients of the sample service that have gone") {
+            // In the device's domain, since the end of a domain of the connection's own would hide a region that nobody closes.
+            val changes =
+                listOf(
+                    "import kotlinx.coroutines.CompletableDeferred" to "import kotlinx.coroutines.*\nimport org.kverbs.*",
+                    "rdmaServer(0, device, " to "rdmaServer(0, device, { sharedDomain() }, ",
+                    "    server.cancel()" to
+                        """
+                        repeat(5) { rdmaClient(address, port.await(), device) { it.awaitRemote("board") } }
+                        withTimeoutOrNull(10_000) { while (regions() > 0) delay(1) }
+                        println("regions: ${'$'}{regions()}")
+                        server.cancel()
+                        """.trimIndent(),
+                )
+            val service = File(samples, "service.main.kts").readText()
+            changes.forEach { (from) -> service shouldContain from }
+            val counted =
+                changes.fold(service) { text, (from, to) -> text.replace(from, to) } +
+                    "\nfun regions() = Diagnostics.openResources().count { it.resource() is MemoryRegion }\n"
+            Diagnostics.enable()
+            val outcome =
+                try {
+                    Outcome("script", script("counted", counted))
+                } finally {
+                    Diagnostics.disable()
+                }
+            withClue(outcome) {
+                outcome.status shouldBe 0
+                outcome.out shouldContain "regions: 0\n"
+            }
         }
 
         test("should have tested every sample there is") {
