@@ -21,7 +21,7 @@ import kotlin.random.Random
 
 private const val AT_ONCE = 32
 private const val REQUESTS = 10_000
-private const val WARM_UP = 5_000
+private const val WARM_UP = 30_000
 private const val KIB = 1024L
 private const val REQUEST_BYTES = 64
 
@@ -48,6 +48,7 @@ private fun measure(
             maxConnections(count + 1)
             maxHalfOpen(2 * AT_ONCE)
             memory(MEMORY)
+            onFailure {} // the clients just close
         }.use { bound ->
             val serving = bound.serve(this) { for (message in it.incoming) it.send(message) }
             val address = InetSocketAddress(address(device), bound.address.port)

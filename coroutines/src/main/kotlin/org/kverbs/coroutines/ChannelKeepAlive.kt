@@ -55,7 +55,7 @@ internal class ChannelKeepAlive(
         try {
             link.pair.oneSided.await(WRITE, null) { requests, id -> requests.write(id, 0, 0) }
         } catch (e: RdmaException) {
-            link.fail(e)
+            link.failBehind(e)
             throw e
         }
     }

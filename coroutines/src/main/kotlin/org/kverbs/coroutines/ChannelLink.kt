@@ -1,8 +1,9 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellationException
+import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
-import org.kverbs.ProtectionDomain
+import org.kverbs.MemorySlice
 import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
@@ -12,10 +13,13 @@ import org.kverbs.dsl.modify
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicReference
 
-/** What the parts of a [MessageChannel] share: its queue pair, its memory, the peer's window, and its end. [ChannelMessage] says how. */
+/**
+ * What the parts of a [MessageChannel] share: its queue pair, its memory, the peer's window, and its end.
+ * [ChannelMessage] says how.
+ */
 internal class ChannelLink(
     dispatcher: CompletionDispatcher,
-    pd: ProtectionDomain,
+    val memory: ChannelMemory,
     val settings: MessageChannelBuilder,
 ) {
     private val failure = AtomicReference<Throwable>()
@@ -34,20 +38,21 @@ internal class ChannelLink(
     val outbox = ChannelOutbox(this)
     val arrivals = ChannelArrivals(this)
 
-    // Older than the queue pair, so that a device that is closed lets go of that first.
-    val memory = ChannelMemory(pd, settings)
+    // Younger than its memory, so that a device that is closed lets go of the queue pair first.
     val pair =
         try {
-            ChannelQueuePair(dispatcher, pd, settings, memory.receiveCount) { outbox.sayWhatIsDue() }
+            ChannelQueuePair(dispatcher, memory, settings, ::failed) { outbox.sayWhatIsDue() }
         } catch (e: RuntimeException) {
             memory.close()
             throw e
         }
     val transfers = RemoteTransfers(pair.oneSided, memory)
     val fetches = ChannelFetches(this, transfers)
+    val reception = ChannelReception(this)
     val keepAlive = ChannelKeepAlive(this)
     val lookups = ChannelLookups(this)
-    val receives = ChannelReceives(dispatcher, this)
+    private val receives = if (memory.receives == null) ChannelReceives(dispatcher, this) else null
+    private val isLeaving = AtomicBoolean()
 
     @Volatile
     private var window: ChannelWindow? = null
@@ -56,13 +61,19 @@ internal class ChannelLink(
         pair.queuePair.whenClosed(::closed)
     }
 
+    /** Messages may come from now on. The queue pair must be in INIT, and not ready to receive yet. Once. */
+    fun prepare() {
+        receives?.postAll()
+        memory.receives?.join(pair.queuePair, ChannelMemory.receives(settings), reception)
+    }
+
     private fun closed() {
         val closed = ChannelClosedException("${pair.queuePair.describe()} of the message channel was closed")
         fail(ending.get() ?: closed)
         inbox.drop(checkNotNull(failure.get()))
         pair.end(closed)
-        receives.end(closed)
-        memory.close()
+        receives?.end(closed)
+        closeAll(pair.windows, memory) // memory can't go while windows are bound to it
     }
 
     /** The peer has said what it can take. */
@@ -146,17 +157,58 @@ internal class ChannelLink(
     fun close() {
         if (window != null && isAlive && isClosing.compareAndSet(false, true)) outbox.sayClose()
         fail(ending.get() ?: ChannelClosedException("the message channel was closed by this side"))
-        pair.queuePair.close()
+        val shared = memory.receives
+        if (shared == null) {
+            pair.queuePair.close()
+        } else if (isLeaving.compareAndSet(false, true)) {
+            // A device may forget what a closed queue pair has received, and with it which shared slots are free.
+            shared.polled.onceEmptied { closeAll(pair.windows, pair.queuePair) }
+        }
+    }
+
+    private fun MemorySlice.remote() = region().remote().slice(offset(), length())
+
+    /** Lets the peer reach memory that requests of the queue pair can use. */
+    suspend fun admit(
+        memory: MemorySlice,
+        access: Collection<AccessFlag>,
+    ): ChannelAdmission {
+        val windows = pair.windows ?: return ChannelAdmission(memory.remote()) {}
+        val bound = windows.bind(memory, *access.toTypedArray())
+        return ChannelAdmission(bound.remote) { windows.close(bound) }
     }
 
     /**
-     * Ends the channel as [fail] does, but behind the messages whose completions stand in the completion queue: for
-     * what is learned elsewhere than there. Any thread.
+     * Lets the peer read a part of a buffer that requests of the queue pair can use, until what is returned is closed.
+     */
+    suspend fun lend(
+        buffer: RegisteredBuffer,
+        part: MemorySlice,
+    ): LentBuffer {
+        val windows = pair.windows ?: return LentBuffer(part.remote(), buffer) { it() }
+        val bound = windows.bind(part, AccessFlag.REMOTE_READ)
+        return LentBuffer(bound.remote, buffer) { windows.end(bound, it) }
+    }
+
+    /**
+     * Ends the channel as [fail] does, but behind the messages whose completions stand in the completion queues: for
+     * what is learned elsewhere than where they stand. Any thread.
      */
     fun failBehind(cause: Throwable) {
-        if (!ending.compareAndSet(null, cause)) return
+        val first = meaningOf(cause)
+        if (!ending.compareAndSet(null, first)) return
         stop()
-        pair.polled.onceEmptied { fail(cause) }
+        val shared = memory.receives
+        if (shared == null) {
+            pair.polled.onceEmptied { fail(first) }
+        } else {
+            shared.polled.onceEmptied { pair.polled.onceEmptied { fail(first) } }
+        }
+    }
+
+    /** A request failed. Shared receives are not flushed then, so that nothing else may tell of the end. */
+    private fun failed(cause: WorkCompletionException) {
+        if (memory.receives != null && takesMessages) failBehind(cause)
     }
 
     /**

@@ -20,10 +20,11 @@ internal class ChannelPublications(
         access: Array<out AccessFlag>,
         register: ChannelMemory.(Set<AccessFlag>) -> MemoryRegion,
     ): PublishedMemory {
-        val region = link.memory.register(if (access.isEmpty()) setOf(REMOTE_READ) else access.toSet())
+        val rights = if (access.isEmpty()) setOf(REMOTE_READ) else access.toSet()
+        val region = link.memory.register(rights)
         var published = false
         try {
-            return publish(name, region).also { published = true }
+            return publish(name, region, rights).also { published = true }
         } finally {
             if (!published) link.memory.giveBack(region)
         }
@@ -32,30 +33,43 @@ internal class ChannelPublications(
     suspend fun publish(
         name: String,
         region: MemoryRegion,
+    ): PublishedMemory = publish(name, region, region.access())
+
+    private suspend fun publish(
+        name: String,
+        region: MemoryRegion,
+        access: Set<AccessFlag>,
     ): PublishedMemory {
         val bytes = name.encodeToByteArray()
         require(bytes.size in 1..RemoteNames.MOST_NAME) {
             "the name of published memory has ${bytes.size} bytes; give 1 to ${RemoteNames.MOST_NAME}"
         }
-        require(region.access().any { it in setOf(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC) }) {
+        val rights = access.filter { it in setOf(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC) }
+        require(rights.isNotEmpty()) {
             "${region.describe()} allows a peer nothing; register it with REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC"
         }
-        require(region.protectionDomain() === link.memory.pd) {
-            "${region.describe()} belongs to another protection domain than the channel, so that the peer cannot reach it;" +
-                " publish the memory itself, or register it in the connection's domain"
-        }
+        val local =
+            requireNotNull(link.memory.local(region.slice())) {
+                "${region.describe()} belongs to another protection domain than the channel, so that the peer cannot reach it;" +
+                    " publish the memory itself, or register it in the connection's domain"
+            }
         synchronized(names) {
             require(names.size < RemoteNames.MOST) { "there are ${RemoteNames.MOST} published regions; withdraw one before" }
             require(names.add(name)) { "'$name' is published already; withdraw it before" }
         }
+        var admission: ChannelAdmission? = null
         var sent = false
         try {
-            val remote = link.memory.expose(region.slice())
-            send(ChannelMessage.PUBLISH, remote.toBytes() + bytes)
+            admission = link.admit(local, rights)
+            link.memory.closeWith(region, admission)
+            send(ChannelMessage.PUBLISH, admission.remote.toBytes() + bytes)
             sent = true
-            return PublishedMemory(name, remote, region, this)
+            return PublishedMemory(name, region, admission, this)
         } finally {
-            if (!sent) synchronized(names) { names.remove(name) }
+            if (!sent) {
+                admission?.let { end(region, it) }
+                synchronized(names) { names.remove(name) }
+            }
         }
     }
 
@@ -69,7 +83,16 @@ internal class ChannelPublications(
             if (!sent) published.isWithdrawn.set(false)
         }
         synchronized(names) { names.remove(published.name) }
+        end(published.region, published.admission)
         link.memory.giveBack(published.region)
+    }
+
+    private fun end(
+        region: MemoryRegion,
+        admission: ChannelAdmission,
+    ) {
+        admission.close()
+        link.memory.forget(region, admission)
     }
 
     private suspend fun send(

@@ -1,29 +1,41 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ProtectionDomain
+import org.kverbs.WorkCompletionException
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs
 import org.kverbs.dsl.TypedQueuePair
 import org.kverbs.dsl.qp
 
-/** The queue pair of a channel. Its send queue is shared out: messages, those without a credit, and one-sided operations. */
+/**
+ * The queue pair of a channel. Its send queue is shared out: messages, those without a credit, and one-sided
+ * operations.
+ */
 internal class ChannelQueuePair(
     dispatcher: CompletionDispatcher,
-    pd: ProtectionDomain,
+    private val memory: ChannelMemory,
     settings: MessageChannelBuilder,
-    private val receiveCount: Int,
+    onFailure: (WorkCompletionException) -> Unit,
     onRoom: () -> Unit,
 ) {
     private var room: PolledQueue? = null
-    private val typed = make(dispatcher, pd, settings)
-    val failures = Failures()
+    private val windowRequests = if (memory.receives == null) 0 else settings.largeMessages
+    private val typed = make(dispatcher, settings)
+    val failures = Failures(onFailure)
     val queuePair = typed.queuePair
     val polled: PolledQueue = requireNotNull(room)
     val messages = SendSide(queuePair, dispatcher, polled, settings.sendSlots, failures)
     val controls = SendSide(queuePair, dispatcher, polled, CONTROLS, failures, onRoom)
     val oneSided = SendSide(queuePair, dispatcher, polled, settings.oneSided, failures)
+
+    /** How memory is lent to the peer in a domain that others share; null where the domain is the channel's. */
+    val windows: ChannelWindows? =
+        if (memory.receives == null) null else ChannelWindows(dispatcher, queuePair, polled, windowRequests, failures)
     val async: AsyncQueuePair<RcVerbs> =
-        AsyncQueuePair(typed, oneSided, ReceiveSide(dispatcher, polled, 0, failures, pd) { _, _ -> error("the channel receives") })
+        AsyncQueuePair(
+            typed,
+            oneSided,
+            ReceiveSide(dispatcher, polled, 0, failures, memory.pd) { _, _ -> error("the channel receives") },
+        )
 
     init {
         check(controls.credits.tryAcquire(1)) // kept for the close
@@ -31,19 +43,24 @@ internal class ChannelQueuePair(
 
     private fun make(
         dispatcher: CompletionDispatcher,
-        pd: ProtectionDomain,
         settings: MessageChannelBuilder,
     ): TypedQueuePair<RcVerbs> {
-        val sendCount = settings.sendSlots + CONTROLS + settings.oneSided
+        val shared = memory.receives
+        val sendCount = settings.sendSlots + CONTROLS + settings.oneSided + windowRequests
         try {
-            return pd.qp(RC) {
+            return memory.pd.qp(RC) {
                 maxSendWr(sendCount)
                 maxSendSge(2)
-                maxRecvWr(receiveCount)
                 cq { sends, receives -> dispatcher.reserve(sends + receives).also { room = it }.cq }
+                if (shared == null) {
+                    maxRecvWr(memory.receiveCount)
+                } else {
+                    srq(shared.queue)
+                    recvCq(shared.cq)
+                }
             }
         } catch (e: RuntimeException) {
-            room?.giveBack(sendCount + receiveCount)
+            room?.giveBack(sendCount + memory.receiveCount)
             throw e
         }
     }
@@ -53,11 +70,15 @@ internal class ChannelQueuePair(
         messages.end(closed)
         controls.end(closed)
         oneSided.end(closed)
+        windows?.end(closed)
         async.receives.end(closed)
     }
 
     companion object {
-        /** Messages without credit that can be in the send queue, the close among them; what is due beyond waits until one has completed. */
+        /**
+         * Messages without credit that can be in the send queue, the close among them; what is due beyond waits until
+         * one has completed.
+         */
         const val CONTROLS = 8
     }
 }

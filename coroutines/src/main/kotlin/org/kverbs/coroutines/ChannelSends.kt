@@ -28,12 +28,12 @@ internal class ChannelSends(
         val window = link.window()
         require(length in 0..buffer.memory.byteSize()) { "$length bytes of a buffer of ${buffer.memory.byteSize()}" }
         val body = buffer.part(0, length)
+        val local = memory.local(body)
         val isShort = length <= window.eagerLimit
-        val isReachable = body.region().protectionDomain() === memory.pd
         when {
-            isShort && isReachable -> window.credits.holding { spend -> link.outbox.sendFrom(buffer, body, spend) }
+            isShort && local != null -> window.credits.holding { spend -> link.outbox.sendFrom(buffer, local, spend) }
             isShort -> sendShort(buffer.memory.asSlice(0, length))
-            isReachable && AccessFlag.REMOTE_READ in body.region().access() -> sendLarge(buffer, body, window)
+            local != null && AccessFlag.REMOTE_READ in body.region().access() -> sendLarge(buffer, local, window)
             else -> sendCopy(buffer.memory.asSlice(0, length), window)
         }
     }
@@ -50,11 +50,13 @@ internal class ChannelSends(
     ) {
         requireTaken(bytes.byteSize(), window)
         link.large.room.holding { spendRoom ->
-            memory.takeLent(bytes.byteSize()).use {
-                it.memory.copyFrom(bytes)
-                window.credits.holding { spend ->
-                    room.acquire(1)
-                    announce(null, it, it.part(0, bytes.byteSize())) { spendRoom().also { spend() } }
+            memory.takeLent(bytes.byteSize()).use { copy ->
+                copy.memory.copyFrom(bytes)
+                link.lend(copy, copy.part(0, bytes.byteSize())).use { lent ->
+                    window.credits.holding { spend ->
+                        room.acquire(1)
+                        announce(null, lent) { spendRoom().also { spend() } }
+                    }
                 }
             }
         }
@@ -76,9 +78,11 @@ internal class ChannelSends(
     ) {
         requireTaken(body.length(), window)
         link.large.room.holding { spendRoom ->
-            window.credits.holding { spend ->
-                room.acquire(1)
-                suspendCancellableCoroutine { announce(it, buffer, body) { spendRoom().also { spend() } } }
+            link.lend(buffer, body).use { lent ->
+                window.credits.holding { spend ->
+                    room.acquire(1)
+                    suspendCancellableCoroutine { announce(it, lent) { spendRoom().also { spend() } } }
+                }
             }
         }
     }
@@ -86,20 +90,19 @@ internal class ChannelSends(
     /** Has room in the send queue, which is given back if nothing is posted. */
     private fun announce(
         sender: CancellableContinuation<Unit>?,
-        buffer: RegisteredBuffer,
-        body: MemorySlice,
+        lent: LentBuffer,
         spend: () -> Unit,
     ) {
         val id =
             try {
-                link.large.add(buffer, sender)
+                link.large.add(lent, sender)
             } catch (e: RuntimeException) {
                 room.release(1)
                 throw e
             }
         var posted = false
         try {
-            val remote = memory.expose(body)
+            val remote = lent.remote
             link.outbox.post(ChannelMessage.LARGE, ChannelMessage.LARGE_BODY) { slot ->
                 ChannelMessage.putInt(slot, 0, id)
                 ChannelMessage.putInt(slot, 4, remote.rkey())

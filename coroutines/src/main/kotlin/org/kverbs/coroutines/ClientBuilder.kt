@@ -107,8 +107,14 @@ internal fun RdmaHost.channelSetUp(
         ConnectionParameters.DEFAULTS.withPrivateData(hello + privateData),
         timeout,
         isShared,
-        make = { node, pd -> node.dispatcher.messageChannel(pd, all) },
+        make = { node, pd ->
+            val chosen = MessageChannelBuilder().apply(all)
+            chosen.pool?.requireDomain(pd)
+            val shared = if (isShared) null else node.sharedChannels
+            MessageChannel(node.dispatcher, shared?.memory(chosen) ?: PrivateMemory(pd, chosen), chosen)
+        },
         queuePair = { it.queuePair.queuePair },
         prepared = { it.prepare() },
+        close = { it.close() },
     )
 }

@@ -14,6 +14,7 @@ import kotlin.time.Duration
  * @param timeout of each step
  * @param isShared whether its queue pair is made in the device's domain; those of datagrams are
  * @param make closes what it has made if it throws
+ * @param close closes the queue pair, at once or soon
  * @param prepared called when the queue pair can take receives; the other side may send from then on
  */
 internal class SetUp<T>(
@@ -24,6 +25,7 @@ internal class SetUp<T>(
     val make: (RdmaNode, ProtectionDomain) -> T,
     val queuePair: (T) -> QueuePair,
     val prepared: (T) -> Unit,
+    val close: (T) -> Unit = { queuePair(it).close() },
 ) {
     val isShared = isShared || portSpace.isDatagram
 }
@@ -53,5 +55,5 @@ internal class Established<T>(
     }
 
     /** Closes the queue pair, and the domain with all that was registered there if it is the connection's own. */
-    override fun close(): Unit = closeAll(made?.let(setUp.queuePair), pd.takeIf { it !== node.pd })
+    override fun close(): Unit = closeAll(made?.let { AutoCloseable { setUp.close(it) } }, pd.takeIf { it !== node.pd })
 }

@@ -4,8 +4,16 @@ import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 
-/** What went wrong first on a queue pair: what is flushed afterwards tells it as its cause. */
-internal class Failures {
+/**
+ * What went wrong first on a queue pair: what is flushed afterwards tells it as its cause.
+ *
+ * @param onFailure told of the first failure, which nobody may wait for; the polling thread calls it
+ */
+internal class Failures(
+    private val onFailure: (WorkCompletionException) -> Unit = {},
+) {
+    private var isTold = false
+
     @Volatile
     private var first: WorkCompletionException? = null
 
@@ -30,6 +38,10 @@ internal class Failures {
             if (first == null) first = failure
         } else {
             first?.let(failure::initCause)
+        }
+        if (!isTold) {
+            isTold = true
+            onFailure(failure)
         }
         return failure
     }

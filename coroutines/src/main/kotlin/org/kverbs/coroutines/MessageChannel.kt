@@ -49,10 +49,10 @@ import java.lang.foreign.MemorySegment
  */
 public class MessageChannel internal constructor(
     dispatcher: CompletionDispatcher,
-    pd: ProtectionDomain,
+    memory: ChannelMemory,
     private val settings: MessageChannelBuilder,
 ) : AutoCloseable {
-    private val link = ChannelLink(dispatcher, pd, settings)
+    private val link = ChannelLink(dispatcher, memory, settings)
     private val sends = ChannelSends(link)
     private val publications = ChannelPublications(link)
 
@@ -81,7 +81,7 @@ public class MessageChannel internal constructor(
      * Posts the receives. The queue pair must be in INIT, and not ready to receive yet: a message needs a receive.
      * Once.
      */
-    internal fun prepare(): Unit = link.receives.postAll()
+    internal fun prepare(): Unit = link.prepare()
 
     /**
      * Says what the peer can take; from here on messages can be sent. The queue pair must be ready to send.
@@ -281,5 +281,5 @@ public fun CompletionDispatcher.messageChannel(
     require(pd.context() === context) { "${pd.describe()} belongs to another open device than the dispatcher; make both from one context" }
     val settings = MessageChannelBuilder().apply(block)
     settings.pool?.requireDomain(pd)
-    return MessageChannel(this, pd, settings)
+    return MessageChannel(this, PrivateMemory(pd, settings), settings)
 }

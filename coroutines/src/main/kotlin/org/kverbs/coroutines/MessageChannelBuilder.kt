@@ -42,6 +42,10 @@ public class MessageChannelBuilder internal constructor() {
      * Bytes of a slot, a multiple of 8, 256 to 1 MiB; default 4096. A message of up to 8 bytes less is sent into a
      * slot; the smaller slots of the two sides count. The receiver's device reads a longer one out of the sender's
      * memory.
+     *
+     * Up to 4096 the connections of a device share their receive slots, at most 1024, where the device has shared
+     * receive queues and memory windows of type 2, and is no iWARP device. Elsewhere, above 4096, and in a domain that
+     * is shared with others, each connection has all its slots from the beginning.
      */
     public fun slotSize(bytes: Int) {
         require(bytes in MIN_SLOT..MAX_SLOT && bytes % 8 == 0) { "slotSize($bytes): give a multiple of 8, $MIN_SLOT to $MAX_SLOT" }

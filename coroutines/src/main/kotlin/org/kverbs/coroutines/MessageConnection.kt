@@ -49,6 +49,11 @@ public class MessageConnection internal constructor(
      * Where to register memory for it. The domain is the connection's own, so that no other peer reaches what is
      * published here, and is closed with it, as is the memory that was registered there; by `sharedDomain()` it is the
      * device's.
+     *
+     * The peer reaches what [publish] published, and nothing else: by a memory window of its own where the device has
+     * them, and not by the region's key. Requests that are posted on the [channel]'s queue pair itself take memory of
+     * the queue pair's domain, which is another one then, and in which nothing may be registered with remote access:
+     * other connections' queue pairs are there, too.
      */
     public val pd: ProtectionDomain = connection.pd
 

@@ -31,6 +31,9 @@ internal class PolledQueue(
     private val steps = ConcurrentLinkedQueue<Step>()
     private val users: MutableSet<CompletionTarget> = ConcurrentHashMap.newKeySet()
 
+    @Volatile
+    private var isOver = false
+
     /** Takes room for so many completions, if there is. */
     fun reserve(completions: Int): Boolean {
         while (true) {
@@ -48,12 +51,12 @@ internal class PolledQueue(
     }
 
     /**
-     * Runs [action] on the polling thread when every completion that stands here now has been handed on, or nothing is
-     * polled here any more and all were told so before. Any thread.
+     * Runs [action] on the polling thread when every completion that stands here now has been handed on, or on any
+     * thread when nothing is polled here any more and all were told so before. Any thread.
      */
     fun onceEmptied(action: () -> Unit) {
         steps.add(Step(capacity, action))
-        wake()
+        if (isOver) runSteps() else wake()
     }
 
     fun add(user: CompletionTarget) {
@@ -84,17 +87,21 @@ internal class PolledQueue(
     ) {
         val oldest = steps.iterator()
         repeat(due) {
+            if (!oldest.hasNext()) return // they are run by another thread: nothing is polled here any more
             val step = oldest.next()
             step.left -= count
-            if (isEmpty || step.left <= 0) {
-                oldest.remove()
-                waking(step.action)
-            }
+            if ((isEmpty || step.left <= 0) && steps.remove(step)) waking(step.action)
         }
+    }
+
+    private fun runSteps() {
+        while (true) waking((steps.poll() ?: return).action)
     }
 
     override fun fail(cause: Throwable) {
         users.forEach { waking { it.fail(cause) } }
         users.clear()
+        isOver = true
+        runSteps()
     }
 }

@@ -9,11 +9,12 @@ import java.util.concurrent.atomic.AtomicBoolean
 public class PublishedMemory internal constructor(
     /** The name by which the peer knows it. */
     public val name: String,
-    /** Address and key that the peer was told. */
-    public val remote: RemoteMemory,
     internal val region: MemoryRegion,
+    internal val admission: ChannelAdmission,
     private val publications: ChannelPublications,
 ) {
+    /** Address and key that the peer was told. */
+    public val remote: RemoteMemory get() = admission.remote
     internal val isWithdrawn = AtomicBoolean()
 
     /** The memory itself, as long as it is published and the channel open. */
@@ -22,7 +23,7 @@ public class PublishedMemory internal constructor(
     /**
      * Makes the peer forget the name. Memory that the channel registered is given back, which ends the peer's access:
      * an operation that comes after that fails, and with it the channel. For a region of the caller's, address and key
-     * stay good until the caller closes it. A second call does nothing.
+     * can stay good until the caller closes it. A second call does nothing.
      */
     public suspend fun withdraw(): Unit = publications.withdraw(this)
 

@@ -21,6 +21,9 @@ public class RdmaNode internal constructor(
     /** Where a connection's queue pair is made; its owner closes a domain that is not [pd]. */
     internal fun domain(isShared: Boolean): ProtectionDomain = if (isShared) pd else context.protectionDomain()
 
+    /** What message channels share that are in no domain of their own; null where the device can't. */
+    internal val sharedChannels: SharedChannels? by lazy { SharedChannels.of(context, this.dispatcher) }
+
     override fun close(): Unit = closeAll(dispatcher, context)
 
     override fun toString(): String = context.describe()

@@ -11,11 +11,13 @@ import java.lang.foreign.MemorySegment
  * then used again: messages of a steady size register nothing. Any thread.
  *
  * @param kept how many bytes stay registered while nobody uses them
+ * @param clears whether what stands behind the lent bytes in their region is cleared
  */
 internal class RegionCache(
     private val pd: ProtectionDomain,
     private val kept: Long,
     private vararg val access: AccessFlag,
+    private val clears: Boolean = false,
 ) : AutoCloseable {
     private val lock = Any()
     private val free = ArrayList<MemoryRegion>()
@@ -28,7 +30,9 @@ internal class RegionCache(
      */
     fun take(length: Long): RegisteredBuffer {
         val size = maxOf(SMALLEST, powerOfTwo(length))
-        return Loan(takeFree(size) ?: pd.memoryRegion(size, *access), length)
+        val region = takeFree(size) ?: pd.memoryRegion(size, *access)
+        if (clears) region.memory().asSlice(length).fill(0)
+        return Loan(region, length)
     }
 
     private fun takeFree(size: Long): MemoryRegion? =

@@ -43,7 +43,7 @@ internal class RemoteTransfers(
         into: RegisteredBuffer,
     ): Unit =
         inPieces(from.length()) { requests, at, length ->
-            requests.read(0, from.address() + at, from.rkey()).into(into.slice(at, length))
+            requests.read(0, from.address() + at, from.rkey()).into(local(into, at, length))
         }
 
     suspend fun write(
@@ -63,8 +63,14 @@ internal class RemoteTransfers(
         from: RegisteredBuffer,
     ): Unit =
         inPieces(to.length()) { requests, at, length ->
-            requests.write(0, to.address() + at, to.rkey()).from(from.slice(at, length))
+            requests.write(0, to.address() + at, to.rkey()).from(local(from, at, length))
         }
+
+    private fun local(
+        buffer: RegisteredBuffer,
+        at: Long,
+        length: Long,
+    ) = requireNotNull(memory.local(buffer.slice(at, length))) { "the buffer belongs to another open device or connection" }
 
     private suspend inline fun inPieces(
         length: Long,

@@ -5,6 +5,7 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.inspectors.forAll
 import io.kotest.matchers.ints.shouldBeLessThanOrEqual
+import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
@@ -23,9 +24,11 @@ import org.kverbs.ConnectionParameters
 import org.kverbs.ConnectionRejectedException
 import org.kverbs.ConnectionStep
 import org.kverbs.Diagnostics
+import org.kverbs.MemoryRegion
 import org.kverbs.PortSpace
 import org.kverbs.QueuePairState
 import org.kverbs.dsl.KiB
+import org.kverbs.dsl.MiB
 import org.kverbs.dsl.RC
 import org.kverbs.embedded.EmbeddedFabric
 import java.net.InetSocketAddress
@@ -61,8 +64,12 @@ private suspend fun talk(
     it.disconnect()
 }
 
-/** Completion queues are left out: a dispatcher keeps those that it has made. */
-private fun heldForConnections() = Diagnostics.openResources().count { it.resource() !is CompletionQueue }
+private fun resources() = Diagnostics.openResources().map { it.resource() }
+
+/** Without what the connections of a device share: completion queues, and the memory of the receive slots. */
+private fun heldForConnections() = resources().count { it !is CompletionQueue && it !is MemoryRegion }
+
+private fun registered() = resources().filterIsInstance<MemoryRegion>().sumOf { it.length() }
 
 private suspend fun eventually(holds: () -> Boolean) = withTimeout(60.seconds) { while (!holds()) delay(5) }
 
@@ -178,6 +185,7 @@ class HostileClientsSpec :
                         talk(clients, server.address)
                         eventually { server.stats.connections == 0 }
                         val before = heldForConnections()
+                        val registeredBefore = registered()
                         List(8) { async { repeat(125) { clients.connectMessages(server.address) } } }.awaitAll()
                         eventually { server.stats.connections == 1000 }
                         fabric.kill(device)
@@ -187,6 +195,7 @@ class HostileClientsSpec :
                         withClue("$before resources were open before the clients came") {
                             eventually { heldForConnections() <= before }
                         }
+                        registered() - registeredBefore shouldBeLessThan 8.MiB // a thousand had 112 MiB of slots of their own
                         server.close()
                     }
                     host.close()

@@ -306,7 +306,7 @@ class RdmaServerSpec :
                     }
                     val one = host.connectMessages(address)
                     val other = host.connectMessages(address)
-                    val secret = one.remote("secret")
+                    val secret = one.awaitRemote("secret")
                     secret.read(0, 6).decodeToString() shouldBe "secret"
                     val theirs = runCatching { other.channel.remote(secret.memory).read(0, 6).decodeToString() }
                     if (isShared) {
@@ -328,7 +328,9 @@ class RdmaServerSpec :
                         it.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
                         it.send(it.receive())
                     }
-                    host.connectMessages(address).use { it.ask("first") } // the devices are open
+                    // The devices are open, and what connections share is there for several at a time.
+                    val first = List(4) { host.connectMessages(address).also { it.ask("first") } }
+                    first.forEach { it.close() }
                     withTimeout(20.seconds) { while (server.connections.isNotEmpty()) delay(1) }
                     val before = Diagnostics.openResources().size
                     repeat(10) {

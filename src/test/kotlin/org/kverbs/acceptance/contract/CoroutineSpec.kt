@@ -21,6 +21,7 @@ import org.kverbs.ConnectionRejectedException
 import org.kverbs.ConnectionStep
 import org.kverbs.MemoryRegion
 import org.kverbs.PortSpace
+import org.kverbs.RdmaException
 import org.kverbs.RemoteMemory
 import org.kverbs.TransportType
 import org.kverbs.WorkCompletionException
@@ -223,6 +224,23 @@ internal class CoroutineSpec :
                     client.receive().contentEquals(message) shouldBe true
                 }
                 client.finish()
+            }
+        }
+
+        case("should keep a client from what was published to another") {
+            hosts { client, server ->
+                val listener = server.listen(at(0))
+                val connections =
+                    List(2) {
+                        val accepted = async { listener.request().acceptMessages() }
+                        client.connectMessages(listener.address) to accepted.await()
+                    }
+                val (one, other) = connections.map { it.first }
+                connections.first().second.channel.publish("table", 64).memory.setString(0, "published")
+                val table = one.remote("table")
+                table.read(0, 9).decodeToString() shouldBe "published"
+                shouldThrow<RdmaException> { other.channel.remote(table.memory).read(0, 9) }
+                table.read(0, 9).decodeToString() shouldBe "published"
             }
         }
 

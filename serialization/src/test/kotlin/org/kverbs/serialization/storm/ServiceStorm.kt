@@ -12,6 +12,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.CompletionQueue
 import org.kverbs.Diagnostics
+import org.kverbs.MemoryRegion
 import org.kverbs.RdmaException
 import org.kverbs.coroutines.ChannelProtocolException
 import org.kverbs.coroutines.rdmaHost
@@ -126,8 +127,10 @@ internal class ServiceStorm(
         } ?: ledger.violation("$whenever: ${servers.map { it.describe() }}, ${ledger.sleeping} handlers sleep")
     }
 
-    /** Completion queues are left out: a dispatcher keeps those that it has made. */
-    private fun held() = Diagnostics.openResources().count { it.resource() !is CompletionQueue }
+    private fun held() = Diagnostics.openResources().map { it.resource() }.count { !isShared(it) }
+
+    /** Completion queues, and memory that is kept for the next: the connections of a device share them. */
+    private fun isShared(resource: Any) = resource is CompletionQueue || resource is MemoryRegion
 
     override fun close() {
         scope.cancel()

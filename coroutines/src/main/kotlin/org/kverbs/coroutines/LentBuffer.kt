@@ -1,0 +1,51 @@
+package org.kverbs.coroutines
+
+import org.kverbs.MemorySlice
+import org.kverbs.RemoteMemory
+import java.lang.foreign.MemorySegment
+import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.atomic.AtomicInteger
+
+/**
+ * A buffer that the peer can read until nobody uses it any more. It keeps [buffer] pinned for as long.
+ *
+ * @param remote what the peer needs
+ * @param takeBack ends the peer's access, and calls what it is given when that has ended
+ */
+internal class LentBuffer(
+    val remote: RemoteMemory,
+    private val buffer: RegisteredBuffer,
+    private val takeBack: (() -> Unit) -> Unit,
+) : RegisteredBuffer() {
+    /** Its owner, and requests that use it. */
+    private val users = AtomicInteger(1)
+    private val isClosed = AtomicBoolean()
+
+    init {
+        buffer.pin()
+    }
+
+    override val memory: MemorySegment get() = buffer.memory
+
+    override fun slice(
+        offset: Long,
+        length: Long,
+    ): MemorySlice = buffer.slice(offset, length)
+
+    override fun part(
+        offset: Long,
+        length: Long,
+    ): MemorySlice = buffer.part(offset, length)
+
+    override fun pin() {
+        check(users.getAndUpdate { if (it == 0) 0 else it + 1 } > 0) { "the buffer is closed" }
+    }
+
+    override fun unpin() {
+        if (users.decrementAndGet() == 0) takeBack(buffer::unpin)
+    }
+
+    override fun close() {
+        if (isClosed.compareAndSet(false, true)) unpin()
+    }
+}

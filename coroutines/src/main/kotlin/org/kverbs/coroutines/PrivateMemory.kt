@@ -1,0 +1,78 @@
+package org.kverbs.coroutines
+
+import org.kverbs.AccessFlag
+import org.kverbs.MemoryRegion
+import org.kverbs.MemorySlice
+import org.kverbs.ProtectionDomain
+import org.kverbs.dsl.get
+import java.lang.foreign.MemorySegment
+import java.util.concurrent.ConcurrentHashMap
+
+/**
+ * The memory of a channel whose queue pair is in a domain of its own. Only the receive slots are registered from the
+ * beginning, with 64 bytes for each message without a credit; the rest is when it is needed.
+ */
+internal class PrivateMemory(
+    override val pd: ProtectionDomain,
+    settings: MessageChannelBuilder,
+) : ChannelMemory {
+    private val slotSize = settings.slotSize.toLong()
+    private val pool = settings.pool
+    override val receiveCount: Int = ChannelMemory.receives(settings)
+    private val slotBytes = receiveCount * slotSize
+    private val fixed: MemoryRegion =
+        pd.memoryRegion(slotBytes + ChannelMemory.CONTROL_SLOTS * ChannelMemory.CONTROL_SIZE, AccessFlag.LOCAL_WRITE)
+    override val receives: SharedReceives? get() = null
+    override val stage = ChannelStage(pd, settings.slotSize)
+    private val lent = RegionCache(pd, ChannelMemory.KEPT, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ)
+    private val private = RegionCache(pd, powerOfTwo(settings.fetchAhead.toLong()), AccessFlag.LOCAL_WRITE)
+    override val piece: Int = minOf(settings.fetchAhead, ChannelMemory.MOST_AT_ONCE)
+    private val published: MutableSet<MemoryRegion> = ConcurrentHashMap.newKeySet()
+
+    override fun receiveSlot(index: Int): MemorySlice = fixed[index * slotSize, slotSize]
+
+    override fun control(number: Int): MemorySlice {
+        val slot = Integer.remainderUnsigned(number, ChannelMemory.CONTROL_SLOTS)
+        return fixed[slotBytes + slot * ChannelMemory.CONTROL_SIZE, ChannelMemory.CONTROL_SIZE.toLong()]
+    }
+
+    override fun takeLent(length: Long): RegisteredBuffer = lent.take(length)
+
+    override fun takePrivate(length: Long): RegisteredBuffer =
+        pool?.let { if (length <= it.maxBuffer) it.tryTake(length) else null } ?: private.take(length)
+
+    override fun local(memory: MemorySlice): MemorySlice? = memory.takeIf { it.region().protectionDomain() === pd }
+
+    override fun register(
+        memory: MemorySegment,
+        access: Set<AccessFlag>,
+    ): MemoryRegion = pd.register(memory, AccessFlag.LOCAL_WRITE, *access.toTypedArray()).also(published::add)
+
+    override fun allocate(
+        bytes: Long,
+        access: Set<AccessFlag>,
+    ): MemoryRegion = pd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, *access.toTypedArray()).also(published::add)
+
+    override fun giveBack(region: MemoryRegion) {
+        if (published.remove(region)) region.close()
+    }
+
+    // The region is the peer's way to the memory, and there is no other.
+    override fun closeWith(
+        region: MemoryRegion,
+        admission: ChannelAdmission,
+    ): Unit = Unit
+
+    override fun forget(
+        region: MemoryRegion,
+        admission: ChannelAdmission,
+    ): Unit = Unit
+
+    override fun close() {
+        fixed.close()
+        stage.close()
+        lent.close()
+        private.close()
+        published.forEach(MemoryRegion::close)
+    }
+}

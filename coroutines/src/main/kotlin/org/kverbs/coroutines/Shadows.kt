@@ -1,0 +1,65 @@
+package org.kverbs.coroutines
+
+import org.kverbs.AccessFlag
+import org.kverbs.MemoryRegion
+import org.kverbs.MemorySlice
+import org.kverbs.ProtectionDomain
+import java.util.concurrent.ConcurrentHashMap
+
+/**
+ * The memory of regions that are in other domains of the device, registered in [pd] as well: for this side's requests
+ * and for windows, and so that no peer reaches it by a key of the region. A region's close ends it. Any thread.
+ */
+internal class Shadows(
+    private val pd: ProtectionDomain,
+) {
+    private class Shadow(
+        val region: MemoryRegion,
+    ) {
+        /** What is closed before the region is. */
+        val admissions = LinkedHashSet<ChannelAdmission>(0)
+    }
+
+    private val known = ConcurrentHashMap<MemoryRegion, Shadow>()
+
+    /** The same bytes in this domain. */
+    fun of(slice: MemorySlice): MemorySlice {
+        val region = slice.region()
+        if (region.protectionDomain() === pd) return slice
+        return of(region).region.slice(slice.offset(), slice.length(), slice.owner())
+    }
+
+    private fun of(region: MemoryRegion): Shadow {
+        known[region]?.let { return it }
+        var made = false
+        val shadow =
+            known.computeIfAbsent(region) {
+                made = true
+                val access = listOf(AccessFlag.LOCAL_WRITE).filter(it.access()::contains)
+                Shadow(pd.register(it.memory(), AccessFlag.MW_BIND, *access.toTypedArray()))
+            }
+        if (made) region.whenClosed { end(region) }
+        return shadow
+    }
+
+    /** Closes [admission] before the region's memory leaves this domain, until [forget]. */
+    fun closeWith(
+        region: MemoryRegion,
+        admission: ChannelAdmission,
+    ) {
+        known[region]?.let { synchronized(it) { it.admissions.add(admission) } }
+    }
+
+    fun forget(
+        region: MemoryRegion,
+        admission: ChannelAdmission,
+    ) {
+        known[region]?.let { synchronized(it) { it.admissions.remove(admission) } }
+    }
+
+    private fun end(region: MemoryRegion) {
+        val shadow = known.remove(region) ?: return
+        synchronized(shadow) { shadow.admissions.toList() }.forEach(ChannelAdmission::close)
+        shadow.region.close()
+    }
+}

@@ -1,0 +1,71 @@
+package org.kverbs.coroutines
+
+import org.kverbs.AccessFlag.LOCAL_WRITE
+import org.kverbs.AccessFlag.MW_BIND
+import org.kverbs.Context
+import org.kverbs.DeviceCapability.MEM_WINDOW_TYPE_2A
+import org.kverbs.DeviceCapability.MEM_WINDOW_TYPE_2B
+import org.kverbs.ProtectionDomain
+import org.kverbs.RdmaSystemException
+import org.kverbs.TransportType
+import org.kverbs.dsl.srq
+
+/**
+ * What the message channels of a device share, so that one which is idle costs little: a shared receive queue, and
+ * memory for messages on their way.
+ *
+ * All queue pairs that use a shared receive queue are in one domain, as Soft-RoCE wants it. So nothing in this domain
+ * is registered with remote access: what a peer may reach it reaches by a memory window that is bound to its own queue
+ * pair. The domain is the library's; users register memory in others, and what they use with a channel is registered
+ * here as well ([Shadows]).
+ */
+internal class SharedChannels private constructor(
+    dispatcher: CompletionDispatcher,
+    val pd: ProtectionDomain,
+    receiveSlots: Int,
+) {
+    val receives = SharedReceives(dispatcher, pd, pd.srq { maxWr(receiveSlots) }, receiveSlots, SLOT_SIZE)
+    val stage = ChannelStage(pd, SLOT_SIZE)
+    val controls = ChannelStage(pd, ChannelMemory.CONTROL_SLOTS * ChannelMemory.CONTROL_SIZE)
+
+    /**
+     * Each region is lent to one peer at a time, and holds nothing beyond its message: Soft-RoCE of Linux 6.1 lets the
+     * peer reach all of the region that its window is bound to.
+     */
+    val lent = RegionCache(pd, KEPT, LOCAL_WRITE, MW_BIND, clears = true)
+    val private = RegionCache(pd, KEPT, LOCAL_WRITE)
+    val shadows = Shadows(pd)
+
+    /** The memory of a channel, or null if its slots are longer than those here. */
+    fun memory(settings: MessageChannelBuilder): ChannelMemory? =
+        if (settings.slotSize > SLOT_SIZE) null else SharedMemory(this)
+
+    companion object {
+        private const val SLOT_SIZE = 4096
+        private const val RECEIVE_SLOTS = 1024
+
+        /** Bytes of each kind that stay registered while nobody uses them. */
+        private const val KEPT = 16L shl 20
+
+        /**
+         * Those of a device, or null if it lacks what they need: shared receive queues, windows of type 2, and senders
+         * that wait where a message finds no receive, as on InfiniBand and RoCE.
+         */
+        fun of(
+            context: Context,
+            dispatcher: CompletionDispatcher,
+        ): SharedChannels? {
+            val device = context.queryDevice()
+            val hasWindows = device.capabilities().any { it == MEM_WINDOW_TYPE_2A || it == MEM_WINDOW_TYPE_2B }
+            val waits = context.device().transportType() != TransportType.IWARP
+            if (!hasWindows || !waits || device.maxSrqWr() == 0) return null
+            val pd = context.protectionDomain()
+            return try {
+                SharedChannels(dispatcher, pd, minOf(RECEIVE_SLOTS, device.maxSrqWr()))
+            } catch (_: RdmaSystemException) {
+                pd.close() // the device has no queue left
+                null
+            }
+        }
+    }
+}

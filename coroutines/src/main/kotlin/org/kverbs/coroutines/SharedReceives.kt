@@ -1,0 +1,91 @@
+package org.kverbs.coroutines
+
+import org.kverbs.AccessFlag
+import org.kverbs.CompletionQueue
+import org.kverbs.MemorySlice
+import org.kverbs.ProtectionDomain
+import org.kverbs.QueuePair
+import org.kverbs.SharedReceiveQueue
+import org.kverbs.WorkCompletion
+import org.kverbs.dsl.get
+
+/**
+ * Receives that the channels of a domain share. A message takes any of the slots, is copied out of it by the polling
+ * thread, and the slot is posted again. A message that finds none waits at its sender's device, which tries again
+ * (receiver not ready): so there may be fewer slots than messages that the peers have credits for. Any thread.
+ *
+ * @param most how many slots there may be
+ * @param slotSize bytes of each
+ */
+internal class SharedReceives(
+    dispatcher: CompletionDispatcher,
+    private val pd: ProtectionDomain,
+    val queue: SharedReceiveQueue,
+    most: Int,
+    private val slotSize: Int,
+) : RequestSide(dispatcher, dispatcher.reserve(most), most) {
+    private val receptions = NumberMap<ChannelReception>()
+    private val slots = arrayOfNulls<MemorySlice>(most)
+    private var slotCount = 0
+
+    /** How many slots the channels that are there want. */
+    private var wanted = 0
+
+    /** Where its completions come. */
+    val cq: CompletionQueue get() = polled.cq
+
+    /** How many slots are registered. */
+    val registered: Int get() = synchronized(slots) { slotCount }
+
+    init {
+        begin()
+        queue.whenClosed { end(ChannelClosedException("${queue.describe()} of the message channels was closed")) }
+    }
+
+    /** Takes a queue pair's messages to [reception], and has [share] slots more if there may be so many. */
+    fun join(
+        queuePair: QueuePair,
+        share: Int,
+        reception: ChannelReception,
+    ) {
+        val number = queuePair.number()
+        receptions[number] = reception
+        synchronized(slots) { wanted += share }
+        queuePair.whenClosed {
+            receptions.remove(number, reception)
+            synchronized(slots) { wanted -= share }
+        }
+        synchronized(slots) { while (slotCount < minOf(wanted, capacity)) grow() }
+    }
+
+    private fun grow() {
+        val more = minOf(AT_ONCE, capacity - slotCount)
+        val region = pd.memoryRegion(more.toLong() * slotSize, AccessFlag.LOCAL_WRITE)
+        repeat(more) {
+            slots[slotCount] = region[it.toLong() * slotSize, slotSize.toLong()]
+            post(slotCount++)
+        }
+    }
+
+    override fun complete(
+        request: Int,
+        completion: WorkCompletion,
+    ) {
+        val reception = receptions[completion.queuePairNumber()] ?: return post(request)
+        reception.take(completion, checkNotNull(slots[request])) { post(request) }
+    }
+
+    private fun post(slot: Int) {
+        try {
+            queue.postReceive(id(slot), checkNotNull(slots[slot]))
+        } catch (e: IllegalStateException) {
+            if (queue.isOpen) throw e // else the device was closed
+        }
+    }
+
+    override fun failWaits(cause: Throwable): Unit = receptions.values().forEach { it.fail(cause) }
+
+    private companion object {
+        const val AT_ONCE = 32
+    }
+}
