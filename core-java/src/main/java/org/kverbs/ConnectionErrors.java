@@ -1,6 +1,7 @@
 package org.kverbs;
 
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.ErrnoNames;
 import org.kverbs.internal.SocketAddresses;
@@ -27,7 +28,7 @@ final class ConnectionErrors {
         }
         if (isRejected || event.type() == ConnectionEventType.UNREACHABLE && status > 0) {
             RejectReason reason = isRejected ? RejectReason.of(status) : RejectReason.ofDatagramStatus(status);
-            String why = rejection(reason, status) + reachOf(reason, event.id());
+            String why = rejection(reason, status, event.privateData()) + reachOf(reason, event.id());
             return new ConnectionRejectedException(step, address, reason, status, event.privateData(), why);
         }
         return status < 0
@@ -89,11 +90,11 @@ final class ConnectionErrors {
         };
     }
 
-    private static String rejection(RejectReason reason, int status) {
+    private static String rejection(RejectReason reason, int status, byte[] privateData) {
         return "rejected, reason " + status + (reason == RejectReason.UNKNOWN ? "" : " (" + reason + ")") + ". " + switch (reason) {
             case INVALID_SERVICE_ID -> "Nobody listens on that port of the peer: check that its program runs, and listens on this port,"
                     + " on this address or all, and in the same port space; ports of TCP are others.";
-            case CONSUMER_DEFINED -> "The peer's program said no; its private data may say why.";
+            case CONSUMER_DEFINED -> "The peer's program said no" + saidBy(privateData) + ".";
             case STALE_CONNECTION -> "For the peer this queue pair is still in a connection: connect with a new one.";
             case INSUFFICIENT_RESPONDER_RESOURCES -> "Ask for fewer reads and atomics (initiator depth).";
             case INVALID_MTU -> "The path's MTU is too large for the peer: compare both sides' in `ibv_devinfo`.";
@@ -102,6 +103,12 @@ final class ConnectionErrors {
                     + " come through.";
             default -> "The peer's log may say more.";
         };
+    }
+
+    /** Private data as text, if it is one: ASCII that can be shown, with zeros behind it. */
+    private static String saidBy(byte[] privateData) {
+        String text = new String(privateData, StandardCharsets.ISO_8859_1).replaceFirst("\\x00*$", "");
+        return text.matches("[ -~]+") ? ": " + text : "; its private data may say why";
     }
 
     private static String advice(ConnectionStep step, int errno) {

@@ -24,6 +24,7 @@ public class ClientBuilder internal constructor() {
 
     /** Bytes for the server, which sees them before it accepts: at most 32. Default none. */
     public fun privateData(bytes: ByteArray) {
+        require(bytes.size <= MOST_PRIVATE) { "privateData of ${bytes.size} bytes: give at most $MOST_PRIVATE" }
         privateData = bytes.clone()
     }
 
@@ -33,7 +34,10 @@ public class ClientBuilder internal constructor() {
         timeout = step
     }
 
-    /**
+    /** What a request has room for, less what the channel says. */
+private const val MOST_PRIVATE = 56 - ChannelHello.BYTES
+
+/**
      * Bytes of the longest message that is taken from the server; default 64 MiB. A server that announces a longer one
      * ends the connection.
      */

@@ -125,17 +125,28 @@ public class MessageConnection internal constructor(
     /**
      * Ends the connection in good order: finishes, suspends until the peer has finished too, or has gone, or [timeout]
      * is over, and closes. Messages that nobody has received are dropped. A caller that is cancelled closes at once.
+     *
+     * @throws ConnectionException if the peer has not gone and had not taken all messages of this side in that time:
+     *   those are lost
      */
     public suspend fun disconnect(timeout: Duration = 5.seconds) {
+        var isFinished = false
         try {
             withTimeoutOrNull(timeout) {
                 channel.finish()
+                isFinished = true
                 channel.awaitPeersEnd()
             }
         } catch (_: RdmaException) {
-            // the peer was faster: the connection has ended
+            return // the peer was faster: the connection has ended
         } finally {
             close()
+        }
+        if (!isFinished) {
+            val why =
+                "the peer had not taken all messages within $timeout of disconnect, and those are lost: " +
+                    "give it more time by finish() before, or by disconnect's timeout"
+            throw ConnectionException(ConnectionStep.STAY_CONNECTED, remoteAddress, 0, why)
         }
     }
 

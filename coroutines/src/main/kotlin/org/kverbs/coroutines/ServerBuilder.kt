@@ -77,8 +77,8 @@ public class ServerBuilder internal constructor() {
     }
 
     /**
-     * How long no message may come or go over a connection before it fails; default null, which is for ever. A handler
-     * that works longer on an answer needs more time.
+     * How long no message may come or go over a connection before it fails, at most a quarter later; default null,
+     * which is for ever. A handler that works longer on an answer needs more time.
      */
     public fun idleTimeout(time: Duration?) {
         require(time == null || time.isPositive()) { "idleTimeout($time): give a time, or null" }
@@ -146,7 +146,7 @@ public class ServerBuilder internal constructor() {
         val slots = MessageChannelBuilder().apply(further).slotBytes
         val most = memoryPerConnection ?: (slots + longest + 1.MiB)
         require(most >= slots + longest) { "memoryPerConnection($most): $slots bytes of slots and a message of $longest are more" }
-        require(memory >= most) { "memory($memory): one connection may take $most" }
+        require(memory >= most) { "memory($memory): one connection may take $most; give more, or lower maxMessageSize or memoryPerConnection" }
         return {
             maxMessage(longest)
             keepAlive(interval)

@@ -13,6 +13,7 @@ import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
@@ -27,6 +28,7 @@ import org.kverbs.ConnectionStep
 import org.kverbs.RdmaException
 import java.net.InetSocketAddress
 import java.util.Collections
+import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
 class MessageServicesSpec :
@@ -100,6 +102,22 @@ class MessageServicesSpec :
                 good.receive().decodeToString() shouldBe "fine"
                 good.disconnect()
                 failures.map { it.message } shouldBe listOf("asked to")
+            }
+        }
+
+        test("should fail a disconnect by whose timeout the peer had not taken all messages") {
+            served(handler = { awaitCancellation() }) { host, address ->
+                val connection = host.connectMessages(address)
+                repeat(4) { connection.send(ByteArray(1_000_000)) } // the peer has room for one
+                shouldThrow<ConnectionException> { connection.disconnect(50.milliseconds) }.message shouldContain "had not taken all messages within 50ms"
+                connection.isOpen shouldBe false
+            }
+        }
+
+        test("should refuse private data that a request has no room for, and name the limit") {
+            served(handler = {}) { host, address ->
+                shouldThrow<IllegalArgumentException> { host.connectMessages(address) { privateData(ByteArray(33)) } }.message shouldContain "at most 32"
+                host.connectMessages(address) { privateData(ByteArray(32)) }.close()
             }
         }
 

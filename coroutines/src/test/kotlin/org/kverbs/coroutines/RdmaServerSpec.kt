@@ -222,6 +222,7 @@ class RdmaServerSpec :
                     val refusal =
                         shouldThrow<ConnectionRejectedException> { host.connectMessages(address) { privateData("hm".encodeToByteArray()) } }
                     refusal.privateData().decodeToString() shouldStartWith "not authorized"
+                    refusal.message shouldContain "The peer's program said no: not authorized."
                     queuePairs.receive() shouldBe 1 // the client's
                     host.connectMessages(address) { privateData("let me in".encodeToByteArray()) }.use { it.ask("in") shouldBe "in" }
                 }
