@@ -34,10 +34,7 @@ public class ClientBuilder internal constructor() {
         timeout = step
     }
 
-    /** What a request has room for, less what the channel says. */
-private const val MOST_PRIVATE = 56 - ChannelHello.BYTES
-
-/**
+    /**
      * Bytes of the longest message that is taken from the server; default 64 MiB. A server that announces a longer one
      * ends the connection.
      */
@@ -92,6 +89,11 @@ private const val MOST_PRIVATE = 56 - ChannelHello.BYTES
             keepAlive(interval)
             further()
         }
+    }
+
+    private companion object {
+        /** Bytes that a request has room for, less what the channel says. */
+        const val MOST_PRIVATE = 56 - ChannelHello.BYTES
     }
 }
 

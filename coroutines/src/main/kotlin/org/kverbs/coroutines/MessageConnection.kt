@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
+import org.kverbs.ConnectionStep
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.RdmaException

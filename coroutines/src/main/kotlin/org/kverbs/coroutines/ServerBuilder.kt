@@ -146,7 +146,9 @@ public class ServerBuilder internal constructor() {
         val slots = MessageChannelBuilder().apply(further).slotBytes
         val most = memoryPerConnection ?: (slots + longest + 1.MiB)
         require(most >= slots + longest) { "memoryPerConnection($most): $slots bytes of slots and a message of $longest are more" }
-        require(memory >= most) { "memory($memory): one connection may take $most; give more, or lower maxMessageSize or memoryPerConnection" }
+        require(
+            memory >= most,
+        ) { "memory($memory): one connection may take $most; give more, or lower maxMessageSize or memoryPerConnection" }
         return {
             maxMessage(longest)
             keepAlive(interval)

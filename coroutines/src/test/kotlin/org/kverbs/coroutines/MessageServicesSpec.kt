@@ -109,14 +109,16 @@ class MessageServicesSpec :
             served(handler = { awaitCancellation() }) { host, address ->
                 val connection = host.connectMessages(address)
                 repeat(4) { connection.send(ByteArray(1_000_000)) } // the peer has room for one
-                shouldThrow<ConnectionException> { connection.disconnect(50.milliseconds) }.message shouldContain "had not taken all messages within 50ms"
+                shouldThrow<ConnectionException> { connection.disconnect(50.milliseconds) }.message shouldContain
+                    "had not taken all messages within 50ms"
                 connection.isOpen shouldBe false
             }
         }
 
         test("should refuse private data that a request has no room for, and name the limit") {
             served(handler = {}) { host, address ->
-                shouldThrow<IllegalArgumentException> { host.connectMessages(address) { privateData(ByteArray(33)) } }.message shouldContain "at most 32"
+                shouldThrow<IllegalArgumentException> { host.connectMessages(address) { privateData(ByteArray(33)) } }.message shouldContain
+                    "at most 32"
                 host.connectMessages(address) { privateData(ByteArray(32)) }.close()
             }
         }

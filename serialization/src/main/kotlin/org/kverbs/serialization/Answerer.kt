@@ -12,6 +12,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.sync.Semaphore
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeoutOrNull
+import org.kverbs.RdmaException
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -36,6 +37,10 @@ internal class Answerer(
         credits: Int,
     ) {
         val credits = ItemCredits(credits)
+
+        /** The connection failed while an item was sent. */
+        @Volatile
+        var isLost = false
     }
 
     /** Begins to answer; suspends while the peer has not taken the answers to its earlier requests. */
@@ -69,7 +74,7 @@ internal class Answerer(
             } catch (e: Throwable) {
                 // an Error of one handler is no reason to end the others
                 currentCoroutineContext().ensureActive()
-                if (!one.job.isCancelled) failure = e
+                if (!one.job.isCancelled && !one.isLost) failure = e
                 failed(request, one, e)
             }
         // From here on the peer can have the end of this request, and make another one in its place.
@@ -96,10 +101,23 @@ internal class Answerer(
             withTimeoutOrNull(request.timeout) {
                 handler.answer(request, settings.format) { item ->
                     one.credits.take()
-                    send(Frame.Item(request.id, item))
+                    sendItem(one, Frame.Item(request.id, item))
                 }
             }
         } ?: Frame.Failure(request.id, Frame.Failure.Kind.TIMED_OUT, "")
+    }
+
+    /** What the connection fails with is no failure of the handler. */
+    private suspend fun sendItem(
+        one: Running,
+        item: Frame.Item,
+    ) {
+        try {
+            send(item)
+        } catch (e: RdmaException) {
+            one.isLost = true
+            throw e
+        }
     }
 
     private fun refuse(method: String): Nothing {
