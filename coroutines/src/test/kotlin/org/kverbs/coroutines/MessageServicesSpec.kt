@@ -108,7 +108,7 @@ class MessageServicesSpec :
         test("should fail a disconnect by whose timeout the peer had not taken all messages") {
             served(handler = { awaitCancellation() }) { host, address ->
                 val connection = host.connectMessages(address)
-                repeat(4) { connection.send(ByteArray(1_000_000)) } // the peer has room for one
+                repeat(3) { connection.send(ByteArray(3_000_000)) } // the peer has room for one
                 shouldThrow<ConnectionException> { connection.disconnect(50.milliseconds) }.message shouldContain
                     "had not taken all messages within 50ms"
                 connection.isOpen shouldBe false
