@@ -32,6 +32,8 @@ internal class CallFailure(
         if (frames.isNotEmpty()) super.setStackTrace(frames)
     }
 
+    override fun toString(): String = "${WorkCompletionException::class.java.name}: $message"
+
     override fun createCopy(): CallFailure = CallFailure(failure, first, stackTrace)
 
     override fun setStackTrace(stackTrace: Array<out StackTraceElement>): Unit =

@@ -48,6 +48,7 @@ public class ClientBuilder internal constructor() {
      * [MessageChannelBuilder.keepAlive]. Default 5 s.
      */
     public fun keepAlive(interval: Duration?) {
+        MessageChannelBuilder().keepAlive(interval) // refuses what is none
         keepAlive = interval
     }
 

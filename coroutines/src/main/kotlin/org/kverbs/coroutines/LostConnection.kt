@@ -14,4 +14,6 @@ internal class LostConnection(
 ) : ConnectionException(ConnectionStep.STAY_CONNECTED, address, 0, why),
     CopyableThrowable<LostConnection> {
     override fun createCopy(): LostConnection = LostConnection(address(), why).also { it.initCause(this) }
+
+    override fun toString(): String = "${ConnectionException::class.java.name}: $message"
 }

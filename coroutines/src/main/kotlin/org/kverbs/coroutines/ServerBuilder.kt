@@ -90,6 +90,7 @@ public class ServerBuilder internal constructor() {
      * [MessageChannelBuilder.keepAlive]. Default 5 s.
      */
     public fun keepAlive(interval: Duration?) {
+        MessageChannelBuilder().keepAlive(interval) // refuses what is none
         keepAlive = interval
     }
 

@@ -218,7 +218,7 @@ class PollingThreadSpec :
             rdmaHost { provider("embedded") }.use { host ->
                 val other = host.listen(ANYWHERE)
                 // The step at which it first suspends, and so throws, may be the last, which needs an answer.
-                val accepting = launch { other.accept() }
+                val accepting = launch(Dispatchers.Default) { other.accept() }
                 CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { host.connect(addressOf(other)) }
                 shouldBeReported()
                 accepting.cancel()

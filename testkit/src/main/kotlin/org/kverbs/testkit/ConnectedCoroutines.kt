@@ -57,11 +57,11 @@ public open class ConnectedCoroutines internal constructor(
  * block is cancelled and the test fails after 2 s of real time, without waiting for the timeout. Known are
  * coroutines on another dispatcher, and threads that the test has started or that have used the devices.
  *
- * @param faults as for [connectedPair], and so [seed], [options], [diagnostics], [semantics] and [limits]
  * **A blocked thread.** A coroutine that keeps the thread for the whole timeout, by `Thread.sleep` or a lock, is
  * interrupted, and the test fails with the thread's stack trace. A wait that ignores interrupts, as `synchronized`, goes
  * on; the stack trace is logged then (System.Logger `org.kverbs.testkit`).
  *
+ * @param faults as for [connectedPair], and so [seed], [options], [diagnostics], [semantics] and [limits]
  * @param timeout real time that the block has; when it is over the block is cancelled, and the test fails
  * @throws AssertionError if something leaked or was misused, or the time was over
  * @throws InterruptedException if the thread is interrupted, which cancels the block
