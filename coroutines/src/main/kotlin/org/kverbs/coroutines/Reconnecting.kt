@@ -23,12 +23,13 @@ import java.net.InetSocketAddress
  * ```
  *
  * A connection is lost when the block throws a [ConnectionException], a [WorkCompletionException] or a
- * [ChannelClosedException]; what else the block throws is thrown. The server may have received what the block had sent,
- * or not.
+ * [ChannelClosedException], and when the server has not taken all messages after the block
+ * ([MessageConnection.disconnect]); what else the block throws is thrown. The server may have received what the block
+ * had sent, or not.
  *
  * When a connection is lost, or none can be made, it writes a line to the [System.Logger] `org.kverbs.coroutines`,
  * waits ([ClientBuilder.backOff]) and connects. It goes on for ever, unless [ClientBuilder.giveUpAfter] or
- * `withTimeout` ends it.
+ * `withTimeout` ends it. A server's rejection does not end it either: the server may be full now and not later.
  *
  * @throws RdmaException why the last attempt failed, when it gives up
  */
