@@ -14,6 +14,7 @@ import kotlin.time.Duration.Companion.seconds
 class ServiceStormSpec :
     FunSpec({
         timeout = 14_400_000 // Kotest's ten minutes are too short for the long run
+        invocationTimeout = timeout
         val time = System.getProperty("storm.seconds", "5").toInt().seconds
         val seed = System.getProperty("storm.seed")?.toLong() ?: System.nanoTime()
 
