@@ -16,9 +16,10 @@ runBlocking(Dispatchers.Default) {
     val server =
         launch {
             rdmaServer(0, device, onListening = { port.complete(it.port) }) { connection ->
-                val board = connection.publish("board", 64, REMOTE_READ, REMOTE_WRITE).memory
-                board.setString(0, "Nobody was here")
-                for (message in connection.incoming) connection.send("It says: ${board.getString(0)}".encodeToByteArray())
+                val board = connection.publish("board", 64, REMOTE_READ, REMOTE_WRITE) { setString(0, "Nobody was here") }
+                for (message in connection.incoming) {
+                    connection.send("It says: ${board.memory.getString(0)}".encodeToByteArray())
+                }
             }
         }
     rdmaClient(address, port.await(), device) { connection ->

@@ -4,16 +4,18 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A provider's connection manager, at the ABI of librdmacm ({@code <rdma/rdma_cma.h>}): it finds the device behind an IP
- * address, and brings the attributes of two queue pairs together.
+ * A provider's connection manager, at the ABI of librdmacm ({@code <rdma/rdma_cma.h>}): it finds the device behind an
+ * IP address, and brings the attributes of two queue pairs together.
  *
  * <p>The conventions are those of the package: event channels, ids and events are named by the address of their C
  * structure ({@code struct rdma_event_channel}, {@code rdma_cm_id}, {@code rdma_cm_event}), whose public fields may be
- * read there; a result below zero is {@code -errno}. Socket addresses are {@code struct sockaddr_in} or {@code sockaddr_in6}.
+ * read there; a result below zero is {@code -errno}. Socket addresses are {@code struct sockaddr_in} or {@code
+ * sockaddr_in6}.
  *
- * <p>A queue pair is never made on an id ({@code rdma_create_qp}). It is an ordinary one, on any open context of the id's
- * device, and its owner moves it through its states by {@link #initQueuePairAttributes}; so an id that connects gets
- * RDMA_CM_EVENT_CONNECT_RESPONSE and answers with {@link #establish}. iWARP devices give RDMA_CM_EVENT_ESTABLISHED at once.
+ * <p>A queue pair is never made on an id ({@code rdma_create_qp}). It is an ordinary one, on any open context of the
+ * id's device, and its owner moves it through its states by {@link #initQueuePairAttributes}; so an id that connects
+ * gets RDMA_CM_EVENT_CONNECT_RESPONSE and answers with {@link #establish}. iWARP devices give RDMA_CM_EVENT_ESTABLISHED
+ * at once.
  */
 public interface ConnectionManager {
 
@@ -23,8 +25,8 @@ public interface ConnectionManager {
     long createEventChannel();
 
     /**
-     * The same for a program that named a device: where several devices lead to an address, ids of the channel take this
-     * one. The default leaves that to the routing table of the system.
+     * The same for a program that named a device: where several devices lead to an address, ids of the channel take
+     * this one. The default leaves that to the routing table of the system.
      *
      * @param device the name of a device of this provider
      */
@@ -42,7 +44,8 @@ public interface ConnectionManager {
      * Waits for an event ({@code rdma_get_cm_event}), which stays until {@link #ackEvent}.
      *
      * @param timeoutNanos 0 looks once; below zero waits without limit
-     * @return the {@code struct rdma_cm_event *}; 0 if the time ran out or {@link #wakeEventChannel} was called; or -errno
+     * @return the {@code struct rdma_cm_event *}; 0 if the time ran out or {@link #wakeEventChannel} was called; or
+     *     -errno
      */
     long awaitEvent(long channel, long timeoutNanos);
 
@@ -71,13 +74,19 @@ public interface ConnectionManager {
     /** Moves the id and its waiting events to another channel ({@code rdma_migrate_id}). */
     int migrateId(long id, long channel);
 
-    /** Name of the device that the id is bound to, or null before it is ({@code id->verbs}). Its port is in {@code port_num}. */
+    /**
+     * Name of the device that the id is bound to, or null before it is ({@code id->verbs}). Its port is in {@code
+     * port_num}.
+     */
     @Nullable String deviceName(long id);
 
     /** Binds to a local address, which may be a wildcard, and port, which may be 0 ({@code rdma_bind_addr}). */
     int bindAddress(long id, MemorySegment address);
 
-    /** Finds the device that leads to an address; RDMA_CM_EVENT_ADDR_RESOLVED or _ERROR follows ({@code rdma_resolve_addr}). */
+    /**
+     * Finds the device that leads to an address; RDMA_CM_EVENT_ADDR_RESOLVED or _ERROR follows ({@code
+     * rdma_resolve_addr}).
+     */
     int resolveAddress(long id, @Nullable MemorySegment source, MemorySegment destination, int timeoutMillis);
 
     /** Finds the way to it; RDMA_CM_EVENT_ROUTE_RESOLVED or _ERROR follows ({@code rdma_resolve_route}). */
@@ -85,10 +94,16 @@ public interface ConnectionManager {
 
     // Connections
 
-    /** Takes connection requests; each comes as RDMA_CM_EVENT_CONNECT_REQUEST with an id of its own ({@code rdma_listen}). */
+    /**
+     * Takes connection requests; each comes as RDMA_CM_EVENT_CONNECT_REQUEST with an id of its own ({@code
+     * rdma_listen}).
+     */
     int listen(long id, int backlog);
 
-    /** By {@code struct rdma_conn_param} with {@code qp_num}; for datagrams it resolves the service ({@code rdma_connect}). */
+    /**
+     * By {@code struct rdma_conn_param} with {@code qp_num}; for datagrams it resolves the service ({@code
+     * rdma_connect}).
+     */
     int connect(long id, MemorySegment parameters);
 
     /** By {@code struct rdma_conn_param} with {@code qp_num} ({@code rdma_accept}). */
@@ -103,14 +118,18 @@ public interface ConnectionManager {
     /** Answers RDMA_CM_EVENT_CONNECT_RESPONSE when the queue pair can receive ({@code rdma_establish}). */
     int establish(long id);
 
-    /** RDMA_CM_EVENT_DISCONNECTED comes to the peer, and here when the peer has answered by the same call ({@code rdma_disconnect}). */
+    /**
+     * RDMA_CM_EVENT_DISCONNECTED comes to the peer, and here when the peer has answered by the same call ({@code
+     * rdma_disconnect}).
+     */
     int disconnect(long id);
 
     /** Tells of an {@code enum ibv_event_type} on the queue pair: IBV_EVENT_COMM_EST ({@code rdma_notify}). */
     int notify(long id, int event);
 
     /**
-     * Fills {@code struct ibv_qp_attr} and its mask for the state that stands in its {@code qp_state} ({@code rdma_init_qp_attr}).
+     * Fills {@code struct ibv_qp_attr} and its mask for the state that stands in its {@code qp_state} ({@code
+     * rdma_init_qp_attr}).
      *
      * @param mask an int, which is set
      */
@@ -118,7 +137,9 @@ public interface ConnectionManager {
 
     // Multicast, options
 
-    /** RDMA_CM_EVENT_MULTICAST_JOIN follows, with what to attach to and where to send ({@code rdma_join_multicast_ex}). */
+    /**
+     * RDMA_CM_EVENT_MULTICAST_JOIN follows, with what to attach to and where to send ({@code rdma_join_multicast_ex}).
+     */
     int joinMulticast(long id, MemorySegment address, int joinFlags);
 
     /** {@code rdma_leave_multicast}. */
@@ -135,7 +156,9 @@ public interface ConnectionManager {
 
     // Names
 
-    /** {@code struct rdma_addrinfo *} by UTF-8 names with a final NUL, either may be null ({@code rdma_getaddrinfo}). */
+    /**
+     * {@code struct rdma_addrinfo *} by UTF-8 names with a final NUL, either may be null ({@code rdma_getaddrinfo}).
+     */
     long addressInfo(@Nullable MemorySegment node, @Nullable MemorySegment service, @Nullable MemorySegment hints);
 
     /** {@code rdma_freeaddrinfo}. */

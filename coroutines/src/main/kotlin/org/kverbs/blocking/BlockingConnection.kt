@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment
 import java.net.InetSocketAddress
 import java.time.Duration
 import java.util.concurrent.TimeoutException
+import java.util.function.Consumer
 import kotlin.time.toKotlinDuration
 
 /**
@@ -64,6 +65,18 @@ public class BlockingConnection internal constructor(
     ): BlockingPublishedMemory = blocking { BlockingPublishedMemory(connection.publish(name, size, *access)) }
 
     /**
+     * The same, and [fill] writes into the memory what the peer shall find there, before the peer is told. The memory
+     * is zero before.
+     */
+    @Throws(InterruptedException::class)
+    public fun publish(
+        name: String,
+        size: Long,
+        fill: Consumer<MemorySegment>,
+        vararg access: AccessFlag,
+    ): BlockingPublishedMemory = blocking { BlockingPublishedMemory(connection.publish(name, size, *access) { fill.accept(this) }) }
+
+    /**
      * The same with native memory of the caller's, which stays alive as long as it is published. It can be published to
      * many peers.
      */
@@ -116,6 +129,8 @@ public class BlockingConnection internal constructor(
      * Ends the connection in good order: finishes, waits until the peer has finished too, or has gone, or [timeout] is
      * over, and closes. Messages that nobody has received are dropped.
      *
+     * @throws org.kverbs.ConnectionException if the peer has not gone and had not taken all messages of this side in
+     *   that time: those are lost
      * @throws InterruptedException if the thread is interrupted; the connection is closed then
      */
     @Throws(InterruptedException::class)

@@ -44,8 +44,8 @@ public class BlockingServerBuilder internal constructor(
     public fun memoryPerConnection(bytes: Long): BlockingServerBuilder = with { memoryPerConnection(bytes) }
 
     /**
-     * How long no message may come or go over a connection before it fails; null is for ever. A handler that works longer
-     * on an answer needs more time.
+     * How long no message may come or go over a connection before it fails; null is for ever. A handler that works
+     * longer on an answer needs more time.
      */
     public fun idleTimeout(time: Duration?): BlockingServerBuilder = with { idleTimeout(time?.toKotlinDuration()) }
 

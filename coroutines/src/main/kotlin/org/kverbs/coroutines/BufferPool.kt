@@ -5,15 +5,16 @@ import org.kverbs.ProtectionDomain
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * Registered memory to lend: `pool.take(4096).use { qp.send(it) }`. Registering memory takes long, taking a buffer doesn't.
+ * Registered memory to lend: `pool.take(4096).use { qp.send(it) }`. Registering memory takes long, taking a buffer
+ * doesn't.
  *
- * It registers slabs as they are needed, up to `maxBytes`, and cuts each into buffers of one power-of-two size; a slab of which
- * nothing is lent is cut anew for another size when that has run out. A slab is registered by the one who needs it first, and others
- * who take at that moment wait for it.
+ * It registers slabs as they are needed, up to `maxBytes`, and cuts each into buffers of one power-of-two size; a slab
+ * of which nothing is lent is cut anew for another size when that has run out. A slab is registered by the one who
+ * needs it first, and others who take at that moment wait for it.
  *
- * **Ownership.** A buffer belongs to who took it, until [RegisteredBuffer.close]. It comes with the bytes of its last use. Pinned by work
- * requests it comes back when the last of them completes. Nobody gives a forgotten buffer back: [close] counts them, and with
- * [Diagnostics] on says where each was taken.
+ * **Ownership.** A buffer belongs to who took it, until [RegisteredBuffer.close]. It comes with the bytes of its last
+ * use. Pinned by work requests it comes back when the last of them completes. Nobody gives a forgotten buffer back:
+ * [close] counts them, and with [Diagnostics] on says where each was taken.
  *
  * **Threads.** All of it is for any thread.
  */
@@ -42,11 +43,11 @@ public class BufferPool internal constructor(
     public val stats: BufferPoolStats get() = slabs.stats
 
     /**
-     * Takes a buffer of [size] bytes, and suspends while there is none: in the order of asking among those of one power of two. A size
-     * that has no slab gets the next that can be emptied, so small buffers don't starve a large one.
+     * Takes a buffer of [size] bytes, and suspends while there is none: in the order of asking among those of one power
+     * of two. A size that has no slab gets the next that can be emptied, so small buffers don't starve a large one.
      *
-     * Cancellation ends the wait and takes nothing: a buffer that comes at that moment goes to the next. In a `withTimeout` use
-     * the buffer within its block, since what the block returns is lost if the time is up just then.
+     * Cancellation ends the wait and takes nothing: a buffer that comes at that moment goes to the next. In a
+     * `withTimeout` use the buffer within its block, since what the block returns is lost if the time is up just then.
      *
      * @throws IllegalArgumentException if [size] isn't above 0 or is above the pool's `maxBuffer`
      * @throws IllegalStateException if the pool or its protection domain is closed, now or during the wait
@@ -57,7 +58,10 @@ public class BufferPool internal constructor(
         return lend(slabs.take(size), size)
     }
 
-    /** Takes a buffer of [size] bytes if there is one and nobody waits for one of its size; else null. Throws what [take] throws. */
+    /**
+     * Takes a buffer of [size] bytes if there is one and nobody waits for one of its size; else null. Throws what
+     * [take] throws.
+     */
     public fun tryTake(size: Long): RegisteredBuffer? {
         requireSize(size)
         return lend(slabs.tryTake(size) ?: return null, size)
@@ -86,11 +90,11 @@ public class BufferPool internal constructor(
     }
 
     /**
-     * Ends all waits with an IllegalStateException and frees the memory: at once, or when the last lent buffer has come back.
-     * Nothing at the second call. The protection domain's close does the same, and takes the memory away.
+     * Ends all waits with an IllegalStateException and frees the memory: at once, or when the last lent buffer has come
+     * back. Nothing at the second call. The protection domain's close does the same, and takes the memory away.
      *
-     * @throws IllegalStateException if buffers are lent, with their number; its suppressed exceptions show where each was taken, if
-     *   [Diagnostics] were on then. The pool is closed nevertheless.
+     * @throws IllegalStateException if buffers are lent, with their number; its suppressed exceptions show where
+     *   each was taken, if [Diagnostics] were on then. The pool is closed nevertheless.
      */
     override fun close() {
         val out = slabs.close("the ${describe()} is closed")
@@ -105,7 +109,8 @@ public class BufferPool internal constructor(
     internal fun requireDomain(users: ProtectionDomain) {
         require(users === pd) {
             "the ${describe()} belongs to another ${pd.describe()} than the message channel, which is in a " +
-                "${users.describe()}: make the pool from the channel's, or the channel in the pool's (for connections: sharedDomain())"
+                "${users.describe()}: make the pool from the channel's, " +
+                "or the channel in the pool's (for connections: sharedDomain())"
         }
     }
 
@@ -115,7 +120,8 @@ public class BufferPool internal constructor(
 }
 
 /**
- * Makes a pool of registered buffers: `pd.bufferPool { maxBytes(16.MiB); maxBuffer(64.KiB) }`. It registers nothing yet.
+ * Makes a pool of registered buffers: `pd.bufferPool { maxBytes(16.MiB); maxBuffer(64.KiB) }`. It registers nothing
+ * yet.
  *
  * @throws IllegalArgumentException if two settings exclude each other; names them
  */

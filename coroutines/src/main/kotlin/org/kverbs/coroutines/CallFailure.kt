@@ -8,11 +8,12 @@ import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
 import kotlin.coroutines.jvm.internal.CoroutineStackFrame
 
 /**
- * The failure of a request as its caller gets it: an object of its own for each call, with the caller's stack trace. What happened first on
- * the queue pair is its cause, where that is another request.
+ * The failure of a request as its caller gets it: an object of its own for each call, with the caller's stack trace.
+ * What happened first on the queue pair is its cause, where that is another request.
  *
- * Stack-trace recovery of kotlinx.coroutines copies it and gives each copy the frames of who awaits it; those that the copied one had stay
- * in front of them. The copy's cause is the original's, so that `cause` says the same whether recovery is on or off.
+ * Stack-trace recovery of kotlinx.coroutines copies it and gives each copy the frames of who awaits it; those that the
+ * copied one had stay in front of them. The copy's cause is the original's, so that `cause` says the same whether
+ * recovery is on or off.
  */
 @OptIn(ExperimentalCoroutinesApi::class)
 internal class CallFailure(
@@ -41,8 +42,8 @@ internal class CallFailure(
 }
 
 /**
- * What a caller is told of [this], which happened to several: an exception of its own. Its stack trace is that of the suspended caller if
- * [waiter] is given, else that of this call.
+ * What a caller is told of [this], which happened to several: an exception of its own. Its stack trace is that of the
+ * suspended caller if [waiter] is given, else that of this call.
  */
 @OptIn(ExperimentalCoroutinesApi::class)
 internal fun Throwable.calledBy(waiter: Continuation<*>?): Throwable {
@@ -58,10 +59,16 @@ internal fun Throwable.calledBy(waiter: Continuation<*>?): Throwable {
     return own
 }
 
-/** The same for the caller of a suspend function that runs now, and was suspended before: its callers are in the stack trace. */
+/**
+ * The same for the caller of a suspend function that runs now, and was suspended before: its callers are in the stack
+ * trace.
+ */
 internal suspend fun Throwable.calledHere(): Throwable = suspendCoroutineUninterceptedOrReturn { calledBy(it) }
 
-/** The callers that are suspended until [waiter] runs again, innermost first. The Kotlin compiler leaves their lines in the code. */
+/**
+ * The callers that are suspended until [waiter] runs again, innermost first. The Kotlin compiler leaves their lines in
+ * the code.
+ */
 private fun framesOf(waiter: Continuation<*>?): Array<StackTraceElement> =
     generateSequence(waiter as? CoroutineStackFrame) { it.callerFrame }
         .mapNotNull { it.getStackTraceElement() }

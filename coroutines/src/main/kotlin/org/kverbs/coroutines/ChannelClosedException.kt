@@ -4,7 +4,10 @@ import kotlinx.coroutines.CopyableThrowable
 import kotlinx.coroutines.ExperimentalCoroutinesApi
 import org.kverbs.RdmaException
 
-/** A [MessageChannel] was used after its end: [MessageChannel.finish] or [MessageChannel.close] of this side, or the peer's. */
+/**
+ * A [MessageChannel] was used after its end: [MessageChannel.finish] or [MessageChannel.close] of this side, or the
+ * peer's.
+ */
 @OptIn(ExperimentalCoroutinesApi::class)
 public class ChannelClosedException internal constructor(
     message: String,

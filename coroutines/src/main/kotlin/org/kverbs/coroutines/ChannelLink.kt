@@ -28,7 +28,10 @@ internal class ChannelLink(
     private val ending = AtomicReference<Throwable>()
     private val isClosing = AtomicBoolean()
 
-    /** What it means that the device flushes requests and none of this side's has failed, if there is more to say than that. */
+    /**
+     * What it means that the device flushes requests and none of this side's has failed, if there is more to say than
+     * that.
+     */
     @Volatile
     var whenFlushed: ConnectionException? = null
     val debts = ChannelDebts(settings.receiveSlots)
@@ -212,8 +215,8 @@ internal class ChannelLink(
     }
 
     /**
-     * Ends the channel: every wait with [cause], or what it means. Messages that have come can still be taken. The first
-     * cause counts. Any thread, but see [failBehind].
+     * Ends the channel: every wait with [cause], or what it means. Messages that have come can still be taken. The
+     * first cause counts. Any thread, but see [failBehind].
      */
     fun fail(cause: Throwable) {
         val first = meaningOf(cause)

@@ -4,7 +4,10 @@ import kotlinx.coroutines.CopyableThrowable
 import kotlinx.coroutines.ExperimentalCoroutinesApi
 import org.kverbs.RdmaException
 
-/** The peer of a [MessageChannel] broke its protocol, or is no such channel. The message says what came; the channel is of no use after it. */
+/**
+ * The peer of a [MessageChannel] broke its protocol, or is no such channel. The message says what came; the channel is
+ * of no use after it.
+ */
 @OptIn(ExperimentalCoroutinesApi::class)
 public class ChannelProtocolException internal constructor(
     message: String,

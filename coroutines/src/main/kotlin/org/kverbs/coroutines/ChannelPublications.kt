@@ -14,16 +14,18 @@ internal class ChannelPublications(
 ) {
     private val names = HashSet<String>()
 
-    /** Publishes memory that [register] registers, for as long as it is published. */
+    /** Publishes memory that [register] registers, for as long as it is published, after [fill]. */
     suspend fun publish(
         name: String,
         access: Array<out AccessFlag>,
+        fill: MemorySegment.() -> Unit = {},
         register: ChannelMemory.(Set<AccessFlag>) -> MemoryRegion,
     ): PublishedMemory {
         val rights = if (access.isEmpty()) setOf(REMOTE_READ) else access.toSet()
         val region = link.memory.register(rights)
         var published = false
         try {
+            region.memory().fill()
             return publish(name, region, rights).also { published = true }
         } finally {
             if (!published) link.memory.giveBack(region)
@@ -50,8 +52,8 @@ internal class ChannelPublications(
         }
         val local =
             requireNotNull(link.memory.local(region.slice())) {
-                "${region.describe()} belongs to another protection domain than the channel, so that the peer cannot reach it;" +
-                    " publish the memory itself, or register it in the connection's domain"
+                "${region.describe()} belongs to another protection domain than the channel, so that the peer cannot" +
+                    " reach it; publish the memory itself, or register it in the connection's domain"
             }
         synchronized(names) {
             require(names.size < RemoteNames.MOST) { "there are ${RemoteNames.MOST} published regions; withdraw one before" }

@@ -18,7 +18,9 @@ internal class ChannelWindow(
     var sent = 0L
         private set
 
-    /** A message is about to be posted that costs a credit, which the caller has. Called under the send queue's lock. */
+    /**
+     * A message is about to be posted that costs a credit, which the caller has. Called under the send queue's lock.
+     */
     fun use() {
         used.incrementAndGet()
         sent++

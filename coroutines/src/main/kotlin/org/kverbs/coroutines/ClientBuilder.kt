@@ -65,7 +65,9 @@ public class ClientBuilder internal constructor() {
         first: Duration,
         longest: Duration = maxOf(first, 10.seconds),
     ) {
-        require(first.isPositive() && longest >= first) { "backOff($first, $longest): give two times, the shorter first" }
+        require(first.isPositive() && longest >= first) {
+            "backOff($first, $longest): give two times, the shorter first"
+        }
         firstPause = first
         longestPause = longest
     }

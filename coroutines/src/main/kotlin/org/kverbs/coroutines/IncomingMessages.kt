@@ -53,7 +53,8 @@ public class IncomingMessages internal constructor(
         return if (taken == null && !inbox.isAtEnd) ChannelResult.failure() else result(taken)
     }
 
-    override val onReceive: SelectClause1<ByteArray> get() = clause { it?.bytes ?: throw inbox.cause?.calledBy(null) ?: noMore() }
+    override val onReceive: SelectClause1<ByteArray> get() =
+        clause { it?.bytes ?: throw inbox.cause?.calledBy(null) ?: noMore() }
 
     override val onReceiveCatching: SelectClause1<ChannelResult<ByteArray>> get() = clause { result(it) }
 

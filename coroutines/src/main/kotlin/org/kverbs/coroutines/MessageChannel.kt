@@ -30,9 +30,9 @@ import java.lang.foreign.MemorySegment
  * length.
  *
  * **Cancellation.** A cancelled send has sent nothing as long as it waited for room; after that the message goes on its
- * way, and a buffer stays pinned until nobody needs it. A receive that is cancelled while it waits takes no message; the
- * next one gets it. In a `withTimeout`, use the message within its block: what the block returns is lost if the time is
- * over just then.
+ * way, and a buffer stays pinned until nobody needs it. A receive that is cancelled while it waits takes no message;
+ * the next one gets it. In a `withTimeout`, use the message within its block: what the block returns is lost if the
+ * time is over just then.
  *
  * **The peer** isn't trusted: what it sends may end the channel with a [ChannelProtocolException], nothing else. It can
  * read a large message that is on its way, and with it all of the region in which the message's buffer stands.
@@ -188,12 +188,17 @@ public class MessageChannel internal constructor(
         vararg access: AccessFlag,
     ): PublishedMemory = link.reporting { publications.publish(name, access) { register(memory, it) } }
 
-    /** The same with [size] bytes of new memory, which are [PublishedMemory.memory]. */
+    /**
+     * The same with [size] bytes of new memory, which are [PublishedMemory.memory].
+     *
+     * @param fill writes what the peer shall find there; runs before the peer is told. The memory is zero before.
+     */
     public suspend fun publish(
         name: String,
         size: Long,
         vararg access: AccessFlag,
-    ): PublishedMemory = link.reporting { publications.publish(name, access) { allocate(size, it) } }
+        fill: MemorySegment.() -> Unit = {},
+    ): PublishedMemory = link.reporting { publications.publish(name, access, fill) { allocate(size, it) } }
 
     /**
      * The same with a region that is registered already, in the channel's domain; the peer can do what the region's

@@ -113,8 +113,8 @@ public class MessageChannelBuilder internal constructor() {
     /**
      * Where memory for large messages that come and for one-sided operations is taken from, as far as it has a buffer
      * of the size to spare; default is memory of the channel's own, registered when it is first needed. Only this side
-     * reaches it: the peer reads large messages out of other memory. The pool must be of the channel's protection domain;
-     * a connection is in a domain of its own unless it is made with [ClientBuilder.sharedDomain] or
+     * reaches it: the peer reads large messages out of other memory. The pool must be of the channel's protection
+     * domain; a connection is in a domain of its own unless it is made with [ClientBuilder.sharedDomain] or
      * [ServerBuilder.sharedDomain], and in [RdmaNode.pd] then.
      */
     public fun pool(pool: BufferPool) {

@@ -101,12 +101,16 @@ public class MessageConnection internal constructor(
         vararg access: AccessFlag,
     ): PublishedMemory = channel.publish(name, memory, *access)
 
-    /** Lets the peer use new memory under a name, by default to read it; see [MessageChannel.publish]. */
+    /**
+     * Lets the peer use new memory under a name, by default to read it. [fill] runs before the peer is told; see
+     * [MessageChannel.publish].
+     */
     public suspend fun publish(
         name: String,
         size: Long,
         vararg access: AccessFlag,
-    ): PublishedMemory = channel.publish(name, size, *access)
+        fill: MemorySegment.() -> Unit = {},
+    ): PublishedMemory = channel.publish(name, size, *access, fill = fill)
 
     /** Memory that the peer has published; see [MessageChannel.remote]. */
     public suspend fun remote(name: String): RemoteRegion = channel.remote(name)

@@ -99,7 +99,8 @@ internal class Reception(
         failure: Throwable,
     ) {
         val told =
-            settings.onFailure ?: { FailureLog.connections.add("the connection from ${request.remoteAddress} failed: $it", it) }
+            settings.onFailure
+                ?: { FailureLog.connections.add("the connection from ${request.remoteAddress} failed: $it", it) }
         told(failure)
     }
 }

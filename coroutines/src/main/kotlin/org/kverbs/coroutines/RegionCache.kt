@@ -11,7 +11,7 @@ import java.lang.foreign.MemorySegment
  * then used again: messages of a steady size register nothing. Any thread.
  *
  * @param kept how many bytes stay registered while nobody uses them
- * @param clears whether what stands behind the lent bytes in their region is cleared
+ * @param clears whether what an earlier use left behind the lent bytes in their region is cleared
  */
 internal class RegionCache(
     private val pd: ProtectionDomain,
@@ -19,8 +19,14 @@ internal class RegionCache(
     private vararg val access: AccessFlag,
     private val clears: Boolean = false,
 ) : AutoCloseable {
+    /** A region that is not lent, and how many of its bytes were in the last use. There is nothing behind those. */
+    private class Free(
+        val region: MemoryRegion,
+        val used: Long,
+    )
+
     private val lock = Any()
-    private val free = ArrayList<MemoryRegion>()
+    private val free = ArrayList<Free>()
     private var freeBytes = 0L
     private var closed = false
 
@@ -30,24 +36,27 @@ internal class RegionCache(
      */
     fun take(length: Long): RegisteredBuffer {
         val size = maxOf(SMALLEST, powerOfTwo(length))
-        val region = takeFree(size) ?: pd.memoryRegion(size, *access)
-        if (clears) region.memory().asSlice(length).fill(0)
-        return Loan(region, length)
+        val known = takeFree(size) ?: return Loan(pd.memoryRegion(size, *access), length)
+        if (clears && known.used > length) known.region.memory().asSlice(length, known.used - length).fill(0)
+        return Loan(known.region, length)
     }
 
-    private fun takeFree(size: Long): MemoryRegion? =
+    private fun takeFree(size: Long): Free? =
         synchronized(lock) {
             check(!closed) { "the message channel was closed" }
-            val region = free.filter { it.length() >= size }.minByOrNull { it.length() } ?: return null
-            free.remove(region)
-            freeBytes -= region.length()
-            region
+            val known = free.filter { it.region.length() >= size }.minByOrNull { it.region.length() } ?: return null
+            free.remove(known)
+            freeBytes -= known.region.length()
+            known
         }
 
-    private fun giveBack(region: MemoryRegion) {
+    private fun giveBack(
+        region: MemoryRegion,
+        used: Long,
+    ) {
         synchronized(lock) {
             if (!closed && region.isOpen && freeBytes + region.length() <= kept) {
-                free.add(region)
+                free.add(Free(region, used))
                 freeBytes += region.length()
                 return
             }
@@ -62,7 +71,7 @@ internal class RegionCache(
                 closed = true
                 free.toList().also { free.clear() }
             }
-        left.forEach(MemoryRegion::close)
+        left.forEach { it.region.close() }
     }
 
     private inner class Loan(
@@ -92,7 +101,7 @@ internal class RegionCache(
             }
 
         override fun unpin() {
-            if (synchronized(this) { --users == 0 }) giveBack(region)
+            if (synchronized(this) { --users == 0 }) giveBack(region, length)
         }
 
         override fun close() {

@@ -70,7 +70,9 @@ internal class RemoteTransfers(
         buffer: RegisteredBuffer,
         at: Long,
         length: Long,
-    ) = requireNotNull(memory.local(buffer.slice(at, length))) { "the buffer belongs to another open device or connection" }
+    ) = requireNotNull(memory.local(buffer.slice(at, length))) {
+        "the buffer belongs to another open device or connection"
+    }
 
     private suspend inline fun inPieces(
         length: Long,

@@ -59,8 +59,8 @@ public class ServerBuilder internal constructor() {
 
     /**
      * Bytes that all connections hold together, of receive slots and of large messages that came and were not received;
-     * default 1 GiB. A client for whose slots there is no room is rejected; a large message for which there is none
-     * waits in its sender's memory.
+     * default 1 GiB. The slots count for each connection, also where those of a device share them. A client for whose
+     * slots there is no room is rejected; a large message for which there is none waits in its sender's memory.
      */
     public fun memory(bytes: Long) {
         require(bytes > 0) { "memory($bytes): give 1 or more" }
@@ -146,7 +146,9 @@ public class ServerBuilder internal constructor() {
         val further = channel
         val slots = MessageChannelBuilder().apply(further).slotBytes
         val most = memoryPerConnection ?: (slots + longest + 1.MiB)
-        require(most >= slots + longest) { "memoryPerConnection($most): $slots bytes of slots and a message of $longest are more" }
+        require(most >= slots + longest) {
+            "memoryPerConnection($most): $slots bytes of slots and a message of $longest are more"
+        }
         require(
             memory >= most,
         ) { "memory($memory): one connection may take $most; give more, or lower maxMessageSize or memoryPerConnection" }

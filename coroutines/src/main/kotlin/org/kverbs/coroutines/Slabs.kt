@@ -7,11 +7,11 @@ import kotlin.coroutines.resumeWithException
 /**
  * Lends chunks of slabs, and lets who finds none wait. Any thread; one short lock, under which no coroutine is resumed.
  *
- * Who waits longest in a class gets its next chunk, and nobody passes. A slab of which nothing is lent may be cut for any class. So that
- * a large request isn't starved by small ones that keep every slab in use, a class with waiters and no slab has one drained, unless
- * those of that slab's class have waited longer: nothing more is lent of it, and when all has come back it goes to the starved class
- * that waits longest. A class that has a slab has no claim on those of others, so that who holds a large buffer still gets a small one
- * while another waits for a large one.
+ * Who waits longest in a class gets its next chunk, and nobody passes. A slab of which nothing is lent may be cut for
+ * any class. So that a large request isn't starved by small ones that keep every slab in use, a class with waiters and
+ * no slab has one drained, unless those of that slab's class have waited longer: nothing more is lent of it, and when
+ * all has come back it goes to the starved class that waits longest. A class that has a slab has no claim on those of
+ * others, so that who holds a large buffer still gets a small one while another waits for a large one.
  */
 internal class Slabs(
     private val capacity: Int,
@@ -42,7 +42,8 @@ internal class Slabs(
     val stats: BufferPoolStats
         get() =
             synchronized(lock) {
-                BufferPoolStats(capacity * slabBytes, slabs.size * slabBytes, lentBytes, lent, waiters, classes.map(::statsOf))
+                val sizes = classes.map(::statsOf)
+                BufferPoolStats(capacity * slabBytes, slabs.size * slabBytes, lentBytes, lent, waiters, sizes)
             }
 
     private fun statsOf(sizeClass: SizeClass): BufferSizeStats {
@@ -187,7 +188,10 @@ internal class Slabs(
         resumptions.add(sizeClass.waiters.removeFirst().continuation, checkNotNull(lend(sizeClass)))
     }
 
-    /** Ends what is drained for nobody, or from a class that waits longer than all for whom it could be. False if there was none. */
+    /**
+     * Ends what is drained for nobody, or from a class that waits longer than all for whom it could be. False if there
+     * was none.
+     */
     private fun endNeedlessDraining(): Boolean {
         if (draining == 0) return false
         val starved = classes.filter { it.isStarved }
@@ -200,7 +204,10 @@ internal class Slabs(
         return true
     }
 
-    /** From those who wait longest on: one slab for each, the one with the least lent, of a class in which nobody waits longer. */
+    /**
+     * From those who wait longest on: one slab for each, the one with the least lent, of a class in which nobody waits
+     * longer.
+     */
     private fun drainForStarved() {
         val starved = classes.filter { it.isStarved }.sortedBy { it.firstTurn }
         for (sizeClass in starved.drop(draining)) {

@@ -75,9 +75,12 @@ class BlockingTest {
     void shouldReadAndWriteWhatTheServerPublishes() throws Exception {
         CompletableFuture<String> board = new CompletableFuture<>();
         ConnectionHandler handler = connection -> {
-            BlockingPublishedMemory published =
-                    connection.publish("board", 64, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
-            published.memory().setString(0, "Nobody was here");
+            BlockingPublishedMemory published = connection.publish(
+                    "board",
+                    64,
+                    memory -> memory.setString(0, "Nobody was here"),
+                    AccessFlag.REMOTE_READ,
+                    AccessFlag.REMOTE_WRITE);
             echo(connection);
             board.complete(published.memory().getString(0));
         };
@@ -85,8 +88,6 @@ class BlockingTest {
                 BlockingConnection client = connect(server)) {
             BlockingRemoteRegion remote = client.awaitRemote("board");
             assertEquals(64, remote.length());
-            client.send(new byte[0]);
-            client.receive(); // the server has written its text by now
             assertEquals("Nobody", new String(remote.read(0, 6), UTF_8));
             remote.write("Kilroy".getBytes(UTF_8), 0);
             NotPublishedException missing = assertThrows(NotPublishedException.class, () -> client.remote("bord"));

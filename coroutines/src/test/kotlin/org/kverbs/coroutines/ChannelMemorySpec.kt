@@ -14,6 +14,7 @@ import org.kverbs.RdmaSystemException
 import org.kverbs.dsl.openDevice
 import org.kverbs.embedded.DeviceLimits
 import org.kverbs.embedded.EmbeddedFabric
+import java.lang.foreign.ValueLayout.JAVA_BYTE
 
 class ChannelMemorySpec :
     FunSpec({
@@ -33,6 +34,24 @@ class ChannelMemorySpec :
                     both.forEach(RegisteredBuffer::close)
                     cache.take(100_000).close()
                     cache.take(8192).use { it.memory.byteSize() shouldBe 8192 }
+                }
+            }
+        }
+
+        test("should clear what the last use of lent memory left behind the new one, and nothing more") {
+            openDevice("embedded0").use { device ->
+                RegionCache(device.protectionDomain(), 16_384, AccessFlag.LOCAL_WRITE, clears = true).use { cache ->
+                    fun region(buffer: RegisteredBuffer) = buffer.part(0, 1).region().memory()
+                    cache.take(6000).use {
+                        it.memory.fill(1)
+                        region(it).set(JAVA_BYTE, 7000, 2) // no use has left it, so it shows what is cleared
+                    }
+                    cache.take(100).use {
+                        val bytes = region(it).toArray(JAVA_BYTE)
+                        bytes.take(100) shouldBe List(100) { 1.toByte() }
+                        bytes.take(6000).drop(100) shouldBe List(5900) { 0.toByte() }
+                        bytes[7000] shouldBe 2.toByte()
+                    }
                 }
             }
         }

@@ -9,6 +9,7 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.AccessFlag
@@ -129,6 +130,24 @@ class RemoteRegionSpec :
                     repeat(20) { launch { shouldThrow<NotPublishedException> { ends.client.remote("nothing $it") } } }
                 }
                 ends.client.remote("table").length shouldBe 64
+            }
+        }
+
+        test("should fill new memory before the peer hears of it, and publish nothing if that fails") {
+            TwoChannels().use { ends ->
+                coroutineScope {
+                    val table = async(start = CoroutineStart.UNDISPATCHED) { ends.client.awaitRemote("table") }
+                    val published =
+                        ends.server.publish("table", 64) {
+                            shouldThrow<NotPublishedException> { runBlocking { ends.client.remote("table") } }
+                            table.isCompleted shouldBe false
+                            setString(0, "filled")
+                        }
+                    table.await().read(0, 7).decodeToString() shouldBe "filled\u0000"
+                    published.memory.getString(0) shouldBe "filled"
+                    shouldThrow<IllegalStateException> { ends.server.publish("other", 64) { error("no content") } }
+                    shouldThrow<NotPublishedException> { ends.client.remote("other") }.published shouldBe setOf("table")
+                }
             }
         }
 

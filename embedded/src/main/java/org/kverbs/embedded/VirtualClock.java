@@ -7,10 +7,11 @@ import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.engine.Event;
 
 /**
- * The time of a fabric whose timeouts take no time. It stands still while there is something to do, and whoever waits on one of the
- * fabric's devices (polls an empty completion queue, awaits an event) moves it on to the next timer or packet, unless it is {@linkplain
- * #hold held}. A retry count of seven with the longest timeout is over within microseconds, and in the same order at each run. A wait
- * that timers never end, as an rnr_retry of 7 (for ever) makes it, fails with an IllegalStateException after five million of them.
+ * The time of a fabric whose timeouts take no time. It stands still while there is something to do, and whoever waits
+ * on one of the fabric's devices (polls an empty completion queue, awaits an event) moves it on to the next timer or
+ * packet, unless it is {@linkplain #hold held}. A retry count of seven with the longest timeout is over within
+ * microseconds, and in the same order at each run. A wait that timers never end, as an rnr_retry of 7 (for ever) makes
+ * it, fails with an IllegalStateException after five million of them.
  *
  * <p>Any thread may use it.
  */
@@ -50,9 +51,9 @@ public final class VirtualClock {
     }
 
     /**
-     * From now on, and for good, time doesn't move when somebody waits: only by {@link #next} and {@link #advance}. Polls of empty queues
-     * find nothing, and who waits for an event with a timeout waits by the real clock. So time stands still while a program works that
-     * polls more than one queue, or has more than one thread.
+     * From now on, and for good, time doesn't move when somebody waits: only by {@link #next} and {@link #advance}.
+     * Polls of empty queues find nothing, and who waits for an event with a timeout waits by the real clock. So time
+     * stands still while a program works that polls more than one queue, or has more than one thread.
      */
     public void hold() {
         engine.enter();
@@ -67,8 +68,8 @@ public final class VirtualClock {
      * Moves on to the next timer or packet, and lets that and what follows from it at once happen.
      *
      * @return false if nothing is to happen any more, unless somebody does something
-     * @throws IllegalStateException if five million of them in a row brought no completion and no event, as a queue pair
-     *     tries again for ever; {@link #advance} knows no such limit
+     * @throws IllegalStateException if five million of them in a row brought no completion and no event, as a queue
+     *     pair tries again for ever; {@link #advance} knows no such limit
      */
     public boolean next() {
         engine.enter();
@@ -103,11 +104,11 @@ public final class VirtualClock {
     }
 
     /**
-     * Has something done when a time has passed, in order with the timers and packets of the fabric: a cable is pulled in the middle of a
-     * transfer, somebody is woken.
+     * Has something done when a time has passed, in order with the timers and packets of the fabric: a cable is pulled
+     * in the middle of a transfer, somebody is woken.
      *
-     * @param action called by the thread that moves the clock, with the lock of all devices held: it must be quick, wait for nobody and
-     *     not throw
+     * @param action called by the thread that moves the clock, with the lock of all devices held: it must be quick,
+     *     wait for nobody and not throw
      * @return cancels it when it is run; without effect once the action was called
      * @throws IllegalArgumentException if the time is negative
      */

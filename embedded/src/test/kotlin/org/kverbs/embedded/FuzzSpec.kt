@@ -27,6 +27,7 @@ import kotlin.random.Random
 class FuzzSpec :
     FunSpec({
         timeout = 14_400_000 // Kotest's ten minutes are too short for the long run on a slow machine
+        invocationTimeout = timeout
         val count = System.getProperty("fuzz.count", "200000").toLong()
         val seed = System.getProperty("fuzz.seed")?.toLong() ?: System.nanoTime()
 

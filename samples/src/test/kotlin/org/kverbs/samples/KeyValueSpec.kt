@@ -83,7 +83,7 @@ class KeyValueSpec :
                 val server =
                     launch {
                         rdmaServer(0, "embedded0", onListening = { port.complete(it.port) }) { connection ->
-                            connection.publish("table", 64).memory.fill(1) // the version is odd
+                            connection.publish("table", 64) { fill(1) } // the version is odd
                             connection.answerRequests { answer(method<String, Place>("find")) { Place(0) } }
                         }
                     }

@@ -2,9 +2,11 @@ package org.kverbs.serialization
 
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.ints.shouldBeLessThanOrEqual
 import io.kotest.matchers.shouldBe
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.awaitCancellation
@@ -15,6 +17,8 @@ import kotlinx.coroutines.flow.onCompletion
 import kotlinx.coroutines.flow.onEach
 import kotlinx.coroutines.flow.take
 import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.withContext
+import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.time.Duration.Companion.milliseconds
 
@@ -52,6 +56,34 @@ class RequestStreamsSpec :
             }
             emitted.get() shouldBe 300
             ahead.get() shouldBeLessThanOrEqual 9 // the buffer, and the item that waits for its credit
+        }
+
+        test("should not tell of the loss of a connection as of a failure of the handler that streams over it") {
+            val failures = ConcurrentLinkedQueue<Throwable>()
+            val ended = CompletableDeferred<Unit>()
+            served({ connection ->
+                // On one thread: the handler finds the connection lost before the one that reads requests does.
+                withContext(Dispatchers.Default.limitedParallelism(1)) {
+                    try {
+                        connection.answerRequests {
+                            onFailure { _, failure -> failures += failure }
+                            answer(count) {
+                                flow {
+                                    emit(0)
+                                    while (connection.isOpen) Thread.sleep(1)
+                                    emit(1)
+                                }
+                            }
+                        }
+                    } finally {
+                        ended.complete(Unit)
+                    }
+                }
+            }) { connection ->
+                runCatching { connection.requests { stream(count, 2).collect { connection.close() } } }
+                ended.await()
+            }
+            failures.shouldBeEmpty()
         }
 
         test("should cancel the peer's flow when the collector has enough, and go on") {

@@ -58,8 +58,8 @@ public open class ConnectedCoroutines internal constructor(
  * coroutines on another dispatcher, and threads that the test has started or that have used the devices.
  *
  * **A blocked thread.** A coroutine that keeps the thread for the whole timeout, by `Thread.sleep` or a lock, is
- * interrupted, and the test fails with the thread's stack trace. A wait that ignores interrupts, as `synchronized`, goes
- * on; the stack trace is logged then (System.Logger `org.kverbs.testkit`).
+ * interrupted, and the test fails with the thread's stack trace. A wait that ignores interrupts, as `synchronized`,
+ * goes on; the stack trace is logged then (System.Logger `org.kverbs.testkit`).
  *
  * @param faults as for [connectedPair], and so [seed], [options], [diagnostics], [semantics] and [limits]
  * @param timeout real time that the block has; when it is over the block is cancelled, and the test fails

@@ -64,8 +64,8 @@ internal open class TestLoop(
     /**
      * Runs a coroutine until it has ended, then cancels [background] and waits for its end.
      *
-     * @param timeout in real time; then it is cancelled, and given as long again to end. A task that keeps the thread for
-     *   so long is interrupted
+     * @param timeout in real time; then it is cancelled, and given as long again to end. A task that keeps the
+     *   thread for so long is interrupted
      * @throws AssertionError if the time ran out
      * @throws InterruptedException if the thread was interrupted
      */

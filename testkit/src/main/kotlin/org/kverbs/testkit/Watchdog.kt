@@ -53,7 +53,8 @@ internal class Watchdog(
                 Thread.sleep((patience / LOOKS).toJavaDuration())
                 looks = if (tasks == seen) looks + 1 else 0
                 seen = tasks
-                if (looks > 0 && looks % LOOKS == 0) synchronized(this) { if (tasks == seen && seen % 2 == 1L) report() }
+                val isOld = looks > 0 && looks % LOOKS == 0
+                if (isOld) synchronized(this) { if (tasks == seen && seen % 2 == 1L) report() }
             }
         } catch (_: InterruptedException) {
             // the test has ended
@@ -63,11 +64,13 @@ internal class Watchdog(
     private fun report() {
         val known = failure
         if (known == null) {
-            val why = "a coroutine blocks the thread that runs the block and all its coroutines, for more than $patience at"
-            failure = AssertionError("$why the place that this stack trace shows").also { it.stackTrace = watched.stackTrace }
+            val why = "a coroutine blocks the thread of the block and all its coroutines for more than $patience at"
+            failure =
+                AssertionError("$why the place that this stack trace shows").also { it.stackTrace = watched.stackTrace }
             watched.interrupt()
         } else {
-            System.getLogger("org.kverbs.testkit").log(ERROR, "an interrupt did not end it, so that this test hangs", known)
+            val log = System.getLogger("org.kverbs.testkit")
+            log.log(ERROR, "an interrupt did not end it, so that this test hangs", known)
         }
     }
 

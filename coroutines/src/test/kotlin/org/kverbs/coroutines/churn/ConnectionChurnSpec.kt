@@ -24,6 +24,7 @@ private val OPTIONS =
 class ConnectionChurnSpec :
     FunSpec({
         timeout = 14_400_000 // Kotest's ten minutes are too short for the long run on a slow machine
+        invocationTimeout = timeout
         val connections = System.getProperty("churn.connections", "6000").toInt()
 
         test("should not hold more and more in the course of $connections connections") {

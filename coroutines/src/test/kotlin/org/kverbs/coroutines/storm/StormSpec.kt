@@ -13,6 +13,7 @@ import io.kotest.matchers.shouldBe
 class StormSpec :
     FunSpec({
         timeout = 14_400_000 // Kotest's ten minutes are too short for the long run on a slow machine
+        invocationTimeout = timeout
         val operations = System.getProperty("storm.operations", "100000").toLong()
         val seed = System.getProperty("storm.seed")?.toLong() ?: System.nanoTime()
 

@@ -255,14 +255,11 @@ class ServicesSpec :
                 told {
                     served({ server ->
                         server.serve(this) { connection ->
-                            val board = connection.publish("board", 64, REMOTE_READ, REMOTE_WRITE)
-                            board.memory.setString(0, "Nobody was here")
-                            connection.send("ready".encodeToByteArray())
+                            connection.publish("board", 64, REMOTE_READ, REMOTE_WRITE) { setString(0, "Nobody was here") }
                             connection.receiveOrNull() // null once the client has finished
                         }
                     }) { connection ->
-                        connection.receive()
-                        val board = connection.remote("board")
+                        val board = connection.awaitRemote("board")
                         board.write("Kilroy".encodeToByteArray(), offset = 0)
                         println(board.read(offset = 0, length = 15).decodeToString())
                     }

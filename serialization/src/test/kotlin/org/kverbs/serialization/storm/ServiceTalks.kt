@@ -177,7 +177,7 @@ internal class ServiceTalks(
     }
 }
 
-/** What is sent follows from who sends it, so that the other side knows it. */
+/** The bytes that a client sends follow from its number, so that the server knows them. */
 internal object StormBytes {
     fun message(
         id: Long,
