@@ -35,6 +35,7 @@ internal class SampleSpec :
                     "vault" to "$ROCE: the gold is in the cellar\n$ROCE: rejected with another secret\n",
                     "upload" to "$ROCE: got 5000000 bytes, the same\n",
                     "orders" to orders(ROCE),
+                    "reconnecting" to reconnecting(ROCE),
                     "thousand-clients" to "$ROCE: 1000 of 1000 clients were answered\n",
                 ),
             IWARP to
@@ -45,6 +46,7 @@ internal class SampleSpec :
                     "vault" to "$IWARP: the gold is in the cellar\n$IWARP: rejected with another secret\n",
                     "upload" to "$IWARP: got 5000000 bytes, the same\n",
                     "orders" to orders(IWARP),
+                    "reconnecting" to reconnecting(IWARP),
                 ),
         ).forEach { (device, samples) ->
             samples.forEach { (name, text) ->
@@ -87,6 +89,9 @@ internal class SampleSpec :
 private fun orders(device: String) =
     "$device: bolt, nut in stock\n$device: 15150 cents for 100 orders\n$device: refused: no piano here\n" +
         "$device: too late: \"order\" was not answered within 50ms\n"
+
+private fun reconnecting(device: String) =
+    "$device: the first server: one\n$device: the first server: two\n$device: the second server: three\n"
 
 /** What a command prints that ends well. */
 private fun printed(vararg arguments: String): String {
