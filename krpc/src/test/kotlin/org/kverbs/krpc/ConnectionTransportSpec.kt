@@ -8,34 +8,32 @@ import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.awaitCancellation
-import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.job
 import kotlinx.coroutines.launch
-import kotlinx.coroutines.withContext
 import kotlinx.rpc.krpc.KrpcTransportMessage.BinaryMessage
 import kotlinx.rpc.krpc.KrpcTransportMessage.StringMessage
 import org.kverbs.RdmaException
 import org.kverbs.coroutines.ChannelClosedException
 import org.kverbs.coroutines.MessageConnection
-import org.kverbs.coroutines.rdmaClient
-import org.kverbs.coroutines.rdmaServer
+import org.kverbs.coroutines.bind
+import org.kverbs.coroutines.connectMessages
+import org.kverbs.testkit.connectedHosts
 
 class ConnectionTransportSpec :
     FunSpec({
         timeout = 60_000
 
-        suspend fun <R> connected(
+        fun <R> connected(
             handler: suspend CoroutineScope.(MessageConnection) -> Unit,
             block: suspend CoroutineScope.(MessageConnection) -> R,
         ): R =
-            withContext(Dispatchers.Default) {
-                val port = CompletableDeferred<Int>()
-                val server =
-                    launch { rdmaServer(0, "embedded0", onListening = { port.complete(it.port) }, handler = handler) }
-                rdmaClient("127.0.0.1", port.await(), "embedded0", block = block).also { server.cancelAndJoin() }
+            connectedHosts { client, server ->
+                server.bind(serverAddress(7471)).serve(backgroundScope, handler)
+                client.connectMessages(serverAddress(7471)).use { connection ->
+                    coroutineScope { block(connection) }.also { connection.disconnect() }
+                }
             }
 
         fun CoroutineScope.transport(

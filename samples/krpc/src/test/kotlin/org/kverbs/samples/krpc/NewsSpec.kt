@@ -6,42 +6,42 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.flow.onCompletion
 import kotlinx.coroutines.flow.take
 import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
-import kotlinx.coroutines.withContext
 import kotlinx.rpc.RpcClient
 import kotlinx.rpc.krpc.serialization.json.json
 import kotlinx.rpc.registerService
 import kotlinx.rpc.withService
 import org.kverbs.RdmaException
 import org.kverbs.coroutines.MessageConnection
-import org.kverbs.coroutines.rdmaClient
-import org.kverbs.coroutines.rdmaServer
+import org.kverbs.coroutines.bind
+import org.kverbs.coroutines.connectMessages
 import org.kverbs.krpc.krpcClient
 import org.kverbs.krpc.serveKrpc
+import org.kverbs.testkit.connectedHosts
 
 class NewsSpec :
     FunSpec({
         timeout = 60_000
 
-        suspend fun <R> connected(
+        fun <R> connected(
             handler: suspend CoroutineScope.(MessageConnection) -> Unit,
             block: suspend CoroutineScope.(MessageConnection) -> R,
         ): R =
-            withContext(Dispatchers.Default) {
-                val port = CompletableDeferred<Int>()
-                val server =
-                    launch { rdmaServer(0, "embedded0", onListening = { port.complete(it.port) }, handler = handler) }
-                rdmaClient("127.0.0.1", port.await(), "embedded0", block = block).also { server.cancelAndJoin() }
+            connectedHosts { client, server ->
+                server.bind(serverAddress(7471)).serve(backgroundScope, handler)
+                client.connectMessages(serverAddress(7471)).use { connection ->
+                    coroutineScope { block(connection) }.also { connection.disconnect() }
+                }
             }
 
         suspend fun MessageConnection.serve(news: News) =
