@@ -1,6 +1,5 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ConnectionParameters
 import org.kverbs.dsl.RdmaDsl
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
@@ -113,7 +112,7 @@ internal fun RdmaHost.channelSetUp(
     }
     val hello = MessageChannelBuilder().apply(all).hello()
     return SetUp(
-        ConnectionParameters.DEFAULTS.withPrivateData(hello + privateData),
+        { it.channelParameters.withPrivateData(hello + privateData) },
         timeout,
         isShared,
         make = { node, pd ->

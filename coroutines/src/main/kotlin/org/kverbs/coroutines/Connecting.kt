@@ -84,7 +84,7 @@ private suspend fun <T> RdmaHost.establishAt(
         made.prepare()
         val qp = made.queuePair
         if (setUp.portSpace.isDatagram) id.prepareAll(qp)
-        id.connect(qp, setUp.parameters)
+        id.connect(qp, setUp.parameters(made.node))
         val answer = steps.await(ConnectionStep.CONNECT, address, timeout, CONNECT_RESPONSE, ESTABLISHED)
         made.said = answer
         if (answer.type() == CONNECT_RESPONSE) {

@@ -60,7 +60,10 @@ public class ConnectionBuilder internal constructor() {
         privateData = bytes.clone()
     }
 
-    /** Reads, retries and the like; default [ConnectionParameters.DEFAULTS]. */
+    /**
+     * Reads, retries and the like; default [ConnectionParameters.DEFAULTS]. An answer has at most the reads and atomics
+     * of the request.
+     */
     public fun parameters(parameters: ConnectionParameters) {
         this.parameters = parameters
     }
@@ -70,7 +73,7 @@ public class ConnectionBuilder internal constructor() {
         portSpace: PortSpace = PortSpace.TCP,
     ): SetUp<AsyncQueuePair<V>> =
         SetUp(
-            if (privateData.isEmpty()) parameters else parameters.withPrivateData(privateData),
+            { if (privateData.isEmpty()) parameters else parameters.withPrivateData(privateData) },
             timeout,
             isShared,
             portSpace,

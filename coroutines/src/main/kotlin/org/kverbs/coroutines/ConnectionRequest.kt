@@ -62,15 +62,20 @@ public class ConnectionRequest internal constructor(
             val qp = made.queuePair
             steps.id.prepareAll(qp)
             if (!isDatagram) qp.answerSoon()
-            steps.id.accept(qp, setUp.parameters)
+            steps.id.accept(qp, setUp.parameters(made.node).withinRequest())
             if (!isDatagram) steps.await(ConnectionStep.ACCEPT, remoteAddress, setUp.timeout, ESTABLISHED)
             return made
         } catch (e: Throwable) {
-            val reason = if (e is RdmaSystemException && setUp.parameters.fit() && isRefusedAsGone(e)) gone(e) else e
+            val fits = made == null || setUp.parameters(made.node).fit()
+            val reason = if (e is RdmaSystemException && fits && isRefusedAsGone(e)) gone(e) else e
             closeAll(steps.id, made, cause = reason)
             throw reason
         }
     }
+
+    /** An answer keeps within the reads and atomics of the request: rdma_accept(3). */
+    private fun ConnectionParameters.withinRequest() =
+        withReads(minOf(responderResources(), event.responderResources()), minOf(initiatorDepth(), event.initiatorDepth()))
 
     /** Once. A request that is answered in the wrong way stays open, for the right one. */
     internal fun beginAnswer(portSpace: PortSpace) {

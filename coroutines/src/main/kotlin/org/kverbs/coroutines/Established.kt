@@ -18,7 +18,7 @@ import kotlin.time.Duration
  * @param prepared called when the queue pair can take receives; the other side may send from then on
  */
 internal class SetUp<T>(
-    val parameters: ConnectionParameters,
+    val parameters: (RdmaNode) -> ConnectionParameters,
     val timeout: Duration,
     isShared: Boolean,
     val portSpace: PortSpace = PortSpace.TCP,

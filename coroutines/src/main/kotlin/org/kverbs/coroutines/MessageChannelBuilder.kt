@@ -14,7 +14,7 @@ import kotlin.time.Duration.Companion.seconds
 public class MessageChannelBuilder internal constructor() {
     internal var receiveSlots = 16
     internal var slotSize = 4.KiB.toInt()
-    internal var sendSlots = 32
+    private var ownSendSlots: Int? = null
     internal var oneSided = 32
     internal var largeMessages = 4
     internal var maxMessage = 64.MiB
@@ -27,6 +27,8 @@ public class MessageChannelBuilder internal constructor() {
 
     /** Where the channel takes what it holds of large messages, if a server limits that. */
     internal var memoryShare: ServerMemory.Share? = null
+
+    internal val sendSlots: Int get() = ownSendSlots ?: receiveSlots
 
     /** Bytes of all receive slots. */
     internal val slotBytes: Long
@@ -52,10 +54,13 @@ public class MessageChannelBuilder internal constructor() {
         slotSize = bytes
     }
 
-    /** Messages of this side that the devices can have under way; default 32. */
+    /**
+     * Messages of this side that the devices can have under way, 1 to 4096. The peer's receive slots are a limit, too,
+     * so the default is this side's number of them.
+     */
     public fun sendSlots(count: Int) {
         require(count in 1..MAX_SLOTS) { "sendSlots($count): give 1 to $MAX_SLOTS" }
-        sendSlots = count
+        ownSendSlots = count
     }
 
     /** Reads, writes and atomics that can be under way, those for large messages too; default 32. */

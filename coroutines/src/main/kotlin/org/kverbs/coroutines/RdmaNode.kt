@@ -1,5 +1,6 @@
 package org.kverbs.coroutines
 
+import org.kverbs.ConnectionParameters
 import org.kverbs.Context
 import org.kverbs.ProtectionDomain
 
@@ -24,7 +25,24 @@ public class RdmaNode internal constructor(
     /** What message channels share that are in no domain of their own; null where the device can't. */
     internal val sharedChannels: SharedChannels? by lazy { SharedChannels.of(context, this.dispatcher) }
 
+    /** What a message channel's connection asks and grants. */
+    internal val channelParameters: ConnectionParameters by lazy {
+        val device = context.queryDevice()
+        ConnectionParameters.DEFAULTS.withReads(
+            minOf(CHANNEL_READS, device.maxQpRdAtom()),
+            minOf(CHANNEL_READS, device.maxQpInitRdAtom()),
+        )
+    }
+
     override fun close(): Unit = closeAll(dispatcher, context)
 
     override fun toString(): String = context.describe()
+
+    private companion object {
+        /**
+         * Reads and atomics of a channel that are in flight at once, as many as InfiniBand cards usually have. Soft-RoCE
+         * can have 128, and keeps memory for each in each queue pair.
+         */
+        const val CHANNEL_READS = 16
+    }
 }

@@ -30,7 +30,6 @@ import org.kverbs.Diagnostics
 import org.kverbs.QueuePair
 import org.kverbs.dsl.MiB
 import java.net.InetSocketAddress
-import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.CountDownLatch
 import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration.Companion.minutes
@@ -43,23 +42,31 @@ private suspend fun MessageConnection.ask(question: String): String {
     return receive().decodeToString()
 }
 
-/** Holds what is dispatched by what runs on it, such as the coroutines that a server launches, until it lets go. */
+/**
+ * Holds what is dispatched by what runs on it, such as the coroutines that a server launches, until it lets go; from
+ * then on it holds nothing.
+ */
 private class Holding : CoroutineDispatcher() {
     private val isInside = ThreadLocal.withInitial { false }
-    private val held = ConcurrentLinkedQueue<Runnable>()
+    private val held = ArrayList<Runnable>()
+    private var isHolding = true
     val holds = Channel<Unit>(Channel.UNLIMITED)
 
     override fun dispatch(
         context: CoroutineContext,
         block: Runnable,
     ) {
-        if (isInside.get()) {
-            held.add(block)
-            holds.trySend(Unit)
-        } else {
-            Dispatchers.Default.dispatch(context) { inside(block) }
-        }
+        if (!isInside.get() || !hold(block)) Dispatchers.Default.dispatch(context) { inside(block) }
     }
+
+    private fun hold(block: Runnable): Boolean =
+        synchronized(held) {
+            if (isHolding) {
+                held.add(block)
+                holds.trySend(Unit)
+            }
+            isHolding
+        }
 
     private fun inside(block: Runnable) {
         isInside.set(true)
@@ -70,7 +77,10 @@ private class Holding : CoroutineDispatcher() {
         }
     }
 
-    fun letGo() = generateSequence(held::poll).forEach { it.run() }
+    fun letGo() {
+        synchronized(held) { isHolding = false }
+        held.forEach { it.run() }
+    }
 }
 
 class RdmaServerSpec :

@@ -17,6 +17,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.ConnectionException
+import org.kverbs.ConnectionParameters
 import org.kverbs.ConnectionRejectedException
 import org.kverbs.ConnectionStep
 import org.kverbs.MemoryRegion
@@ -110,6 +111,30 @@ internal class CoroutineSpec :
                     launch { listener.request().reject("not today".encodeToByteArray()) }
                     val refusal = shouldThrow<ConnectionRejectedException> { client.connect(listener.address) }
                     refusal.privateData().decodeToString() shouldStartWith "not today"
+                }
+            }
+        }
+
+        case("should answer within the reads and atomics of the request", RAW_CONNECT) {
+            hosts { client, server ->
+                val listener = server.listen(at(0))
+                val accepted =
+                    async {
+                        listener.request().accept { parameters(ConnectionParameters.DEFAULTS.withReads(8, 8)) }
+                    }
+                client.connect(listener.address) { parameters(ConnectionParameters.DEFAULTS.withReads(3, 5)) }
+                val attributes = accepted.await().queuePair.queuePair.query()
+                attributes.maxDestReadAtomic() shouldBe 5
+                attributes.maxReadAtomic() shouldBe 3
+            }
+        }
+
+        case("should have 16 reads in flight in a message channel", RAW_CONNECT) {
+            messages { client, server ->
+                listOf(client, server).forEach {
+                    val attributes = it.channel.queuePair.queuePair.query()
+                    attributes.maxReadAtomic() shouldBe 16
+                    attributes.maxDestReadAtomic() shouldBe 16
                 }
             }
         }
