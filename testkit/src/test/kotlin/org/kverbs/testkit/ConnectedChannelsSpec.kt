@@ -27,7 +27,7 @@ import java.time.Duration as JavaDuration
 
 class ConnectedChannelsSpec :
     FunSpec({
-        // As README has it.
+        // As docs/testing.md has it.
         test("should answer, and say no more than that") {
             connectedChannels { client, server ->
                 backgroundScope.launch { answer(server) } // what is tested: a suspend function on a MessageChannel

@@ -56,7 +56,7 @@ class ConnectedCoroutinesSpec :
             }
         }
 
-        // As README has it.
+        // As docs/testing.md has it.
         test("should answer when the line is whole again") {
             connectedCoroutines { client, server ->
                 val serving = launch { answer(server.qp, server.pool) } // what is tested: a suspend function on an AsyncQueuePair

@@ -28,7 +28,7 @@ import java.time.Duration as JavaDuration
 /** A service and its client in one test. */
 class ConnectedHostsSpec :
     FunSpec({
-        // As README has it.
+        // As docs/testing.md has it.
         test("should answer over the network") {
             connectedHosts { client, server ->
                 server.bind(serverAddress(7471)).serve(backgroundScope) { answer(it) } // what is tested

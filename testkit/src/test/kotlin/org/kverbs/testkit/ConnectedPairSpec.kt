@@ -29,6 +29,16 @@ class ConnectedPairSpec :
             }
         }
 
+        // As docs/testing.md has it.
+        test("should bring the message over a bad line") {
+            connectedPair(Faults.BAD_LINE) { client, server ->
+                server.postReceive(64)
+                client.send("ping".encodeToByteArray())
+                server.awaitReceive() shouldHaveText "ping"
+                client.awaitSend().shouldBeSuccessful()
+            }
+        }
+
         test("should bring messages both ways over a bad line, in order") {
             connectedPair(Faults.BAD_LINE, seed = 3, options = ConnectOptions.builder().timeout(10).build()) { client, server ->
                 val messages = List(50) { ByteArray(it * 100) { i -> (i + it).toByte() } }

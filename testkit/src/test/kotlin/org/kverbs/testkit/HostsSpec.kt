@@ -22,7 +22,7 @@ import java.net.InetSocketAddress
 import java.time.Duration
 import kotlin.random.Random
 
-/** Services by IP addresses, on a fabric of the test's own: what README shows of it. */
+/** Services by IP addresses, on a fabric of the test's own: what docs/testing.md says of it. */
 class HostsSpec :
     FunSpec({
         timeout = 120_000

@@ -30,6 +30,20 @@ class MisuseSpec :
             failure.message shouldContain "wr_id 0 was posted\n    at org.kverbs.testkit.MisuseSpecKt.hastyWrite(MisuseSpec.kt:"
         }
 
+        // As docs/testing.md has it.
+        test("should fail a test that changes what it writes before that is done") {
+            shouldThrow<AssertionError> {
+                connectedPair(diagnostics = true) { client, server ->
+                    client.qp.post {
+                        write(client.memory[0, 8], server.memory.remote())
+                        signaled()
+                    }
+                    client.memory.memory().set(JAVA_BYTE, 3, 1) // too early: the write may not have read it yet
+                    client.awaitSend().shouldBeSuccessful()
+                }
+            }
+        }
+
         test("should find a misuse of what never completes when the ends are closed") {
             shouldThrow<AssertionError> {
                 connectedPair(diagnostics = true) { client, _ ->
