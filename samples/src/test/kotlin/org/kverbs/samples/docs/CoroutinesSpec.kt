@@ -4,8 +4,15 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
+import org.kverbs.coroutines.batch
 import org.kverbs.coroutines.completionDispatcher
+import org.kverbs.coroutines.connect
+import org.kverbs.coroutines.fetchAndAdd
+import org.kverbs.coroutines.postReceive
 import org.kverbs.coroutines.qp
+import org.kverbs.coroutines.receive
+import org.kverbs.coroutines.send
+import org.kverbs.coroutines.write
 import org.kverbs.dsl.LOCAL_WRITE
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.REMOTE_ATOMIC
