@@ -217,9 +217,9 @@ class PollingThreadSpec :
         test("should take the events of connections on when the dispatcher of one that connects throws") {
             rdmaHost { provider("embedded") }.use { host ->
                 val other = host.listen(ANYWHERE)
-                // The step at which it first suspends, and so throws, may be the last, which needs an answer.
-                val accepting = launch(Dispatchers.Default) { other.accept() }
                 CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { host.connect(addressOf(other)) }
+                // It has suspended: steps can be done before it waits for them, but not the last one, which needs this answer.
+                val accepting = launch(Dispatchers.Default) { other.accept() }
                 shouldBeReported()
                 accepting.cancel()
                 host.shouldServe(host.listen(ANYWHERE))
