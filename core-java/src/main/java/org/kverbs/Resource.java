@@ -67,6 +67,9 @@ public abstract sealed class Resource implements AutoCloseable
     private final @Nullable Object owner = openedAt == null ? null : Diagnostics.owner();
 
     private volatile @Nullable Throwable closedAt;
+    /** What {@link #beforeClosed} was given; null once it has been run. */
+    private @Nullable List<Runnable> beforeClosed = new ArrayList<>(0);
+
     /** What {@link #whenClosed} was given; null once it has been run. */
     private @Nullable List<Runnable> whenClosed = new ArrayList<>(0);
 
@@ -150,12 +153,39 @@ public abstract sealed class Resource implements AutoCloseable
         action.run();
     }
 
+    /**
+     * Runs an action when this is closed, before its native object is destroyed: when nobody can use it any more, on
+     * the thread that closes it; at once if that has been already. What the action throws, the close throws, but it
+     * goes on. The action must not wait for another thread that closes this. A layer above takes back by it what it has
+     * made of this elsewhere.
+     */
+    public final void beforeClosed(Runnable action) {
+        synchronized (closeLock) {
+            if (beforeClosed != null) {
+                beforeClosed.add(action);
+                return;
+            }
+        }
+        action.run();
+    }
+
+    /** Under the lock, so that a second close waits for the actions. */
+    private void runBeforeClosed(List<RuntimeException> failures) {
+        List<Runnable> actions = beforeClosed;
+        beforeClosed = null;
+        run(actions, failures);
+    }
+
     private void runWhenClosed(List<RuntimeException> failures) {
         List<Runnable> actions;
         synchronized (closeLock) {
             actions = whenClosed;
             whenClosed = null;
         }
+        run(actions, failures);
+    }
+
+    private static void run(@Nullable List<Runnable> actions, List<RuntimeException> failures) {
         if (actions == null) {
             return;
         }
@@ -186,6 +216,7 @@ public abstract sealed class Resource implements AutoCloseable
                 if (destroyed) {
                     return;
                 }
+                runBeforeClosed(failures);
                 closedAt = Diagnostics.stackTrace("closed here");
                 if (!isGone()) {
                     destroy();

@@ -87,6 +87,21 @@ class ResourceTreeSpec :
             }
         }
 
+        test("should run an action before the object is destroyed, once, and destroy it although the action fails") {
+            NullBench().use { bench ->
+                val region = bench.pd.memoryRegion(64)
+                val ran = mutableListOf<Boolean>()
+                region.beforeClosed { ran += region.handle() in NullVerbs.destroyed() }
+                region.beforeClosed { throw IllegalStateException("planted") }
+                shouldThrow<IllegalStateException> { region.close() }.message shouldBe "planted"
+                ran shouldBe listOf(false)
+                (region.handle() in NullVerbs.destroyed()) shouldBe true
+                region.close()
+                region.beforeClosed { ran += true }
+                ran shouldBe listOf(false, true)
+            }
+        }
+
         test("should wait for as long as a duration can be") {
             NullBench().use { bench ->
                 val forever = ChronoUnit.FOREVER.duration

@@ -1,8 +1,8 @@
 package org.kverbs.coroutines
 
+import kotlinx.coroutines.Job
 import org.kverbs.RemoteMemory
 import kotlin.coroutines.Continuation
-import kotlin.coroutines.EmptyCoroutineContext
 import kotlin.coroutines.startCoroutine
 
 /**
@@ -18,7 +18,10 @@ internal class ChannelFetches(
     private val share = link.settings.memoryShare
 
     /** Bytes that more messages may have. They wait for it in their order. */
-    val budget = Credits(most)
+    private val budget = Credits(most)
+
+    /** Ends with the channel, and with it what waits. */
+    private val job = Job()
 
     /**
      * A message was announced. Goes on in the threads that resume it, which are the polling thread and those of
@@ -31,7 +34,7 @@ internal class ChannelFetches(
         val arrival = ChannelArrival(memory.length(), null, memory.length().coerceIn(1, most.toLong()).toInt())
         link.inbox.add(arrival)
         val fetch: suspend () -> Unit = { fetch(arrival, id, memory) }
-        fetch.startCoroutine(Continuation(EmptyCoroutineContext) { it.exceptionOrNull()?.let(link::fail) })
+        fetch.startCoroutine(Continuation(job) { it.exceptionOrNull()?.let(link::fail) })
     }
 
     private suspend fun fetch(
@@ -47,6 +50,9 @@ internal class ChannelFetches(
         if (bytes == null || !link.inbox.complete(arrival, bytes)) release(arrival)
         link.outbox.sayWhatIsDue()
     }
+
+    /** The channel has ended. */
+    fun end(): Unit = job.cancel()
 
     /** A message that was fetched has gone. */
     fun release(arrival: ChannelArrival) {

@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.CancellationException
 import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
+import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
 import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
@@ -171,25 +172,48 @@ internal class ChannelLink(
 
     private fun MemorySlice.remote() = region().remote().slice(offset(), length())
 
-    /** Lets the peer reach memory that requests of the queue pair can use. */
+    /**
+     * Lets the peer reach memory of a region, at most until that closes.
+     *
+     * @param local the same memory as requests of the queue pair name it
+     * @param unused called if this throws, when the memory may go; that may be later
+     */
     suspend fun admit(
-        memory: MemorySlice,
+        region: MemoryRegion,
+        local: MemorySlice,
         access: Collection<AccessFlag>,
+        unused: () -> Unit,
     ): ChannelAdmission {
-        val windows = pair.windows ?: return ChannelAdmission(memory.remote()) {}
-        val bound = windows.bind(memory, *access.toTypedArray())
-        return ChannelAdmission(bound.remote) { windows.close(bound) }
+        val windows = pair.windows ?: return ChannelAdmission(local.remote()) {}
+        val bound = windows.bind(region, local, access, unused)
+        return ChannelAdmission(bound.remote, bound::close)
+    }
+
+    private suspend fun ChannelWindows.bind(
+        region: MemoryRegion,
+        local: MemorySlice,
+        access: Collection<AccessFlag>,
+        unused: () -> Unit,
+    ): ChannelWindows.Bound {
+        val mask = AccessFlag.mask(access)
+        return bind(local, mask, { memory.closeWith(region, it) }, { memory.forget(region, it) }, unused)
     }
 
     /**
-     * Lets the peer read a part of a buffer that requests of the queue pair can use, until what is returned is closed.
+     * Lets the peer read a part of a buffer, until what is returned is closed.
+     *
+     * @param part as the buffer names it
+     * @param local as requests of the queue pair name it
      */
     suspend fun lend(
         buffer: RegisteredBuffer,
         part: MemorySlice,
+        local: MemorySlice,
     ): LentBuffer {
-        val windows = pair.windows ?: return LentBuffer(part.remote(), buffer) { it() }
-        val bound = windows.bind(part, AccessFlag.REMOTE_READ)
+        val windows = pair.windows
+        buffer.pin()
+        if (windows == null) return LentBuffer(local.remote(), buffer) { it() }
+        val bound = windows.bind(part.region(), local, READ, buffer::unpin)
         return LentBuffer(bound.remote, buffer) { windows.end(bound, it) }
     }
 
@@ -235,11 +259,15 @@ internal class ChannelLink(
 
     private fun end(cause: Throwable) {
         inbox.fail(cause)
-        fetches.budget.fail(cause)
+        fetches.end()
         window?.credits?.fail(cause)
         large.fail(cause)
         remotes.end(cause)
         lookups.fail(cause)
         keepAlive.end()
+    }
+
+    private companion object {
+        val READ = setOf(AccessFlag.REMOTE_READ)
     }
 }

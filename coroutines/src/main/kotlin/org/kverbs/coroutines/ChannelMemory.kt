@@ -56,17 +56,17 @@ internal interface ChannelMemory : AutoCloseable {
     fun giveBack(region: MemoryRegion)
 
     /**
-     * Closes [admission] before the region's memory leaves the domain by the region's close, until [forget] or the end
-     * of the channel.
+     * Closes [window], which is bound to a region's memory, before that leaves the domain by the region's close, until
+     * [forget] or the end of the channel.
      */
     fun closeWith(
         region: MemoryRegion,
-        admission: ChannelAdmission,
+        window: AutoCloseable,
     )
 
     fun forget(
         region: MemoryRegion,
-        admission: ChannelAdmission,
+        window: AutoCloseable,
     )
 
     /** The queue pair is gone. */

@@ -5,6 +5,7 @@ import org.kverbs.AccessFlag.REMOTE_ATOMIC
 import org.kverbs.AccessFlag.REMOTE_READ
 import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.MemoryRegion
+import org.kverbs.MemorySlice
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
@@ -23,55 +24,80 @@ internal class ChannelPublications(
     ): PublishedMemory {
         val rights = if (access.isEmpty()) setOf(REMOTE_READ) else access.toSet()
         val region = link.memory.register(rights)
-        var published = false
+        var isFilled = false
         try {
             region.memory().fill()
-            return publish(name, region, rights).also { published = true }
+            isFilled = true
         } finally {
-            if (!published) link.memory.giveBack(region)
+            if (!isFilled) link.memory.giveBack(region)
         }
+        return publish(name, region, rights) { link.memory.giveBack(region) }
     }
 
     suspend fun publish(
         name: String,
         region: MemoryRegion,
-    ): PublishedMemory = publish(name, region, region.access())
+    ): PublishedMemory = publish(name, region, region.access()) {}
 
+    /** [giveBack] is called if this throws, when the region may go. */
     private suspend fun publish(
         name: String,
         region: MemoryRegion,
         access: Set<AccessFlag>,
+        giveBack: () -> Unit,
     ): PublishedMemory {
         val bytes = name.encodeToByteArray()
-        require(bytes.size in 1..RemoteNames.MOST_NAME) {
-            "the name of published memory has ${bytes.size} bytes; give 1 to ${RemoteNames.MOST_NAME}"
-        }
         val rights = access.filter { it in setOf(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC) }
-        require(rights.isNotEmpty()) {
-            "${region.describe()} allows a peer nothing; register it with REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC"
-        }
         val local =
-            requireNotNull(link.memory.local(region.slice())) {
-                "${region.describe()} belongs to another protection domain than the channel, so that the peer cannot" +
-                    " reach it; publish the memory itself, or register it in the connection's domain"
+            try {
+                publishable(region, rights).also { take(name, bytes.size) }
+            } catch (e: RuntimeException) {
+                giveBack()
+                throw e
             }
-        synchronized(names) {
-            require(names.size < RemoteNames.MOST) { "there are ${RemoteNames.MOST} published regions; withdraw one before" }
-            require(names.add(name)) { "'$name' is published already; withdraw it before" }
-        }
         var admission: ChannelAdmission? = null
         var sent = false
         try {
-            admission = link.admit(local, rights)
-            link.memory.closeWith(region, admission)
+            admission = link.admit(region, local, rights, giveBack)
             send(ChannelMessage.PUBLISH, admission.remote.toBytes() + bytes)
             sent = true
             return PublishedMemory(name, region, admission, this)
         } finally {
             if (!sent) {
-                admission?.let { end(region, it) }
                 synchronized(names) { names.remove(name) }
+                admission?.let {
+                    it.close()
+                    giveBack()
+                }
             }
+        }
+    }
+
+    private fun publishable(
+        region: MemoryRegion,
+        rights: List<AccessFlag>,
+    ): MemorySlice {
+        require(rights.isNotEmpty()) {
+            "${region.describe()} allows a peer nothing; register it with REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC"
+        }
+        return requireNotNull(link.memory.local(region.slice())) {
+            "${region.describe()} belongs to another protection domain than the channel, so that the peer cannot" +
+                " reach it; publish the memory itself, or register it in the connection's domain"
+        }
+    }
+
+    private fun take(
+        name: String,
+        length: Int,
+    ) {
+        require(length in 1..RemoteNames.MOST_NAME) {
+            "the name of published memory has $length bytes; give 1 to ${RemoteNames.MOST_NAME}"
+        }
+        synchronized(names) {
+            require(names.size < RemoteNames.MOST) {
+                "there are ${RemoteNames.MOST} published regions; withdraw one before"
+            }
+            require(names.add(name)) { "'$name' is published already; withdraw it before" }
         }
     }
 
@@ -85,16 +111,8 @@ internal class ChannelPublications(
             if (!sent) published.isWithdrawn.set(false)
         }
         synchronized(names) { names.remove(published.name) }
-        end(published.region, published.admission)
+        published.admission.close()
         link.memory.giveBack(published.region)
-    }
-
-    private fun end(
-        region: MemoryRegion,
-        admission: ChannelAdmission,
-    ) {
-        admission.close()
-        link.memory.forget(region, admission)
     }
 
     private suspend fun send(

@@ -33,7 +33,7 @@ internal class ChannelSends(
         when {
             isShort && local != null -> window.credits.holding { spend -> link.outbox.sendFrom(buffer, local, spend) }
             isShort -> sendShort(buffer.memory.asSlice(0, length))
-            local != null && AccessFlag.REMOTE_READ in body.region().access() -> sendLarge(buffer, local, window)
+            local != null && AccessFlag.REMOTE_READ in body.region().access() -> sendLarge(buffer, body, local, window)
             else -> sendCopy(buffer.memory.asSlice(0, length), window)
         }
     }
@@ -52,7 +52,8 @@ internal class ChannelSends(
         link.large.room.holding { spendRoom ->
             memory.takeLent(bytes.byteSize()).use { copy ->
                 copy.memory.copyFrom(bytes)
-                link.lend(copy, copy.part(0, bytes.byteSize())).use { lent ->
+                val part = copy.part(0, bytes.byteSize())
+                link.lend(copy, part, part).use { lent ->
                     window.credits.holding { spend ->
                         room.acquire(1)
                         announce(null, lent) { spendRoom().also { spend() } }
@@ -74,11 +75,12 @@ internal class ChannelSends(
     private suspend fun sendLarge(
         buffer: RegisteredBuffer,
         body: MemorySlice,
+        local: MemorySlice,
         window: ChannelWindow,
     ) {
         requireTaken(body.length(), window)
         link.large.room.holding { spendRoom ->
-            link.lend(buffer, body).use { lent ->
+            link.lend(buffer, body, local).use { lent ->
                 window.credits.holding { spend ->
                     room.acquire(1)
                     suspendCancellableCoroutine { announce(it, lent) { spendRoom().also { spend() } } }

@@ -1,7 +1,7 @@
 package org.kverbs.coroutines
 
+import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
-import org.kverbs.AccessFlag
 import org.kverbs.MemorySlice
 import org.kverbs.MemoryWindow
 import org.kverbs.MemoryWindowType
@@ -11,7 +11,6 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
 import kotlin.coroutines.resume
-import kotlin.coroutines.resumeWithException
 
 /**
  * Memory windows of a channel's queue pair: by a window of type 2 the peer of that queue pair alone reaches memory, in
@@ -25,11 +24,23 @@ internal class ChannelWindows(
     private val failures: Failures,
 ) : RequestSide(dispatcher, polled, capacity),
     AutoCloseable {
-    /** A window that is bound. */
-    class Bound(
+    /** A window that is bound, or soon is. Its close ends the peer's access at once; a second one does nothing. */
+    inner class Bound(
         val window: MemoryWindow,
         val remote: RemoteMemory,
-    )
+        private val onGone: (Bound) -> Unit,
+    ) : AutoCloseable {
+        override fun close() {
+            close(window)
+            onGone(this)
+        }
+
+        /** It is free for other memory, unless it was closed meanwhile. */
+        fun free() {
+            synchronized(idle) { if (window.isOpen) idle.add(window) }
+            onGone(this)
+        }
+    }
 
     private val pd = queuePair.protectionDomain()
     private val credits = Credits(capacity)
@@ -48,34 +59,70 @@ internal class ChannelWindows(
         begin()
     }
 
-    /** Binds a window to memory of this domain, and suspends until the peer can be told of it. */
+    /**
+     * Binds a window to memory of this domain, and suspends until the peer can be told of it. A caller that is
+     * cancelled does not wait for a request that is under way, which the memory has to outlive.
+     *
+     * @param begun told of the window before it is bound
+     * @param gone told of it when it is bound to nothing any more
+     * @param unused called if this throws, when no window is bound to the memory; that may be later
+     */
     suspend fun bind(
         memory: MemorySlice,
-        vararg access: AccessFlag,
+        access: Int,
+        begun: (Bound) -> Unit,
+        gone: (Bound) -> Unit,
+        unused: () -> Unit,
     ): Bound {
-        credits.acquire(1)
-        return suspendCancellableCoroutine { continuation ->
-            val window =
+        var isPosted = false
+        try {
+            credits.acquire(1)
+            return suspendCancellableCoroutine { continuation ->
+                val bound = reserve(memory, gone)
+                begun(bound)
                 try {
-                    synchronized(idle) { idle.removeLastOrNull() } ?: newWindow()
-                } catch (e: RuntimeException) {
-                    credits.release(1)
-                    throw e
-                }
-            val rkey = MemoryWindow.nextRkey(window.rkey())
-            val bound = Bound(window, window.remote(memory, rkey))
-            try {
-                post({ failure ->
-                    if (failure == null) {
-                        continuation.resume(bound) { _, _, _ -> end(bound) {} }
-                    } else {
-                        close(window)
-                        continuation.resumeWithException(failure)
+                    post({ onBound(bound, it, continuation, unused) }) { id ->
+                        requests.bind(id, bound.window, bound.remote.rkey(), memory, access).signaled()
                     }
-                }) { id -> requests.bind(id, window, rkey, memory, AccessFlag.mask(*access)).signaled() }
-            } catch (e: RuntimeException) {
-                close(window)
-                throw e
+                    isPosted = true
+                } finally {
+                    if (!isPosted) bound.close()
+                }
+            }
+        } finally {
+            if (!isPosted) unused()
+        }
+    }
+
+    /** The caller has a credit, which is given back if this throws. */
+    private fun reserve(
+        memory: MemorySlice,
+        gone: (Bound) -> Unit,
+    ): Bound {
+        try {
+            val window = synchronized(idle) { idle.removeLastOrNull() } ?: newWindow()
+            return Bound(window, window.remote(memory, MemoryWindow.nextRkey(window.rkey())), gone)
+        } catch (e: RuntimeException) {
+            credits.release(1)
+            throw e
+        }
+    }
+
+    private fun onBound(
+        bound: Bound,
+        failure: Throwable?,
+        binder: CancellableContinuation<Bound>,
+        unused: () -> Unit,
+    ) {
+        if (failure == null) {
+            val isWoken = waking { binder.resume(bound) { _, _, _ -> end(bound, unused) } }
+            if (!isWoken) end(bound, unused)
+        } else {
+            binder.fail(failure)
+            try {
+                bound.close()
+            } finally {
+                unused()
             }
         }
     }
@@ -85,12 +132,13 @@ internal class ChannelWindows(
             synchronized(idle) { all.add(it) }
         }
 
-    /** Ends the peer's access at once. Nothing the second time. */
-    fun close(bound: Bound): Unit = close(bound.window)
-
+    /** Forgets the window behind its close, which that of all waits for. */
     private fun close(window: MemoryWindow) {
-        synchronized(idle) { all.remove(window) }
         window.close()
+        synchronized(idle) {
+            all.remove(window)
+            idle.remove(window)
+        }
     }
 
     /** Ends the peer's access; [ended] is called when it has none any more. */
@@ -99,18 +147,37 @@ internal class ChannelWindows(
         ended: () -> Unit,
     ) {
         try {
-            if (credits.tryAcquire(1)) {
-                post({ failure ->
-                    if (failure == null) synchronized(idle) { idle.add(bound.window) } else close(bound.window)
-                    ended()
-                }) { id -> requests.localInvalidate(id, bound.remote.rkey()).signaled() }
+            if (bound.window.isOpen && credits.tryAcquire(1)) {
+                post({ onInvalidated(bound, it, ended) }) { id ->
+                    requests.localInvalidate(id, bound.remote.rkey()).signaled()
+                }
                 return
             }
         } catch (_: RuntimeException) {
             // the queue pair takes no requests any more
         }
-        close(bound.window)
+        close(bound, ended)
+    }
+
+    private fun onInvalidated(
+        bound: Bound,
+        failure: Throwable?,
+        ended: () -> Unit,
+    ) {
+        if (failure != null) return close(bound, ended)
+        bound.free()
         ended()
+    }
+
+    private fun close(
+        bound: Bound,
+        ended: () -> Unit,
+    ) {
+        try {
+            bound.close()
+        } finally {
+            ended()
+        }
     }
 
     /** The caller has a credit; it is given back if the request is refused. */
@@ -150,7 +217,7 @@ internal class ChannelWindows(
     override fun failWaits(cause: Throwable) {
         val left = synchronized(then) { then.filterNotNull().also { then.fill(null) } }
         credits.fail(cause)
-        left.forEach { it(cause) }
+        left.forEach { waking { it(cause) } }
     }
 
     /**

@@ -36,7 +36,8 @@ internal class Credits(
      */
     fun tryAcquire(count: Int): Boolean = waiting == 0 && take(count)
 
-    private fun take(count: Int): Boolean {
+    /** Takes [count] credits if there are so many, though others wait for more. */
+    fun take(count: Int): Boolean {
         while (true) {
             val now = free.get()
             if (now < count) return false

@@ -7,9 +7,10 @@ import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
- * A buffer that the peer can read until nobody uses it any more. It keeps [buffer] pinned for as long.
+ * A buffer that the peer can read until nobody uses it any more.
  *
  * @param remote what the peer needs
+ * @param buffer is pinned already, and is unpinned when the peer's access has ended
  * @param takeBack ends the peer's access, and calls what it is given when that has ended
  */
 internal class LentBuffer(
@@ -20,10 +21,6 @@ internal class LentBuffer(
     /** Its owner, and requests that use it. */
     private val users = AtomicInteger(1)
     private val isClosed = AtomicBoolean()
-
-    init {
-        buffer.pin()
-    }
 
     override val memory: MemorySegment get() = buffer.memory
 

@@ -60,12 +60,12 @@ internal class PrivateMemory(
     // The region is the peer's way to the memory, and there is no other.
     override fun closeWith(
         region: MemoryRegion,
-        admission: ChannelAdmission,
+        window: AutoCloseable,
     ): Unit = Unit
 
     override fun forget(
         region: MemoryRegion,
-        admission: ChannelAdmission,
+        window: AutoCloseable,
     ): Unit = Unit
 
     override fun close() {

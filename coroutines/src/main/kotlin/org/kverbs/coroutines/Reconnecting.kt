@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
+import kotlinx.io.IOException
 import org.kverbs.ConnectionException
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
@@ -23,9 +24,9 @@ import java.net.InetSocketAddress
  * ```
  *
  * A connection is lost when the block throws a [ConnectionException], a [WorkCompletionException] or a
- * [ChannelClosedException], and when the server has not taken all messages after the block
- * ([MessageConnection.disconnect]); what else the block throws is thrown. The server may have received what the block
- * had sent, or not.
+ * [ChannelClosedException], or an [RdmaException] or [IOException] that one of those has caused, as requests and
+ * streams do, and when the server has not taken all messages after the block ([MessageConnection.disconnect]); what else the
+ * block throws is thrown. The server may have received what the block had sent, or not.
  *
  * When a connection is lost, or none can be made, it writes a line to the [System.Logger] `org.kverbs.coroutines`,
  * waits ([ClientBuilder.backOff]) and connects. It goes on for ever, unless [ClientBuilder.giveUpAfter] or
@@ -46,11 +47,8 @@ public suspend fun <R> RdmaHost.reconnecting(
                 val connection = started(establish(address, chosen.setUp(this)))
                 backOff.connected()
                 return connection.use { coroutineScope { block(it) }.also { connection.disconnect() } }
-            } catch (e: ConnectionException) {
-                e
-            } catch (e: WorkCompletionException) {
-                e
-            } catch (e: ChannelClosedException) {
+            } catch (e: Exception) {
+                if (!isLoss(e)) throw e
                 e
             }
         val pause = backOff.pause() ?: throw failure
@@ -59,6 +57,13 @@ public suspend fun <R> RdmaHost.reconnecting(
         delay(pause)
     }
 }
+
+private fun isLoss(failure: Throwable?): Boolean =
+    when (failure) {
+        is ConnectionException, is WorkCompletionException, is ChannelClosedException -> true
+        is RdmaException, is IOException -> isLoss(failure.cause)
+        else -> false
+    }
 
 /** The same by the server's name or IP address, which is looked up at each attempt. */
 public suspend fun <R> RdmaHost.reconnecting(

@@ -18,7 +18,8 @@ internal class ServerMemory(
         private var held = 0
         private var isClosed = false
 
-        fun tryTake(bytes: Long): Boolean = free.tryAcquire(kib(bytes)) && keep(kib(bytes))
+        /** Large messages that wait for more than there is are no reason for a no. */
+        fun tryTake(bytes: Long): Boolean = free.take(kib(bytes)) && keep(kib(bytes))
 
         /** Suspends until there is room. */
         suspend fun take(bytes: Long) {

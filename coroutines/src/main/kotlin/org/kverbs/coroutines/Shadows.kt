@@ -17,7 +17,7 @@ internal class Shadows(
         val region: MemoryRegion,
     ) {
         /** What is closed before the region is. */
-        val admissions = LinkedHashSet<ChannelAdmission>(0)
+        val bound = LinkedHashSet<AutoCloseable>(0)
     }
 
     private val known = ConcurrentHashMap<MemoryRegion, Shadow>()
@@ -38,28 +38,28 @@ internal class Shadows(
                 val access = listOf(AccessFlag.LOCAL_WRITE).filter(it.access()::contains)
                 Shadow(pd.register(it.memory(), AccessFlag.MW_BIND, *access.toTypedArray()))
             }
-        if (made) region.whenClosed { end(region) }
+        if (made) region.beforeClosed { end(region) } // or else a peer could reach memory that was freed
         return shadow
     }
 
-    /** Closes [admission] before the region's memory leaves this domain, until [forget]. */
+    /** Closes [window], which is bound to the region's memory, before that leaves this domain, until [forget]. */
     fun closeWith(
         region: MemoryRegion,
-        admission: ChannelAdmission,
+        window: AutoCloseable,
     ) {
-        known[region]?.let { synchronized(it) { it.admissions.add(admission) } }
+        known[region]?.let { synchronized(it) { it.bound.add(window) } }
     }
 
     fun forget(
         region: MemoryRegion,
-        admission: ChannelAdmission,
+        window: AutoCloseable,
     ) {
-        known[region]?.let { synchronized(it) { it.admissions.remove(admission) } }
+        known[region]?.let { synchronized(it) { it.bound.remove(window) } }
     }
 
     private fun end(region: MemoryRegion) {
         val shadow = known.remove(region) ?: return
-        synchronized(shadow) { shadow.admissions.toList() }.forEach(ChannelAdmission::close)
+        synchronized(shadow) { shadow.bound.toList() }.forEach(AutoCloseable::close)
         shadow.region.close()
     }
 }

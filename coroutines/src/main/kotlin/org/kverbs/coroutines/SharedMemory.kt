@@ -18,7 +18,7 @@ internal class SharedMemory(
 ) : ChannelMemory {
     private val controls = shared.controls.take()
     private val published = CopyOnWriteArrayList<MemoryRegion>()
-    private val admitted = CopyOnWriteArrayList<Pair<MemoryRegion, ChannelAdmission>>()
+    private val bound = CopyOnWriteArrayList<Pair<MemoryRegion, AutoCloseable>>()
     override val pd: ProtectionDomain get() = shared.pd
     override val receiveCount: Int get() = 0
     override val receives: SharedReceives get() = shared.receives
@@ -55,23 +55,23 @@ internal class SharedMemory(
 
     override fun closeWith(
         region: MemoryRegion,
-        admission: ChannelAdmission,
+        window: AutoCloseable,
     ) {
-        admitted.add(region to admission)
-        shared.shadows.closeWith(region, admission)
+        if (region.protectionDomain() === pd) return // it closes behind its windows
+        bound.add(region to window)
+        shared.shadows.closeWith(region, window)
     }
 
     override fun forget(
         region: MemoryRegion,
-        admission: ChannelAdmission,
+        window: AutoCloseable,
     ) {
-        admitted.remove(region to admission)
-        shared.shadows.forget(region, admission)
+        if (bound.remove(region to window)) shared.shadows.forget(region, window)
     }
 
     override fun close() {
         controls.unpin()
         published.forEach(MemoryRegion::close)
-        admitted.forEach { (region, admission) -> shared.shadows.forget(region, admission) }
+        bound.forEach { (region, window) -> shared.shadows.forget(region, window) }
     }
 }

@@ -369,6 +369,36 @@ class RdmaServerSpec :
             }
         }
 
+        test("should let clients in and take their messages though one waits, or did, for more memory than there is") {
+            val mayReceive = CompletableDeferred<Unit>()
+            bound({
+                memory(8.MiB)
+                maxMessageSize(4.MiB)
+                onFailure {}
+            }) { server, host, address ->
+                server.serve(this) {
+                    if (it.receive().isEmpty()) mayReceive.await()
+                    for (message in it.incoming) it.send(message)
+                }
+                val slow = host.connectMessages(address)
+                slow.send(ByteArray(0))
+                slow.send(ByteArray(4 * 1024 * 1024))
+                withTimeout(20.seconds) { while (server.stats.memory < 4.MiB) delay(1) }
+                val large = host.connectMessages(address)
+                large.send(ByteArray(0))
+                large.send(ByteArray(4 * 1024 * 1024))
+                val early = host.connectMessages(address)
+                large.close()
+                early.send(ByteArray(1))
+                early.ask("x".repeat(100_000)).length shouldBe 100_000
+                early.disconnect()
+                mayReceive.complete(Unit)
+                slow.receive().size shouldBe 4 * 1024 * 1024
+                slow.disconnect()
+                withTimeout(20.seconds) { while (server.stats.memory > 0) delay(1) }
+            }
+        }
+
         test("should tell in numbers what a connection holds and waits for") {
             bound({ channel { receiveSlots(2) } }) { server, host, address ->
                 val mayReceive = CompletableDeferred<Unit>()
