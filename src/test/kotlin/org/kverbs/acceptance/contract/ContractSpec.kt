@@ -7,6 +7,7 @@ import io.kotest.matchers.collections.shouldBeEmpty
 import org.kverbs.Diagnostics
 import org.kverbs.embedded.BufferMisuse.Kind.OVERLAP
 import org.kverbs.embedded.EmbeddedProvider
+import kotlin.time.Duration
 import kotlin.time.Duration.Companion.minutes
 
 /**
@@ -36,11 +37,12 @@ internal class Contract(
     fun case(
         sentence: String,
         vararg needed: Capability,
+        timeout: Duration = 3.minutes,
         body: Bench.() -> Unit,
     ) {
         if (!device.can(needed)) return
         val enabled = { _: TestCase -> device.absence?.let(Enabled::disabled) ?: Enabled.enabled }
-        spec.test("$sentence [${device.name}]").config(timeout = 3.minutes, blockingTest = true, enabledOrReasonIf = enabled) {
+        spec.test("$sentence [${device.name}]").config(timeout = timeout, blockingTest = true, enabledOrReasonIf = enabled) {
             Diagnostics.enable()
             try {
                 Bench(device).use(body)

@@ -1,0 +1,123 @@
+package org.kverbs.acceptance.contract
+
+import io.kotest.assertions.withClue
+import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.delay
+import org.kverbs.CompletionQueue
+import org.kverbs.Diagnostics
+import org.kverbs.MemoryRegion
+import org.kverbs.dsl.KiB
+import org.kverbs.dsl.MiB
+import java.lang.management.BufferPoolMXBean
+import java.lang.management.ManagementFactory
+import kotlin.time.Duration.Companion.milliseconds
+
+/**
+ * What this process holds.
+ *
+ * @property resources that are open, of each kind. Completion queues are left out: a dispatcher keeps those that it has
+ *   made. Memory regions are counted apart: caches keep some of them
+ * @property regions open memory regions
+ * @property kernels what the kernel counts of the device for all processes; empty for an embedded one
+ * @property files open descriptors, of each kind
+ * @property arenas bytes of native memory
+ * @property heap bytes of objects that are reachable
+ */
+internal data class Held(
+    val resources: Map<String, Int>,
+    val regions: Int,
+    val kernels: Map<String, Int>,
+    val files: Map<String, Int>,
+    val arenas: Long,
+    val heap: Long,
+) {
+    /**
+     * Whether this is no more than [before], but for regions. Memory may be some pages more: caches of the JVM and of
+     * buffers fill.
+     */
+    fun isWithin(before: Held): Boolean =
+        resources noMoreThan before.resources &&
+            kernels noMoreThan before.kernels &&
+            files.values.sum() <= before.files.values.sum() &&
+            arenas <= before.arenas + 256.KiB &&
+            heap <= before.heap + 1.MiB
+
+    private infix fun Map<String, Int>.noMoreThan(before: Map<String, Int>) = all { (what, count) -> count <= before.getOrDefault(what, 0) }
+
+    /** The descriptors that are more than [before], and those that are fewer. */
+    private fun fileChanges(before: Held): Map<String, Int> =
+        (files.keys + before.files.keys)
+            .associateWith { files.getOrDefault(it, 0) - before.files.getOrDefault(it, 0) }
+            .filterValues { it != 0 }
+
+    override fun toString(): String =
+        "$resources, $regions memory regions, ${files.values.sum()} descriptors, " +
+            "$arenas bytes, $heap of objects, kernel's $kernels"
+
+    companion object {
+        private val COUNT = Regex("(\\w+) (\\d+)")
+        private val DIRECT =
+            ManagementFactory.getPlatformMXBeans(BufferPoolMXBean::class.java).single { it.name == "direct" }
+        private const val MOST_LOOKS = 100
+        private val COUNTED = setOf("pd", "qp", "cm_id")
+
+        /** What is held once it is no more than [before]: what is given back may take a moment. */
+        suspend fun shouldComeTo(
+            before: Held,
+            bench: Bench,
+        ): Held {
+            var now = now(bench)
+            repeat(MOST_LOOKS) {
+                if (now.isWithin(before)) return now
+                delay(100.milliseconds)
+                now = now(bench)
+            }
+            withClue("held before: $before, now: $now, descriptors: ${now.fileChanges(before)}") {
+                now.isWithin(before) shouldBe true
+            }
+            return now
+        }
+
+        /** What is held once two looks in succession have seen the same. */
+        suspend fun whenCalm(bench: Bench): Held {
+            var before = now(bench)
+            repeat(MOST_LOOKS) {
+                delay(100.milliseconds)
+                val now = now(bench)
+                if (now.resources == before.resources && now.kernels == before.kernels) return now
+                before = now
+            }
+            error("what is held changes all the time, and last was $before")
+        }
+
+        private fun now(bench: Bench): Held {
+            System.gc()
+            val (regions, others) =
+                Diagnostics
+                    .openResources()
+                    .map { it.resource() }
+                    .filter { it !is CompletionQueue }
+                    .partition { it is MemoryRegion }
+            return Held(
+                others.groupingBy { it.javaClass.simpleName }.eachCount(),
+                regions.size,
+                if (bench.device.provider == "native") kernels(bench.device.name) else emptyMap(),
+                openFiles(),
+                DIRECT.memoryUsed,
+                ManagementFactory.getMemoryMXBean().heapMemoryUsage.used,
+            )
+        }
+
+        /** `0: rxe0: pd 3 cq 2 qp 4 cm_id 5 mr 6 ctx 1 srq 0` */
+        private fun kernels(device: String): Map<String, Int> {
+            val process = ProcessBuilder("rdma", "resource", "show", device).redirectErrorStream(true).start()
+            val text = process.inputReader().use { it.readText() }
+            check(process.waitFor() == 0) { "rdma resource show $device: $text" }
+            return COUNT
+                .findAll(text)
+                .map { it.groupValues[1] to it.groupValues[2].toInt() }
+                .filter { it.first in COUNTED }
+                .toMap()
+        }
+    }
+}
