@@ -40,6 +40,7 @@ internal class ChannelKeepAlive(
             val before = heard
             delay(interval)
             try {
+                link.memory.receives?.relieve()
                 if (heard == before) ask()
             } catch (_: RuntimeException) {
                 // the channel has ended

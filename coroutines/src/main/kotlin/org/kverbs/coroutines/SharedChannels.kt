@@ -22,9 +22,10 @@ import org.kverbs.dsl.srq
 internal class SharedChannels private constructor(
     dispatcher: CompletionDispatcher,
     val pd: ProtectionDomain,
-    receiveSlots: Int,
+    mostSlots: Int,
 ) {
-    val receives = SharedReceives(dispatcher, pd, pd.srq { maxWr(receiveSlots) }, receiveSlots, SLOT_SIZE)
+    private val queue = pd.srq { maxWr(mostSlots) }
+    val receives = SharedReceives(dispatcher, pd, queue, minOf(USUAL_SLOTS, mostSlots), mostSlots, SLOT_SIZE)
     val stage = ChannelStage(pd, SLOT_SIZE)
     val controls = ChannelStage(pd, ChannelMemory.CONTROL_SLOTS * ChannelMemory.CONTROL_SIZE)
 
@@ -41,7 +42,10 @@ internal class SharedChannels private constructor(
 
     companion object {
         private const val SLOT_SIZE = 4096
-        private const val RECEIVE_SLOTS = 1024
+        private const val USUAL_SLOTS = 1024
+
+        /** As many as there are when more connections than [USUAL_SLOTS] may have begun a message and not ended it. */
+        private const val MOST_SLOTS = 16_384
 
         /** Bytes of each kind that stay registered while nobody uses them. */
         private const val KEPT = 16L shl 20
@@ -60,7 +64,7 @@ internal class SharedChannels private constructor(
             if (!hasWindows || !waits || device.maxSrqWr() == 0) return null
             val pd = context.protectionDomain()
             return try {
-                SharedChannels(dispatcher, pd, minOf(RECEIVE_SLOTS, device.maxSrqWr()))
+                SharedChannels(dispatcher, pd, minOf(MOST_SLOTS, device.maxSrqWr(), device.maxCqe()))
             } catch (_: RdmaSystemException) {
                 pd.close() // the device has no queue left
                 null

@@ -5,6 +5,7 @@ import org.kverbs.CompletionQueue
 import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
+import org.kverbs.RdmaSystemException
 import org.kverbs.SharedReceiveQueue
 import org.kverbs.WorkCompletion
 import org.kverbs.dsl.get
@@ -14,13 +15,19 @@ import org.kverbs.dsl.get
  * thread, and the slot is posted again. A message that finds none waits at its sender's device, which tries again
  * (receiver not ready): so there may be fewer slots than messages that the peers have credits for. Any thread.
  *
- * @param most how many slots there may be
+ * A peer whose device begins a message and does not end it holds a slot as long as its connection lasts, and peers that
+ * do so could hold all. A connection has one message under way at a time. So where there are about as many connections
+ * as slots, the queue's limit tells whether few were free, and then each connection gets a slot.
+ *
+ * @param usual how many slots there may be at first
+ * @param most how many slots there may be where peers hold them
  * @param slotSize bytes of each
  */
 internal class SharedReceives(
     dispatcher: CompletionDispatcher,
     private val pd: ProtectionDomain,
     val queue: SharedReceiveQueue,
+    private val usual: Int,
     most: Int,
     private val slotSize: Int,
 ) : RequestSide(dispatcher, dispatcher.reserve(most), most) {
@@ -30,6 +37,12 @@ internal class SharedReceives(
 
     /** How many slots the channels that are there want. */
     private var wanted = 0
+
+    /** How many channels are there. */
+    private var joined = 0
+
+    /** Whether the queue notes that few slots are free. */
+    private var isWatched = false
 
     /** Where its completions come. */
     val cq: CompletionQueue get() = polled.cq
@@ -50,12 +63,40 @@ internal class SharedReceives(
     ) {
         val number = queuePair.number()
         receptions[number] = reception
-        synchronized(slots) { wanted += share }
+        synchronized(slots) {
+            wanted += share
+            joined++
+        }
         queuePair.whenClosed {
             receptions.remove(number, reception)
-            synchronized(slots) { wanted -= share }
+            synchronized(slots) {
+                wanted -= share
+                joined--
+            }
         }
-        synchronized(slots) { while (slotCount < minOf(wanted, capacity)) grow() }
+        synchronized(slots) { growTo(minOf(wanted, usual)) }
+        relieve()
+    }
+
+    /** Adds slots if peers may hold nearly all. Channels call it again and again. */
+    fun relieve() {
+        synchronized(slots) {
+            if (slotCount < usual || slotCount == capacity || joined + FEW <= slotCount) return
+            try {
+                if (isWatched) {
+                    if (queue.query().limit() > 0) return // not reached
+                    growTo(minOf(joined + SPARE, capacity))
+                }
+                queue.limit(FEW)
+                isWatched = true
+            } catch (_: RdmaSystemException) {
+                // the device has no limits
+            }
+        }
+    }
+
+    private fun growTo(count: Int) {
+        while (slotCount < count) grow()
     }
 
     private fun grow() {
@@ -87,5 +128,11 @@ internal class SharedReceives(
 
     private companion object {
         const val AT_ONCE = 32
+
+        /** So many free slots, or fewer, are few. */
+        const val FEW = 128
+
+        /** Slots beyond one for each connection. */
+        const val SPARE = 256
     }
 }
