@@ -117,7 +117,11 @@ public class RdmaHost internal constructor(
     private fun track(id: ConnectionId): ConnectionSteps {
         val made = ConnectionSteps(id)
         steps[id] = made
-        id.whenClosed { steps.remove(id) }
+        id.whenClosed {
+            steps.remove(id)
+            val what = if (channel.isOpen) id.describe() else "the host of these connections"
+            waking { made.events.close(IllegalStateException("$what was closed")) }
+        }
         end?.let { made.events.close(it) } // too late for the thread that took events
         return made
     }

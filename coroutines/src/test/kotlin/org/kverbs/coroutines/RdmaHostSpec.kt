@@ -10,6 +10,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldStartWith
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
@@ -18,6 +19,7 @@ import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
+import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
 import org.kverbs.AccessFlag
@@ -31,6 +33,9 @@ import org.kverbs.QueuePair
 import org.kverbs.WorkCompletionException
 import org.kverbs.dsl.get
 import java.net.InetSocketAddress
+import java.util.concurrent.CountDownLatch
+import kotlin.coroutines.CoroutineContext
+import kotlin.time.Duration.Companion.hours
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
@@ -193,6 +198,36 @@ class RdmaHostSpec :
                         )
                     server.close()
                     waits.awaitAll().forEach { it.exceptionOrNull()!!.message!! shouldContain "closed" }
+                }
+            }
+        }
+
+        test("should end what connects when it is closed, though its thread is busy just then") {
+            val isBusy = CountDownLatch(1)
+            val mayGoOn = CountDownLatch(1)
+            val slow =
+                object : CoroutineDispatcher() {
+                    override fun dispatch(
+                        context: CoroutineContext,
+                        block: Runnable,
+                    ) {
+                        isBusy.countDown()
+                        mayGoOn.await()
+                        Dispatchers.Default.dispatch(context, block)
+                    }
+                }
+            pair { _, listener, client, address ->
+                coroutineScope {
+                    val settings: ConnectionBuilder.() -> Unit = { timeout(1.hours) }
+                    val connecting = async(Dispatchers.Default) { runCatching { client.connect(address, settings) } }
+                    listener.request() // nobody answers it
+                    val other =
+                        launch(slow, CoroutineStart.UNDISPATCHED) { runCatching { client.connect(address, settings) } }
+                    withContext(Dispatchers.IO) { isBusy.await() }
+                    client.close()
+                    mayGoOn.countDown()
+                    connecting.await().exceptionOrNull()!!.message!! shouldContain "closed"
+                    other.join()
                 }
             }
         }
