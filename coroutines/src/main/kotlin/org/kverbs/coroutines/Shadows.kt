@@ -4,6 +4,7 @@ import org.kverbs.AccessFlag
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
+import java.lang.foreign.MemorySegment
 import java.util.concurrent.ConcurrentHashMap
 
 /**
@@ -14,6 +15,8 @@ internal class Shadows(
     private val pd: ProtectionDomain,
 ) {
     private class Shadow(
+        val memory: MemorySegment,
+        val access: Set<AccessFlag>,
         val region: MemoryRegion,
     ) {
         /** What is closed before the region is. */
@@ -30,13 +33,16 @@ internal class Shadows(
     }
 
     private fun of(region: MemoryRegion): Shadow {
-        known[region]?.let { return it }
+        known[region]?.let { if (it.memory === region.memory() && it.access == region.access()) return it }
+        end(region) // it was registered anew, perhaps at other memory
         var made = false
         val shadow =
             known.computeIfAbsent(region) {
                 made = true
-                val access = listOf(AccessFlag.LOCAL_WRITE).filter(it.access()::contains)
-                Shadow(pd.register(it.memory(), AccessFlag.MW_BIND, *access.toTypedArray()))
+                val memory = it.memory()
+                val access = it.access()
+                val local = listOf(AccessFlag.LOCAL_WRITE).filter(access::contains)
+                Shadow(memory, access, pd.register(memory, AccessFlag.MW_BIND, *local.toTypedArray()))
             }
         if (made) region.beforeClosed { end(region) } // or else a peer could reach memory that was freed
         return shadow

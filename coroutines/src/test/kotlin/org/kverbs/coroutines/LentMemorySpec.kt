@@ -23,6 +23,7 @@ import org.kverbs.Diagnostics
 import org.kverbs.MemoryRegion
 import org.kverbs.dsl.KiB
 import org.kverbs.dsl.MiB
+import java.lang.foreign.Arena
 import java.net.InetSocketAddress
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.LinkedBlockingQueue
@@ -113,6 +114,26 @@ class LentMemorySpec :
                 registered.await().shouldBeEmpty()
                 connection.shouldWork()
                 connection.close()
+            }
+        }
+
+        test("should let a peer reach the memory that a region was moved to, and no more the one before") {
+            val reading: suspend CoroutineScope.(MessageConnection) -> Unit = { connection ->
+                for (name in connection.incoming) connection.send(connection.awaitRemote(name.decodeToString()).read(0, 5))
+            }
+            Arena.ofShared().use { arena ->
+                val (first, second) = listOf("first", "other").map { arena.allocateFrom(it) }
+                connected(reading) { connection ->
+                    val region = connection.pd.register(first, *PEER_READS)
+                    for ((text, memory) in listOf("first" to first, "other" to second)) {
+                        region.reregister(memory)
+                        val published = connection.publish(text, region)
+                        connection.send(text.encodeToByteArray())
+                        withTimeout(20.seconds) { connection.receive() }.decodeToString() shouldBe text
+                        published.withdraw()
+                    }
+                    connection.close()
+                }
             }
         }
 
