@@ -113,9 +113,17 @@ final class ConnectionErrors {
 
     private static String advice(ConnectionStep step, int errno) {
         return switch (step) {
-            case RESOLVE_ADDRESS -> errno == Errno.ENODEV
-                    ? "No RDMA device leads there: `ip route get ADDRESS` names the network device, and `rdma link` its RDMA device."
-                    : "No way leads there: `ip route get ADDRESS` names the network device, and `ping` asks the peer.";
+            case RESOLVE_ADDRESS -> switch (errno) {
+                case Errno.ENODEV ->
+                    "No RDMA device leads there: `ip route get ADDRESS` names the network device, and `rdma link` its RDMA"
+                            + " device.";
+                case Errno.EADDRINUSE ->
+                    "UDP port 4791 of this side's embedded device is taken: by another process with a device at the same"
+                            + " address, or by the kernel's Soft-RoCE. End that one, or take another address"
+                            + " (`KVERBS_EMBEDDED=udp:ADDRESS`).";
+                default ->
+                    "No way leads there: `ip route get ADDRESS` names the network device, and `ping` asks the peer.";
+            };
             case RESOLVE_ROUTE -> "No path was found: on InfiniBand the subnet manager must run (`sminfo`), on RoCE the local address must"
                     + " be in the GID table (`ibv_devinfo -v`).";
             case CONNECT -> "Check that the peer's program runs and listens on this port, and that `ping` reaches it.";

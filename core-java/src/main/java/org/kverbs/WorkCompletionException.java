@@ -1,6 +1,7 @@
 package org.kverbs;
 
 import java.io.Serial;
+import org.kverbs.internal.Refusal;
 
 /**
  * A work request that was accepted by the device and then failed: a completion whose status is not success.
@@ -81,6 +82,7 @@ public class WorkCompletionException extends RdmaException {
                 + (opcode == WorkCompletionOpcode.UNKNOWN ? "" : " (" + opcode + ")") + " on queue pair "
                 + queuePairNumber + " failed: "
                 + (status == WorkCompletionStatus.UNKNOWN ? "status " + rawStatus : "IBV_WC_" + status)
-                + ", vendor error 0x" + Integer.toHexString(vendorError) + ": " + status.text();
+                + ", vendor error 0x" + Integer.toHexString(vendorError)
+                + (vendorError == Refusal.INJECTED ? " (a test injected it)" : "") + ": " + status.text();
     }
 }

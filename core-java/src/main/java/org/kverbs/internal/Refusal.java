@@ -8,6 +8,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Refusal {
 
+    /** The vendor error of a completion that failed because a test asked an embedded device for it. */
+    public static final int INJECTED = 0x7e57;
+
     private static final ThreadLocal<@Nullable Refusal> LAST = new ThreadLocal<>();
 
     private final int errno;

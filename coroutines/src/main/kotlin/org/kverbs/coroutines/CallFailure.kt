@@ -2,6 +2,7 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CopyableThrowable
 import kotlinx.coroutines.ExperimentalCoroutinesApi
+import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionException
 import kotlin.coroutines.Continuation
 import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
@@ -42,6 +43,22 @@ internal class CallFailure(
 }
 
 /**
+ * A call that the system refused, as each of several is told that waited for what ended by it. For them it is none of
+ * their own: not a [org.kverbs.WorkRequestException], whose request could be posted again.
+ */
+private class SharedRefusal(
+    private val refusal: RdmaSystemException,
+) : RdmaSystemException(refusal.operation(), refusal.errno(), refusal.advice()) {
+    override val message: String? get() = refusal.message
+
+    init {
+        initCause(refusal)
+    }
+
+    override fun toString(): String = "${RdmaSystemException::class.java.name}: $message"
+}
+
+/**
  * What a caller is told of [this], which happened to several: an exception of its own. Its stack trace is that of the
  * suspended caller if [waiter] is given, else that of this call.
  */
@@ -51,6 +68,7 @@ internal fun Throwable.calledBy(waiter: Continuation<*>?): Throwable {
     val own =
         when {
             this is WorkCompletionException -> return CallFailure(this, cause, frames)
+            this is RdmaSystemException -> SharedRefusal(this)
             javaClass == IllegalStateException::class.java -> IllegalStateException(message, this)
             this is CopyableThrowable<*> -> createCopy() as Throwable? ?: return this
             else -> return this

@@ -4,8 +4,13 @@ import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
+import kotlinx.coroutines.sync.Mutex
+import kotlinx.coroutines.sync.withLock
+import org.kverbs.ConnectionException
 import org.kverbs.RdmaException
+import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
+import org.kverbs.WorkCompletionStatus
 import kotlin.time.Duration
 
 /**
@@ -24,6 +29,16 @@ internal class ChannelKeepAlive(
     @Volatile
     private var job: Job? = null
 
+    /** Only one write at a time, so that [meaningOf] knows it. */
+    private val asking = Mutex()
+
+    /** What the last write was for, and its id. */
+    @Volatile
+    private var purpose = ""
+
+    @Volatile
+    private var asked = -1L
+
     /** A message came. Called by the polling thread alone. */
     fun heard() {
         heard++
@@ -41,7 +56,7 @@ internal class ChannelKeepAlive(
             delay(interval)
             try {
                 link.memory.receives?.relieve()
-                if (heard == before) ask()
+                if (heard == before) ask("the keep-alive: nothing came from it for $interval")
             } catch (_: RuntimeException) {
                 // the channel has ended
             }
@@ -50,15 +65,28 @@ internal class ChannelKeepAlive(
 
     /**
      * Suspends until the peer's device has answered, and with that has all that was sent before. Ends the channel if it
-     * does not answer.
+     * does not answer [what].
      */
-    suspend fun ask() {
+    suspend fun ask(what: String) {
         try {
-            link.pair.oneSided.await(WRITE, null) { requests, id -> requests.write(id, 0, 0) }
+            asking.withLock {
+                link.pair.oneSided.await(WRITE, null) { requests, id ->
+                    purpose = what
+                    asked = id
+                    requests.write(id, 0, 0)
+                }
+            }
         } catch (e: RdmaException) {
             link.failBehind(e)
             throw e
         }
+    }
+
+    /** What it means that a request failed, if it is the write of this side, of which the user knows nothing. */
+    fun meaningOf(failure: WorkCompletionException): ConnectionException? {
+        if (failure.workRequestId() != asked || failure.status() != WorkCompletionStatus.RETRY_EXC_ERR) return null
+        val why = "the peer did not answer $purpose, and its device acknowledges nothing (${failure.status()})"
+        return LostConnection(link.whenFlushed?.address(), why).also { it.initCause(failure) }
     }
 
     /** The channel has ended. */

@@ -144,7 +144,8 @@ internal class ChannelLink(
             throw cause?.calledHere() ?: e
         } catch (e: WorkRequestException) {
             failBehind(e) // credits that would have gone with it are lost
-            throw checkNotNull(cause).calledHere()
+            val why = checkNotNull(cause)
+            throw if (why === e) e else why.calledHere()
         } catch (e: RdmaException) {
             val why = cause ?: meaningOf(e)
             throw if (why === e) e else why.calledHere()
@@ -153,6 +154,7 @@ internal class ChannelLink(
     /** A request that fails as the connection has ended says that it has. */
     private fun meaningOf(failure: Throwable): Throwable {
         if (failure !is WorkCompletionException) return failure
+        keepAlive.meaningOf(failure)?.let { return it }
         val isExplained = failure.status() != WorkCompletionStatus.WR_FLUSH_ERR || failure.cause != null
         return ending.get() ?: whenFlushed?.takeUnless { isExplained } ?: failure
     }

@@ -97,7 +97,8 @@ internal class ChannelOutbox(
             if (isThere) return
             val window = link.window()
             try {
-                if (finished) link.keepAlive.ask() else sayEnd() // a first call that was cancelled may have said it
+                // A first call that was cancelled may have said it.
+                if (finished) link.keepAlive.ask("whether it has all messages") else sayEnd()
             } finally {
                 if (finished) window.credits.fail(finishedException())
             }

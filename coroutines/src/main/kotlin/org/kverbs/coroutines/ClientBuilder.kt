@@ -1,5 +1,6 @@
 package org.kverbs.coroutines
 
+import org.kverbs.ConnectionRejectedException
 import org.kverbs.dsl.RdmaDsl
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
@@ -13,6 +14,8 @@ public class ClientBuilder internal constructor() {
     internal var longestPause: Duration = 10.seconds
         private set
     internal var giveUpAfter: Duration = Duration.INFINITE
+        private set
+    internal var retryIf: (Exception) -> Boolean = { it !is ConnectionRejectedException || !isFinal(it) }
         private set
     private var privateData = ByteArray(0)
     private var timeout: Duration = 10.seconds
@@ -77,6 +80,15 @@ public class ClientBuilder internal constructor() {
         giveUpAfter = time
     }
 
+    /**
+     * Decides whether [reconnecting] tries again after a failure; if not, the failure is thrown. Default is yes, but
+     * for a server that would say the same again: its authorize hook said no, or it speaks another version of the
+     * protocol.
+     */
+    public fun retryIf(decide: (failure: Exception) -> Boolean) {
+        retryIf = decide
+    }
+
     /** The slots and buffers of the connection. */
     public fun channel(block: MessageChannelBuilder.() -> Unit) {
         channel = block
@@ -96,6 +108,8 @@ public class ClientBuilder internal constructor() {
     private companion object {
         /** Bytes that a request has room for, less what the channel says. */
         const val MOST_PRIVATE = 56 - ChannelHello.BYTES
+
+        fun isFinal(rejected: ConnectionRejectedException) = Rejection.of(rejected)?.isFinal == true
     }
 }
 

@@ -20,5 +20,5 @@ public class ClientRequest internal constructor(
      */
     public val privateData: ByteArray get() = data.clone()
 
-    override fun toString(): String = "request of $remoteAddress"
+    override fun toString(): String = "request of ${remoteAddress.shown()}"
 }

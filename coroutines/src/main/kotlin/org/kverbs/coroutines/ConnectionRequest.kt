@@ -81,9 +81,10 @@ public class ConnectionRequest internal constructor(
     internal fun beginAnswer(portSpace: PortSpace) {
         val asked = steps.id.portSpace()
         check(asked == portSpace) {
-            "$remoteAddress asks for ${if (asked.isDatagram) "datagrams: acceptDatagrams" else "a connection: accept"} answers that"
+            val what = if (asked.isDatagram) "datagrams: acceptDatagrams" else "a connection: accept"
+            "${remoteAddress.shown()} asks for $what answers that"
         }
-        check(isAnswered.compareAndSet(false, true)) { "the request of $remoteAddress was answered already" }
+        check(isAnswered.compareAndSet(false, true)) { "the request of ${remoteAddress.shown()} was answered already" }
     }
 
     /**

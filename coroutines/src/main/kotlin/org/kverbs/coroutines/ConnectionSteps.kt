@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.channels.ClosedReceiveChannelException
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.ConnectionEvent
 import org.kverbs.ConnectionEventType
@@ -45,7 +46,11 @@ internal class ConnectionSteps(
         wanted: Array<out ConnectionEventType>,
     ): ConnectionEvent {
         while (true) {
-            val event = events.receive().orThrow()
+            val next = events.receiveCatching()
+            if (next.isClosed) {
+                throw next.exceptionOrNull()?.calledHere() ?: ClosedReceiveChannelException("$id is closed")
+            }
+            val event = next.getOrThrow().orThrow()
             if (event.type() in wanted) return event
             if (event.type() == ConnectionEventType.DISCONNECTED) {
                 throw ConnectionException(step, address, 0, "the peer disconnected before the connection was up")

@@ -1,10 +1,15 @@
 package org.kverbs.coroutines
 
 import org.kverbs.RdmaException
+import org.kverbs.internal.SocketAddresses
 import java.lang.System.Logger.Level.WARNING
+import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
+
+/** `10.0.0.1:7471`, without asking for a name. */
+internal fun InetSocketAddress?.shown(): String = this?.let(SocketAddresses::format) ?: "an unknown address"
 
 /**
  * Logs failures that a peer can cause as often as it likes: one message an [interval] at most, which says how many were

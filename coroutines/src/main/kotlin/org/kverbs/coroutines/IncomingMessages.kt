@@ -53,6 +53,10 @@ public class IncomingMessages internal constructor(
         return if (taken == null && !inbox.isAtEnd) ChannelResult.failure() else result(taken)
     }
 
+    /**
+     * Receives a message in a `select`. Unlike those of [receive], its exceptions name the caller only in the debug
+     * mode of kotlinx.coroutines.
+     */
     override val onReceive: SelectClause1<ByteArray> get() =
         clause { it?.bytes ?: throw inbox.cause?.calledBy(null) ?: noMore() }
 

@@ -43,7 +43,7 @@ internal fun ConnectionRequest.requireHello() {
     try {
         ChannelHello.parse(privateData)
     } catch (e: ChannelProtocolException) {
-        rejectQuietly()
+        rejectQuietly(Rejection.OTHER_PROTOCOL.encode())
         throw e
     }
 }

@@ -158,5 +158,5 @@ public class MessageConnection internal constructor(
     /** Ends the connection now; messages under way may be lost. The peer is told. */
     override fun close(): Unit = closeAll(channel, lifetime)
 
-    override fun toString(): String = "message connection to $remoteAddress"
+    override fun toString(): String = "message connection to ${remoteAddress.shown()}"
 }

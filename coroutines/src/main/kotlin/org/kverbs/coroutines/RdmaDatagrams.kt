@@ -105,7 +105,9 @@ public fun ConnectionRequest.acceptDatagrams(
 ) {
     beginAnswer(PortSpace.UDP)
     steps.id.use { id ->
-        require(host.node(id) === datagrams.node) { "$remoteAddress asks at ${id.deviceName()}, and $datagrams are on ${datagrams.node}" }
+        require(
+            host.node(id) === datagrams.node,
+        ) { "${remoteAddress.shown()} asks at ${id.deviceName()}, and $datagrams are on ${datagrams.node}" }
         id.accept(datagrams.queuePair.queuePair, ConnectionParameters.DEFAULTS.withPrivateData(privateData))
     }
 }

@@ -162,7 +162,7 @@ public class RdmaHost internal constructor(
             listeners[id] = listener
             id.whenClosed {
                 listeners.remove(id)
-                listener.end(IllegalStateException("the listener at $address was closed"))
+                listener.end(IllegalStateException("the listener at ${address.shown()} was closed"))
             }
             id.listen(backlog)
             return listener

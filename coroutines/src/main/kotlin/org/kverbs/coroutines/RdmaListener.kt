@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.channels.getOrElse
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.receiveAsFlow
 import org.kverbs.ConnectionId
@@ -23,7 +24,10 @@ public class RdmaListener internal constructor(
      *
      * @throws IllegalStateException if the listener or its host is closed
      */
-    public suspend fun request(): ConnectionRequest = requests.receive()
+    public suspend fun request(): ConnectionRequest {
+        val next = requests.receiveCatching()
+        return next.getOrElse { throw checkNotNull(it).calledHere() }
+    }
 
     /** The same, but null if this side has closed the listener or its host. */
     internal suspend fun requestOrNull(): ConnectionRequest? {

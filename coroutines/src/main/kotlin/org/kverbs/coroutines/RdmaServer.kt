@@ -33,6 +33,7 @@ public class RdmaServer internal constructor(
     private val reception: Reception,
 ) : AutoCloseable {
     private val isServing = AtomicBoolean()
+    private val stops = Job()
 
     @Volatile
     private var serving: Job? = null
@@ -50,6 +51,23 @@ public class RdmaServer internal constructor(
     public val stats: ServerStats get() = reception.stats
 
     /**
+     * Completes when [stop] or [close] is called. A handler that waits for messages can wait for this, too, and return
+     * before the deadline of [stop]; its client is then told that no more messages come:
+     *
+     * ```
+     * while (true) {
+     *     val question =
+     *         select<ByteArray?> {
+     *             connection.incoming.onReceiveCatching { it.getOrNull() }
+     *             server.stopping.onJoin { null }
+     *         } ?: break
+     *     connection.send(answer(question))
+     * }
+     * ```
+     */
+    public val stopping: Job get() = stops
+
+    /**
      * Runs [handler] for each connection in a coroutine of its own, until the job is cancelled, or the server is
      * stopped or closed. The handlers are children of the job and run concurrently, on many threads
      * ([ServerBuilder.handlers]): what they share must be safe for that.
@@ -65,7 +83,7 @@ public class RdmaServer internal constructor(
         scope: CoroutineScope,
         handler: suspend CoroutineScope.(MessageConnection) -> Unit,
     ): Job {
-        check(isServing.compareAndSet(false, true)) { "the server at $address is served already" }
+        check(isServing.compareAndSet(false, true)) { "the server at ${address.shown()} is served already" }
         val job = scope.launch(settings.handlers ?: host.context) { takeRequests(handler) }
         serving = job
         if (isClosed) job.cancel()
@@ -100,24 +118,30 @@ public class RdmaServer internal constructor(
         }
     }
 
-    /** Takes no more clients, suspends until the handlers have ended or [deadline] is over, and closes. */
+    /**
+     * Takes no more clients, tells the handlers ([stopping]), suspends until they have ended or [deadline] is over, and
+     * closes. Handlers that have not ended by then are cancelled; what they still do in answer to that is waited for.
+     */
     public suspend fun stop(deadline: Duration = 10.seconds) {
         try {
+            stops.complete()
             listener.close()
             withTimeoutOrNull(deadline) { serving?.join() }
         } finally {
             close()
         }
+        serving?.join()
     }
 
     /** Takes no more clients, cancels the handlers, and closes the connections now. */
     override fun close() {
         isClosed = true
+        stops.complete()
         serving?.cancel()
         closeAll(listener, *reception.open.toTypedArray())
     }
 
-    override fun toString(): String = "server at $address"
+    override fun toString(): String = "server at ${address.shown()}"
 }
 
 /**

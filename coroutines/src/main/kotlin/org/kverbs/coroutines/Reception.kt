@@ -45,7 +45,7 @@ internal class Reception(
                 }
             if (!hasRoom) {
                 throw request.refused(
-                    "full",
+                    Rejection.FULL,
                     "the server has all the ${settings.maxConnections} connections that it takes (maxConnections)",
                 )
             }
@@ -71,12 +71,20 @@ internal class Reception(
         share: ServerMemory.Share,
     ): MessageConnection {
         val decide = settings.authorize
-        if (decide != null && withTimeoutOrNull(settings.timeout) { decide(ClientRequest(request)) } != true) {
-            throw request.refused("not authorized", "the server's authorize hook did not let it in")
+        if (decide != null) {
+            val isWelcome = withTimeoutOrNull(settings.timeout) { decide(ClientRequest(request)) }
+            if (isWelcome == null) {
+                val why = "the server's authorize hook did not decide within ${settings.timeout}"
+                throw request.refused(Rejection.UNDECIDED, why)
+            }
+            if (!isWelcome) {
+                throw request.refused(Rejection.NOT_AUTHORIZED, "the server's authorize hook did not let it in")
+            }
         }
         val hasRoom = share.tryTake(slotBytes)
         if (!hasRoom) {
-            throw request.refused("full", "the connections hold all ${settings.memory} bytes of the server (memory)")
+            val why = "the connections hold all ${settings.memory} bytes of the server (memory)"
+            throw request.refused(Rejection.FULL, why)
         }
         val setUp =
             host.channelSetUp(ByteArray(0), settings.timeout, settings.isShared) {
@@ -87,10 +95,10 @@ internal class Reception(
     }
 
     private fun ConnectionRequest.refused(
-        reason: String,
+        reason: Rejection,
         why: String,
     ): ConnectionException {
-        refuse(reason.encodeToByteArray())
+        refuse(reason.encode())
         return ConnectionException(ConnectionStep.ACCEPT, remoteAddress, 0, why)
     }
 
@@ -100,7 +108,10 @@ internal class Reception(
     ) {
         val told =
             settings.onFailure
-                ?: { FailureLog.connections.add("the connection from ${request.remoteAddress} failed: $it", it) }
+                ?: {
+                    val line = "the connection from ${request.remoteAddress.shown()} failed: $it"
+                    FailureLog.connections.add(line, it)
+                }
         told(failure)
     }
 }

@@ -30,8 +30,10 @@ import java.net.InetSocketAddress
  *
  * When a connection is lost, or none can be made, it writes a line to the [System.Logger] `org.kverbs.coroutines`,
  * waits ([ClientBuilder.backOff]) and connects. It goes on for ever, unless [ClientBuilder.giveUpAfter] or
- * `withTimeout` ends it. A server's rejection does not end it either: the server may be full now and not later.
+ * `withTimeout` ends it. A server that is full or not there is tried again; one whose [ServerBuilder.authorize] says no
+ * ends it ([ClientBuilder.retryIf]).
  *
+ * @throws org.kverbs.ConnectionRejectedException if the server does not let this client in
  * @throws RdmaException why the last attempt failed, when it gives up
  */
 public suspend fun <R> RdmaHost.reconnecting(
@@ -51,8 +53,9 @@ public suspend fun <R> RdmaHost.reconnecting(
                 if (!isLoss(e)) throw e
                 e
             }
+        if (!chosen.retryIf(failure)) throw failure
         val pause = backOff.pause() ?: throw failure
-        val line = "the connection to $address failed: $failure; the next attempt is in $pause"
+        val line = "the connection to ${address.shown()} failed: $failure; the next attempt is in $pause"
         FailureLog.connections.add(line, failure)
         delay(pause)
     }

@@ -2,6 +2,7 @@ package org.kverbs.coroutines
 
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.async
@@ -10,6 +11,7 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.AccessFlag
+import org.kverbs.ConnectionException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.dsl.connectOptions
@@ -54,7 +56,14 @@ class ChannelKeepAliveSpec :
                             }
                         delay(100) // what it sends has arrived, so that nothing is under way
                         die()
-                        waiting.await().shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.RETRY_EXC_ERR
+                        val failure = waiting.await().shouldBeInstanceOf<ConnectionException>()
+                        failure.message shouldContain "the peer did not answer the keep-alive: nothing came from it for 50ms"
+                        failure.message shouldContain "RETRY_EXC_ERR"
+                        generateSequence<Throwable>(failure) { it.cause }
+                            .toList()
+                            .last()
+                            .shouldBeInstanceOf<WorkCompletionException>()
+                            .status() shouldBe WorkCompletionStatus.RETRY_EXC_ERR
                         ends.client.isOpen shouldBe false
                     }
                 }

@@ -13,12 +13,19 @@ import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.WorkRequestException
 import org.kverbs.dsl.get
 import org.kverbs.dsl.read
 import org.kverbs.dsl.write
+import org.kverbs.embedded.EmbeddedFabric
+import org.kverbs.embedded.Errno
+import org.kverbs.embedded.Failure
+import org.kverbs.embedded.Operation
 import java.nio.file.Path
 import java.util.IdentityHashMap
 
@@ -48,6 +55,17 @@ class FailedCallsSpec :
             test("should name the caller of a write that another awaits, in a JVM with ${options.joinToString(" ")}") {
                 frames("awaited", 0) shouldExist { "FailingProgram" in it && "writeIntoNothing" in it }
                 if (options != listOf("-da")) frames("awaited", 0) shouldExist { "FailingProgram" in it && "awaitTheWrite" in it }
+            }
+
+            test("should name the caller of a connect whose host was closed, in a JVM with ${options.joinToString(" ")}") {
+                frames("connect", 0) shouldExist { "FailingProgram" in it && "connectForEver" in it }
+            }
+
+            // Nothing else can: a clause of a select does not see the continuation of its caller.
+            if (options != listOf("-da")) {
+                test("should name the caller of a select by debug mode, in a JVM with ${options.joinToString(" ")}") {
+                    frames("select", 0) shouldExist { "FailingProgram" in it && "selectForEver" in it }
+                }
             }
 
             for (call in FailingProgram.calls.keys) {
@@ -106,6 +124,43 @@ class FailedCallsSpec :
                         List(2) { shouldThrow<IllegalStateException> { ends.client.qp.send(ends.client.region[0, 8]) } }
                 distinct(failures) shouldHaveSize 9
                 failures.forEach { it.shouldBeInstanceOf<IllegalStateException>().message shouldContain "was closed" }
+            }
+        }
+
+        for ((operation, what) in mapOf(
+            Operation.POST_SEND to "a request",
+            Operation.REGISTER_MEMORY to "memory for what comes",
+        )) {
+            test("should give each wait that ends because the device refuses $what an exception of its own, and its caller's") {
+                EmbeddedFabric.realTime(1).use { fabric ->
+                    val device = fabric.addDevice()
+                    TwoChannels({ keepAlive(null) }, clientDevice = device.open(), serverDevice = fabric.addDevice().open()).use { ends ->
+                        coroutineScope {
+                            suspend fun receiveHere(): Throwable =
+                                shouldThrow<RdmaSystemException> {
+                                    ends.client.receive()
+                                    delay(1) // so that the call above isn't the last
+                                }
+                            val waits = List(3) { async(start = CoroutineStart.UNDISPATCHED) { receiveHere() } }
+                            fabric.inject(device, Failure.of(operation, Errno.ENOMEM))
+                            if (operation == Operation.POST_SEND) {
+                                shouldThrow<WorkRequestException> { ends.client.send(ByteArray(1)) }
+                            } else {
+                                ends.server.send(ByteArray(100_000))
+                            }
+                            val failures = waits.awaitAll() + List(3) { receiveHere() }
+                            distinct(failures) shouldHaveSize 6
+                            for (failure in failures) {
+                                failure.message shouldContain "A test injected it"
+                                failure.stackTrace.toList() shouldExist { "receiveHere" in it.methodName || "receiveHere" in it.className }
+                                failure.addSuppressed(IllegalStateException("what a use block adds"))
+                            }
+                            val shared = failures.map { generateSequence(it) { each -> each.cause }.last() }
+                            distinct(shared) shouldHaveSize 1
+                            shared[0].suppressed.toList().shouldBeEmpty()
+                        }
+                    }
+                }
             }
         }
 

@@ -8,6 +8,7 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.selects.select
 import org.kverbs.dsl.get
 
 /** Fails in several calls and prints the stack trace of each failure, for [FailedCallsSpec]: a JVM of its own has assertions on or off. */
@@ -17,6 +18,8 @@ object FailingProgram {
         print("write", runBlocking { failure { writeIntoNothing(it) } })
         print("awaited", runBlocking { failure { awaitTheWrite(it) } })
         print("receive", runBlocking { failure { receiveAndClose(it) } })
+        print("connect", runBlocking { failureOfConnecting() })
+        print("select", runBlocking { failureOfSelect() })
         runBlocking { failuresOfWaits() }.forEach { (name, failure) -> print(name, failure) }
         runBlocking { failuresOfLaterCalls() }.forEach { (name, failure) -> print(name, failure) }
     }
@@ -33,6 +36,47 @@ object FailingProgram {
                 waits.mapValues { (_, wait) -> wait.await() }
             }
         }
+
+    /** What a call throws that connects when its host is closed. */
+    private suspend fun failureOfConnecting(): Throwable? =
+        coroutineScope {
+            rdmaHost { provider("embedded") }.use { server ->
+                val listener = server.listen(0)
+                val host = rdmaHost { provider("embedded") }
+                val connecting =
+                    async(start = CoroutineStart.UNDISPATCHED) {
+                        runCatching { connectForEver(host, listener.address.port) }.exceptionOrNull()
+                    }
+                listener.request()
+                host.close()
+                connecting.await()
+            }
+        }
+
+    private suspend fun connectForEver(
+        host: RdmaHost,
+        port: Int,
+    ) {
+        host.connect("127.0.0.1", port)
+        delay(1)
+    }
+
+    private suspend fun failureOfSelect(): Throwable? =
+        coroutineScope {
+            TwoChannels().use { ends ->
+                val selecting =
+                    async(start = CoroutineStart.UNDISPATCHED) {
+                        runCatching { selectForEver(ends.client) }.exceptionOrNull()
+                    }
+                ends.server.close()
+                selecting.await()
+            }
+        }
+
+    private suspend fun selectForEver(channel: MessageChannel) {
+        select { channel.incoming.onReceive { } }
+        delay(1)
+    }
 
     private suspend fun failuresOfLaterCalls(): Map<String, Throwable?> =
         TwoChannels().use { ends ->

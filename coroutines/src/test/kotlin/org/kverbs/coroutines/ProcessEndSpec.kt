@@ -11,7 +11,7 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
 import org.kverbs.ConnectionException
 import org.kverbs.Device
-import org.kverbs.WorkCompletionException
+import org.kverbs.RdmaException
 import org.kverbs.embedded.EmbeddedProvider
 import java.net.InetSocketAddress
 import java.nio.file.Path
@@ -67,7 +67,7 @@ class ProcessEndSpec :
                                 val waiting =
                                     async(start = CoroutineStart.UNDISPATCHED) { runCatching { wait(connection) }.exceptionOrNull() }
                                 process.destroyForcibly().waitFor() shouldBe 128 + 9
-                                waiting.await().shouldBeInstanceOf<WorkCompletionException>()
+                                waiting.await().shouldBeInstanceOf<RdmaException>()
                             }
                         } finally {
                             process.destroyForcibly()

@@ -12,6 +12,7 @@ import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.TimeoutCancellationException
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
@@ -22,6 +23,8 @@ import kotlinx.coroutines.delay
 import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.selects.select
+import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
@@ -32,6 +35,7 @@ import org.kverbs.dsl.MiB
 import java.net.InetSocketAddress
 import java.util.concurrent.CountDownLatch
 import kotlin.coroutines.CoroutineContext
+import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.seconds
 
@@ -165,7 +169,8 @@ class RdmaServerSpec :
                             val client = host.connectMessages(address)
                             client.awaitEnd()
                             client.close()
-                            lines += "the connection from ${client.localAddress} failed: java.lang.IllegalStateException: planted"
+                            val clientIs = checkNotNull(client.localAddress).run { "${this.address.hostAddress}:$port" }
+                            lines += "the connection from $clientIs failed: java.lang.IllegalStateException: planted"
                             delay(100)
                         }
                     }
@@ -351,6 +356,64 @@ class RdmaServerSpec :
                         }
                     }
                     withTimeout(20.seconds) { while (Diagnostics.openResources().size > before) delay(1) }
+                }
+            }
+        }
+
+        test("should tell its handlers that it stops, which end in good order before the deadline") {
+            bound { server, host, address ->
+                server.serve(this) { connection ->
+                    while (true) {
+                        val question =
+                            select<ByteArray?> {
+                                connection.incoming.onReceiveCatching { it.getOrNull() }
+                                server.stopping.onJoin { null }
+                            } ?: break
+                        connection.send(question)
+                    }
+                }
+                server.stopping.isCompleted shouldBe false
+                val client = host.connectMessages(address)
+                client.ask("up") shouldBe "up"
+                val stopping = launch { server.stop(10.minutes) }
+                client.receiveOrNull() shouldBe null
+                client.disconnect()
+                stopping.join()
+                server.stats.failed shouldBe 0
+            }
+        }
+
+        test("should say that it stops also when it is closed") {
+            bound { server, _, _ ->
+                server.serve(this, ECHO)
+                server.close()
+                server.stopping.join()
+            }
+        }
+
+        test("should tell a client of something else why it is rejected") {
+            bound({ onFailure { } }) { server, host, address ->
+                server.serve(this, ECHO)
+                val refusal = shouldThrow<ConnectionRejectedException> { host.connect(address) }
+                refusal.message shouldContain "no message channel of this version"
+            }
+        }
+
+        test("should have ended its handlers and connections when stop returns, also those that it had to cancel") {
+            bound { server, host, address ->
+                server.serve(this) {
+                    it.send(ByteArray(1))
+                    try {
+                        awaitCancellation()
+                    } finally {
+                        withContext(NonCancellable) { delay(100) }
+                    }
+                }
+                host.connectMessages(address).use {
+                    it.receive()
+                    server.stop(1.milliseconds)
+                    server.stats.copy(accepted = 0) shouldBe ServerStats(0, 0, 0, 0, 0, 0)
+                    server.connections.shouldBeEmpty()
                 }
             }
         }

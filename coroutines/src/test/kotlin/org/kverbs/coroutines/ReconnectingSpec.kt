@@ -4,13 +4,20 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldStartWith
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeout
 import org.kverbs.ConnectionException
+import org.kverbs.ConnectionRejectedException
 import java.net.InetSocketAddress
+import java.util.concurrent.atomic.AtomicInteger
 import kotlin.random.Random
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
@@ -72,6 +79,89 @@ class ReconnectingSpec :
                         }
                         shouldThrow<ConnectionException> { withTimeout(20.seconds) { host.reconnecting(address, settings) {} } }
                     }
+                }
+            }
+        }
+
+        suspend fun bound(
+            settings: ServerBuilder.() -> Unit,
+            block: suspend CoroutineScope.(RdmaHost, RdmaServer, InetSocketAddress) -> Unit,
+        ) = rdmaHost { provider("embedded") }.use { host ->
+            host.bind(0, settings).use { server ->
+                logged {
+                    withTimeout(20.seconds) {
+                        block(host, server, InetSocketAddress("127.0.0.1", server.address.port))
+                        server.close()
+                    }
+                }
+            }
+        }
+
+        test("should end at once when the server's authorize hook says no") {
+            val decisions = AtomicInteger()
+            bound({ authorize { decisions.incrementAndGet() < 0 } }) { host, server, address ->
+                server.serve(this) {}
+                val refusal =
+                    shouldThrow<ConnectionRejectedException> { host.reconnecting(address, { backOff(1.milliseconds) }) {} }
+                refusal.message shouldContain "not authorized"
+                decisions.get() shouldBe 1
+            }
+        }
+
+        test("should try again while the server is full") {
+            bound({ maxConnections(1) }) { host, server, address ->
+                server.serve(this) { it.receiveOrNull() }
+                val first = host.connectMessages(address)
+                val client = async { host.reconnecting(address, { backOff(1.milliseconds) }) { it.isOpen } }
+                while (server.stats.refused < 2) delay(1)
+                first.disconnect()
+                client.await() shouldBe true
+            }
+        }
+
+        test("should try again when the authorize hook failed, or did not decide in time") {
+            val decisions = AtomicInteger()
+            bound({
+                timeout(100.milliseconds)
+                authorize {
+                    when (decisions.incrementAndGet()) {
+                        1 -> awaitCancellation()
+                        2 -> error("planted")
+                        else -> true
+                    }
+                }
+            }) { host, server, address ->
+                server.serve(this) { it.receiveOrNull() }
+                host.reconnecting(address, { backOff(1.milliseconds) }) { it.isOpen } shouldBe true
+                decisions.get() shouldBe 3
+            }
+        }
+
+        test("should ask the program, if told to, whether to try again") {
+            bound({ authorize { false } }) { host, server, address ->
+                server.serve(this) {}
+                val failures = ArrayList<Exception>()
+                val settings: ClientBuilder.() -> Unit = {
+                    backOff(1.milliseconds)
+                    retryIf {
+                        failures += it
+                        failures.size < 3
+                    }
+                }
+                val last = shouldThrow<ConnectionRejectedException> { host.reconnecting(address, settings) {} }
+                failures.size shouldBe 3
+                failures.last() shouldBe last
+            }
+        }
+
+        test("should log the server as host and port") {
+            rdmaHost { provider("embedded") }.use { host ->
+                val port = host.bind(0).use { it.address.port }
+                logged { log ->
+                    val client = launch { host.reconnecting("127.0.0.1", port, { backOff(1.milliseconds) }) {} }
+                    withTimeout(20.seconds) { while (log.lines.none { ":$port failed" in it }) delay(1) }
+                    client.cancel()
+                    log.lines.first { ":$port failed" in it } shouldStartWith "the connection to 127.0.0.1:$port failed: "
                 }
             }
         }

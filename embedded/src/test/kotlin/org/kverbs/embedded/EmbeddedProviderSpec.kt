@@ -5,8 +5,15 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
+import org.kverbs.ConnectionEventChannel
 import org.kverbs.Device
+import org.kverbs.PortSpace
 import org.kverbs.RdmaException
+import java.net.InetAddress
+import java.net.InetSocketAddress
+import java.net.StandardProtocolFamily
+import java.nio.channels.DatagramChannel
+import java.time.Duration
 
 class EmbeddedProviderSpec :
     FunSpec({
@@ -81,9 +88,39 @@ class EmbeddedProviderSpec :
             val provider = EmbeddedProvider("udp:$address,udp:$address,udp:192.0.2.1")
             val (one, same, foreign) = provider.devices().map { Device.of(provider, it) }
             one.open().use {
-                shouldThrow<RdmaException> { same.open() }.message shouldContain "port 4791 of the embedded device's address is taken"
+                shouldThrow<RdmaException> { same.open() }.message shouldContain "UDP port 4791 of $address is taken"
             }
             shouldThrow<RdmaException> { foreign.open() }.message shouldContain "not this machine's"
+        }
+
+        for ((what, use) in mapOf<String, (ConnectionEventChannel, InetAddress) -> Unit>(
+            "listens at every address" to { channel, _ ->
+                channel.id(PortSpace.TCP).use { id ->
+                    id.bind(InetSocketAddress(InetAddress.ofLiteral("0.0.0.0"), 7471))
+                    id.listen(1)
+                }
+            },
+            "binds to it" to { channel, taken -> channel.id(PortSpace.TCP).use { it.bind(InetSocketAddress(taken, 7471)) } },
+            "connects from it" to { channel, taken ->
+                channel.id(PortSpace.TCP).use { id ->
+                    id.resolveAddress(InetSocketAddress(taken, 7471), Duration.ofSeconds(10))
+                    checkNotNull(channel.awaitEvent(Duration.ofSeconds(10))).orThrow()
+                }
+            },
+        )) {
+            test("should say that another process has the UDP port of the device to a program that $what") {
+                val taken = InetAddress.ofLiteral(loopbackAddresses(1).single())
+                DatagramChannel.open(StandardProtocolFamily.INET).use { other ->
+                    other.bind(InetSocketAddress(taken, 4791))
+                    val provider = EmbeddedProvider("udp:${taken.hostAddress}")
+                    ConnectionEventChannel.open(Device.of(provider, provider.devices().single())).use { channel ->
+                        val message = shouldThrow<RdmaException> { use(channel, taken) }.message
+                        message shouldContain "EADDRINUSE"
+                        val which = if ("connects" in what) "this side's embedded device" else taken.hostAddress
+                        message shouldContain "UDP port 4791 of $which is taken"
+                    }
+                }
+            }
         }
     })
 

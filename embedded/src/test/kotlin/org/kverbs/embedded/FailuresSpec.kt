@@ -17,6 +17,7 @@ import org.kverbs.QueuePairType.UC
 import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaSystemException
 import org.kverbs.SendRequests
+import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionOpcode.BIND_MW
 import org.kverbs.WorkCompletionOpcode.LOCAL_INV
@@ -243,6 +244,29 @@ class FailuresSpec :
                         (injected.seen() to injected.happened()) shouldBe (1 to 1)
                         pair.reconnect()
                     }
+                }
+            }
+        }
+
+        test("should say of the completion that a test injected for, and of no other, that a test did so") {
+            Pair(EmbeddedFabric.virtual(1)).use { pair ->
+                val (a, b) = pair
+
+                fun End.messages(count: Int) = take(count).map { shouldThrow<WorkCompletionException> { it.orThrow() }.message.orEmpty() }
+                for (inject in listOf(SEND to REM_ACCESS_ERR, LOCAL_INV to WorkCompletionStatus.MW_BIND_ERR, RECV to LOC_LEN_ERR)) {
+                    val (opcode, status) = inject
+                    repeat(2) { b.qp.postReceive(it.toLong(), b.mr.slice(0, 8)) }
+                    pair.fabric.inject(Failure.of(opcode, status))
+                    a.post {
+                        if (opcode == LOCAL_INV) localInvalidate(1, 77)
+                        repeat(if (opcode == LOCAL_INV) 1 else 2) { send(it.toLong()).inline(byteArrayOf(1)).signaled() }
+                    }
+                    val (failing, other) = if (opcode == RECV) b to a else a to b
+                    val (first, second) = failing.messages(2)
+                    first shouldContain "$status, vendor error 0x7e57 (a test injected it): "
+                    second shouldContain "WR_FLUSH_ERR, vendor error 0x0: "
+                    if (opcode == RECV) other.messages(2).forEach { it shouldContain "vendor error 0x0: " }
+                    pair.reconnect()
                 }
             }
         }

@@ -118,7 +118,7 @@ internal class Caller(
 private fun PendingCall.failure(frame: Frame.Failure): Exception =
     when (frame.kind) {
         Frame.Failure.Kind.FAILED -> RemoteFailureException(method, frame.message, frame.remoteClass)
-        Frame.Failure.Kind.TIMED_OUT -> RequestTimeoutException(method, timeout)
+        Frame.Failure.Kind.TIMED_OUT -> late()
         Frame.Failure.Kind.CANCELLED -> RemoteFailureException(method, frame.message, frame.remoteClass)
     }
 

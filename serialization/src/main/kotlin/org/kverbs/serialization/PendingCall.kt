@@ -12,6 +12,10 @@ internal class PendingCall(
     val isStream: Boolean,
     credits: Int,
 ) {
+    /** How many items of a stream have come. */
+    @Volatile
+    var items = 0
+        private set
     private val incoming = Channel<ByteArray>(credits)
 
     @Volatile
@@ -31,7 +35,12 @@ internal class PendingCall(
         if (added.isFailure && !added.isClosed) {
             throw RequestProtocolException("the peer sent more items than it had credit for")
         }
+        items++
     }
+
+    /** That the call has not ended in time. */
+    fun late(): RequestTimeoutException =
+        if (isStream) RequestTimeoutException(method, timeout, items) else RequestTimeoutException(method, timeout)
 
     /** Ends the call; [why] makes the exception where the caller waits, so that the trace is the caller's. */
     fun end(why: ((PendingCall) -> Exception)? = null) {

@@ -67,19 +67,20 @@ public class RequestScope internal constructor(
             val payload = link.format.encodeToByteArray(method.request, request)
             val deadline = TimeSource.Monotonic.markNow() + timeout
 
-            suspend fun <T : Any> inTime(block: suspend () -> T): T =
+            suspend fun <T : Any> inTime(block: suspend () -> T): T? =
                 if (timeout.isInfinite()) {
                     block()
                 } else {
                     withTimeoutOrNull(-deadline.elapsedNow()) { block() }
-                        ?: throw RequestTimeoutException(method.name, timeout)
                 }
 
-            val call = inTime { link.caller.open(method.name, buffer, payload, timeout) }
+            val call =
+                inTime { link.caller.open(method.name, buffer, payload, timeout) }
+                    ?: throw RequestTimeoutException(method.name, timeout, 0)
             try {
                 var taken = 0
                 while (true) {
-                    val item = inTime { call.next() ?: LAST }
+                    val item = inTime { call.next() ?: LAST } ?: throw call.late()
                     if (item === LAST) break
                     emit(link.format.decode(method.item, item))
                     if (++taken < (buffer + 1) / 2) continue

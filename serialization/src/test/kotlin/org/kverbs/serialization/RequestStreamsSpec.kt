@@ -21,6 +21,7 @@ import kotlinx.coroutines.withContext
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
 
 class RequestStreamsSpec :
     FunSpec({
@@ -125,6 +126,22 @@ class RequestStreamsSpec :
                 }
             }) {
                 shouldThrow<RequestTimeoutException> { stream(count, 1, timeout = 50.milliseconds).collect {} }
+            }
+        }
+
+        test("should say how many items had come when a stream takes too long") {
+            asked({
+                answer(count) { items ->
+                    flow {
+                        repeat(items) { emit(it) }
+                        awaitCancellation()
+                    }
+                }
+            }) {
+                val taken = ArrayList<Int>()
+                val failure =
+                    shouldThrow<RequestTimeoutException> { stream(count, 3, timeout = 1.seconds).collect { taken += it } }
+                failure.message shouldBe "the stream \"count\" did not end within 1s; ${taken.size} items had come"
             }
         }
 

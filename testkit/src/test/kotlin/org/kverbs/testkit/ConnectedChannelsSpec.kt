@@ -10,6 +10,7 @@ import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.async
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
+import org.kverbs.ConnectionException
 import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode.SEND
@@ -79,7 +80,7 @@ class ConnectedChannelsSpec :
         test("should find by the keep-alive that the peer is dead, on the test's clock") {
             connectedChannels(timeout = 5.seconds, channel = { keepAlive(3.hours) }) { client, _ ->
                 fabric.kill(serverDevice)
-                shouldThrow<WorkCompletionException> { client.receive() }
+                shouldThrow<ConnectionException> { client.receive() }
                 clock.elapsed().toHours() shouldBe 3
             }
         }

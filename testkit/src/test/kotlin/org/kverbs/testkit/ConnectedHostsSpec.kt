@@ -14,7 +14,6 @@ import kotlinx.coroutines.launch
 import org.kverbs.ConnectionException
 import org.kverbs.ConnectionRejectedException
 import org.kverbs.Context
-import org.kverbs.WorkCompletionException
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.bind
 import org.kverbs.coroutines.connectMessages
@@ -150,7 +149,8 @@ class ConnectedHostsSpec :
                 while (told.isEmpty()) delay(1.hours)
                 clock.elapsed().toHours() shouldBe 4
             }
-            told.single().shouldBeInstanceOf<WorkCompletionException>()
+            told.single().shouldBeInstanceOf<ConnectionException>().message shouldContain
+                "the peer did not answer the keep-alive: nothing came from it for 3h"
         }
 
         test("should let a test close a host itself") {

@@ -73,7 +73,9 @@ class StrictSpec :
         test("should fail a coroutine's send with the status that a test wants") {
             connectedCoroutines { client, _ ->
                 fabric.failNext(SEND, RETRY_EXC_ERR)
-                shouldThrow<WorkCompletionException> { client.send("ping".encodeToByteArray()) }.status() shouldBe RETRY_EXC_ERR
+                val failure = shouldThrow<WorkCompletionException> { client.send("ping".encodeToByteArray()) }
+                failure.status() shouldBe RETRY_EXC_ERR
+                failure.message shouldContain "(a test injected it)"
             }
         }
 

@@ -14,6 +14,7 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.flowOf
 import kotlinx.coroutines.launch
+import kotlinx.coroutines.selects.select
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.io.files.Path
@@ -42,6 +43,7 @@ import java.io.File
 import java.io.PrintStream
 import java.lang.System.Logger.Level.WARNING
 import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.seconds
 
 @Serializable
@@ -183,6 +185,35 @@ class ServicesSpec :
                     server.stop(30.seconds)
                     serving.join()
                     client.join()
+                }
+            }
+        }
+
+        test("should tell handlers that wait for messages to stop") {
+            hosted { host ->
+                host.bind(7471).use { server ->
+                    val serving =
+                        launch {
+                            server.serve(this) { connection ->
+                                while (true) {
+                                    val question =
+                                        select<ByteArray?> {
+                                            connection.incoming.onReceiveCatching { it.getOrNull() } // null once the client has ended
+                                            server.stopping.onJoin { null }
+                                        } ?: break
+                                    connection.send(question)
+                                }
+                            }
+                        }
+                    host.connectMessages("198.18.0.1", 7471).use { connection ->
+                        connection.send("ping".encodeToByteArray())
+                        connection.receive().decodeToString() shouldBe "ping"
+                        val stopping = launch { server.stop(10.minutes) }
+                        connection.receiveOrNull() shouldBe null
+                        connection.disconnect()
+                        stopping.join()
+                    }
+                    serving.join()
                 }
             }
         }

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.transport.Gsi;
 import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.RdmaCmEventType;
@@ -196,6 +197,7 @@ final class Id {
         Devices.Way way = host.devices.find(port, channel.device, source, target);
         int result = way == null ? -Errno.EHOSTUNREACH : bindTo(way.remote().port());
         if (way == null || result < 0) {
+            Refusal.forget(); // the event says it
             raise(RdmaCmEventType.RDMA_CM_EVENT_ADDR_ERROR, result);
             return 0;
         }
@@ -231,8 +233,9 @@ final class Id {
         if (host.ports.isServed(this)) {
             return -Errno.EADDRINUSE;
         }
-        if (port == null && !openAll()) {
-            return -Errno.ENODEV;
+        int result = port == null ? openAll() : 0;
+        if (result < 0) {
+            return result;
         }
         backlog = most <= 0 ? MAX_BACKLOG : Math.min(most, MAX_BACKLOG);
         halfOpen = new HalfOpen(host.mostHalfOpen);
@@ -240,12 +243,17 @@ final class Id {
         return 0;
     }
 
-    /** A wildcard address is one of every device that can be opened. */
-    private boolean openAll() {
+    /** A wildcard address is one of every device that can be opened. If none can, returns why not. */
+    private int openAll() {
+        int result = -Errno.ENODEV;
         for (Hca device : host.devices.all()) {
-            open(device.gsi());
+            result = open(device.gsi());
         }
-        return !opened.isEmpty();
+        if (opened.isEmpty()) {
+            return result;
+        }
+        Refusal.forget();
+        return 0;
     }
 
     boolean isFull() {

@@ -27,6 +27,9 @@ import org.kverbs.spi.CompletionQueueOps;
  */
 public final class Cq implements CompletionQueueOps {
 
+    /** The bit of a status where its vendor error begins; see {@link #add}. */
+    static final int VENDOR_ERROR = 16;
+
     private static final VarHandle WAITING = handle();
 
     public final long address;
@@ -128,7 +131,8 @@ public final class Cq implements CompletionQueueOps {
     }
 
     /**
-     * Adds a completion. Its fields are as in {@code struct ibv_wc}; {@code immediate} goes to where imm_data or invalidated_rkey stand
+     * Adds a completion. Its fields are as in {@code struct ibv_wc}, with the vendor error in the upper half of {@code
+     * status}; {@code immediate} goes to where imm_data or invalidated_rkey stand
      * and is in native order already. {@code queue} has the request's slot; {@code request} is what the diagnostics
      * know it by.
      */
@@ -153,9 +157,9 @@ public final class Cq implements CompletionQueueOps {
         slots[at] = frees;
         long wc = ringAddress + (long) at * IbvWc.SIZE;
         Memory.putLong(wc + IbvWc.WR_ID, id);
-        Memory.putInt(wc + IbvWc.STATUS, status);
+        Memory.putInt(wc + IbvWc.STATUS, status & (1 << VENDOR_ERROR) - 1);
         Memory.putInt(wc + IbvWc.OPCODE, opcode);
-        Memory.putInt(wc + IbvWc.VENDOR_ERR, 0);
+        Memory.putInt(wc + IbvWc.VENDOR_ERR, status >>> VENDOR_ERROR);
         Memory.putInt(wc + IbvWc.BYTE_LEN, bytes);
         Memory.putInt(wc + IbvWc.IMM_DATA, immediate);
         Memory.putInt(wc + IbvWc.QP_NUM, qpn);

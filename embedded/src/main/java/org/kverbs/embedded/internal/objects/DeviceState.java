@@ -130,9 +130,13 @@ public abstract class DeviceState {
         return failures == null ? 0 : failures.refuse(this, operation);
     }
 
-    /** The status that a test wants a work request to fail with, or 0 for success; by {@code enum ibv_wc_opcode}. */
+    /**
+     * The status that a test wants a work request to fail with, as {@link Cq#add} takes it, or 0 for success; by {@code
+     * enum ibv_wc_opcode}.
+     */
     public int injected(int opcode) {
-        return failures == null ? 0 : failures.status(this, opcode);
+        int status = failures == null ? 0 : failures.status(this, opcode);
+        return status == 0 ? 0 : status | Refusal.INJECTED << Cq.VENDOR_ERROR;
     }
 
     /** A peer reads or writes memory of this side on its own. */

@@ -30,6 +30,7 @@ import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.wire.Icrc;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.embedded.internal.wire.PacketCodec;
+import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 
 /**
@@ -140,7 +141,7 @@ public final class UdpPort implements PacketPort {
             return 0;
         } catch (BindException e) {
             close();
-            return local() ? -Errno.EADDRINUSE : -Errno.EADDRNOTAVAIL;
+            return local() ? taken() : -Errno.EADDRNOTAVAIL;
         } catch (UnsupportedOperationException e) {
             close();
             return -Errno.EAFNOSUPPORT; // a machine without IPv6
@@ -156,6 +157,14 @@ public final class UdpPort implements PacketPort {
         return found == null && address.isLoopbackAddress()
                 ? NetworkInterface.getByInetAddress(InetAddress.ofLiteral("127.0.0.1"))
                 : found;
+    }
+
+    private int taken() {
+        return Refusal.because(
+                Errno.EADDRINUSE,
+                "UDP port " + Icrc.UDP_PORT + " of " + address.getHostAddress() + " is taken: by another process with an"
+                        + " embedded device at this address, or by the kernel's Soft-RoCE. End that one, or take another"
+                        + " address (`KVERBS_EMBEDDED=udp:ADDRESS`).");
     }
 
     private boolean local() {
