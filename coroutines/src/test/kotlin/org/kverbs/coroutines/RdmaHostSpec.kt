@@ -19,7 +19,7 @@ import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
-import kotlinx.coroutines.withContext
+import kotlinx.coroutines.runInterruptible
 import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
 import org.kverbs.AccessFlag
@@ -216,18 +216,23 @@ class RdmaHostSpec :
                         Dispatchers.Default.dispatch(context, block)
                     }
                 }
-            pair { _, listener, client, address ->
+            pair { server, listener, client, address ->
                 coroutineScope {
                     val settings: ConnectionBuilder.() -> Unit = { timeout(1.hours) }
                     val connecting = async(Dispatchers.Default) { runCatching { client.connect(address, settings) } }
                     listener.request() // nobody answers it
-                    val other =
-                        launch(slow, CoroutineStart.UNDISPATCHED) { runCatching { client.connect(address, settings) } }
-                    withContext(Dispatchers.IO) { isBusy.await() }
-                    client.close()
-                    mayGoOn.countDown()
+                    val own = client.listen(ANYWHERE)
+                    val ownAddress = InetSocketAddress("127.0.0.1", own.address.port)
+                    launch(slow, CoroutineStart.UNDISPATCHED) { runCatching { own.request() } }
+                    val asking = launch(Dispatchers.Default) { runCatching { server.connect(ownAddress, settings) } }
+                    try {
+                        runInterruptible(Dispatchers.IO) { isBusy.await() }
+                        client.close()
+                    } finally {
+                        mayGoOn.countDown()
+                    }
                     connecting.await().exceptionOrNull()!!.message!! shouldContain "closed"
-                    other.join()
+                    asking.cancelAndJoin()
                 }
             }
         }
