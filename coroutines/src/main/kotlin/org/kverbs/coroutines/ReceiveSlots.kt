@@ -65,7 +65,9 @@ internal class ReceiveSlots(
                 if (hasFailed) return false
                 val message = unclaimed.removeFirstOrNull()
                 if (message == null) {
-                    forgetCancelled()
+                    // One that is posted is refused where there is no room, so what nobody waits for must not take any.
+                    val isFull = free.isEmpty() || waiting.isNotEmpty()
+                    forgetCancelled(all = isFull && receiver is PostedReceive)
                     when {
                         waiting.isEmpty() && loose > receivers.size -> receivers.addLast(receiver)
                         waiting.isEmpty() && free.isNotEmpty() -> return false
@@ -79,9 +81,10 @@ internal class ReceiveSlots(
         return true
     }
 
-    private fun forgetCancelled() {
+    private fun forgetCancelled(all: Boolean) {
         while (receivers.isNotEmpty() && !isActive(receivers.first())) receivers.removeFirst()
-        if (receivers.size < sweepAt) return
+        if (all) waiting.removeAll { !isActive(it.receiver) }
+        if (!all && receivers.size < sweepAt) return
         receivers.removeAll { !isActive(it) }
         sweepAt = 2 * receivers.size + SWEEP_AT
     }

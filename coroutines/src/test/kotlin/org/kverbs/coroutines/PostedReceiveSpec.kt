@@ -7,6 +7,9 @@ import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
+import kotlinx.coroutines.async
+import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeoutOrNull
@@ -49,6 +52,22 @@ class PostedReceiveSpec :
                 ends.server.textAt(128, 3) shouldBe "one"
                 ends.server.qp.receive(ends.server.region[192, 64]).length shouldBe 4
                 ends.server.textAt(192, 4) shouldBe "four"
+            }
+        }
+
+        test("should be posted though others were cancelled behind one that waits on, as often as the queue has room") {
+            TwoEnds(settings = { maxRecvWr(4) }).use { ends ->
+                coroutineScope {
+                    val first = async(start = UNDISPATCHED) { ends.server.qp.receive(ends.server.region[0, 64]) }
+                    repeat(6) {
+                        launch(start = UNDISPATCHED) { ends.server.qp.receive(ends.server.region[64, 64]) }.cancelAndJoin()
+                    }
+                    val posted = ends.server.qp.postReceive(ends.server.region[128, 64])
+                    for (word in listOf("one", "four")) ends.client.qp.send(ends.client.text(word))
+                    first.await().length shouldBe 3
+                    posted.await().length shouldBe 4
+                    ends.server.textAt(128, 4) shouldBe "four"
+                }
             }
         }
 
