@@ -74,7 +74,10 @@ public class BlockingConnection internal constructor(
         size: Long,
         fill: Consumer<MemorySegment>,
         vararg access: AccessFlag,
-    ): BlockingPublishedMemory = blocking { BlockingPublishedMemory(connection.publish(name, size, *access) { fill.accept(this) }) }
+    ): BlockingPublishedMemory =
+        blocking {
+            BlockingPublishedMemory(connection.publish(name, size, *access) { fill.accept(this) })
+        }
 
     /**
      * The same with native memory of the caller's, which stays alive as long as it is published. It can be published to

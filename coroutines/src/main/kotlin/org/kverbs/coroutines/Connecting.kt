@@ -18,6 +18,7 @@ import org.kverbs.ConnectionTimeoutException
 import org.kverbs.QueuePair
 import org.kverbs.QueuePairAttributes
 import org.kverbs.QueuePairState
+import org.kverbs.RdmaSystemException
 import org.kverbs.RejectReason
 import org.kverbs.dsl.RC
 import java.net.InetAddress
@@ -75,6 +76,7 @@ private suspend fun <T> RdmaHost.establishAt(
     val id = steps.id
     val timeout = setUp.timeout
     var made: Established<T>? = null
+    var hasAnswered = false
     try {
         id.resolveAddress(address, timeout.toJavaDuration())
         steps.await(ConnectionStep.RESOLVE_ADDRESS, address, timeout, ADDR_RESOLVED)
@@ -87,6 +89,7 @@ private suspend fun <T> RdmaHost.establishAt(
         id.connect(qp, setUp.parameters(made.node))
         val answer = steps.await(ConnectionStep.CONNECT, address, timeout, CONNECT_RESPONSE, ESTABLISHED)
         made.said = answer
+        hasAnswered = true
         if (answer.type() == CONNECT_RESPONSE) {
             id.prepareAll(qp)
             qp.answerSoon()
@@ -94,9 +97,18 @@ private suspend fun <T> RdmaHost.establishAt(
         }
         return made
     } catch (e: Throwable) {
-        closeAll(id, made, cause = e)
-        throw e
+        val reason = if (e is RdmaSystemException && hasAnswered && steps.hasEnded(e)) gone(address, e) else e
+        closeAll(id, made, cause = reason)
+        throw reason
     }
+}
+
+private fun gone(
+    address: InetSocketAddress,
+    failure: RdmaSystemException,
+): Throwable {
+    val why = "the peer has gone since it answered: it was closed, or the network failed."
+    return ConnectionException(ConnectionStep.CONNECT, address, 0, why).initCause(failure)
 }
 
 /**

@@ -7,7 +7,6 @@ import org.kverbs.ConnectionParameters
 import org.kverbs.ConnectionStep
 import org.kverbs.PortSpace
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
 import org.kverbs.RdmaSystemException
 import org.kverbs.dsl.RC
@@ -67,7 +66,7 @@ public class ConnectionRequest internal constructor(
             return made
         } catch (e: Throwable) {
             val fits = made == null || setUp.parameters(made.node).fit()
-            val reason = if (e is RdmaSystemException && fits && isRefusedAsGone(e)) gone(e) else e
+            val reason = if (e is RdmaSystemException && fits && steps.hasEnded(e)) gone(e) else e
             closeAll(steps.id, made, cause = reason)
             throw reason
         }
@@ -75,7 +74,10 @@ public class ConnectionRequest internal constructor(
 
     /** An answer keeps within the reads and atomics of the request: rdma_accept(3). */
     private fun ConnectionParameters.withinRequest() =
-        withReads(minOf(responderResources(), event.responderResources()), minOf(initiatorDepth(), event.initiatorDepth()))
+        withReads(
+            minOf(responderResources(), event.responderResources()),
+            minOf(initiatorDepth(), event.initiatorDepth()),
+        )
 
     /** Once. A request that is answered in the wrong way stays open, for the right one. */
     internal fun beginAnswer(portSpace: PortSpace) {
@@ -86,21 +88,6 @@ public class ConnectionRequest internal constructor(
         }
         check(isAnswered.compareAndSet(false, true)) { "the request of ${remoteAddress.shown()} was answered already" }
     }
-
-    /**
-     * Whether the manager refused a step because the connection has ended: it then has no attributes for a queue pair any more. An event that
-     * tells of it need not come, as the kernel has none for who has not accepted.
-     */
-    private fun isRefusedAsGone(failure: RdmaSystemException): Boolean =
-        failure.operation().startsWith("rdma_") && failure.errnoName() == INVALID &&
-            try {
-                steps.id.queuePairAttributes(QueuePairState.INIT)
-                false
-            } catch (e: RdmaSystemException) {
-                e.errnoName() == INVALID
-            } catch (_: IllegalStateException) {
-                false // the host was closed
-            }
 
     private fun gone(failure: RdmaSystemException): Throwable {
         val why = "the peer has gone: it was closed, or gave up waiting. If it happens often, accept sooner."
@@ -129,8 +116,6 @@ public class ConnectionRequest internal constructor(
     }
 
     private companion object {
-        const val INVALID = "EINVAL"
-
         /** Private data of an answer on InfiniBand and RoCE, in bytes. */
         const val ANSWER = 196
     }

@@ -9,6 +9,8 @@ import org.kverbs.ConnectionException
 import org.kverbs.ConnectionId
 import org.kverbs.ConnectionStep
 import org.kverbs.ConnectionTimeoutException
+import org.kverbs.QueuePairState
+import org.kverbs.RdmaSystemException
 import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.toJavaDuration
@@ -56,5 +58,24 @@ internal class ConnectionSteps(
                 throw ConnectionException(step, address, 0, "the peer disconnected before the connection was up")
             }
         }
+    }
+
+    /**
+     * Whether the manager refused a step because the connection has ended: it then has no attributes for a queue pair
+     * any more. An event that tells of it need not come, as the kernel has none for a program that has not accepted.
+     */
+    fun hasEnded(failure: RdmaSystemException): Boolean =
+        failure.operation().startsWith("rdma_") && failure.errnoName() == INVALID &&
+            try {
+                id.queuePairAttributes(QueuePairState.INIT)
+                false
+            } catch (e: RdmaSystemException) {
+                e.errnoName() == INVALID
+            } catch (_: IllegalStateException) {
+                false // the host was closed
+            }
+
+    private companion object {
+        const val INVALID = "EINVAL"
     }
 }

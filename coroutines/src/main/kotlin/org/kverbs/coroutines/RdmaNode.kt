@@ -40,8 +40,8 @@ public class RdmaNode internal constructor(
 
     private companion object {
         /**
-         * Reads and atomics of a channel that are in flight at once, as many as InfiniBand cards usually have. Soft-RoCE
-         * can have 128, and keeps memory for each in each queue pair.
+         * Reads and atomics of a channel that are in flight at once, as many as InfiniBand cards usually have.
+         * Soft-RoCE can have 128, and keeps memory for each in each queue pair.
          */
         const val CHANNEL_READS = 16
     }

@@ -25,8 +25,8 @@ import java.net.InetSocketAddress
  *
  * A connection is lost when the block throws a [ConnectionException], a [WorkCompletionException] or a
  * [ChannelClosedException], or an [RdmaException] or [IOException] that one of those has caused, as requests and
- * streams do, and when the server has not taken all messages after the block ([MessageConnection.disconnect]); what else the
- * block throws is thrown. The server may have received what the block had sent, or not.
+ * streams do, and when the server has not taken all messages after the block ([MessageConnection.disconnect]). What
+ * else the block throws is thrown. The server may have received what the block had sent, or not.
  *
  * When a connection is lost, or none can be made, it writes a line to the [System.Logger] `org.kverbs.coroutines`,
  * waits ([ClientBuilder.backOff]) and connects. It goes on for ever, unless [ClientBuilder.giveUpAfter] or

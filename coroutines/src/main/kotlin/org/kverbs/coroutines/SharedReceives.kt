@@ -44,6 +44,9 @@ internal class SharedReceives(
     /** Whether the queue notes that few slots are free. */
     private var isWatched = false
 
+    /** When [relieve] has looked, which takes a system call. */
+    private var lookedAt = System.nanoTime() - PAUSE_NANOS
+
     /** Where its completions come. */
     val cq: CompletionQueue get() = polled.cq
 
@@ -78,10 +81,13 @@ internal class SharedReceives(
         relieve()
     }
 
-    /** Adds slots if peers may hold nearly all. Channels call it again and again. */
+    /** Adds slots if peers may hold nearly all. Channels call it again and again, and it looks now and then. */
     fun relieve() {
         synchronized(slots) {
             if (slotCount < usual || slotCount == capacity || joined + FEW <= slotCount) return
+            val now = System.nanoTime()
+            if (now - lookedAt < PAUSE_NANOS) return
+            lookedAt = now
             try {
                 if (isWatched) {
                     if (queue.query().limit() > 0) return // not reached
@@ -128,6 +134,7 @@ internal class SharedReceives(
 
     private companion object {
         const val AT_ONCE = 32
+        const val PAUSE_NANOS = 100_000_000L
 
         /** So many free slots, or fewer, are few. */
         const val FEW = 128

@@ -5,10 +5,11 @@ import org.kverbs.MemoryRegion
 import kotlin.coroutines.resumeWithException
 
 /**
- * Lends chunks of slabs, and lets who finds none wait. Any thread; one short lock, under which no coroutine is resumed.
+ * Lends chunks of slabs; a caller that finds none waits. Any thread; one short lock, under which no coroutine is
+ * resumed.
  *
- * Who waits longest in a class gets its next chunk, and nobody passes. A slab of which nothing is lent may be cut for
- * any class. So that a large request isn't starved by small ones that keep every slab in use, a class with waiters and
+ * The caller that has waited longest in a class gets its next chunk, and none overtakes it. A slab of which nothing is
+ * lent may be cut for any class. So that a large request isn't starved by small ones that keep every slab in use, a class with waiters and
  * no slab has one drained, unless those of that slab's class have waited longer: nothing more is lent of it, and when
  * all has come back it goes to the starved class that waits longest. A class that has a slab has no claim on those of
  * others, so that who holds a large buffer still gets a small one while another waits for a large one.

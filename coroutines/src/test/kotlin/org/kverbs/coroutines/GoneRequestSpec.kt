@@ -6,11 +6,13 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import org.kverbs.ConnectionEventType.REJECTED
@@ -18,6 +20,8 @@ import org.kverbs.ConnectionException
 import org.kverbs.ConnectionStep
 import org.kverbs.RdmaSystemException
 import java.net.InetSocketAddress
+import java.util.concurrent.LinkedBlockingQueue
+import kotlin.coroutines.CoroutineContext
 
 /** Requests that can't be accepted: who asked has gone, or they were answered, or what is answered is too long. */
 class GoneRequestSpec :
@@ -63,6 +67,36 @@ class GoneRequestSpec :
                         }
                     }
                 failure.message shouldContain "the peer has gone"
+            }
+        }
+
+        test("should say that the peer has gone when it has between its answer and the asking side's next step") {
+            asked { client, listener, address ->
+                val steps = LinkedBlockingQueue<Runnable>()
+                val held =
+                    object : CoroutineDispatcher() {
+                        override fun dispatch(
+                            context: CoroutineContext,
+                            block: Runnable,
+                        ) {
+                            steps.add(block)
+                        }
+                    }
+                val asking = CoroutineScope(held).async { runCatching { client.connect(address) } }
+                val requested = async(Dispatchers.Default) { listener.request() }
+                while (!requested.isCompleted) {
+                    steps.poll()?.run()
+                    delay(1)
+                }
+                val accepting = launch(Dispatchers.Default) { requested.await().accept() }
+                while (steps.isEmpty()) delay(1) // the answer has come
+                accepting.cancelAndJoin()
+                delay(200) // time for the end to come; if it comes later nothing here fails
+                while (!asking.isCompleted) {
+                    steps.poll()?.run()
+                    delay(1)
+                }
+                asking.await().exceptionOrNull().shouldBeInstanceOf<ConnectionException>()
             }
         }
 

@@ -7,7 +7,7 @@ import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.engine.Event;
 
 /**
- * The time of a fabric whose timeouts take no time. It stands still while there is something to do, and whoever waits
+ * The time of a fabric whose timeouts take no time. It stands still while there is something to do. A thread that waits
  * on one of the fabric's devices (polls an empty completion queue, awaits an event) moves it on to the next timer or
  * packet, unless it is {@linkplain #hold held}. A retry count of seven with the longest timeout is over within
  * microseconds, and in the same order at each run. A wait that timers never end, as an rnr_retry of 7 (for ever) makes
@@ -52,7 +52,7 @@ public final class VirtualClock {
 
     /**
      * From now on, and for good, time doesn't move when somebody waits: only by {@link #next} and {@link #advance}.
-     * Polls of empty queues find nothing, and who waits for an event with a timeout waits by the real clock. So time
+     * Polls of empty queues find nothing, and a wait for an event with a timeout goes by the real clock. So time
      * stands still while a program works that polls more than one queue, or has more than one thread.
      */
     public void hold() {

@@ -41,7 +41,7 @@ class MisuseSpec :
                     client.memory.memory().set(JAVA_BYTE, 3, 1) // too early: the write may not have read it yet
                     client.awaitSend().shouldBeSuccessful()
                 }
-            }
+            }.message shouldContain "(from byte 3 on) were changed"
         }
 
         test("should find a misuse of what never completes when the ends are closed") {
