@@ -271,7 +271,7 @@ final class Completer {
         int psns = packet.psnCount;
         boolean last = wqe.received + psns == wqe.psns;
         long due = Math.min(wqe.length - offset, (long) psns * qp.pathMtu);
-        if (psns > asked(wqe) - wqe.received || packet.payloadLength != due || !wqe.isNext(packet.opcode, psns)) {
+        if (psns > wqe.mostAsked() - wqe.received || packet.payloadLength != due || !wqe.isNext(packet.opcode, psns)) {
             fail(wqe, IbvWcStatus.IBV_WC_BAD_RESP_ERR);
             return;
         }
@@ -283,14 +283,6 @@ final class Completer {
             wqe.received += psns;
             settle(Psn.plus(wqe.firstPsn, wqe.received));
         }
-    }
-
-    /**
-     * How many PSNs of a read the peer was ever asked for. That can be more than were asked for last, and the answer to an earlier request
-     * may come as one packet, where messages go whole again.
-     */
-    private int asked(SendWqe wqe) {
-        return Math.min(Psn.distance(qp.requester.sentEnd(), wqe.firstPsn), wqe.psns);
     }
 
     private void finish(SendWqe wqe, int psns, boolean copied) {

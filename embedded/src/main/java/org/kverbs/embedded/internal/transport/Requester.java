@@ -325,13 +325,7 @@ final class Requester {
             return 0; // a part of it is on its way
         }
         // The rest is asked for when this has come.
-        int covered = Math.min(wqe.psns - wqe.sent, qp.hca.link.carriesWholeMessages() ? MOST : room);
-        int again = Psn.distance(sentEnd, packet.psn);
-        if (again > 0) {
-            // The peer has answered a part of it before, and drops what reaches beyond that (IBA volume 1, 9.7.5.1.4).
-            covered = Math.min(covered, again);
-        }
-        wqe.ask(again > 0);
+        int covered = wqe.ask(qp.hca.link.carriesWholeMessages() ? MOST : room);
         long offset = (long) wqe.sent * qp.pathMtu;
         packet.opcode = Opcode.RC_READ_REQUEST;
         packet.remoteAddress = wqe.remoteAddress + offset;

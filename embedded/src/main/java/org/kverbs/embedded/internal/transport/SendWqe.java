@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.transport;
 
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.AddressVector;
 import org.kverbs.embedded.internal.objects.MemoryKey;
@@ -17,6 +18,11 @@ import org.kverbs.internal.ffm.Memory;
 
 /** A posted send work request and how far it has come. One for each slot of a send queue, used again and again. */
 final class SendWqe {
+
+    /** The most parts of a read, one within the other, whose ends are kept. */
+    private static final int MOST_ENDS = 8;
+
+    private static final int[] NO_ENDS = {};
 
     long id;
     int opcode;
@@ -70,6 +76,9 @@ final class SendWqe {
      * elsewhere.
      */
     private boolean askedAgain;
+    /** Where the parts of a read end that were asked for and have not come, in PSNs of the read: the nearest stands last. */
+    private int[] ends = NO_ENDS;
+    private int endCount;
 
     SendWqe(int maxEntries, long inlineAddress) {
         addresses = new long[maxEntries];
@@ -117,10 +126,35 @@ final class SendWqe {
         return opcode == IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IbvWrOpcode.IBV_WR_SEND_WITH_IMM;
     }
 
-    /** Notes that the peer is asked for the rest of a read from {@link #received} on. */
-    void ask(boolean again) {
-        askedAgain = again;
+    /**
+     * Notes that the peer is asked for a part of a read from {@link #received} on.
+     *
+     * <p>The peer can have done any of the requests that went out before, and drops one that begins within what it has done and reaches
+     * beyond that (IBA volume 1, 9.7.5.1.4). So a part that is asked for again ends no later than any earlier part that has not come.
+     *
+     * @param most PSNs to ask for
+     * @return how many PSNs to ask for, at least one
+     */
+    int ask(int most) {
+        while (endCount > 0 && ends[endCount - 1] <= received) {
+            endCount--;
+        }
+        askedAgain = endCount > 0;
         asked = received;
+        int left = (askedAgain ? ends[endCount - 1] : psns) - received;
+        int covered = askedAgain && endCount == MOST_ENDS ? left : Math.min(most, left);
+        if (!askedAgain || covered < left) {
+            if (endCount == ends.length) {
+                ends = Arrays.copyOf(ends, Math.max(1, 2 * endCount));
+            }
+            ends[endCount++] = received + covered;
+        }
+        return covered;
+    }
+
+    /** How many PSNs of a read the peer can answer, whichever of the requests it has done. */
+    int mostAsked() {
+        return endCount == 0 ? 0 : ends[0];
     }
 
     /** Whether the next response of a read can have an opcode, if it takes so many PSNs. */
@@ -170,6 +204,7 @@ final class SendWqe {
         received = 0;
         asked = 0;
         askedAgain = false;
+        endCount = 0;
         window = null;
         region = null;
         posted = null;
