@@ -1,6 +1,9 @@
 package org.kverbs.coroutines
 
+import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.Job
+import kotlinx.coroutines.ensureActive
+import kotlinx.coroutines.withContext
 import org.kverbs.RemoteMemory
 import kotlin.coroutines.Continuation
 import kotlin.coroutines.startCoroutine
@@ -23,6 +26,9 @@ internal class ChannelFetches(
     /** Ends with the channel, and with it what waits. */
     private val job = Job()
 
+    /** Ends when nobody wants messages any more, and with it the waits for room. */
+    private val wanted = Job(job)
+
     /**
      * A message was announced. Goes on in the threads that resume it, which are the polling thread and those of
      * receivers.
@@ -42,14 +48,37 @@ internal class ChannelFetches(
         id: Int,
         memory: RemoteMemory,
     ) {
-        budget.acquire(arrival.budget)
-        share?.take(arrival.budget.toLong())
         // Messages that are dropped need not be read: the sender is told that they were.
-        val bytes = if (link.inbox.isDropping) null else transfers.read(memory)
+        if (!link.inbox.isDropping && hasRoom(arrival)) {
+            val bytes = transfers.read(memory)
+            if (!link.inbox.complete(arrival, bytes)) release(arrival)
+        }
         link.debts.oweDone(id)
-        if (bytes == null || !link.inbox.complete(arrival, bytes)) release(arrival)
         link.outbox.sayWhatIsDue()
     }
+
+    /** Suspends until there is room; false if messages are dropped before. */
+    private suspend fun hasRoom(arrival: ChannelArrival): Boolean {
+        var isBudgeted = false
+        var isShared = false
+        try {
+            withContext(wanted) {
+                budget.acquire(arrival.budget)
+                isBudgeted = true
+                share?.take(arrival.budget.toLong())
+                isShared = true
+            }
+            return true
+        } catch (_: CancellationException) {
+            job.ensureActive()
+            if (isShared) share?.giveBack(arrival.budget.toLong())
+            if (isBudgeted) budget.release(arrival.budget)
+            return false
+        }
+    }
+
+    /** Messages are dropped from now on: those that wait for room need none. */
+    fun drop(): Unit = wanted.cancel()
 
     /** The channel has ended. */
     fun end(): Unit = job.cancel()

@@ -102,7 +102,7 @@ internal class ChannelLink(
     /** A message that cost the peer a credit has left the inbox, taken or dropped. */
     private fun gone(arrival: ChannelArrival) {
         if (!isAlive) return
-        if (arrival.bytes != null) fetches.release(arrival)
+        if (arrival.bytes != null) fetches.release(arrival) else fetches.drop()
         oweCredit()
     }
 

@@ -18,6 +18,8 @@ import java.time.Duration
  * one collector only: `asyncEvents().shareIn(scope, Eagerly)` is for several. An event that comes just after its collector was cancelled,
  * within the 100 ms in which the thread notices, is lost.
  *
+ * News of the receives that message connections share are left out (SRQ_LIMIT_REACHED, QP_LAST_WQE_REACHED): those are this library's own.
+ *
  * The flow ends with an IllegalStateException when the device is closed.
  */
 public fun Context.asyncEvents(): Flow<AsyncEvent> =
@@ -30,6 +32,7 @@ private fun ProducerScope<AsyncEvent>.hand(device: Context) {
     try {
         while (true) {
             val event = device.awaitAsyncEvent(FOREVER) ?: continue
+            if (SharedReceives.isOwn(event)) continue
             if (trySendBlocking(event).isFailure) return
         }
     } catch (_: InterruptedException) {

@@ -5,6 +5,7 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.io.IOException
 import org.kverbs.ConnectionException
+import org.kverbs.ConnectionRejectedException
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
 import java.net.InetSocketAddress
@@ -55,10 +56,15 @@ public suspend fun <R> RdmaHost.reconnecting(
             }
         if (!chosen.retryIf(failure)) throw failure
         val pause = backOff.pause() ?: throw failure
-        val line = "the connection to ${address.shown()} failed: $failure; the next attempt is in $pause"
+        val line = "the connection to ${address.shown()} failed: ${described(failure)}; the next attempt is in $pause"
         FailureLog.connections.add(line, failure)
         delay(pause)
     }
+}
+
+private fun described(failure: Exception): String {
+    val rejection = (failure as? ConnectionRejectedException)?.let(Rejection::of) ?: return failure.toString()
+    return "the server rejected it: ${rejection.text}"
 }
 
 private fun isLoss(failure: Throwable?): Boolean =

@@ -5,10 +5,11 @@ import org.kverbs.ConnectionRejectedException
 /**
  * Why a server of messages rejects a client. The client gets [text] as the rejection's private data.
  *
+ * @property text as a log says it, too
  * @property isFinal whether the same client is rejected again if it asks again
  */
 internal enum class Rejection(
-    private val text: String,
+    val text: String,
     val isFinal: Boolean,
 ) {
     /** The server has no room for one more connection now. */

@@ -1,6 +1,8 @@
 package org.kverbs.coroutines
 
 import org.kverbs.AccessFlag
+import org.kverbs.AsyncEvent
+import org.kverbs.AsyncEventType
 import org.kverbs.CompletionQueue
 import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
@@ -9,6 +11,8 @@ import org.kverbs.RdmaSystemException
 import org.kverbs.SharedReceiveQueue
 import org.kverbs.WorkCompletion
 import org.kverbs.dsl.get
+import java.util.Collections
+import java.util.WeakHashMap
 
 /**
  * Receives that the channels of a domain share. A message takes any of the slots, is copied out of it by the polling
@@ -55,6 +59,7 @@ internal class SharedReceives(
 
     init {
         begin()
+        queues += queue
         queue.whenClosed { end(ChannelClosedException("${queue.describe()} of the message channels was closed")) }
     }
 
@@ -132,14 +137,28 @@ internal class SharedReceives(
 
     override fun failWaits(cause: Throwable): Unit = receptions.values().forEach { it.fail(cause) }
 
-    private companion object {
-        const val AT_ONCE = 32
-        const val PAUSE_NANOS = 100_000_000L
+    companion object {
+        /** The queues of all open devices; a device that nobody closes keeps none here. */
+        private val queues: MutableSet<SharedReceiveQueue> = Collections.synchronizedSet(Collections.newSetFromMap(WeakHashMap()))
+
+        /**
+         * Whether the event is news for this class alone, which looks by itself: that few receives are free, and that a
+         * queue pair takes none any more.
+         */
+        fun isOwn(event: AsyncEvent): Boolean =
+            when (event.type) {
+                AsyncEventType.SRQ_LIMIT_REACHED -> event.source in queues
+                AsyncEventType.QP_LAST_WQE_REACHED -> (event.source as? QueuePair)?.srq() in queues
+                else -> false
+            }
+
+        private const val AT_ONCE = 32
+        private const val PAUSE_NANOS = 100_000_000L
 
         /** So many free slots, or fewer, are few. */
-        const val FEW = 128
+        private const val FEW = 128
 
         /** Slots beyond one for each connection. */
-        const val SPARE = 256
+        private const val SPARE = 256
     }
 }

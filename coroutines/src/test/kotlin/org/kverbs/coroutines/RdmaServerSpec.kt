@@ -462,6 +462,37 @@ class RdmaServerSpec :
             }
         }
 
+        test("should wait for no memory for what comes when the handler has returned, nor for what came and waited for it") {
+            val isHeld = CompletableDeferred<Unit>()
+            val mayReturn = CompletableDeferred<Unit>()
+            bound({
+                memory(8.MiB)
+                maxMessageSize(4.MiB)
+            }) { server, host, address ->
+                server.serve(this) {
+                    val first = it.receive()
+                    if (first.isEmpty()) isHeld.await() else mayReturn.await()
+                }
+                val holding = host.connectMessages(address)
+                holding.send(ByteArray(0))
+                holding.send(ByteArray(4 * 1024 * 1024))
+                withTimeout(20.seconds) { while (server.stats.memory < 4.MiB) delay(1) }
+                val client = host.connectMessages(address)
+                client.send(ByteArray(1))
+                client.send(ByteArray(4 * 1024 * 1024))
+                val served = server.connections.single { it.remoteAddress == client.localAddress }
+                withTimeout(20.seconds) { while (served.stats.waitingMessages == 0) delay(1) }
+                mayReturn.complete(Unit)
+                client.receiveOrNull() shouldBe null // the handler has returned
+                client.send(ByteArray(4 * 1024 * 1024))
+                client.finish() // which throws if the server ends the connection before it has all
+                client.disconnect()
+                isHeld.complete(Unit)
+                holding.disconnect()
+                withTimeout(20.seconds) { while (server.stats.memory > 0) delay(1) }
+            }
+        }
+
         test("should tell in numbers what a connection holds and waits for") {
             bound({ channel { receiveSlots(2) } }) { server, host, address ->
                 val mayReceive = CompletableDeferred<Unit>()

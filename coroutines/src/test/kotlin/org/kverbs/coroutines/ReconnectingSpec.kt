@@ -166,6 +166,31 @@ class ReconnectingSpec :
             }
         }
 
+        test("should log in the server's words why it was rejected") {
+            rdmaHost { provider("embedded") }.use { host ->
+                val settings: ServerBuilder.() -> Unit = {
+                    maxConnections(1)
+                    onFailure {}
+                }
+                host.bind(0, settings).use { server ->
+                    val address = InetSocketAddress("127.0.0.1", server.address.port)
+                    logged { log ->
+                        coroutineScope {
+                            server.serve(this) { it.receiveOrNull() }
+                            val first = host.connectMessages(address)
+                            val client = launch { host.reconnecting(address, { backOff(1.milliseconds) }) {} }
+                            val start = "the connection to 127.0.0.1:${address.port} failed: "
+                            withTimeout(20.seconds) { while (log.lines.none { it.startsWith(start) }) delay(1) }
+                            log.lines.first { it.startsWith(start) } shouldStartWith start + "the server rejected it: full; "
+                            first.close()
+                            client.join()
+                            server.close()
+                        }
+                    }
+                }
+            }
+        }
+
         test("should wait twice as long each time, up to the longest, and begin anew after a connection that lasted") {
             val clock = TestTimeSource()
             val backOff = BackOff(100.milliseconds, 1.seconds, Duration.INFINITE, clock, Random(1))

@@ -15,20 +15,24 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
+import kotlinx.coroutines.flow.produceIn
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import org.kverbs.AccessFlag
+import org.kverbs.AsyncEventType
 import org.kverbs.Diagnostics
 import org.kverbs.MemoryRegion
 import org.kverbs.MemoryWindow
 import org.kverbs.QueuePair
 import org.kverbs.QueuePairState
+import org.kverbs.RdmaException
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.dsl.KiB
 import org.kverbs.dsl.get
 import org.kverbs.dsl.modify
+import org.kverbs.embedded.EmbeddedFabric
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.net.InetSocketAddress
 import java.nio.ByteBuffer
@@ -171,6 +175,32 @@ class SharedChannelsSpec :
                     client.send(ByteArray(1))
                     withdrawn.await()
                     shouldThrow<WorkCompletionException> { remote.read(0, 8) }.status() shouldBe REM_ACCESS_ERR
+                }
+            }
+        }
+
+        test("should not tell collectors of a device's events of the receives that connections share") {
+            EmbeddedFabric.realTime(1).use { fabric ->
+                val device = fabric.addDevice()
+                rdmaHost { device(device) }.use { host ->
+                    coroutineScope {
+                        val server = host.bind(InetSocketAddress("198.18.0.1", 0))
+                        server.serve(this) { connection -> for (message in connection.incoming) connection.send(message) }
+                        val client = host.connectMessages(server.address)
+                        val events = client.node.context.asyncEvents().produceIn(this)
+                        val receives = checkNotNull(client.node.sharedChannels).receives
+                        receives.queue.limit(receives.registered)
+                        client.send(ByteArray(1))
+                        client.receive()
+                        receives.queue.query().limit() shouldBe 0 // it was reached
+                        val queuePair = client.channel.queuePair.queuePair
+                        queuePair.modify { state(QueuePairState.ERR) }
+                        shouldThrow<RdmaException> { client.receive() }
+                        fabric.linkDown(device)
+                        withTimeout(20.seconds) { events.receive() }.type() shouldBe AsyncEventType.PORT_ERR
+                        events.cancel()
+                        server.close()
+                    }
                 }
             }
         }
