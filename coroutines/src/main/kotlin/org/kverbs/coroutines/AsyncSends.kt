@@ -55,7 +55,7 @@ public suspend fun AsyncQueuePair<ReadVerbs>.sendWithInvalidate(
     invalidate: Int,
 ): Unit = sends.await(SEND_WITH_INVALIDATE, local, local.pin, 0, invalidate, 0, null)
 
-/** Sends a datagram; it is at most an MTU long. */
+/** Sends a datagram. A device drops one that is longer than the MTU of its port, without an error. */
 public suspend fun AsyncQueuePair<DatagramVerbs>.send(
     local: MemorySlice,
     to: Destination,

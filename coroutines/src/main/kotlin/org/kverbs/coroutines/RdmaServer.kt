@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineExceptionHandler
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.coroutineScope
@@ -73,7 +74,8 @@ public class RdmaServer internal constructor(
      * ([ServerBuilder.handlers]): what they share must be safe for that.
      *
      * When a handler returns its connection is disconnected ([MessageConnection.disconnect]). When it throws, whatever
-     * that is, its connection is closed, [ServerBuilder.onFailure] is told, and the others live on.
+     * that is, its connection is closed, [ServerBuilder.onFailure] is told, and the others live on. An [Error], such as
+     * an assertion that failed, is told to the CoroutineExceptionHandler of the handlers' context, too.
      *
      * @return ends when the server or its host is stopped or closed, which does not fail [scope]. Once it ends the
      *   server is closed
@@ -115,6 +117,8 @@ public class RdmaServer internal constructor(
         } catch (e: Throwable) {
             if (e is CancellationException && !currentCoroutineContext().isActive) throw e // the server ends
             reception.failed(request, e)
+            // An assertion that failed in a handler has a test fail, though the server goes on.
+            if (e is Error) currentCoroutineContext().let { it[CoroutineExceptionHandler]?.handleException(it, e) }
         }
     }
 

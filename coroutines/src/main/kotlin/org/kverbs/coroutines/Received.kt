@@ -8,7 +8,10 @@ import org.kverbs.WorkCompletionOpcode
 public class Received internal constructor(
     completion: WorkCompletion,
 ) {
-    /** Bytes in the buffer; for a datagram with the 40 of the global routing header before it. 0 or more for a write with immediate. */
+    /**
+     * Bytes of the message; for a datagram with the 40 of the global routing header before it. [isInBuffer] says where
+     * they stand.
+     */
     public val length: Long = completion.byteLength()
 
     /** The 32 bits that the sender gave, host order, or null if it gave none. */
@@ -29,8 +32,11 @@ public class Received internal constructor(
      */
     public val completion: WorkCompletion? = if (completion.hasGrh()) completion.copy() else null
 
-    /** Whether the bytes stand in the receive's buffer: those of a write with immediate don't. */
-    internal val isInBuffer: Boolean = completion.opcode() != WorkCompletionOpcode.RECV_RDMA_WITH_IMM
+    /**
+     * Whether the bytes stand in the receive's buffer. Those of a write with immediate lie in the memory that the peer
+     * named.
+     */
+    public val isInBuffer: Boolean = completion.opcode() != WorkCompletionOpcode.RECV_RDMA_WITH_IMM
 
     /** Where its bytes stand until its receiver has them, and what keeps that memory: see [ReceiveSlot]. */
     internal var memory: MemorySlice? = null

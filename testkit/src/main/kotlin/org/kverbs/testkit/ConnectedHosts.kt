@@ -40,6 +40,9 @@ public class ConnectedHosts internal constructor(
  * }
  * ```
  *
+ * A wait in vain ends by the timeout as long as a connection has its keep-alive on. What a handler of a server throws
+ * is told to that server; an [Error], such as an assertion that failed, fails the test, too.
+ *
  * The hosts run their coroutines, and the handlers of their servers, on the test's thread and clock. They are closed after
  * the block, and with them their servers and connections; what the block opened otherwise, and left open, is a leak.
  *

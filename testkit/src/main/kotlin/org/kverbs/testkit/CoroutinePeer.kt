@@ -118,14 +118,15 @@ public class CoroutinePeer<out V : Verbs> internal constructor(
     }
 
     /**
-     * Makes room for a message of up to [bytes] bytes, suspends until one has come, and returns a copy of it.
+     * Makes room for a message of up to [bytes] bytes, suspends until one has come, and returns a copy of it. For a
+     * write with immediate that is empty: its bytes lie in the memory that the peer named.
      *
      * @throws org.kverbs.WorkCompletionException if the receive fails
      */
     public suspend fun receive(bytes: Int): ByteArray =
         pool.take(maxOf(1L, bytes + header)).use {
             val received = qp.receive(it)
-            it.readByteArray(offset = header, length = received.length - header)
+            it.readByteArray(offset = header, length = if (received.isInBuffer) received.length - header else 0)
         }
 
     /**

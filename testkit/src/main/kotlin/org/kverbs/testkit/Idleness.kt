@@ -24,7 +24,7 @@ internal val GRACE = 2.seconds
 internal class Idleness(
     private val clock: VirtualClock?,
 ) {
-    private val started = StartedThreads.counter()
+    private val started = StartedThreads.current()
     private var since: TimeMark? = null
 
     /** Something happened. */
@@ -41,14 +41,22 @@ internal class Idleness(
         if (clock != null) {
             clock.advance(time.toJavaDuration())
         } else {
-            while (end.hasNotPassedNow()) poll()
+            while (end.hasNotPassedNow()) {
+                failOnInterrupt()
+                poll()
+            }
         }
         poll()
     }
 
-    /** Called again and again while nothing does; whether the wait can be given up. */
+    /**
+     * Called again and again while nothing does; whether the wait can be given up.
+     *
+     * @throws InterruptedException if the thread was interrupted, as by a timeout of the test framework
+     */
     fun isForGood(): Boolean {
-        if (clock == null || !clock.isIdle || !clock.isOnOneThread || started.get() != 0) {
+        failOnInterrupt()
+        if (clock == null || !clock.isIdle || !clock.isOnOneThread || started.count != 0) {
             ends()
             return false
         }
@@ -57,18 +65,51 @@ internal class Idleness(
     }
 }
 
-/**
- * Counts the threads that the thread of one test makes, and those that these make: not those of a test that runs beside
- * it.
- */
-internal object StartedThreads {
-    private val counter =
-        object : InheritableThreadLocal<AtomicInteger>() {
-            override fun initialValue() = AtomicInteger()
+private fun failOnInterrupt() {
+    if (Thread.interrupted()) throw interrupted()
+}
 
-            override fun childValue(parent: AtomicInteger) = parent.also { it.incrementAndGet() }
+internal fun interrupted() = InterruptedException("the thread of this test was interrupted")
+
+/**
+ * The threads that the thread of one test has started, and those that these have started: not those of a test that runs
+ * beside it. Those of a test within it count for both.
+ */
+internal class StartedThreads private constructor(
+    private val around: StartedThreads?,
+) {
+    private val started = AtomicInteger()
+
+    /** How many there were until now, those among them that have ended. */
+    val count: Int get() = started.get()
+
+    private fun add() {
+        generateSequence(this) { it.around }.forEach { it.started.incrementAndGet() }
+    }
+
+    companion object {
+        private val current =
+            object : InheritableThreadLocal<StartedThreads?>() {
+                override fun childValue(parent: StartedThreads?) = parent?.also { it.add() }
+            }
+
+        /** Those of the innermost [counting] that the calling thread belongs to. */
+        fun current(): StartedThreads = current.get() ?: StartedThreads(null)
+
+        /** Counts from 0 on while the block runs, for the calling thread and those that it starts in it. */
+        inline fun <R> counting(block: () -> R): R {
+            val around = begin()
+            return try {
+                block()
+            } finally {
+                end(around)
+            }
         }
 
-    /** Counts from 0 on, for the calling thread and those that it starts from now on. */
-    fun counter(): AtomicInteger = AtomicInteger().also(counter::set)
+        fun begin(): StartedThreads? = current.get().also { current.set(StartedThreads(it)) }
+
+        fun end(around: StartedThreads?) {
+            if (around == null) current.remove() else current.set(around)
+        }
+    }
 }

@@ -6,7 +6,8 @@ import org.kverbs.WorkCompletion
  * A message that [TestPeer.awaitReceive] got, or the failure of its receive.
  *
  * @property completion the receive's completion, a copy
- * @property bytes a copy of the message as it arrived, in its order on the wire; empty if the receive failed
+ * @property bytes a copy of the message as it arrived, in its order on the wire; empty if the receive failed, and for
+ *   a write with immediate, whose bytes lie in the memory that the peer named
  */
 public class ReceivedMessage(
     public val completion: WorkCompletion,

@@ -39,7 +39,7 @@ internal inline fun <R> onDevices(
 ): R {
     val name = System.getenv(TEST_DEVICE)
     if (name != null && settings.faults != Faults.NONE) throw impossibleOn(name)
-    return LeakWatch().use { watch ->
+    return watching { watch ->
         val fabric = if (name == null) EmbeddedFabric.virtual(settings.seed) else null
         // They tell at the end, and not in the log.
         if (settings.diagnostics) fabric?.diagnose { }
@@ -55,6 +55,8 @@ internal inline fun <R> onDevices(
         }
     }
 }
+
+private inline fun <R> watching(block: (LeakWatch) -> R): R = StartedThreads.counting { LeakWatch().use(block) }
 
 internal fun impossibleOn(device: String) =
     IllegalStateException(

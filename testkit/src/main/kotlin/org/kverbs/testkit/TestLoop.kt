@@ -7,8 +7,8 @@ import kotlinx.coroutines.CoroutineName
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.InternalCoroutinesApi
 import kotlinx.coroutines.Job
-import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.async
 import kotlinx.coroutines.job
 import org.kverbs.embedded.VirtualClock
@@ -48,7 +48,7 @@ internal open class TestLoop(
     private val idleness = Idleness(clock)
 
     /** Where coroutines run that the test needs until its end; their failures fail the test at once. */
-    val background = CoroutineScope(context() + SupervisorJob())
+    val background = CoroutineScope(context() + reportingJob())
 
     override fun dispatch(
         context: CoroutineContext,
@@ -57,6 +57,13 @@ internal open class TestLoop(
         tasks.add(block)
         LockSupport.unpark(thread)
     }
+
+    /** Hears of the failure of an `async`, too, which no exception handler is told. */
+    @OptIn(InternalCoroutinesApi::class)
+    private fun reportingJob(): Job =
+        Job().also { job ->
+            job.invokeOnCompletion(onCancelling = true) { if (it !is CancellationException) it?.let(uncaught::add) }
+        }
 
     /** For coroutines of the test that have no parent in it. */
     fun context(): CoroutineContext = this + base + CoroutineExceptionHandler { _, failure -> uncaught += failure }
@@ -131,7 +138,7 @@ internal open class TestLoop(
         timeout: Duration,
     ): Throwable? =
         when {
-            Thread.interrupted() -> InterruptedException("the thread of this test was interrupted")
+            Thread.interrupted() -> interrupted()
             end.hasPassedNow() -> AssertionError("the block has not ended within $timeout; ${waiting(result.job)}")
             else -> null
         }

@@ -9,6 +9,7 @@ import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
 import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletionOpcode.RECV_RDMA_WITH_IMM
 import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
 import org.kverbs.WorkCompletions
 import org.kverbs.dsl.Destination
@@ -158,6 +159,7 @@ public class TestPeer internal constructor(
      *   2 s of real time, and no thread but this one has used them or was started by the test. So a thread of a pool
      *   that was there before the test has 2 s for its first call; one that takes longer asks an end for something
      *   before that, such as its state
+     * @throws InterruptedException if the thread is interrupted
      */
     public fun awaitSend(timeout: Duration): WorkCompletion = await(sent, "a send", timeout)
 
@@ -172,12 +174,13 @@ public class TestPeer internal constructor(
      *
      * @param timeout real time
      * @throws AssertionError if there is none in time; as early as that of [awaitSend]
+     * @throws InterruptedException if the thread is interrupted
      */
     public fun awaitReceive(timeout: Duration): ReceivedMessage {
         val completion = await(received, RECEIVE_NAME, timeout)
         val buffer = receives.removeFirst().memory()
         val bytes =
-            if (completion.isSuccess) {
+            if (completion.isSuccess && completion.opcode() != RECV_RDMA_WITH_IMM) {
                 buffer
                     .asSlice(
                         0,
@@ -195,7 +198,7 @@ public class TestPeer internal constructor(
     /**
      * Fails if a message comes within a time: of the pair's clock, which it moves on, or real on a real device.
      *
-     * @throws AssertionError if one came, or none could, as no receive is posted
+     * @throws AssertionError if one came, if a receive failed, or if none could come, as no receive is posted
      */
     public fun expectNoMessage(within: Duration) {
         if (receives.isEmpty()) {
@@ -204,7 +207,12 @@ public class TestPeer internal constructor(
             )
         }
         idleness.pass(within) { poll() }
-        if (received.isNotEmpty()) throw unexpected(awaitReceive().bytes, within, qp.describe())
+        if (received.isEmpty()) return
+        val came = awaitReceive()
+        if (!came.completion.isSuccess) {
+            throw AssertionError("no message was to come, and a receive on ${qp.describe()} failed: $came")
+        }
+        throw unexpected(came.bytes, within, qp.describe())
     }
 
     private fun poll() {

@@ -14,7 +14,7 @@ import kotlin.coroutines.CoroutineContext
  * It implements [Delay] instead of using `TestCoroutineScheduler`: the packets and retries of the devices already have
  * a queue, in nanoseconds, and a delay must come in its order among them. The scheduler keeps a second queue, counts
  * milliseconds, and does not say when its next task is due, so that nobody could tell which of the two queues is next.
- * [Delay] is internal to kotlinx.coroutines; this file alone uses it.
+ * [Delay] is internal to kotlinx.coroutines; this file alone implements it.
  */
 @OptIn(InternalCoroutinesApi::class)
 internal class VirtualLoop(

@@ -9,6 +9,7 @@ import kotlinx.coroutines.CoroutineName
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.ExperimentalCoroutinesApi
 import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
@@ -53,6 +54,15 @@ class BackgroundSpec :
                     client.send("ping".encodeToByteArray())
                     delay(1.hours)
                     client.receive(64)
+                }
+            }.message shouldBe "the server's own"
+        }
+
+        test("should fail with what an async of the background threw, though nobody awaits it") {
+            shouldThrow<IllegalStateException> {
+                connectedCoroutines { _, _ ->
+                    backgroundScope.async { error("the server's own") }
+                    delay(1.hours)
                 }
             }.message shouldBe "the server's own"
         }

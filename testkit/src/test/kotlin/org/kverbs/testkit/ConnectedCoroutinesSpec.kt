@@ -29,6 +29,7 @@ import org.kverbs.coroutines.readByteArray
 import org.kverbs.coroutines.receive
 import org.kverbs.coroutines.send
 import org.kverbs.coroutines.write
+import org.kverbs.coroutines.writeWithImmediate
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs
 import org.kverbs.dsl.connectOptions
@@ -139,6 +140,16 @@ class ConnectedCoroutinesSpec :
                 client.send("ping".encodeToByteArray())
                 server.receive(64).decodeToString() shouldBe "ping"
                 launch(start = UNDISPATCHED) { server.receive(64) }.cancelAndJoin()
+            }
+        }
+
+        test("should receive no bytes by a write with immediate, which lie in the memory that the peer named") {
+            connectedCoroutines { client, server ->
+                for (length in listOf(1L, 64L)) {
+                    val received = async { server.receive(1) }
+                    client.qp.writeWithImmediate(client.memory[0, length], server.memory.remote(), immediate = 7)
+                    received.await().size shouldBe 0
+                }
             }
         }
 

@@ -108,6 +108,17 @@ class ConnectedHostsSpec :
             }.message shouldBe "the service's own"
         }
 
+        test("should fail with an assertion that failed in a handler, though its client does not notice") {
+            shouldThrow<AssertionError> {
+                connectedHosts { client, server ->
+                    val service = server.bind(serverAddress(7471)) { onFailure { } }
+                    service.serve(backgroundScope) { it.receive().decodeToString() shouldBe "pong" }
+                    client.connectMessages(serverAddress(7471)).send("ping".encodeToByteArray())
+                    delay(1.seconds)
+                }
+            }.message shouldContain "ping"
+        }
+
         test("should reject a client where nobody listens, or too many ask, and time out where nobody answers") {
             connectedHosts { client, server ->
                 shouldThrow<ConnectionRejectedException> { client.connectMessages(serverAddress(7471)) }

@@ -8,12 +8,14 @@ import io.kotest.matchers.string.shouldContain
 import org.kverbs.ConnectOptions
 import org.kverbs.Context
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
+import org.kverbs.WorkCompletionStatus.REM_INV_REQ_ERR
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.WorkCompletionStatus.RNR_RETRY_EXC_ERR
 import org.kverbs.dsl.get
 import org.kverbs.dsl.post
 import org.kverbs.dsl.signaled
 import org.kverbs.dsl.write
+import org.kverbs.dsl.writeWithImmediate
 import org.kverbs.embedded.Faults
 import java.time.Duration
 import kotlin.time.Duration.Companion.ZERO
@@ -87,6 +89,33 @@ class ConnectedPairSpec :
                     signaled()
                 }
                 client.awaitSend() shouldHaveFailedWith REM_ACCESS_ERR
+            }
+        }
+
+        test("should tell of a write with immediate without bytes, which lie in the memory that the peer named") {
+            connectedPair { client, server ->
+                for (length in listOf(1L, 64L)) {
+                    server.postReceive(1)
+                    client.qp.post {
+                        writeWithImmediate(client.memory[0, length], server.memory.remote(), immediate = 7)
+                        signaled()
+                    }
+                    val received = server.awaitReceive()
+                    received.bytes.size shouldBe 0
+                    received.completion.immediate() shouldBe 7
+                    received.completion.byteLength() shouldBe length
+                }
+            }
+        }
+
+        test("should say that a receive failed where no message was to come") {
+            connectedPair { client, server ->
+                server.postReceive(2)
+                client.send(ByteArray(8))
+                val failure = shouldThrow<AssertionError> { server.expectNoMessage() }
+                failure.message shouldContain "a receive on ${server.qp.describe()} failed"
+                failure.message shouldContain "LOC_LEN_ERR"
+                client.awaitSend() shouldHaveFailedWith REM_INV_REQ_ERR
             }
         }
 

@@ -100,6 +100,43 @@ class WaitInVainSpec :
             }
         }
 
+        test("should wait for what a thread does later, though a pair within the block was there before it") {
+            connectedPair { client, server ->
+                connectedPair { _, _ -> }
+                server.postReceive(64)
+                val sender =
+                    thread {
+                        Thread.sleep((GRACE * 1.5).inWholeMilliseconds)
+                        client.send(ping)
+                    }
+                server.awaitReceive() shouldHaveText "ping"
+                sender.join()
+            }
+        }
+
+        test("should wait for what a thread does later that was started in a pair within the block") {
+            connectedPair { client, server ->
+                server.postReceive(64)
+                val sender =
+                    connectedPair { _, _ ->
+                        thread {
+                            Thread.sleep((GRACE * 1.5).inWholeMilliseconds)
+                            client.send(ping)
+                        }
+                    }
+                server.awaitReceive() shouldHaveText "ping"
+                sender.join()
+            }
+        }
+
+        test("should end a wait when the thread of the test is interrupted, as by a timeout of JUnit") {
+            connectedPair { _, server ->
+                server.postReceive(64)
+                Thread.currentThread().interrupt()
+                shouldThrow<InterruptedException> { server.awaitReceive(LONG) }
+            }
+        }
+
         test("should fail a block of coroutines that all wait for ever early, and name them") {
             val failure =
                 shouldThrow<AssertionError> {
