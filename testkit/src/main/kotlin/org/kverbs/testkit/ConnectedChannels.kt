@@ -1,7 +1,7 @@
 package org.kverbs.testkit
 
 import org.kverbs.ConnectOptions
-import org.kverbs.Device
+import org.kverbs.Context
 import org.kverbs.coroutines.MessageChannel
 import org.kverbs.coroutines.MessageChannelBuilder
 import org.kverbs.coroutines.completionDispatcher
@@ -55,8 +55,8 @@ public fun <R> connectedChannels(
             context(loop.context()) // of the keep-alive
             channel()
         }
-        ChannelPeer(client, settings).use { here ->
-            ChannelPeer(server, settings).use { there ->
+        client.opened { ChannelPeer(it, settings) }.use { here ->
+            server.opened { ChannelPeer(it, settings) }.use { there ->
                 here.connect(there, options)
                 there.connect(here, options)
                 ends += listOf(here, there)
@@ -71,10 +71,9 @@ public fun <R> connectedChannels(
 
 /** One end of [connectedChannels]. */
 private class ChannelPeer(
-    device: Device,
+    private val context: Context,
     settings: MessageChannelBuilder.() -> Unit,
 ) : AutoCloseable {
-    private val context = device.open()
     val dispatcher = context.completionDispatcher { callerPolls() }
     val channel = dispatcher.messageChannel(context.protectionDomain(), settings)
 

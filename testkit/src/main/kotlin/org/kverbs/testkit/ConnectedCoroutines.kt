@@ -51,7 +51,8 @@ public open class ConnectedCoroutines internal constructor(
  * A real device has the real time.
  *
  * **Failures.** The first exception of the block, of a coroutine in it, or in [ConnectedCoroutines.backgroundScope],
- * fails the test; the others are suppressed in it.
+ * fails the test; the others are suppressed in it. What a coroutine throws in a scope of its own, without an exception
+ * handler, fails the test, too, unless blocks of other tests run on other threads meanwhile.
  *
  * **A wait in vain.** When all coroutines wait, nothing is on its way and no other thread is known to change that, the
  * block is cancelled and the test fails after 2 s of real time, without waiting for the timeout. Known are
@@ -98,8 +99,8 @@ public fun <V : Verbs, R> connectedCoroutines(
     block: suspend ConnectedCoroutines.(client: CoroutinePeer<V>, server: CoroutinePeer<V>) -> R,
 ): R =
     onDevices(TestSettings(faults, seed, options, diagnostics, semantics, limits)) {
-        CoroutinePeer(client, transport).use { here ->
-            CoroutinePeer(server, transport).use { there ->
+        client.opened { CoroutinePeer(it, transport) }.use { here ->
+            server.opened { CoroutinePeer(it, transport) }.use { there ->
                 here.connect(there, options)
                 there.connect(here, options)
                 val loop = loop { here.dispatcher.poll() + there.dispatcher.poll() }

@@ -108,8 +108,8 @@ public fun <R> connectedPair(
 ): R =
     onDevices(TestSettings(faults, seed, options, diagnostics, semantics, limits)) {
         val idleness = Idleness(fabric?.clock())
-        TestPeer(client, transport, idleness).use { here ->
-            TestPeer(server, transport, idleness).use { there ->
+        client.opened { TestPeer(it, transport, idleness) }.use { here ->
+            server.opened { TestPeer(it, transport, idleness) }.use { there ->
                 here.connect(there, options)
                 there.connect(here, options)
                 begin()

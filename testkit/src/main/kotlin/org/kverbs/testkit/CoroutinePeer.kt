@@ -4,7 +4,6 @@ import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.CompletionQueue
 import org.kverbs.ConnectOptions
 import org.kverbs.Context
-import org.kverbs.Device
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.coroutines.AsyncQueuePair
@@ -41,12 +40,10 @@ private const val ROOM = 65_536
  * other end may read, write and do atomics on, as far as [V] can. For the coroutines of the block.
  */
 public class CoroutinePeer<out V : Verbs> internal constructor(
-    device: Device,
+    /** The open device. */
+    public val context: Context,
     private val transport: Transport<V>,
 ) : AutoCloseable {
-    /** The open device. */
-    public val context: Context = device.open()
-
     /** The domain of everything here. */
     public val pd: ProtectionDomain = context.protectionDomain()
 

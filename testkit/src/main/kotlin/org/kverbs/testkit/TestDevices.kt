@@ -1,6 +1,7 @@
 package org.kverbs.testkit
 
 import org.kverbs.ConnectOptions
+import org.kverbs.Context
 import org.kverbs.Device
 import org.kverbs.embedded.DeviceLimits
 import org.kverbs.embedded.EmbeddedFabric
@@ -53,6 +54,19 @@ internal inline fun <R> onDevices(
             // Some misuse shows only when the ends are closed.
             TestDevices(settings, fabric, devices[0], devices[1], watch).block().also { watch.check() }
         }
+    }
+}
+
+/** Opens a device for what is made on it, and closes it if that fails. */
+internal inline fun <P> Device.opened(make: (Context) -> P): P {
+    val context = open()
+    try {
+        return make(context)
+    } catch (
+        @Suppress("TooGenericExceptionCaught") e: Throwable,
+    ) {
+        context.close()
+        throw e
     }
 }
 

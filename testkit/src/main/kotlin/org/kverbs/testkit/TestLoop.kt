@@ -65,8 +65,16 @@ internal open class TestLoop(
             job.invokeOnCompletion(onCancelling = true) { if (it !is CancellationException) it?.let(uncaught::add) }
         }
 
+    /** Has the test fail. */
+    fun fail(failure: Throwable) {
+        uncaught += failure
+    }
+
+    /** Whether the same thread runs another's coroutines, within one of this or around. */
+    fun isOnThreadOf(other: TestLoop): Boolean = thread === other.thread
+
     /** For coroutines of the test that have no parent in it. */
-    fun context(): CoroutineContext = this + base + CoroutineExceptionHandler { _, failure -> uncaught += failure }
+    fun context(): CoroutineContext = this + base + CoroutineExceptionHandler { _, failure -> fail(failure) }
 
     /**
      * Runs a coroutine until it has ended, then cancels [background] and waits for its end.
@@ -79,7 +87,7 @@ internal open class TestLoop(
     fun <R> run(
         timeout: Duration,
         block: suspend CoroutineScope.() -> R,
-    ): R = Watchdog(timeout).use { run(timeout, it, block) }
+    ): R = Watchdog(timeout).use { watchdog -> UncaughtFailures.during(this) { run(timeout, watchdog, block) } }
 
     @OptIn(ExperimentalCoroutinesApi::class)
     private fun <R> run(
@@ -91,10 +99,14 @@ internal open class TestLoop(
         val result = CoroutineScope(context()).async(block = block)
         val end = start + timeout
         var failure: Throwable? = null
+        var thrown: Throwable? = null
         while (!result.isCompleted) {
             if (failure == null) {
                 failure = watchdog.failure ?: uncaught.peek() ?: failureOf(result, end, timeout) ?: inVain(result)
-                if (failure != null) result.cancel(CancellationException(failure.message, failure))
+                if (failure != null) {
+                    if (watchdog.failure == null) thrown = thrownIn(result)
+                    result.cancel(CancellationException(failure.message, failure))
+                }
             } else if (start.elapsedNow() > timeout * 2) {
                 break
             }
@@ -104,6 +116,7 @@ internal open class TestLoop(
         // Not a failure's copy, which a coroutine that was cancelled with it may have made.
         val all =
             listOfNotNull(
+                thrown,
                 watchdog.failure ?: failure ?: result.getCompletionExceptionOrNull(),
                 *uncaught.toTypedArray(),
                 left,
@@ -111,6 +124,14 @@ internal open class TestLoop(
         val first = all.firstOrNull() ?: return result.getCompleted()
         all.drop(1).forEach(first::addSuppressed)
         throw first
+    }
+
+    /** Returns what one of its coroutines has thrown, though others go on that can't be cancelled. */
+    @OptIn(InternalCoroutinesApi::class)
+    private fun thrownIn(result: Job): Throwable? {
+        if (!result.isCancelled) return null
+        return generateSequence<Throwable>(result.getCancellationException()) { it.cause }
+            .firstOrNull { it !is CancellationException }
     }
 
     /** Returns what the test did wrong if its coroutines don't end. */

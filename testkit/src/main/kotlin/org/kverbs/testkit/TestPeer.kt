@@ -3,7 +3,6 @@ package org.kverbs.testkit
 import org.kverbs.CompletionQueue
 import org.kverbs.ConnectOptions
 import org.kverbs.Context
-import org.kverbs.Device
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
@@ -47,13 +46,11 @@ private val PATIENCE = 10.seconds
  * end may read, write and do atomics on, as far as the type of the queue pair can. For one thread at a time.
  */
 public class TestPeer internal constructor(
-    private val device: Device,
+    /** The open device. */
+    public val context: Context,
     private val transport: Transport<Verbs>,
     private val idleness: Idleness,
 ) : AutoCloseable {
-    /** The open device. */
-    public val context: Context = device.open()
-
     /** The domain of everything here. */
     public val pd: ProtectionDomain = context.protectionDomain()
 
@@ -267,7 +264,7 @@ public class TestPeer internal constructor(
                 ""
             }
         return AssertionError(
-            "no completion of $what on ${qp.describe()} $how$hint; its state is ${qp.state()}; ${device.counted()}",
+            "no completion of $what on ${qp.describe()} $how$hint; its state is ${qp.state()}; ${context.device().counted()}",
         )
     }
 

@@ -4,7 +4,9 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
+import org.kverbs.embedded.DeviceLimits
 import java.io.File
 import java.time.Duration
 import kotlin.time.Duration.Companion.seconds
@@ -56,6 +58,16 @@ class AnswersSpec :
                 repeat(2) { client.pool.close() }
                 repeat(2) { client.qp.close() }
                 repeat(2) { server.close() }
+            }
+        }
+
+        test("should leave nothing open when an end can't be made") {
+            val limits = DeviceLimits.DEFAULTS.lockedBytes(4096)
+            leakCheck {
+                shouldThrow<RdmaSystemException> { connectedPair(limits = limits) { _, _ -> } }
+                shouldThrow<RdmaSystemException> { connectedCoroutines(limits = limits) { _, _ -> } }
+                shouldThrow<RdmaSystemException> { connectedChannels(limits = limits) { _, _ -> } }
+                shouldThrow<IllegalStateException> { connectedChannels(channel = { error("its own") }) { _, _ -> } }
             }
         }
 

@@ -6,9 +6,11 @@ import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.CoroutineName
+import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.ExperimentalCoroutinesApi
 import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.delay
@@ -80,6 +82,33 @@ class BackgroundSpec :
             failure.message shouldBe "first"
             failure.suppressed.filterIsInstance<IllegalStateException>().map { it.message } shouldContainExactly
                 listOf("second")
+        }
+
+        test("should fail with what a coroutine threw in a scope of its own, where nobody catches it") {
+            shouldThrow<IllegalStateException> {
+                connectedCoroutines { _, _ ->
+                    CoroutineScope(Dispatchers.Default).launch { error("the service's own") }.join()
+                }
+            }.message shouldBe "the service's own"
+            shouldThrow<IllegalStateException> {
+                connectedCoroutines(timeout = 10.minutes) { _, _ ->
+                    connectedCoroutines { _, _ -> delay(1) }
+                    CoroutineScope(SupervisorJob()).launch { error("the service's own") }
+                    awaitCancellation()
+                }
+            }.message shouldBe "the service's own"
+        }
+
+        test("should fail with what a coroutine threw, though another of the block can't be cancelled then") {
+            val failure =
+                shouldThrow<IllegalStateException> {
+                    connectedCoroutines(timeout = 50.milliseconds) { _, _ ->
+                        launch { error("the first") }
+                        withContext(NonCancellable) { delay(Long.MAX_VALUE) }
+                    }
+                }
+            failure.message shouldBe "the first"
+            failure.suppressed.any { it.message.orEmpty().contains("has not ended within 50ms") } shouldBe true
         }
 
         test("should fail with what the background throws when it is cancelled") {

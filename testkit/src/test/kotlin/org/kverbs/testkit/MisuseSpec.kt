@@ -107,7 +107,7 @@ class MisuseSpec :
         }
     })
 
-private fun peer(device: String) = TestPeer(Device.byName(device), RC, Idleness(null))
+private fun peer(device: String) = TestPeer(Device.byName(device).open(), RC, Idleness(null))
 
 private fun hastyWrite(
     client: TestPeer,
