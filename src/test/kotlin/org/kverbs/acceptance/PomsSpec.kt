@@ -2,8 +2,11 @@ package org.kverbs.acceptance
 
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainExactlyInAnyOrder
+import io.kotest.matchers.collections.shouldNotBeEmpty
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotBeBlank
 import org.w3c.dom.Element
 import java.io.File
@@ -29,6 +32,11 @@ private fun Element.text(path: String) = find(path).single().textContent.trim()
 private val parent = pom(".")
 private val bom = pom("bom")
 
+/** Without indentation and empty lines, which are others in a page. */
+private fun plain(lines: String) = lines.lines().map { it.trim() }.filter { it.isNotEmpty() }.joinToString("\n")
+
+private val snippet = Regex("```xml\n(.*?)```", RegexOption.DOT_MATCHES_ALL)
+
 /** The published modules with a jar: those that no property keeps from being deployed. */
 private val published =
     parent.find("modules/module").map { it.textContent }.filter { it != "bom" }.associateWith(::pom).filterValues {
@@ -45,10 +53,10 @@ class PomsSpec :
         }
 
         test("should manage no scope in the BOM, which would be the users' scope") {
-            bom.find("dependencyManagement/dependencies/dependency/scope").map { it.textContent } shouldBe listOf("import")
+            bom.find("dependencyManagement/dependencies/dependency/scope").map { it.textContent }.toSet() shouldBe setOf("import")
         }
 
-        for (version in listOf("kotest.version", "junit.version")) {
+        for (version in listOf("kotlin.version", "coroutines.version", "kotest.version", "junit.version")) {
             test("should align users with the $version that the build tests") {
                 bom.text("properties/$version") shouldBe parent.text("properties/$version")
             }
@@ -69,6 +77,19 @@ class PomsSpec :
                 pom.text("name") shouldBe pom.text("artifactId")
                 pom.text("description").shouldNotBeBlank()
                 withClue("$module has a url of its own") { pom.find("url") shouldBe emptyList() }
+            }
+        }
+
+        test("should show in docs/depend.md what the users' projects have in their POMs, which ./verify builds") {
+            val built = listOf("kotlin", "java").map { plain(root.resolve("integration/$it/pom.xml").readText()) }
+            val shown = snippet.findAll(root.resolve("docs/depend.md").readText()).map { plain(it.groupValues[1]) }.toList()
+            shown.shouldNotBeEmpty()
+            shown.filter { lines -> built.none { lines in it } }.shouldBeEmpty()
+        }
+
+        for (version in listOf("kotlin.version", "coroutines.version", "kotest.version", "junit.version")) {
+            test("should say the $version that users need in docs/depend.md") {
+                root.resolve("docs/depend.md").readText() shouldContain bom.text("properties/$version")
             }
         }
     })

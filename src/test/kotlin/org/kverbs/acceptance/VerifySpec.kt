@@ -14,10 +14,12 @@ private fun report(
 ) = "<?xml version=\"1.0\"?>\n<testsuite name=\"A\" tests=\"$tests\" errors=\"$errors\" skipped=\"$skipped\" failures=\"$failures\">" +
     "<testcase name=\"&lt;testsuite tests=&quot;99&quot;\"/></testsuite>"
 
-/** A project whose `mvn` exits with [unitStatus] and leaves [unit] as reports, and whose lab does the same with the others. */
+/** A project whose `mvn` exits with [unitStatus] and leaves [unit] as reports; its users' projects and its lab do the same with theirs. */
 private fun project(
     unit: List<String> = listOf(report(1)),
     unitStatus: Int = 0,
+    users: List<String> = listOf(report(1)),
+    usersStatus: Int = 0,
     lab: List<String> = listOf(report(1)),
     labStatus: Int = 0,
     figuresStatus: Int = 0,
@@ -27,10 +29,12 @@ private fun project(
     file("src/test/target/test-classes/org/kverbs/acceptance/lab/ASpec\$1.class")
     file("src/test/target/test-classes/org/kverbs/acceptance/contract/BSpec.class")
     unit.forEachIndexed { i, text -> file("new/unit/TEST-$i.xml", text) }
+    users.forEachIndexed { i, text -> file("new/users/TEST-$i.xml", text) }
     lab.forEachIndexed { i, text -> file("new/lab/TEST-$i.xml", text) }
     val copy = { from: String, to: String -> $$"mkdir -p $$to; for f in new/$$from/*; do [ ! -f $f ] || cat $f > $$to/${f##*/}; done" }
     program("mvn", "${copy("unit", "dsl/target/surefire-reports")}; exit $unitStatus")
     script("benchmarks/run", "echo costs of calls; exit $figuresStatus")
+    script("integration/run", $$"echo \"users run: $KVERBS_BUILT\"; $${copy("users", "target/integration")}; exit $$usersStatus")
     script("lab/lab.sh", $$"echo \"lab runs: $1\"; $${copy("lab", "target/lab")}; exit $$labStatus")
 }
 
@@ -41,10 +45,11 @@ class VerifySpec :
         test("should add up the tests of all lanes and end with the sum") {
             project(
                 unit = listOf(report(5, skipped = 1), report(3)),
+                users = listOf(report(2), report(1)),
                 lab = listOf(report(7, skipped = 2)),
             ).use {
                 val outcome = it.run("./verify")
-                outcome.lastLine() shouldBe "12 passed, 0 failed, 3 skipped"
+                outcome.lastLine() shouldBe "15 passed, 0 failed, 3 skipped"
                 outcome.status shouldBe 0
             }
         }
@@ -52,7 +57,7 @@ class VerifySpec :
         test("should fail when a report tells of failures and errors, whatever the exit status was") {
             project(unit = listOf(report(5, failures = 1, errors = 2))).use {
                 val outcome = it.run("./verify")
-                outcome.lastLine() shouldBe "3 passed, 3 failed, 0 skipped"
+                outcome.lastLine() shouldBe "4 passed, 3 failed, 0 skipped"
                 outcome.status shouldBe 1
             }
         }
@@ -61,7 +66,7 @@ class VerifySpec :
             project(lab = emptyList()).use {
                 val outcome = it.run("./verify")
                 outcome.output shouldContain "failed: it ran no test"
-                outcome.lastLine() shouldBe "1 passed, 1 failed, 0 skipped"
+                outcome.lastLine() shouldBe "2 passed, 1 failed, 0 skipped"
                 outcome.status shouldBe 1
             }
         }
@@ -78,7 +83,22 @@ class VerifySpec :
             }
         }
 
-        test("should show figures after the tests of each lane") {
+        test("should fail when a project of users failed though its tests passed") {
+            project(usersStatus = 1).use {
+                val outcome = it.run("./verify", "users")
+                outcome.lastLine() shouldBe "1 passed, 1 failed, 0 skipped"
+                outcome.status shouldBe 1
+            }
+        }
+
+        test("should compare what users get with what the unit lane has built, if it has") {
+            project().use {
+                it.run("./verify", "unit", "users").output shouldContain "users run: 1\n"
+                it.run("./verify", "users").output shouldContain "users run: \n"
+            }
+        }
+
+        test("should show figures after the tests of the unit lane and the lab") {
             project().use {
                 val outcome = it.run("./verify")
                 outcome.output shouldContain "== figures\ncosts of calls\n"

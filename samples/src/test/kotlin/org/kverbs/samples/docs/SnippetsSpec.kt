@@ -17,6 +17,7 @@ private val specs =
         "samples/src/test/kotlin/org/kverbs/samples/docs",
         "samples/src/test/java/org/kverbs/samples/docs",
         "testkit/src/test/kotlin/org/kverbs/testkit",
+        "integration/java/src/main/java",
     )
 
 class SnippetsSpec :
