@@ -58,7 +58,7 @@ public final class ConnectionId extends Resource {
     private final ConnectionManager manager;
     private final PortSpace portSpace;
     private final long handle;
-    private final boolean isPassive;
+    private final boolean passive;
     private final ConnectionIdOptions options = new ConnectionIdOptions(this);
     private final QueuePairPreparer preparer = new QueuePairPreparer(this);
     private final ConnectionAddresses addresses;
@@ -66,14 +66,14 @@ public final class ConnectionId extends Resource {
     private final Object migration = new Object();
     private volatile ConnectionEventChannel channel;
 
-    ConnectionId(ConnectionEventChannel channel, PortSpace portSpace, long handle, boolean isPassive) {
+    ConnectionId(ConnectionEventChannel channel, PortSpace portSpace, long handle, boolean passive) {
         super(List.of(channel));
         this.channel = channel;
         this.manager = channel.manager;
         this.portSpace = portSpace;
         this.handle = handle;
-        this.isPassive = isPassive;
-        this.addresses = new ConnectionAddresses(this, isPassive);
+        this.passive = passive;
+        this.addresses = new ConnectionAddresses(this, passive);
         this.steps = new ConnectionSteps(this, addresses);
         channel.add(handle, this);
     }
@@ -90,7 +90,7 @@ public final class ConnectionId extends Resource {
 
     /** Whether it was made by a peer's request to a listening id. */
     public boolean isPassive() {
-        return isPassive;
+        return passive;
     }
 
     /** The options of this id, to be set before the step that they are for. */

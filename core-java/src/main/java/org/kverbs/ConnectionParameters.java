@@ -98,6 +98,7 @@ public record ConnectionParameters(
                 && rnrRetryCount == that.rnrRetryCount;
     }
 
+    /** By all parameters. */
     @Override
     public int hashCode() {
         return 31 * Arrays.hashCode(privateData) + responderResources;

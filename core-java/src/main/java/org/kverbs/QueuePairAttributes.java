@@ -288,6 +288,7 @@ public final class QueuePairAttributes {
                 && fields.mismatch(that.fields) == -1;
     }
 
+    /** By the attributes that are set. */
     @Override
     public int hashCode() {
         return 31 * attributes.hashCode() + Arrays.hashCode(fields.toArray(JAVA_INT));

@@ -146,5 +146,6 @@ public class BlockingConnection internal constructor(
     /** Ends the connection now; messages under way may be lost. The peer is told. */
     override fun close(): Unit = connection.close()
 
+    /** Names the peer's address. */
     override fun toString(): String = connection.toString()
 }

@@ -56,8 +56,10 @@ public class BlockingHost private constructor(
     @Throws(InterruptedException::class)
     public fun connect(address: InetSocketAddress): BlockingConnection = client().connect(address)
 
+    /** Closes the servers and connections of this host, then its devices. */
     override fun close(): Unit = host.close()
 
+    /** Names the kind of its devices. */
     override fun toString(): String = "blocking host on ${host.provider} devices"
 
     /** Opens hosts. */

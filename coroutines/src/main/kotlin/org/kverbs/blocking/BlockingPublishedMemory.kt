@@ -25,5 +25,6 @@ public class BlockingPublishedMemory internal constructor(
     @Throws(InterruptedException::class)
     public fun withdraw(): Unit = blocking { published.withdraw() }
 
+    /** Says the name and the length in bytes. */
     override fun toString(): String = published.toString()
 }

@@ -64,5 +64,6 @@ public class BlockingRemoteRegion internal constructor(
         value: Long,
     ): Long = blocking { region.compareAndSwap(offset, expected, value) }
 
+    /** Says the address, the key and the length in bytes. */
     override fun toString(): String = region.toString()
 }

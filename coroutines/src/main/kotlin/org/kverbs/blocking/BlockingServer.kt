@@ -52,5 +52,6 @@ public class BlockingServer internal constructor(
      */
     override fun close(): Unit = server.close()
 
+    /** Names the address that it listens at. */
     override fun toString(): String = server.toString()
 }

@@ -54,6 +54,7 @@ public class AsyncQueuePair<out V : Verbs> internal constructor(
     /** Closes the queue pair and ends all waits. */
     override fun close(): Unit = queuePair.close()
 
+    /** Names the queue pair. */
     override fun toString(): String = queuePair.describe()
 }
 

@@ -116,6 +116,7 @@ public class BufferPool internal constructor(
 
     internal fun describe(): String = "buffer pool on ${pd.context().device().name()}"
 
+    /** Names the device, and says what is taken, what is available, and how many wait. */
     override fun toString(): String = "${describe()}: $taken taken, $available bytes available, $waiting waiting"
 }
 

@@ -20,5 +20,6 @@ public class ClientRequest internal constructor(
      */
     public val privateData: ByteArray get() = data.clone()
 
+    /** Names the client's address. */
     override fun toString(): String = "request of ${remoteAddress.shown()}"
 }

@@ -37,17 +37,26 @@ public class IncomingMessages internal constructor(
         override fun wake() = select.trySelect(clause, this)
     }
 
+    /** Whether no message will come any more, and all that came were received. */
     @DelicateCoroutinesApi
     override val isClosedForReceive: Boolean get() = inbox.isAtEnd
 
+    /** Whether a receiver would have to wait now. */
     @ExperimentalCoroutinesApi
     override val isEmpty: Boolean get() = !inbox.hasMessage && !inbox.isAtEnd
 
+    /**
+     * Suspends until a message comes.
+     *
+     * @throws ClosedReceiveChannelException if the peer has sent its last message
+     */
     override suspend fun receive(): ByteArray = inbox.take()?.bytes ?: throw inbox.cause?.calledHere() ?: noMore()
 
+    /** Suspends until a message comes. The end of the messages and a failure are results, not exceptions. */
     override suspend fun receiveCatching(): ChannelResult<ByteArray> =
         inbox.take()?.bytes?.let { ChannelResult.success(it) } ?: ChannelResult.closed(inbox.cause?.calledHere())
 
+    /** Takes a message that has come already; does not wait. */
     override fun tryReceive(): ChannelResult<ByteArray> {
         val taken = inbox.tryTake()
         return if (taken == null && !inbox.isAtEnd) ChannelResult.failure() else result(taken)
@@ -60,6 +69,7 @@ public class IncomingMessages internal constructor(
     override val onReceive: SelectClause1<ByteArray> get() =
         clause { it?.bytes ?: throw inbox.cause?.calledBy(null) ?: noMore() }
 
+    /** Receives a message in a `select`. The end of the messages and a failure are results, not exceptions. */
     override val onReceiveCatching: SelectClause1<ChannelResult<ByteArray>> get() = clause { result(it) }
 
     private fun <T> clause(outcome: (ChannelArrival?) -> T): SelectClause1<T> =
@@ -78,6 +88,7 @@ public class IncomingMessages internal constructor(
         }
     }
 
+    /** For `for`: ends after the peer's last message, and throws if the channel fails. */
     override fun iterator(): ChannelIterator<ByteArray> =
         object : ChannelIterator<ByteArray> {
             private var message: ByteArray? = null
@@ -90,6 +101,7 @@ public class IncomingMessages internal constructor(
             override fun next(): ByteArray = checkNotNull(message) { "call hasNext() first" }.also { message = null }
         }
 
+    /** Drops the messages that have come and those that still come; the other direction stays open. */
     override fun cancel(cause: CancellationException?): Unit =
         inbox.drop(cause ?: CancellationException("the incoming messages were cancelled"))
 

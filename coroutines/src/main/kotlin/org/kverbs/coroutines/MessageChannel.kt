@@ -270,6 +270,7 @@ public class MessageChannel internal constructor(
         link.inbox.end.await()
     }
 
+    /** Names the queue pair. */
     override fun toString(): String = "message channel on ${queuePair.queuePair.describe()}"
 }
 

@@ -158,5 +158,6 @@ public class MessageConnection internal constructor(
     /** Ends the connection now; messages under way may be lost. The peer is told. */
     override fun close(): Unit = closeAll(channel, lifetime)
 
+    /** Names the peer's address. */
     override fun toString(): String = "message connection to ${remoteAddress.shown()}"
 }

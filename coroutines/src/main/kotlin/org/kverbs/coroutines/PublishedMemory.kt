@@ -27,5 +27,6 @@ public class PublishedMemory internal constructor(
      */
     public suspend fun withdraw(): Unit = publications.withdraw(this)
 
+    /** Says the name and the length in bytes. */
     override fun toString(): String = "PublishedMemory($name, ${remote.length()} bytes)"
 }

@@ -55,5 +55,6 @@ public class RdmaConnection internal constructor(
     /** Ends the connection and closes its queue pair and domain; the peer is told. */
     override fun close(): Unit = lifetime.close()
 
+    /** Names the queue pair and the peer's address. */
     override fun toString(): String = "connection of ${queuePair.queuePair.describe()} to ${remoteAddress.shown()}"
 }

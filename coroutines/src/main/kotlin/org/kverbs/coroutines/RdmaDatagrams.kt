@@ -50,8 +50,10 @@ public class RdmaDatagrams internal constructor(
         return Destination(pd.addressHandle(port, completion, buffer), received.sourceQueuePair, qkey)
     }
 
+    /** Ends the service and closes its queue pair; waits end with an exception. */
     override fun close(): Unit = closeAll(service, queuePair, id)
 
+    /** Names the queue pair. */
     override fun toString(): String = "datagrams of ${queuePair.queuePair.describe()}"
 }
 

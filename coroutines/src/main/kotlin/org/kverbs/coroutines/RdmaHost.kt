@@ -190,6 +190,7 @@ public class RdmaHost internal constructor(
         return InetSocketAddress(InetAddress.getByAddress(ByteArray(bytes)), port)
     }
 
+    /** Closes the servers and connections of this host, then its devices. */
     override fun close() {
         scope.cancel()
         // Under no lock: what is closed may call back from other threads.

@@ -32,8 +32,10 @@ public class RdmaMulticast internal constructor(
     /** Where to register memory for it. */
     public val pd: ProtectionDomain get() = node.pd
 
+    /** Leaves the group and closes the queue pair. */
     override fun close(): Unit = closeAll(group, queuePair, id)
 
+    /** Names the queue pair and the group's address. */
     override fun toString(): String = "${queuePair.queuePair.describe()} in the multicast group ${address.hostAddress}"
 }
 

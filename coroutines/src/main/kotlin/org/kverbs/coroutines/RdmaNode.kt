@@ -34,8 +34,10 @@ public class RdmaNode internal constructor(
         )
     }
 
+    /** Stops the dispatcher and closes the device. */
     override fun close(): Unit = closeAll(dispatcher, context)
 
+    /** Names the device. */
     override fun toString(): String = context.describe()
 
     private companion object {

@@ -145,6 +145,7 @@ public class RdmaServer internal constructor(
         closeAll(listener, *reception.open.toTypedArray())
     }
 
+    /** Names the address that it listens at. */
     override fun toString(): String = "server at ${address.shown()}"
 }
 

@@ -63,5 +63,6 @@ public class Received internal constructor(
         return keeper.also { keeper = null }
     }
 
+    /** Says the length in bytes, and the immediate value if there is one. */
     override fun toString(): String = "Received($length bytes" + (immediate?.let { ", immediate=$it" } ?: "") + ")"
 }

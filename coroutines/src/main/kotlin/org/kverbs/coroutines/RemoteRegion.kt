@@ -116,6 +116,7 @@ public class RemoteRegion internal constructor(
         if (length !in 0..room) throw IndexOutOfBoundsException("$length bytes reach beyond the buffer of $room bytes")
     }
 
+    /** Says the address, the key and the length in bytes. */
     override fun toString(): String = "RemoteRegion(${memory.toText()})"
 
     private companion object {

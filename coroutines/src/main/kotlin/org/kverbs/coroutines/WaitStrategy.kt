@@ -16,6 +16,7 @@ public fun interface WaitStrategy {
      */
     public fun idle(rounds: Int): Long
 
+    /** What [idle] returns besides a time in nanoseconds. */
     public companion object {
         /** Look again at once. */
         public const val SPIN: Long = 0

@@ -23,6 +23,7 @@ public class Method<Request : Any, Answer : Any>(
         requireName(name)
     }
 
+    /** Says the name. */
     override fun toString(): String = "method $name"
 }
 

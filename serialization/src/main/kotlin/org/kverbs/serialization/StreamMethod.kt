@@ -22,6 +22,7 @@ public class StreamMethod<Request : Any, Item : Any>(
         requireName(name)
     }
 
+    /** Says the name. */
     override fun toString(): String = "stream method $name"
 }
 

@@ -70,6 +70,7 @@ public class TypedConnection<In : Any, Out : Any>(
         return format.decode(incomingType, message)
     }
 
+    /** Names the peer, and the types in both directions. */
     override fun toString(): String =
         "typed $connection, in ${incomingType.descriptor.serialName}, out ${outgoingType.descriptor.serialName}"
 }

@@ -32,10 +32,12 @@ public class RdmaExtension :
     BeforeEachCallback,
     AfterEachCallback,
     ParameterResolver {
+    /** Notes what is open before the test. */
     override fun beforeEach(context: ExtensionContext) {
         context.store().put(LeakWatch::class, LeakWatch())
     }
 
+    /** Closes the test's fabric, and fails a test that passed but left something open. */
     override fun afterEach(context: ExtensionContext) {
         val watch = context.store().remove(LeakWatch::class, LeakWatch::class.java) ?: return
         val fabric = context.store().remove(EmbeddedFabric::class, EmbeddedFabric::class.java)
@@ -47,6 +49,7 @@ public class RdmaExtension :
         }
     }
 
+    /** Whether a test asks for a fabric or a device. */
     override fun supportsParameter(
         parameter: ParameterContext,
         context: ExtensionContext,
@@ -54,6 +57,7 @@ public class RdmaExtension :
         parameter.parameter.type.let { it == EmbeddedFabric::class.java || it == Device::class.java } &&
             context.testMethod.isPresent
 
+    /** Gives the test's fabric, or a new device of that. */
     override fun resolveParameter(
         parameter: ParameterContext,
         context: ExtensionContext,

@@ -22,6 +22,7 @@ import org.kverbs.testkit.leakCheckSuspending
  * nor what `afterTest` closes. A test that failed is left as it is.
  */
 public object LeakCheckExtension : TestCaseExtension {
+    /** Runs the test, and fails a test that passed but left something open. */
     override suspend fun intercept(
         testCase: TestCase,
         execute: suspend (TestCase) -> TestResult,
