@@ -25,14 +25,15 @@ class ConnectionTransportSpec :
     FunSpec({
         timeout = 60_000
 
-        fun <R> connected(
+        fun connected(
             handler: suspend CoroutineScope.(MessageConnection) -> Unit,
-            block: suspend CoroutineScope.(MessageConnection) -> R,
-        ): R =
+            block: suspend CoroutineScope.(MessageConnection) -> Unit,
+        ): Unit =
             connectedHosts { client, server ->
                 server.bind(serverAddress(7471)).serve(backgroundScope, handler)
                 client.connectMessages(serverAddress(7471)).use { connection ->
-                    coroutineScope { block(connection) }.also { connection.disconnect() }
+                    coroutineScope { block(connection) }
+                    connection.disconnect()
                 }
             }
 

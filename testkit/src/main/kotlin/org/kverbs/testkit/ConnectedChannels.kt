@@ -37,7 +37,7 @@ import kotlin.time.Duration.Companion.seconds
  * @throws IllegalStateException if faults are asked of a real device
  * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
  */
-public fun <R> connectedChannels(
+public fun connectedChannels(
     faults: Faults = Faults.NONE,
     seed: Long = 1,
     options: ConnectOptions = ConnectOptions.DEFAULTS,
@@ -46,8 +46,8 @@ public fun <R> connectedChannels(
     semantics: Semantics = Semantics.STRICT,
     limits: DeviceLimits = DeviceLimits.DEFAULTS,
     channel: MessageChannelBuilder.() -> Unit = {},
-    block: suspend ConnectedCoroutines.(client: MessageChannel, server: MessageChannel) -> R,
-): R =
+    block: suspend ConnectedCoroutines.(client: MessageChannel, server: MessageChannel) -> Unit,
+): Unit =
     onDevices(TestSettings(faults, seed, options, diagnostics, semantics, limits)) {
         val ends = mutableListOf<ChannelPeer>()
         val loop = loop { ends.sumOf { it.dispatcher.poll() } }

@@ -69,7 +69,7 @@ public open class ConnectedCoroutines internal constructor(
  * @throws IllegalStateException if faults are asked of a real device
  * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
  */
-public fun <R> connectedCoroutines(
+public fun connectedCoroutines(
     faults: Faults = Faults.NONE,
     seed: Long = 1,
     options: ConnectOptions = ConnectOptions.DEFAULTS,
@@ -77,8 +77,8 @@ public fun <R> connectedCoroutines(
     timeout: Duration = 10.seconds,
     semantics: Semantics = Semantics.STRICT,
     limits: DeviceLimits = DeviceLimits.DEFAULTS,
-    block: suspend ConnectedCoroutines.(client: CoroutinePeer<RcVerbs>, server: CoroutinePeer<RcVerbs>) -> R,
-): R = connectedCoroutines(RC, faults, seed, options, diagnostics, timeout, semantics, limits, block)
+    block: suspend ConnectedCoroutines.(client: CoroutinePeer<RcVerbs>, server: CoroutinePeer<RcVerbs>) -> Unit,
+): Unit = connectedCoroutines(RC, faults, seed, options, diagnostics, timeout, semantics, limits, block)
 
 /**
  * The same with queue pairs of another type: `connectedCoroutines(UC) { client, server -> }`, or with
@@ -87,7 +87,7 @@ public fun <R> connectedCoroutines(
  *
  * @throws AssertionError if something leaked or was misused, or the time was over
  */
-public fun <V : Verbs, R> connectedCoroutines(
+public fun <V : Verbs> connectedCoroutines(
     transport: Transport<V>,
     faults: Faults = Faults.NONE,
     seed: Long = 1,
@@ -96,8 +96,8 @@ public fun <V : Verbs, R> connectedCoroutines(
     timeout: Duration = 10.seconds,
     semantics: Semantics = Semantics.STRICT,
     limits: DeviceLimits = DeviceLimits.DEFAULTS,
-    block: suspend ConnectedCoroutines.(client: CoroutinePeer<V>, server: CoroutinePeer<V>) -> R,
-): R =
+    block: suspend ConnectedCoroutines.(client: CoroutinePeer<V>, server: CoroutinePeer<V>) -> Unit,
+): Unit =
     onDevices(TestSettings(faults, seed, options, diagnostics, semantics, limits)) {
         client.opened { CoroutinePeer(it, transport) }.use { here ->
             server.opened { CoroutinePeer(it, transport) }.use { there ->

@@ -51,15 +51,15 @@ public class ConnectedHosts internal constructor(
  * @throws IllegalStateException if faults are asked of a real device
  * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
  */
-public fun <R> connectedHosts(
+public fun connectedHosts(
     faults: Faults = Faults.NONE,
     seed: Long = 1,
     diagnostics: Boolean = false,
     timeout: Duration = 10.seconds,
     semantics: Semantics = Semantics.STRICT,
     limits: DeviceLimits = DeviceLimits.DEFAULTS,
-    block: suspend ConnectedHosts.(client: RdmaHost, server: RdmaHost) -> R,
-): R =
+    block: suspend ConnectedHosts.(client: RdmaHost, server: RdmaHost) -> Unit,
+): Unit =
     onDevices(TestSettings(faults, seed, ConnectOptions.DEFAULTS, diagnostics, semantics, limits)) {
         val hosts = mutableListOf<RdmaHost>()
         val loop = loop { hosts.sumOf { it.poll() } }

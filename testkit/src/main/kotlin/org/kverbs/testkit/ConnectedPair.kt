@@ -65,6 +65,8 @@ public open class ConnectedPair internal constructor(
  *
  * A failure of the block shows what both devices have counted ([Device.counters]), as an exception that it suppressed.
  *
+ * It returns nothing, so that it can be the whole body of a test: JUnit runs no function that returns a value.
+ *
  * From Java: `Testkit.connectedPair((pair, client, server) -> { ...; return null; })`, in which the pair has what
  * Kotlin finds in the block.
  *
@@ -79,15 +81,15 @@ public open class ConnectedPair internal constructor(
  * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
  */
 @JvmOverloads
-public fun <R> connectedPair(
+public fun connectedPair(
     faults: Faults = Faults.NONE,
     seed: Long = 1,
     options: ConnectOptions = ConnectOptions.DEFAULTS,
     diagnostics: Boolean = false,
     semantics: Semantics = Semantics.STRICT,
     limits: DeviceLimits = DeviceLimits.DEFAULTS,
-    block: ConnectedPair.(client: TestPeer, server: TestPeer) -> R,
-): R = connectedPair(RC, faults, seed, options, diagnostics, semantics, limits, block)
+    block: ConnectedPair.(client: TestPeer, server: TestPeer) -> Unit,
+): Unit = connectedPair(RC, faults, seed, options, diagnostics, semantics, limits, block)
 
 /**
  * The same with queue pairs of another type: `connectedPair(UC) { client, server -> }`, or with
@@ -96,7 +98,7 @@ public fun <R> connectedPair(
  * @throws AssertionError if something leaked, or was misused
  */
 @JvmOverloads
-public fun <R> connectedPair(
+public fun connectedPair(
     transport: Transport<Verbs>,
     faults: Faults = Faults.NONE,
     seed: Long = 1,
@@ -104,8 +106,8 @@ public fun <R> connectedPair(
     diagnostics: Boolean = false,
     semantics: Semantics = Semantics.STRICT,
     limits: DeviceLimits = DeviceLimits.DEFAULTS,
-    block: ConnectedPair.(client: TestPeer, server: TestPeer) -> R,
-): R =
+    block: ConnectedPair.(client: TestPeer, server: TestPeer) -> Unit,
+): Unit =
     onDevices(TestSettings(faults, seed, options, diagnostics, semantics, limits)) {
         val idleness = Idleness(fabric?.clock())
         client.opened { TestPeer(it, transport, idleness) }.use { here ->

@@ -20,6 +20,8 @@ import org.kverbs.embedded.EmbeddedProvider
  * misuse in the block, too. The devices that every program has are shared by all its tests: their misuses count if no
  * other check ran meanwhile.
  *
+ * JUnit runs no test function of Kotlin that returns a value: there, call this in a body with braces.
+ *
  * @return what the block returned
  * @throws AssertionError if something leaked, or was misused
  */

@@ -71,6 +71,16 @@ class AnswersSpec :
             }
         }
 
+        test("should return nothing, as JUnit leaves out test functions that return a value") {
+            val fixtures =
+                listOf("Testkit", "ConnectedCoroutinesKt", "ConnectedChannelsKt", "ConnectedHostsKt")
+                    .flatMap { Class.forName("org.kverbs.testkit.$it").methods.asList() }
+                    .filter { it.name.startsWith("connected") }
+            fixtures.map { it.name.substringBefore("-").substringBefore("$") }.toSet() shouldBe
+                setOf("connectedPair", "connectedCoroutines", "connectedChannels", "connectedHosts")
+            fixtures.map { it.returnType.name }.toSet() shouldBe setOf("void")
+        }
+
         test("should keep what the block threw, and not ask for more") {
             val failure =
                 shouldThrow<AssertionError> {

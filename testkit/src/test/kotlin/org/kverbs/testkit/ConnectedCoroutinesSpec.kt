@@ -34,6 +34,7 @@ import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs
 import org.kverbs.dsl.connectOptions
 import org.kverbs.dsl.get
+import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Faults
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.time.Duration.Companion.hours
@@ -75,17 +76,18 @@ class ConnectedCoroutinesSpec :
         }
 
         test("should bring messages both ways over a bad line, in order, and the same at each run with the same seed") {
-            fun trace(seed: Long): Any =
+            fun trace(seed: Long): Any {
+                lateinit var used: EmbeddedFabric
                 connectedCoroutines(Faults.BAD_LINE, seed, connectOptions { retryCount(7) }) { client, server ->
                     for ((from, to) in listOf(client to server, server to client)) {
                         launch { repeat(50) { from.send("message $it".encodeToByteArray()) } }
                         launch { List(50) { to.receive(64).decodeToString() } shouldContainExactly List(50) { "message $it" } }
                     }
-                    fabric
-                }.let {
-                    it.faultsInjected() shouldBeGreaterThan 0
-                    it.faultsInjected() to it.clock().elapsed()
+                    used = fabric
                 }
+                used.faultsInjected() shouldBeGreaterThan 0
+                return used.faultsInjected() to used.clock().elapsed()
+            }
             trace(1) shouldBe trace(1)
             trace(1) shouldNotBe trace(2)
         }

@@ -39,7 +39,8 @@ class ConnectedHostsSpec :
         }
 
         test("should answer over a bad line, and the same at each run with the same seed") {
-            fun trace(seed: Long): Any =
+            fun trace(seed: Long): Any? {
+                var trace: Any? = null
                 connectedHosts(Faults.BAD_LINE, seed) { client, server ->
                     server.bind(serverAddress(7471)).serve(backgroundScope) { answer(it) }
                     val connection = client.connectMessages(serverAddress(7471))
@@ -49,8 +50,10 @@ class ConnectedHostsSpec :
                         connection.awaitMessage(1.hours) shouldBe message.reversedArray()
                     }
                     fabric.faultsInjected() shouldBeGreaterThan 0
-                    fabric.faultsInjected() to clock.elapsed()
+                    trace = fabric.faultsInjected() to clock.elapsed()
                 }
+                return trace
+            }
             trace(1) shouldBe trace(1)
         }
 

@@ -133,7 +133,9 @@ class ConnectedPairSpec :
         }
 
         test("should find nothing in a block that closes what it opens, and return what that returns") {
-            connectedPair { client, _ -> leakCheck { client.context.completionQueue(1).use { it.entries() } } } shouldBe 1
+            connectedPair { client, _ ->
+                leakCheck { client.context.completionQueue(1).use { it.entries() } } shouldBe 1
+            }
         }
 
         test("should fail with what was expected and what came") {

@@ -117,15 +117,13 @@ class WaitInVainSpec :
         test("should wait for what a thread does later that was started in a pair within the block") {
             connectedPair { client, server ->
                 server.postReceive(64)
-                val sender =
-                    connectedPair { _, _ ->
-                        thread {
-                            Thread.sleep((GRACE * 1.5).inWholeMilliseconds)
-                            client.send(ping)
-                        }
+                connectedPair { _, _ ->
+                    thread {
+                        Thread.sleep((GRACE * 1.5).inWholeMilliseconds)
+                        client.send(ping)
                     }
+                }
                 server.awaitReceive() shouldHaveText "ping"
-                sender.join()
             }
         }
 

@@ -33,14 +33,15 @@ class NewsSpec :
     FunSpec({
         timeout = 60_000
 
-        fun <R> connected(
+        fun connected(
             handler: suspend CoroutineScope.(MessageConnection) -> Unit,
-            block: suspend CoroutineScope.(MessageConnection) -> R,
-        ): R =
+            block: suspend CoroutineScope.(MessageConnection) -> Unit,
+        ): Unit =
             connectedHosts { client, server ->
                 server.bind(serverAddress(7471)).serve(backgroundScope, handler)
                 client.connectMessages(serverAddress(7471)).use { connection ->
-                    coroutineScope { block(connection) }.also { connection.disconnect() }
+                    coroutineScope { block(connection) }
+                    connection.disconnect()
                 }
             }
 
@@ -50,22 +51,25 @@ class NewsSpec :
         suspend fun <R> MessageConnection.client(block: suspend CoroutineScope.(RpcClient) -> R): R =
             krpcClient({ serialization { json() } }, block)
 
-        suspend fun <R> reading(
+        fun reading(
             news: News = Newsroom(),
-            block: suspend CoroutineScope.(News) -> R,
-        ): R = connected({ it.serve(news) }) { connection -> connection.client { block(it.withService<News>()) } }
+            block: suspend CoroutineScope.(News) -> Unit,
+        ): Unit = connected({ it.serve(news) }) { connection -> connection.client { block(it.withService<News>()) } }
 
         test("should answer a call of a service's function") {
-            reading { it.latest("rdma") } shouldBe Headline("rdma", "all about rdma")
+            reading { it.latest("rdma") shouldBe Headline("rdma", "all about rdma") }
         }
 
         test("should collect a service's flow") {
-            reading { it.archive("rdma", 2500).toList() } shouldBe List(2500) { Headline("rdma", "page ${it + 1}") }
+            reading { news ->
+                news.archive("rdma", 2500).toList() shouldBe List(2500) { Headline("rdma", "page ${it + 1}") }
+            }
         }
 
         test("should answer many calls at the same time") {
-            reading { news -> List(200) { async { news.latest("$it").text } }.awaitAll() } shouldBe
-                List(200) { "all about $it" }
+            reading { news ->
+                List(200) { async { news.latest("$it").text } }.awaitAll() shouldBe List(200) { "all about $it" }
+            }
         }
 
         test("should fail the caller with the service's exception, and go on") {
