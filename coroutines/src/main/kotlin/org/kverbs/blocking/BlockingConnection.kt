@@ -1,5 +1,7 @@
 package org.kverbs.blocking
 
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.selects.select
 import org.kverbs.AccessFlag
 import org.kverbs.coroutines.MessageConnection
 import java.lang.foreign.MemorySegment
@@ -23,6 +25,7 @@ import kotlin.time.toKotlinDuration
  */
 public class BlockingConnection internal constructor(
     private val connection: MessageConnection,
+    private val stopping: Job = Job(),
 ) : AutoCloseable {
     /** Sends a message, of any number of bytes up to what the peer takes; waits while the peer has no room. */
     @Throws(InterruptedException::class)
@@ -47,6 +50,34 @@ public class BlockingConnection internal constructor(
     /** Receives a message, or returns null if the peer has sent its last one. */
     @Throws(InterruptedException::class)
     public fun receiveOrNull(): ByteArray? = blocking { connection.receiveOrNull() }
+
+    /**
+     * Receives a message, or returns null if the peer has sent its last one, or if the server that this connection
+     * belongs to is being stopped ([BlockingServer.stop]) or closed. A handler that returns then ends in good order,
+     * and not by an interrupt at the deadline; its client is told that no more messages come:
+     *
+     * ```java
+     * for (byte[] question; (question = connection.receiveUnlessStopping()) != null; ) {
+     *     connection.send(answer(question));
+     * }
+     * ```
+     *
+     * A message that is there comes first. With a client's connection this is [receiveOrNull].
+     */
+    @Throws(InterruptedException::class)
+    public fun receiveUnlessStopping(): ByteArray? =
+        blocking {
+            select {
+                connection.incoming.onReceiveCatching { message ->
+                    message.exceptionOrNull()?.let { throw it }
+                    message.getOrNull()
+                }
+                stopping.onJoin { null }
+            }
+        }
+
+    /** Whether the server that this connection belongs to is being stopped or closed; false with a client's. */
+    public fun isStopping(): Boolean = stopping.isCompleted
 
     /**
      * Lets the peer use [size] bytes of new memory under a name: the peer can then do what [access] allows, without

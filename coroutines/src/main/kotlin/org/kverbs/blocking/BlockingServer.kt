@@ -24,7 +24,7 @@ public class BlockingServer internal constructor(
 ) : AutoCloseable {
     private val serving: Job =
         server.serve(CoroutineScope(SupervisorJob())) { connection ->
-            val blocking = BlockingConnection(connection)
+            val blocking = BlockingConnection(connection, server.stopping)
             runInterruptible(VIRTUAL_THREADS) { handler.handle(blocking) }
         }
 
@@ -34,13 +34,18 @@ public class BlockingServer internal constructor(
     /** How many connections are up. */
     public fun connections(): Int = server.connections.size
 
+    /** Whether [stop] or [close] was called. A handler asks its connection ([BlockingConnection.isStopping]). */
+    public fun isStopping(): Boolean = server.stopping.isCompleted
+
     /** Waits until the server was stopped or closed, and its handlers have ended. */
     @Throws(InterruptedException::class)
     public fun awaitEnd(): Unit = blocking { serving.join() }
 
     /**
-     * Takes no more clients, waits until the handlers have ended or [deadline] is over, interrupts those that have not,
-     * and closes.
+     * Takes no more clients, tells the handlers ([BlockingConnection.receiveUnlessStopping]), waits until they have
+     * ended or [deadline] is over, interrupts those that have not, and closes. It returns when all have ended: one that
+     * ignores the interrupt is waited for without a limit, and a second later a warning in the [System.Logger]
+     * `org.kverbs.coroutines` names its client.
      *
      * @throws InterruptedException if the thread is interrupted; the server is closed then
      */

@@ -6,17 +6,22 @@ import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
+import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.ConnectionException
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
+import java.util.concurrent.atomic.AtomicInteger
 import kotlin.time.Duration
 
 /**
  * Finds out that the peer has gone without a word. RC notices it only when something is sent, so a channel that has
  * heard nothing for a while makes an RDMA write of no bytes: the peer's device answers it, and no receive nor any
  * memory is needed there. If nothing answers, the write fails, and with it the queue pair.
+ *
+ * A peer does not notice that its memory is used. So a channel that used it, and sent nothing, says so by a question,
+ * and the peer does not take it for idle.
  */
 internal class ChannelKeepAlive(
     private val link: ChannelLink,
@@ -44,6 +49,15 @@ internal class ChannelKeepAlive(
         heard++
     }
 
+    /** How many writes of this class were posted. */
+    private val askedCount = AtomicInteger()
+
+    /** How many one-sided operations were posted, by the user and for large messages. */
+    private val usedCount: Int get() = link.pair.oneSided.posted - askedCount.get()
+
+    /** Changes with all that comes and goes, but for what this class sends. */
+    val activity: Long get() = heard + link.sent + usedCount
+
     /** Begins to look every [interval]. */
     fun begin(interval: Duration) {
         job = CoroutineScope(link.settings.context).launch { look(interval) }
@@ -53,10 +67,13 @@ internal class ChannelKeepAlive(
     private suspend fun look(interval: Duration) {
         while (link.isAlive) {
             val before = heard
+            val sent = link.sent
+            val used = usedCount
             delay(interval)
             try {
                 link.memory.receives?.relieve()
                 if (heard == before) ask("the keep-alive: nothing came from it for $interval")
+                if (usedCount != used && link.sent == sent) withTimeoutOrNull(interval) { link.lookups.touch() }
             } catch (_: RuntimeException) {
                 // the channel has ended
             }
@@ -73,6 +90,7 @@ internal class ChannelKeepAlive(
                 link.pair.oneSided.await(WRITE, null) { requests, id ->
                     purpose = what
                     asked = id
+                    askedCount.incrementAndGet()
                     requests.write(id, 0, 0)
                 }
             }

@@ -112,11 +112,14 @@ internal class ChannelLink(
         outbox.sayWhatIsDue()
     }
 
+    /** How many messages that cost a credit were posted. */
+    val sent: Long get() = window?.sent ?: 0
+
     val stats: ChannelStats
         get() {
             val credits = window?.credits
             val waiting = credits?.waitingCount ?: 0
-            return ChannelStats(window?.sent ?: 0, keepAlive.heard, credits?.available ?: 0, waiting, inbox.size)
+            return ChannelStats(sent, keepAlive.heard, credits?.available ?: 0, waiting, inbox.size)
         }
 
     private val cause: Throwable? get() = failure.get() ?: ending.get()

@@ -24,6 +24,9 @@ internal class ChannelLookups(
         return link.remotes.find(name) ?: throw NotPublishedException(name, link.remotes.names)
     }
 
+    /** Asks without wanting to know, so that the peer hears something. */
+    suspend fun touch(): Unit = turn.withLock { ask() }
+
     private suspend fun ask() {
         asked?.await() // left by a caller that was cancelled
         val question = CompletableDeferred<Unit>()

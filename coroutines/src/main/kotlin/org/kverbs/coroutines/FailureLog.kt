@@ -40,6 +40,9 @@ internal class FailureLog(
     companion object {
         private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
 
+        /** Logs what no peer can cause as often as it likes. */
+        fun warn(message: String): Unit = LOG.log(WARNING, message)
+
         /**
          * That of connections: a line for each as a warning, with a stack trace only if it is the program's own code
          * that failed.

@@ -4,15 +4,15 @@ import kotlinx.coroutines.delay
 import kotlin.time.Duration
 
 /**
- * Ends the connections of a server over which no message has gone for [timeout], at most a quarter later. One coroutine
- * for all of them.
+ * Ends the connections of a server over which nothing has gone for [timeout], at most a quarter later. What a client
+ * does with this side's memory counts when its [ChannelKeepAlive] says so. One coroutine for all of them.
  */
 internal class IdleWatch(
     private val timeout: Duration,
     private val open: Set<MessageConnection>,
 ) {
     private class Seen(
-        val messages: Long,
+        val activity: Long,
     ) {
         var looks = 0
     }
@@ -28,10 +28,10 @@ internal class IdleWatch(
     }
 
     private fun look(connection: MessageConnection) {
-        val messages = connection.channel.stats.run { sent + received }
+        val activity = connection.channel.activity
         val before = seen[connection]
-        if (before == null || before.messages != messages) {
-            seen[connection] = Seen(messages)
+        if (before == null || before.activity != activity) {
+            seen[connection] = Seen(activity)
         } else if (++before.looks == LOOKS) {
             val why = "no message went over it for $timeout (idleTimeout)"
             val failure = LostConnection(connection.remoteAddress, why)

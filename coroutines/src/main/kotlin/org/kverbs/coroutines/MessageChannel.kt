@@ -62,6 +62,9 @@ public class MessageChannel internal constructor(
     /** What it has done, and what it holds now. */
     public val stats: ChannelStats get() = link.stats
 
+    /** A number that changes with all that comes and goes over it, and not by its keep-alive alone. */
+    internal val activity: Long get() = link.keepAlive.activity
+
     /** Its queue pair, for one-sided operations. Messages come to the channel alone. */
     public val queuePair: AsyncQueuePair<RcVerbs> get() = link.pair.async
 

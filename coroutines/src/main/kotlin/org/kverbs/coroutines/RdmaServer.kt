@@ -124,7 +124,10 @@ public class RdmaServer internal constructor(
 
     /**
      * Takes no more clients, tells the handlers ([stopping]), suspends until they have ended or [deadline] is over, and
-     * closes. Handlers that have not ended by then are cancelled; what they still do in answer to that is waited for.
+     * closes. Handlers that have not ended by then are cancelled, and waited for without a limit: one that ignores its
+     * cancellation, as a blocking call does, keeps this from returning, and a second later a warning in the
+     * [System.Logger] `org.kverbs.coroutines` names its client. `withTimeoutOrNull(30.seconds) { server.stop() }` waits
+     * no longer than that; the server is closed then, too.
      */
     public suspend fun stop(deadline: Duration = 10.seconds) {
         try {
@@ -134,7 +137,16 @@ public class RdmaServer internal constructor(
         } finally {
             close()
         }
-        serving?.join()
+        awaitHandlers()
+    }
+
+    private suspend fun awaitHandlers() {
+        val handlers = serving ?: return
+        withTimeoutOrNull(PATIENCE) { handlers.join() } ?: FailureLog.warn(
+            "$this was stopped, and does not end: a handler ignores that it was cancelled $PATIENCE ago, " +
+                "of the clients " + reception.open.joinToString(limit = SHOWN) { it.remoteAddress.shown() },
+        )
+        handlers.join()
     }
 
     /** Takes no more clients, cancels the handlers, and closes the connections now. */
@@ -147,6 +159,14 @@ public class RdmaServer internal constructor(
 
     /** Names the address that it listens at. */
     override fun toString(): String = "server at ${address.shown()}"
+
+    private companion object {
+        /** How long handlers that were cancelled may take to end before the log says so. */
+        val PATIENCE = 1.seconds
+
+        /** How many clients the log names. */
+        const val SHOWN = 5
+    }
 }
 
 /**

@@ -30,6 +30,9 @@ internal class SendSide(
     /** Room for requests. */
     val credits = Credits(capacity)
 
+    /** How many requests were posted, counted without end. */
+    val posted: Int get() = synchronized(lock) { slots.next() }
+
     // Under the lock.
     private val single = SendRequests()
     private val lists = ArrayDeque<SendRequests>()

@@ -77,8 +77,13 @@ public class ServerBuilder internal constructor() {
     }
 
     /**
-     * How long no message may come or go over a connection before it fails, at most a quarter later; default null,
-     * which is for ever. A handler that works longer on an answer needs more time.
+     * How long nothing may come or go over a connection before it fails, at most a quarter later; default null, which
+     * is for ever. A handler that works longer on an answer needs more time.
+     *
+     * Messages of both sides count, and what this side does with the client's memory. What the client reads and writes
+     * of published memory this device cannot see: the client says so, once in its own [ClientBuilder.keepAlive] (5 s by
+     * default). So give at least twice that where clients do nothing else; one whose keepAlive is null counts by its
+     * messages alone.
      */
     public fun idleTimeout(time: Duration?) {
         require(time == null || time.isPositive()) { "idleTimeout($time): give a time, or null" }

@@ -6,6 +6,7 @@ import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldNotContain
 import org.kverbs.ConnectionException
 import org.kverbs.ConnectionRejectedException
 import org.kverbs.Device
@@ -192,6 +193,37 @@ class BlockingSpec :
             hosted { host ->
                 shouldThrow<IllegalArgumentException> { host.server().maxConnections(0) }.message shouldContain "maxConnections(0)"
                 shouldThrow<IllegalArgumentException> { host.client().timeout(Duration.ZERO) }
+            }
+        }
+
+        test("should tell handlers of a stop, which end in good order, and interrupt none of them") {
+            val ends = LinkedBlockingQueue<String>()
+            val handler =
+                ConnectionHandler { connection ->
+                    connection.send("${connection.isStopping()}")
+                    while (true) connection.send(connection.receiveUnlessStopping() ?: break)
+                    ends += "stopping: ${connection.isStopping()}"
+                }
+            served(handler, { it.onFailure { failure -> ends += "$failure" } }) { server, connect ->
+                val clients = List(3) { connect() }
+                for (client in clients) {
+                    client.text() shouldBe "false"
+                    client.send("question")
+                    client.text() shouldBe "question"
+                }
+                clients[0].finish()
+                ends.take() shouldBe "stopping: false"
+                clients[1].close()
+                ends.take() shouldNotContain "stopping"
+                server.isStopping() shouldBe false
+                val stopping = thread { server.stop(MINUTE.multipliedBy(10)) }
+                clients[2].receiveUnlessStopping() shouldBe null
+                clients[2].isStopping() shouldBe false
+                clients[2].close()
+                ends.take() shouldBe "stopping: true"
+                stopping.join()
+                server.isStopping() shouldBe true
+                clients[0].close()
             }
         }
 

@@ -34,6 +34,7 @@ import org.kverbs.embedded.EmbeddedFabric
 import java.net.InetSocketAddress
 import java.util.concurrent.ConcurrentLinkedQueue
 import kotlin.random.Random
+import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.toJavaDuration
@@ -166,6 +167,41 @@ class HostileClientsSpec :
                 talking.isOpen shouldBe true
                 talk(honest, address)
                 asking.cancel()
+            }
+        }
+
+        test("should not take a client for idle that only uses published memory, nor one whose memory the server uses") {
+            rdmaHost { provider("embedded") }.use { host ->
+                coroutineScope {
+                    val server =
+                        host.bind(0) {
+                            idleTimeout(2.seconds)
+                            keepAlive(null)
+                            onFailure {}
+                        }
+                    server.serve(this) { connection ->
+                        connection.publish("table", 64)
+                        val kind = connection.receive()
+                        if (kind.isNotEmpty()) {
+                            val theirs = connection.awaitRemote("theirs")
+                            while (true) delay(50).also { theirs.readLong(0) }
+                        }
+                        connection.awaitEnd()
+                    }
+                    val address = InetSocketAddress("127.0.0.1", server.address.port)
+                    val reading = host.connectMessages(address) { keepAlive(200.milliseconds) }
+                    reading.send(ByteArray(0))
+                    val table = reading.awaitRemote("table")
+                    val use = launch { while (true) delay(50).also { table.readLong(0) } }
+                    val lending = host.connectMessages(address)
+                    lending.send(ByteArray(1))
+                    lending.publish("theirs", 64)
+                    repeat(2) { host.connectMessages(address).use { it.awaitEnd() } } // which do nothing
+                    reading.isOpen shouldBe true
+                    lending.isOpen shouldBe true
+                    use.cancel()
+                    server.close()
+                }
             }
         }
 

@@ -26,6 +26,7 @@ import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.selects.select
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
+import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.AccessFlag
 import org.kverbs.ConnectionException
 import org.kverbs.ConnectionRejectedException
@@ -414,6 +415,31 @@ class RdmaServerSpec :
                     server.stop(1.milliseconds)
                     server.stats.copy(accepted = 0) shouldBe ServerStats(0, 0, 0, 0, 0, 0)
                     server.connections.shouldBeEmpty()
+                }
+            }
+        }
+
+        test("should say in the log whose handler ignores its cancellation, while stop waits for it as long as its caller does") {
+            val mayEnd = CompletableDeferred<Unit>()
+            bound { server, host, address ->
+                server.serve(this) {
+                    it.send(ByteArray(1))
+                    withContext(NonCancellable) { mayEnd.await() }
+                }
+                val client = host.connectMessages(address)
+                client.receive()
+                withTimeoutOrNull(1.milliseconds) { server.stop(1.milliseconds) } shouldBe null
+                logged { log ->
+                    val stopping = launch { server.stop(1.milliseconds) }
+                    try {
+                        withTimeout(20.seconds) { while (log.lines.isEmpty()) delay(1) }
+                        stopping.isActive shouldBe true
+                    } finally {
+                        mayEnd.complete(Unit)
+                    }
+                    stopping.join()
+                    log.lines.single() shouldStartWith "$server was stopped, and does not end: "
+                    log.lines.single() shouldContain "of the clients ${client.localAddress.shown()}"
                 }
             }
         }

@@ -74,10 +74,11 @@ public class RequestScope internal constructor(
                     withTimeoutOrNull(-deadline.elapsedNow()) { block() }
                 }
 
-            val call =
-                inTime { link.caller.open(method.name, buffer, payload, timeout) }
-                    ?: throw RequestTimeoutException(method.name, timeout, 0)
+            var opened: PendingCall? = null // also when inTime loses it, to a cancellation or the deadline
             try {
+                val call =
+                    inTime { link.caller.open(method.name, buffer, payload, timeout).also { opened = it } }
+                        ?: throw RequestTimeoutException(method.name, timeout, 0)
                 var taken = 0
                 while (true) {
                     val item = inTime { call.next() ?: LAST } ?: throw call.late()
@@ -88,7 +89,7 @@ public class RequestScope internal constructor(
                     taken = 0
                 }
             } finally {
-                link.caller.giveUp(call)
+                opened?.let(link.caller::giveUp)
             }
         }
     }
