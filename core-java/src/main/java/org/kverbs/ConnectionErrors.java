@@ -68,16 +68,20 @@ final class ConnectionErrors {
         };
     }
 
-    /** IWARP knows no more than TCP. */
+    /** IWARP knows no more than TCP, and what the peer's program may have said. */
     private static ConnectionException refused(
             ConnectionStep step, @Nullable InetSocketAddress address, int errno, byte[] privateData) {
+        String text = textOf(privateData);
+        String why = text.isEmpty()
+                ? "Nobody listens on that port of the peer, or its program rejected the request."
+                : "The peer's program said no: " + text + ".";
         return new ConnectionRejectedException(
                 step,
                 address,
                 RejectReason.UNKNOWN,
                 -errno,
                 privateData,
-                ErrnoNames.describe(errno) + ". Nobody listens on that port of the peer, or its program rejected the request.");
+                ErrnoNames.describe(errno) + ". " + why);
     }
 
     private static ConnectionStep stepOf(ConnectionEvent event) {
@@ -105,10 +109,15 @@ final class ConnectionErrors {
         };
     }
 
-    /** Private data as text, if it is one: ASCII that can be shown, with zeros behind it. */
     private static String saidBy(byte[] privateData) {
+        String text = textOf(privateData);
+        return text.isEmpty() ? "; its private data may say why" : ": " + text;
+    }
+
+    /** Private data as text, if it is one: ASCII that can be shown, with zeros behind it. */
+    private static String textOf(byte[] privateData) {
         String text = new String(privateData, StandardCharsets.ISO_8859_1).replaceFirst("\\x00*$", "");
-        return text.matches("[ -~]+") ? ": " + text : "; its private data may say why";
+        return text.matches("[ -~]+") ? text : "";
     }
 
     private static String advice(ConnectionStep step, int errno) {

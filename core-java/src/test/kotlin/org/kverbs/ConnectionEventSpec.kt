@@ -152,8 +152,9 @@ class ConnectionEventSpec :
                 fun rejection(
                     type: ConnectionEventType,
                     status: Int,
+                    said: String = "",
                 ): ConnectionRejectedException {
-                    fake.queue(channel, type.code(), id.handle(), status)
+                    fake.queue(channel, type.code(), id.handle(), status, privateData = said.encodeToByteArray())
                     return shouldThrow { channel.next().orThrow() }
                 }
                 rejection(REJECTED, 200).run {
@@ -165,6 +166,8 @@ class ConnectionEventSpec :
                     errno() shouldBe Errno.ECONNREFUSED
                     message shouldContain "ECONNREFUSED (Connection refused). Nobody listens"
                 }
+                rejection(REJECTED, -Errno.ECONNREFUSED, "full").message shouldContain
+                    "ECONNREFUSED (Connection refused). The peer's program said no: full."
                 val reasons = (1..6).map { rejection(UNREACHABLE, it).reason() }
                 reasons shouldContainExactly
                     listOf(

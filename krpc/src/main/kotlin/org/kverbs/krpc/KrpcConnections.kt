@@ -16,6 +16,21 @@ import kotlinx.rpc.krpc.rpcServerConfig
 import kotlinx.rpc.krpc.server.KrpcServer
 import org.kverbs.RdmaException
 import org.kverbs.coroutines.MessageConnection
+import java.util.concurrent.ConcurrentHashMap
+
+/** Those that carry kRPC now. Two users of one would take each other's messages, and answers look alike. */
+private val carrying: MutableSet<MessageConnection> = ConcurrentHashMap.newKeySet()
+
+private suspend fun <R> MessageConnection.carrying(block: suspend CoroutineScope.() -> R): R {
+    check(carrying.add(this)) {
+        "$this carries kRPC already: one krpcClient or serveKrpc at a time. One RpcClient makes any number of calls at once"
+    }
+    try {
+        return coroutineScope(block)
+    } finally {
+        carrying.remove(this)
+    }
+}
 
 /**
  * Serves kotlinx-rpc's services to the peer, until it has finished.
@@ -37,12 +52,13 @@ import org.kverbs.coroutines.MessageConnection
  * @param config kRPC's configuration: the serialization at least, and how much kRPC buffers a call (`connector`)
  * @param services registers the services
  * @throws org.kverbs.RdmaException if the connection failed, or the peer speaks no kRPC
+ * @throws IllegalStateException if the connection carries kRPC already
  */
 public suspend fun MessageConnection.serveKrpc(
     config: KrpcConfigBuilder.Server.() -> Unit,
     services: RpcServer.() -> Unit,
 ): Unit =
-    coroutineScope {
+    carrying {
         val transport = ConnectionTransport(this@serveKrpc, this, endsCleanly = true)
         val server = object : KrpcServer(rpcServerConfig(config), transport) {}
         try {
@@ -74,12 +90,13 @@ public suspend fun MessageConnection.serveKrpc(
  * @return what the block returns
  * @throws org.kverbs.RdmaException if the connection failed, the peer speaks no kRPC, or the server finished while the
  *     block ran
+ * @throws IllegalStateException if the connection carries kRPC already
  */
 public suspend fun <R> MessageConnection.krpcClient(
     config: KrpcConfigBuilder.Client.() -> Unit,
     block: suspend CoroutineScope.(RpcClient) -> R,
 ): R =
-    coroutineScope {
+    carrying {
         val transport = ConnectionTransport(this@krpcClient, this, endsCleanly = false)
         val client = object : InitializedKrpcClient(rpcClientConfig(config), transport) {}
         try {

@@ -96,6 +96,17 @@ class NewsSpec :
             }
         }
 
+        test("should refuse a second client, and a server, on a connection that carries kRPC") {
+            connected({ it.serve(Newsroom()) }) { connection ->
+                connection.client {
+                    val refusal = shouldThrow<IllegalStateException> { connection.client { } }
+                    refusal.message shouldContain "carries kRPC already"
+                    shouldThrow<IllegalStateException> { connection.serve(Newsroom()) }
+                    it.withService<News>().latest("rdma").text shouldBe "all about rdma"
+                }
+            }
+        }
+
         test("should fail the client when the server finishes, or dies, in the middle of a call") {
             for (end in listOf<suspend (MessageConnection) -> Unit>({ }, { it.close() }, { error("handler fails") })) {
                 val called = CompletableDeferred<Unit>()
