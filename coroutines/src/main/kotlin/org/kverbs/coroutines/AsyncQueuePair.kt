@@ -44,6 +44,7 @@ public class AsyncQueuePair<out V : Verbs> internal constructor(
     public val typed: TypedQueuePair<V>,
     internal val sends: SendSide,
     internal val receives: ReceiveSide,
+    private val sharesReceives: Boolean = false,
 ) : AutoCloseable {
     /** The queue pair itself. Requests posted on it directly belong to nobody here, and may overrun the completion queue. */
     public val queuePair: QueuePair get() = typed.queuePair
@@ -53,6 +54,12 @@ public class AsyncQueuePair<out V : Verbs> internal constructor(
 
     /** Closes the queue pair and ends all waits. */
     override fun close(): Unit = queuePair.close()
+
+    /** Ends all waits, as the connection has ended. Those on a shared receive queue go on. */
+    internal fun stop(cause: Throwable) {
+        sends.stop(cause)
+        if (!sharesReceives) receives.stop(cause)
+    }
 
     /** Names the queue pair. */
     override fun toString(): String = queuePair.describe()
@@ -104,7 +111,7 @@ public fun <V : Verbs> CompletionDispatcher.qp(
         sends.end(closed)
         if (srq == null) receives.end(closed)
     }
-    return AsyncQueuePair(typed, sends, receives)
+    return AsyncQueuePair(typed, sends, receives, sharesReceives = srq != null)
 }
 
 /** Connects; errors as [QueuePair.connect]. */

@@ -65,6 +65,13 @@ internal class ChannelQueuePair(
         }
     }
 
+    /** Ends all waits for requests, as the connection has ended. */
+    fun stop(cause: Throwable) {
+        messages.stop(cause)
+        controls.stop(cause)
+        oneSided.stop(cause)
+    }
+
     /** The queue pair is gone. */
     fun end(closed: Throwable) {
         messages.end(closed)

@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.ConnectionEventType
@@ -8,16 +9,20 @@ import org.kverbs.QueuePairAttributes
 import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
 import kotlin.time.Duration
+import kotlin.time.Duration.Companion.seconds
 
 /**
  * What ends a connection, and what its end ends.
  *
  * @param onEnd called when the peer has ended it, before what waits on the queue pair is flushed
+ * @param onFlushed called when the device has had time to flush it. Soft-RoCE never flushes receives that are posted in the error state
+ *     (IBA C10-42 wants it to), and soft-iWARP sends neither, which it can enter before anybody here knows of the end
  */
 internal class ConnectionLifetime(
     host: RdmaHost,
     private val connection: Established<*>,
     private val onEnd: () -> Unit = {},
+    private val onFlushed: () -> Unit,
 ) : AutoCloseable {
     private val steps = connection.steps
     private val ended = CompletableDeferred<Unit>()
@@ -25,8 +30,10 @@ internal class ConnectionLifetime(
     /** False once either side has ended it. */
     val isOpen: Boolean get() = !ended.isCompleted
 
+    private val watching = host.scope.launch { watch() }
+
     init {
-        host.scope.launch { watch() }.invokeOnCompletion { ended.wake(Unit) }
+        watching.invokeOnCompletion { ended.wake(Unit) }
     }
 
     private suspend fun watch() {
@@ -37,6 +44,8 @@ internal class ConnectionLifetime(
             ended.wake(Unit)
             quietly { connection.queuePair.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build()) }
             quietly { steps.id.disconnect() } // the answer that the peer waits for
+            delay(FLUSHED)
+            onFlushed()
             return
         }
     }
@@ -51,6 +60,7 @@ internal class ConnectionLifetime(
 
     override fun close() {
         ended.wake(Unit)
+        watching.cancel()
         if (steps.id.isOpen) quietly { steps.id.disconnect() }
         waking { steps.events.close() }
         closeAll(steps.id, connection)
@@ -63,5 +73,10 @@ internal class ConnectionLifetime(
         } catch (_: RdmaException) {
         } catch (_: IllegalStateException) {
         }
+    }
+
+    private companion object {
+        /** How long a device has to flush what is posted: none that works takes nearly as much. */
+        val FLUSHED = 1.seconds
     }
 }

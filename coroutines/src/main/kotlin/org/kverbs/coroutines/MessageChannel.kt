@@ -264,6 +264,9 @@ public class MessageChannel internal constructor(
      */
     internal fun fail(cause: Throwable): Unit = link.failBehind(cause)
 
+    /** Ends what waits for requests that the device has forgotten, as the connection has ended a while ago. */
+    internal fun stop(cause: Throwable): Unit = link.pair.stop(cause)
+
     /**
      * Drops the messages that nobody has received, and suspends until the peer has sent its last one or the channel has
      * ended.

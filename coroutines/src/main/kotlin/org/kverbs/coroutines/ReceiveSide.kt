@@ -141,5 +141,7 @@ internal class ReceiveSide(
 
     override fun failWaits(cause: Throwable): Unit = slots.fail(cause)
 
+    override fun stopWaits(cause: Throwable): Unit = slots.stop(cause)
+
     override fun release(): Unit = stage.close()
 }

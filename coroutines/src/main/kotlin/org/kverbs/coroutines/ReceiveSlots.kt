@@ -43,6 +43,7 @@ internal class ReceiveSlots(
     private var arrivals = 0L
     private var sweepAt = SWEEP_AT
     private var hasFailed = false
+    private var hasStopped = false
 
     /** Whether [promote] would find something; a hint. */
     @Volatile
@@ -65,6 +66,7 @@ internal class ReceiveSlots(
                 if (hasFailed) return false
                 val message = unclaimed.removeFirstOrNull()
                 if (message == null) {
+                    if (hasStopped) return false
                     // One that is posted is refused where there is no room, so what nobody waits for must not take any.
                     val isFull = free.isEmpty() || waiting.isNotEmpty()
                     forgetCancelled(all = isFull && receiver is PostedReceive)
@@ -348,6 +350,21 @@ internal class ReceiveSlots(
         }
         kept.forEach(::letGo)
         ended.forEach { end(it, cause) }
+    }
+
+    /** Ends all waits with [cause]. Messages that have come can still be taken; completions may come still. */
+    fun stop(cause: Throwable) {
+        val ended = ArrayList<Any>()
+        synchronized(lock) {
+            hasStopped = true
+            ended.addAll(receivers)
+            waiting.mapTo(ended) { it.receiver }
+            slots.mapNotNullTo(ended) { it.owner }
+            receivers.clear()
+            waiting.clear()
+            isAwaited = false
+        }
+        ended.forEach { end(it, cause) } // the slots of posted ones are deserted by that
     }
 
     private companion object {

@@ -18,6 +18,7 @@ internal abstract class RequestSide(
     /** Held while posting, and while the end is noted: after that nobody posts. */
     protected val lock: Any = Any()
     private var ended: Throwable? = null
+    private var stopped: Throwable? = null
 
     protected fun begin(): Unit = polled.add(this)
 
@@ -26,11 +27,11 @@ internal abstract class RequestSide(
 
     /** Throws why nothing can be posted any more. Under [lock]. */
     protected fun checkNotEnded() {
-        ended?.let { throw it.calledBy(null) }
+        (ended ?: stopped)?.let { throw it.calledBy(null) }
     }
 
     /** Whether nothing can be posted any more. Under [lock]. */
-    protected val hasEnded: Boolean get() = ended != null
+    protected val hasEnded: Boolean get() = ended != null || stopped != null
 
     final override fun fail(cause: Throwable) {
         synchronized(lock) { if (ended == null) ended = cause }
@@ -39,6 +40,18 @@ internal abstract class RequestSide(
 
     /** Ends all waits. Any number of times. */
     protected abstract fun failWaits(cause: Throwable)
+
+    /**
+     * Ends all waits with [cause], and refuses requests from now on, though the queue is there still: its queue pair does nothing any
+     * more, and some devices don't flush what is posted then. What the device has not given back stays pinned until [end].
+     */
+    fun stop(cause: Throwable) {
+        synchronized(lock) { stopped = cause }
+        stopWaits(cause)
+    }
+
+    /** Ends all waits; completions may come still. */
+    protected open fun stopWaits(cause: Throwable): Unit = Unit
 
     /** Gives back what it has registered: the queue is gone, and nobody posts any more. */
     protected open fun release(): Unit = Unit

@@ -257,6 +257,11 @@ internal class SendSide(
         credits.fail(cause)
     }
 
+    override fun stopWaits(cause: Throwable) {
+        slots.stop(cause)
+        credits.fail(cause)
+    }
+
     override fun release() {
         synchronized(lock) { results.also { results = null } }?.close()
     }

@@ -171,6 +171,17 @@ internal class SendSlots(
         }
     }
 
+    /** Ends all waits with [cause]. Requests that have not completed keep what they pin. */
+    fun stop(cause: Throwable) {
+        for (slot in 0..mask) {
+            val waiter = waiters.getAcquire(slot) ?: continue
+            if (waiter === NOBODY || waiter is Kept) continue
+            // Another waiter in the slot meanwhile has its own pin, and the exchange fails.
+            val left = pins[slot]?.let(::Kept) ?: NOBODY
+            if (waiters.compareAndSet(slot, waiter, left)) resume(waiter, cause)
+        }
+    }
+
     companion object {
         /** Stands for a request that nobody waits for. */
         val NOBODY: Any = Any()

@@ -57,6 +57,7 @@ import java.net.InetAddress
 import java.net.InetSocketAddress
 import java.nio.channels.ServerSocketChannel
 import java.nio.channels.SocketChannel
+import kotlin.time.Duration.Companion.milliseconds
 
 /** Suspend functions and message channels over connections by address, with both ends in this process. */
 internal class CoroutineSpec :
@@ -73,6 +74,24 @@ internal class CoroutineSpec :
                 client.queuePair.write(here[0, 10], to = there.remote(), offset = 100)
                 client.queuePair.read(there.remote(), into = here[200, 10], offset = 100)
                 here.memory().getString(200) shouldBe "suspended"
+            }
+        }
+
+        case("should end every call after the peer has gone, whether the device flushes it or not") {
+            connected { client, server ->
+                val memory = client.pd.memoryRegion(64, *FULL_ACCESS)
+                val far = RemoteMemory(memory.address(), 8, 1)
+                server.close()
+                client.awaitEnd()
+                repeat(2) {
+                    val received = async { runCatching { client.queuePair.receive(memory[8, 8]) } }
+                    val posted = async { runCatching { client.queuePair.postReceive(memory[16, 8]).await() } }
+                    shouldThrow<RdmaException> { client.queuePair.send(memory[0, 8]) }
+                    shouldThrow<RdmaException> { client.queuePair.read(far, into = memory[24, 8]) }
+                    received.await().exceptionOrNull().shouldBeInstanceOf<RdmaException>()
+                    posted.await().exceptionOrNull().shouldBeInstanceOf<RdmaException>()
+                    delay(1500.milliseconds) // in which the device could have flushed what was posted
+                }
             }
         }
 
