@@ -19,7 +19,7 @@ internal class ChannelArrivals(
         credits: Int,
         body: ByteArray,
     ) {
-        link.keepAlive.heard()
+        link.heard()
         when (kind) {
             ChannelMessage.DATA -> {
                 debts.arrived()

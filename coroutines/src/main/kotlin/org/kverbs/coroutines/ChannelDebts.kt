@@ -2,7 +2,7 @@ package org.kverbs.coroutines
 
 import java.util.concurrent.atomic.AtomicInteger
 
-/** What is to be said to the peer: credits, that its large messages were read, answers, and the close. Any thread. */
+/** What is to be said to the peer: a first word, credits, that its large messages were read, answers, and the close. Any thread. */
 internal class ChannelDebts(
     private val receiveSlots: Int,
 ) {
@@ -12,6 +12,7 @@ internal class ChannelDebts(
     /** Messages that came and whose credit hasn't gone back. */
     private val kept = AtomicInteger()
     private val done = ArrayDeque<Int>()
+    private var first = false
     private var answer = false
     private var close = false
 
@@ -47,6 +48,12 @@ internal class ChannelDebts(
         answer = true
     }
 
+    /** The peer says nothing before it has heard something. */
+    @Synchronized
+    fun oweFirst() {
+        first = true
+    }
+
     @Synchronized
     fun oweClose() {
         close = true
@@ -68,7 +75,7 @@ internal class ChannelDebts(
 
     /** Whether [take] may find something. */
     val isDue: Boolean
-        @Synchronized get() = close || answer || done.isNotEmpty() || credits.get() >= threshold
+        @Synchronized get() = close || first || answer || done.isNotEmpty() || credits.get() >= threshold
 
     /** What must be said now, or null: credits only if they are half of all, so that few such messages are under way. */
     @Synchronized
@@ -76,6 +83,10 @@ internal class ChannelDebts(
         if (close) {
             close = false
             return Due(ChannelMessage.CLOSE, 0, 0)
+        }
+        if (first) {
+            first = false
+            return Due(ChannelMessage.CREDIT, takeCredits(), 0)
         }
         if (answer) {
             answer = false

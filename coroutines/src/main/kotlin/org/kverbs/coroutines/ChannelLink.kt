@@ -82,16 +82,30 @@ internal class ChannelLink(
 
     /** The peer has said what it can take. */
     @Synchronized
-    fun start(hello: ByteArray) {
-        val started = ChannelWindow(ChannelHello.parse(hello), settings.slotSize)
+    fun start(
+        hello: ByteArray,
+        opening: Opening,
+    ) {
+        val started = ChannelWindow(ChannelHello.parse(hello), settings.slotSize, opening == Opening.LISTENS)
         check(window == null) { "the channel was started before; a channel has one peer" }
         window = started
-        failure.get()?.let(started.credits::fail)
+        if (keepAlive.heard > 0) started.open()
+        failure.get()?.let(started::fail)
+        if (opening == Opening.SPEAKS) {
+            debts.oweFirst()
+            outbox.sayWhatIsDue()
+        }
         settings.keepAlive?.let(keepAlive::begin)
     }
 
     fun window(): ChannelWindow =
         checkNotNull(window) { "the channel isn't started: call connect(endpoint, hello) with what the peer gave" }
+
+    /** The peer said something. */
+    fun heard() {
+        keepAlive.heard()
+        window?.open()
+    }
 
     /** The peer gave credits back. */
     fun returned(credits: Int) {
@@ -164,7 +178,7 @@ internal class ChannelLink(
 
     /** Tells the peer if it can, and ends all. */
     fun close() {
-        if (window != null && isAlive && isClosing.compareAndSet(false, true)) outbox.sayClose()
+        if (window?.isOpen == true && isAlive && isClosing.compareAndSet(false, true)) outbox.sayClose()
         fail(ending.get() ?: ChannelClosedException("the message channel was closed by this side"))
         val shared = memory.receives
         if (shared == null) {
@@ -265,7 +279,7 @@ internal class ChannelLink(
     private fun end(cause: Throwable) {
         inbox.fail(cause)
         fetches.end()
-        window?.credits?.fail(cause)
+        window?.fail(cause)
         large.fail(cause)
         remotes.end(cause)
         lookups.fail(cause)

@@ -100,7 +100,7 @@ internal class ChannelOutbox(
                 // A first call that was cancelled may have said it.
                 if (finished) link.keepAlive.ask("whether it has all messages") else sayEnd()
             } finally {
-                if (finished) window.credits.fail(finishedException())
+                if (finished) window.fail(finishedException())
             }
             link.large.awaitAll()
             isThere = true
@@ -109,6 +109,7 @@ internal class ChannelOutbox(
 
     private suspend fun sayEnd() {
         link.checkAlive()
+        link.window().awaitOpen()
         room.acquire(1)
         val slot = stage()
         messages.awaitPosted(SEND, slot) { requests, id ->

@@ -38,7 +38,8 @@ public class ConnectionRequest internal constructor(
 
     /**
      * Accepts, and suspends until the other side is ready. The other side may send at once: [ConnectionBuilder.prepared] is there to post
-     * receives before.
+     * receives before. Over iWARP this side must not send before something has come from the other (RFC 5044, section 7.1.2); a message
+     * channel sees to that by itself.
      *
      * @throws IllegalStateException if it asks for datagrams, or was answered already
      * @throws org.kverbs.ConnectionException if the other side has gone meanwhile, or doesn't answer in time

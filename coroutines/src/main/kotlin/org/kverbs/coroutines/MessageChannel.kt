@@ -92,7 +92,10 @@ public class MessageChannel internal constructor(
      * @param peerHello the peer's [hello]; what follows its 24 bytes doesn't matter
      * @throws ChannelProtocolException if it isn't one
      */
-    internal fun start(peerHello: ByteArray): Unit = link.start(peerHello)
+    internal fun start(
+        peerHello: ByteArray,
+        opening: Opening = Opening.FREE,
+    ): Unit = link.start(peerHello, opening)
 
     /**
      * Connects to the peer's channel without a connection manager. The peer's endpoint and [hello] come by any means,

@@ -16,7 +16,7 @@ import kotlin.time.Duration.Companion.seconds
 public suspend fun RdmaHost.connectMessages(
     address: InetSocketAddress,
     settings: ClientBuilder.() -> Unit = {},
-): MessageConnection = started(establish(address, ClientBuilder().apply(settings).setUp(this)))
+): MessageConnection = started(establish(address, ClientBuilder().apply(settings).setUp(this)), hasAsked = true)
 
 /** Connects to a server of messages by its host's name or IP address; errors as above. */
 public suspend fun RdmaHost.connectMessages(
@@ -48,11 +48,15 @@ internal fun ConnectionRequest.requireHello() {
     }
 }
 
-internal suspend fun ConnectionRequest.acceptMessages(setUp: SetUp<MessageChannel>): MessageConnection = host.started(establish(setUp))
+internal suspend fun ConnectionRequest.acceptMessages(setUp: SetUp<MessageChannel>): MessageConnection =
+    host.started(establish(setUp), hasAsked = false)
 
-internal fun RdmaHost.started(made: Established<MessageChannel>): MessageConnection {
+internal fun RdmaHost.started(
+    made: Established<MessageChannel>,
+    hasAsked: Boolean,
+): MessageConnection {
     try {
-        made.value.start(made.said.privateData())
+        made.value.start(made.said.privateData(), Opening.of(made.node.context, hasAsked))
         return MessageConnection(this, made)
     } catch (e: RuntimeException) {
         closeAll(made.steps.id, made.value, made, cause = e)

@@ -47,7 +47,7 @@ public suspend fun <R> RdmaHost.reconnecting(
     while (true) {
         val failure =
             try {
-                val connection = started(establish(address, chosen.setUp(this)))
+                val connection = started(establish(address, chosen.setUp(this)), hasAsked = true)
                 backOff.connected()
                 return connection.use { coroutineScope { block(it) }.also { connection.disconnect() } }
             } catch (e: Exception) {

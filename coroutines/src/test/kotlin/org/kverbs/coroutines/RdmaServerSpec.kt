@@ -530,6 +530,8 @@ class RdmaServerSpec :
                 val sending = launch { repeat(3) { client.send(ByteArray(1)) } }
                 withTimeout(20.seconds) { while (client.stats.waitingSends == 0) delay(1) }
                 client.stats shouldBe ChannelStats(sent = 2, received = 0, credits = 0, waitingSends = 1, waitingMessages = 0)
+                // The client can be up before the server has heard of it.
+                withTimeout(20.seconds) { while (server.connections.isEmpty()) delay(1) }
                 val served = server.connections.single()
                 withTimeout(20.seconds) { while (served.stats.waitingMessages < 2) delay(1) }
                 served.stats.received shouldBe 2
