@@ -355,6 +355,8 @@ class RdmaServerSpec :
                             it.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
                             it.ask("again")
                         }
+                        // One at a time: for more than at first, what they share would grow, and stay.
+                        withTimeout(20.seconds) { while (server.connections.isNotEmpty()) delay(1) }
                     }
                     withTimeout(20.seconds) { while (Diagnostics.openResources().size > before) delay(1) }
                 }
