@@ -44,7 +44,7 @@ public class AsyncQueuePair<out V : Verbs> internal constructor(
     public val typed: TypedQueuePair<V>,
     internal val sends: SendSide,
     internal val receives: ReceiveSide,
-    private val sharesReceives: Boolean = false,
+    private val sharesReceives: Boolean,
 ) : AutoCloseable {
     /** The queue pair itself. Requests posted on it directly belong to nobody here, and may overrun the completion queue. */
     public val queuePair: QueuePair get() = typed.queuePair

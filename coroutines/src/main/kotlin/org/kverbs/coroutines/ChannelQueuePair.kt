@@ -35,6 +35,7 @@ internal class ChannelQueuePair(
             typed,
             oneSided,
             ReceiveSide(dispatcher, polled, 0, failures, memory.pd) { _, _ -> error("the channel receives") },
+            sharesReceives = false,
         )
 
     init {
