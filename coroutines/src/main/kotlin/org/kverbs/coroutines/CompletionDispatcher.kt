@@ -10,6 +10,7 @@ import org.kverbs.CompletionChannel
 import org.kverbs.CompletionQueue
 import org.kverbs.CompletionQueueAttributes
 import org.kverbs.Context
+import org.kverbs.TransportType
 import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.atomic.AtomicReference
 import kotlin.coroutines.CoroutineContext
@@ -198,13 +199,21 @@ public class CompletionDispatcher internal constructor(
     internal fun reserve(completions: Int): PolledQueue {
         death?.let { throw it.calledBy(null) }
         queues.firstOrNull { it.cq.isOpen && it.reserve(completions) }?.let { return it }
-        val entries = maxOf(completions, minOf(queueEntries, context.queryDevice().maxCqe()))
+        val entries = maxOf(completions, minOf(usualEntries(), context.queryDevice().maxCqe()))
         val queue = PolledQueue(completionQueue(entries), targets, loop::wake)
         check(queue.reserve(completions))
         queues.add(queue)
         loop.add(queue)
         return queue
     }
+
+    /**
+     * Over soft-iWARP no fewer than cover 144 pages of the device's map: its library takes the next page's number for an error
+     * (SIW_INVAL_UOBJ_KEY, 0x90000), and refuses the queue pair, usually the 27th, that would begin there. A queue that begins before it
+     * keeps that place from them.
+     */
+    private fun usualEntries(): Int =
+        if (context.device().transportType() == TransportType.IWARP) maxOf(queueEntries, IWARP_ENTRIES) else queueEntries
 
     private fun completionQueue(entries: Int): CompletionQueue = context.completionQueue(CompletionQueueAttributes.of(entries, channel))
 
@@ -215,6 +224,11 @@ public class CompletionDispatcher internal constructor(
         } finally {
             if (thread != null && thread !== Thread.currentThread()) thread.join()
         }
+    }
+
+    private companion object {
+        /** 64 bytes each. */
+        const val IWARP_ENTRIES = 16_384
     }
 }
 
