@@ -227,8 +227,8 @@ public class CompletionDispatcher internal constructor(
     }
 
     private companion object {
-        /** 64 bytes each. */
-        const val IWARP_ENTRIES = 16_384
+        /** 32 bytes each. */
+        const val IWARP_ENTRIES = 32_768
     }
 }
 
