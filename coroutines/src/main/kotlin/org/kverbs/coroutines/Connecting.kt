@@ -18,7 +18,6 @@ import org.kverbs.ConnectionTimeoutException
 import org.kverbs.QueuePair
 import org.kverbs.QueuePairAttributes
 import org.kverbs.QueuePairState
-import org.kverbs.RdmaSystemException
 import org.kverbs.RejectReason
 import org.kverbs.dsl.RC
 import java.net.InetAddress
@@ -97,18 +96,10 @@ private suspend fun <T> RdmaHost.establishAt(
         }
         return made
     } catch (e: Throwable) {
-        val reason = if (e is RdmaSystemException && hasAnswered && steps.hasEnded(e)) gone(address, e) else e
+        val reason = if (hasAnswered) steps.meaning(e, ConnectionStep.CONNECT, address, GONE) else e
         closeAll(id, made, cause = reason)
         throw reason
     }
-}
-
-private fun gone(
-    address: InetSocketAddress,
-    failure: RdmaSystemException,
-): Throwable {
-    val why = "the peer has gone since it answered: it was closed, or the network failed."
-    return ConnectionException(ConnectionStep.CONNECT, address, 0, why).initCause(failure)
 }
 
 /**
@@ -156,4 +147,5 @@ internal fun QueuePair.answerSoon() {
     if (state() == QueuePairState.RTS) modify(QueuePairAttributes.builder().minRnrTimer(MIN_RNR_TIMER).build())
 }
 
+private const val GONE = "the peer has gone since it answered: it was closed, or the network failed."
 private const val MIN_RNR_TIMER = 12

@@ -67,7 +67,7 @@ public class ConnectionRequest internal constructor(
             return made
         } catch (e: Throwable) {
             val fits = made == null || setUp.parameters(made.node).fit()
-            val reason = if (e is RdmaSystemException && fits && steps.hasEnded(e)) gone(e) else e
+            val reason = if (fits) steps.meaning(e, ConnectionStep.ACCEPT, remoteAddress, GONE) else e
             closeAll(steps.id, made, cause = reason)
             throw reason
         }
@@ -88,11 +88,6 @@ public class ConnectionRequest internal constructor(
             "${remoteAddress.shown()} asks for $what answers that"
         }
         check(isAnswered.compareAndSet(false, true)) { "the request of ${remoteAddress.shown()} was answered already" }
-    }
-
-    private fun gone(failure: RdmaSystemException): Throwable {
-        val why = "the peer has gone: it was closed, or gave up waiting. If it happens often, accept sooner."
-        return ConnectionException(ConnectionStep.ACCEPT, remoteAddress, 0, why).initCause(failure)
     }
 
     /** The kernel ends the connection, too, when it refuses an answer for its length. */
@@ -117,6 +112,8 @@ public class ConnectionRequest internal constructor(
     }
 
     private companion object {
+        const val GONE = "the peer has gone: it was closed, or gave up waiting. If it happens often, accept sooner."
+
         /** Private data of an answer on InfiniBand and RoCE, in bytes. */
         const val ANSWER = 196
     }

@@ -61,10 +61,22 @@ internal class ConnectionSteps(
     }
 
     /**
-     * Whether the manager refused a step because the connection has ended: it then has no attributes for a queue pair
-     * any more. An event that tells of it need not come, as the kernel has none for a program that has not accepted.
+     * The failure that tells the caller most: a ConnectionException with [why] if the manager refused a step because
+     * the connection has ended, [failure] itself otherwise. The kernel sends a program that has not accepted no event
+     * about the end.
      */
-    fun hasEnded(failure: RdmaSystemException): Boolean =
+    fun meaning(
+        failure: Throwable,
+        step: ConnectionStep,
+        address: InetSocketAddress?,
+        why: String,
+    ): Throwable {
+        if (failure !is RdmaSystemException || !hasEnded(failure)) return failure
+        return ConnectionException(step, address, 0, why).initCause(failure)
+    }
+
+    /** The manager has no attributes for a queue pair any more once the connection has ended. */
+    private fun hasEnded(failure: RdmaSystemException): Boolean =
         failure.operation().startsWith("rdma_") && failure.errnoName() == INVALID &&
             try {
                 id.queuePairAttributes(QueuePairState.INIT)

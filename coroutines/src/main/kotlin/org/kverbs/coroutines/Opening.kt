@@ -4,9 +4,9 @@ import org.kverbs.Context
 import org.kverbs.TransportType
 
 /**
- * Who may speak first on a channel. On InfiniBand and RoCE both may. Over iWARP who has accepted must not send before
- * something has come from who has asked (RFC 5044, section 7.1.2), and soft-iWARP fails the connect with EINVAL where
- * it does: so a message without content goes first, and the other side waits for it.
+ * Which side of a channel speaks first. On InfiniBand and RoCE either side may. Over iWARP the side that accepted must
+ * not send before the side that connected has sent (RFC 5044, section 7.1.2); if it does, soft-iWARP fails the
+ * connect with EINVAL. So the connecting side sends an empty message, and the accepting side waits for it.
  */
 internal enum class Opening {
     FREE,

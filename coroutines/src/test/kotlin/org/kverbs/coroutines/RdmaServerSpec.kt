@@ -3,105 +3,30 @@ package org.kverbs.coroutines
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
-import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldStartWith
-import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.CoroutineDispatcher
-import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.TimeoutCancellationException
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
-import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.channels.Channel
-import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
-import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
-import kotlinx.coroutines.selects.select
-import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
-import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.AccessFlag
-import org.kverbs.ConnectionException
 import org.kverbs.ConnectionRejectedException
 import org.kverbs.Diagnostics
 import org.kverbs.QueuePair
 import org.kverbs.dsl.MiB
-import java.net.InetSocketAddress
 import java.util.concurrent.CountDownLatch
-import kotlin.coroutines.CoroutineContext
-import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.seconds
-
-private val ECHO: suspend CoroutineScope.(MessageConnection) -> Unit = { for (message in it.incoming) it.send(message) }
-
-private suspend fun MessageConnection.ask(question: String): String {
-    send(question.encodeToByteArray())
-    return receive().decodeToString()
-}
-
-/**
- * Holds what is dispatched by what runs on it, such as the coroutines that a server launches, until it lets go; from
- * then on it holds nothing.
- */
-private class Holding : CoroutineDispatcher() {
-    private val isInside = ThreadLocal.withInitial { false }
-    private val held = ArrayList<Runnable>()
-    private var isHolding = true
-    val holds = Channel<Unit>(Channel.UNLIMITED)
-
-    override fun dispatch(
-        context: CoroutineContext,
-        block: Runnable,
-    ) {
-        if (!isInside.get() || !hold(block)) Dispatchers.Default.dispatch(context) { inside(block) }
-    }
-
-    private fun hold(block: Runnable): Boolean =
-        synchronized(held) {
-            if (isHolding) {
-                held.add(block)
-                holds.trySend(Unit)
-            }
-            isHolding
-        }
-
-    private fun inside(block: Runnable) {
-        isInside.set(true)
-        try {
-            block.run()
-        } finally {
-            isInside.set(false)
-        }
-    }
-
-    fun letGo() {
-        synchronized(held) { isHolding = false }
-        held.forEach { it.run() }
-    }
-}
 
 class RdmaServerSpec :
     FunSpec({
         timeout = 120_000
-
-        suspend fun bound(
-            settings: ServerBuilder.() -> Unit = {},
-            block: suspend CoroutineScope.(server: RdmaServer, client: RdmaHost, address: InetSocketAddress) -> Unit,
-        ) = coroutineScope {
-            rdmaHost { provider("embedded") }.use { host ->
-                host.bind(0, settings).use { server ->
-                    rdmaHost { provider("embedded") }.use { block(server, it, InetSocketAddress("127.0.0.1", server.address.port)) }
-                }
-            }
-        }
 
         test("should know its connections and both addresses of each, as the clients do") {
             bound { server, host, address ->
@@ -180,27 +105,6 @@ class RdmaServerSpec :
             }
         }
 
-        test("should reject a request that was taken when serving is cancelled, whether its coroutine has begun or not") {
-            for (handlers in listOf(Dispatchers.Default, Holding())) {
-                val isAsked = Channel<Unit>(Channel.UNLIMITED)
-                bound({
-                    handlers(handlers)
-                    authorize {
-                        isAsked.send(Unit)
-                        awaitCancellation()
-                    }
-                }) { server, host, address ->
-                    val serving = server.serve(this, ECHO)
-                    val asking = async { runCatching { host.connectMessages(address) { timeout(1.minutes) } } }
-                    (if (handlers is Holding) handlers.holds else isAsked).receive()
-                    serving.cancel()
-                    (handlers as? Holding)?.letGo()
-                    serving.join()
-                    asking.await().exceptionOrNull().shouldBeInstanceOf<ConnectionRejectedException>()
-                }
-            }
-        }
-
         test("should let in no more clients than maxConnections, and the next one when one has gone") {
             val failures = Channel<Throwable>(Channel.UNLIMITED)
             bound({
@@ -263,55 +167,6 @@ class RdmaServerSpec :
             }
         }
 
-        test("should stop in good order: those that run end by themselves, nobody else comes in") {
-            bound { server, host, address ->
-                val serving = server.serve(this) { it.send(it.receive()) }
-                val client = host.connectMessages(address)
-                withTimeout(20.seconds) { while (server.connections.isEmpty()) delay(1) }
-                val stopping = launch { server.stop(5.minutes) }
-                withTimeout(20.seconds) {
-                    while (runCatching { host.connectMessages(address).close() }.exceptionOrNull() !is ConnectionException) delay(1)
-                }
-                stopping.isActive shouldBe true
-                client.ask("still there") shouldBe "still there"
-                client.disconnect()
-                joinAll(stopping, serving)
-                serving.isCancelled shouldBe false
-            }
-        }
-
-        test("should end what still runs at the deadline of a stop") {
-            bound { server, host, address ->
-                val ended = CompletableDeferred<Unit>()
-                val serving =
-                    server.serve(this) {
-                        try {
-                            awaitCancellation()
-                        } finally {
-                            ended.complete(Unit)
-                        }
-                    }
-                val client = host.connectMessages(address)
-                withTimeout(20.seconds) { while (server.connections.isEmpty()) delay(1) }
-                server.stop(1.seconds)
-                ended.await()
-                client.awaitEnd()
-                serving.join()
-                client.close()
-            }
-        }
-
-        test("should end serving without an exception when its host is closed") {
-            rdmaHost { provider("embedded") }.use { host ->
-                coroutineScope {
-                    val serving = host.bind(0).serve(this, ECHO)
-                    delay(1)
-                    host.close()
-                    serving.join()
-                }
-            }
-        }
-
         test("should not let a client reach what was published to another, nor a server what was published to another server") {
             for (isShared in listOf(false, true)) {
                 bound({ if (isShared) sharedDomain() }) { server, host, address ->
@@ -363,86 +218,11 @@ class RdmaServerSpec :
             }
         }
 
-        test("should tell its handlers that it stops, which end in good order before the deadline") {
-            bound { server, host, address ->
-                server.serve(this) { connection ->
-                    while (true) {
-                        val question =
-                            select<ByteArray?> {
-                                connection.incoming.onReceiveCatching { it.getOrNull() }
-                                server.stopping.onJoin { null }
-                            } ?: break
-                        connection.send(question)
-                    }
-                }
-                server.stopping.isCompleted shouldBe false
-                val client = host.connectMessages(address)
-                client.ask("up") shouldBe "up"
-                val stopping = launch { server.stop(10.minutes) }
-                client.receiveOrNull() shouldBe null
-                client.disconnect()
-                stopping.join()
-                server.stats.failed shouldBe 0
-            }
-        }
-
-        test("should say that it stops also when it is closed") {
-            bound { server, _, _ ->
-                server.serve(this, ECHO)
-                server.close()
-                server.stopping.join()
-            }
-        }
-
         test("should tell a client of something else why it is rejected") {
             bound({ onFailure { } }) { server, host, address ->
                 server.serve(this, ECHO)
                 val refusal = shouldThrow<ConnectionRejectedException> { host.connect(address) }
                 refusal.message shouldContain "no message channel of this version"
-            }
-        }
-
-        test("should have ended its handlers and connections when stop returns, also those that it had to cancel") {
-            bound { server, host, address ->
-                server.serve(this) {
-                    it.send(ByteArray(1))
-                    try {
-                        awaitCancellation()
-                    } finally {
-                        withContext(NonCancellable) { delay(100) }
-                    }
-                }
-                host.connectMessages(address).use {
-                    it.receive()
-                    server.stop(1.milliseconds)
-                    server.stats.copy(accepted = 0) shouldBe ServerStats(0, 0, 0, 0, 0, 0)
-                    server.connections.shouldBeEmpty()
-                }
-            }
-        }
-
-        test("should say in the log whose handler ignores its cancellation, while stop waits for it as long as its caller does") {
-            val mayEnd = CompletableDeferred<Unit>()
-            bound { server, host, address ->
-                server.serve(this) {
-                    it.send(ByteArray(1))
-                    withContext(NonCancellable) { mayEnd.await() }
-                }
-                val client = host.connectMessages(address)
-                client.receive()
-                withTimeoutOrNull(1.milliseconds) { server.stop(1.milliseconds) } shouldBe null
-                logged { log ->
-                    val stopping = launch { server.stop(1.milliseconds) }
-                    try {
-                        withTimeout(20.seconds) { while (log.lines.isEmpty()) delay(1) }
-                        stopping.isActive shouldBe true
-                    } finally {
-                        mayEnd.complete(Unit)
-                    }
-                    stopping.join()
-                    log.lines.single() shouldStartWith "$server was stopped, and does not end: "
-                    log.lines.single() shouldContain "of the clients ${client.localAddress.shown()}"
-                }
             }
         }
 
@@ -508,7 +288,7 @@ class RdmaServerSpec :
                 val client = host.connectMessages(address)
                 client.send(ByteArray(1))
                 client.send(ByteArray(4 * 1024 * 1024))
-                val served = server.connections.single { it.remoteAddress == client.localAddress }
+                val served = server.endOf(client)
                 withTimeout(20.seconds) { while (served.stats.waitingMessages == 0) delay(1) }
                 mayReturn.complete(Unit)
                 client.receiveOrNull() shouldBe null // the handler has returned
@@ -532,9 +312,7 @@ class RdmaServerSpec :
                 val sending = launch { repeat(3) { client.send(ByteArray(1)) } }
                 withTimeout(20.seconds) { while (client.stats.waitingSends == 0) delay(1) }
                 client.stats shouldBe ChannelStats(sent = 2, received = 0, credits = 0, waitingSends = 1, waitingMessages = 0)
-                // The client can be up before the server has heard of it.
-                withTimeout(20.seconds) { while (server.connections.isEmpty()) delay(1) }
-                val served = server.connections.single()
+                val served = server.endOf(client)
                 withTimeout(20.seconds) { while (served.stats.waitingMessages < 2) delay(1) }
                 served.stats.received shouldBe 2
                 mayReceive.complete(Unit)
