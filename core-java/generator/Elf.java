@@ -21,7 +21,8 @@ final class Elf {
         var file = ByteBuffer.wrap(Files.readAllBytes(path)).order(ByteOrder.LITTLE_ENDIAN);
         boolean elf64Little = file.limit() > 64 && file.getInt(0) == 0x464c457f && file.get(4) == 2 && file.get(5) == 1;
         if (!elf64Little) {
-            throw new GeneratorException("gcc did not write a 64-bit little-endian ELF object; generate on x86_64 Linux.");
+            throw new GeneratorException("gcc did not write a 64-bit little-endian ELF object; generate on x86_64 "
+                    + "Linux.");
         }
         return new Elf(file);
     }

@@ -55,8 +55,9 @@ final class Gcc {
     }
 
     /**
-     * A switch over the enumerators of an enum that were found. GCC 12 leaves those above 2^31 - 1 out of the BTF without a
-     * word, so the compiler is asked again: {@link #checkComplete} fails when a switch does not handle them all.
+     * A switch over the enumerators of an enum that were found. GCC 12 leaves those above 2^31 - 1 out of the BTF
+     * without a word, so the compiler is asked again: {@link #checkComplete} fails when a switch does not handle them
+     * all.
      */
     static String completeSwitch(String cType, Collection<String> names, Map<String, Long> values) {
         var seen = new TreeSet<Long>();
@@ -88,7 +89,8 @@ final class Gcc {
         Process gcc = new ProcessBuilder(command).redirectErrorStream(true).start();
         String output = new String(gcc.getInputStream().readAllBytes());
         if (gcc.waitFor() != 0) {
-            throw new GeneratorException("gcc rejected the headers or a name in bindings.txt (an enumeration value that is\n"
+            throw new GeneratorException("gcc rejected the headers or a name in bindings.txt (an enumeration value "
+                    + "that is\n"
                 + "'not handled in switch' must be named on the line of its enum):\n" + output);
         }
         return output;

@@ -34,8 +34,10 @@ final class JavaWriter {
 
     static String packageInfo(String packageName) {
         return MARK + "bindings.txt; do not edit.\n\n/**\n"
-            + " * C layouts and constants, under their C names. Sizes and offsets are in bytes. Fields are in the byte order\n"
-            + " * of the machine, but for those marked big-endian. Offsets past an embedded pthread_mutex_t are for x86_64.\n"
+            + " * C layouts and constants, under their C names. Sizes and offsets are in bytes. Fields are in the "
+            + "byte order\n"
+            + " * of the machine, but for those marked big-endian. Offsets past an embedded pthread_mutex_t are for "
+            + "x86_64.\n"
             + " */\npackage " + packageName + ";\n";
     }
 
@@ -51,7 +53,8 @@ final class JavaWriter {
     private static void line(StringBuilder body, String name, long value, boolean offset, String note) {
         boolean isInt = value == (int) value;
         String number = value <= 255 || offset ? Long.toString(value) : "0x" + Long.toHexString(value);
-        body.append("    public static final ").append(isInt ? "int " : "long ").append(name).append(" = ").append(number)
+        body.append("    public static final ").append(isInt ? "int " : "long ").append(name).append(" = ")
+                .append(number)
             .append(isInt ? ";" : "L;").append(note.isEmpty() ? "" : " // " + note).append('\n');
     }
 }

@@ -6,7 +6,8 @@ import java.util.Set;
 
 /**
  * The fields of one C struct or union as a flat list. Members of a named nested aggregate are prefixed with its name,
- * those of an anonymous one are not. A typedef of an aggregate, such as pthread_mutex_t, stays opaque, and so does an array.
+ * those of an anonymous one are not. A typedef of an aggregate, such as pthread_mutex_t, stays opaque, and so does an
+ * array.
  */
 final class Layout {
     /** {@code path} is what offsetof takes. {@code movable}: the offset depends on the C library's mutex. */
@@ -53,7 +54,8 @@ final class Layout {
     private void add(String path, int offset, int type) {
         String javaName = path.replace('.', '_').toUpperCase(Locale.ROOT);
         if (!names.add(javaName)) {
-            throw new GeneratorException("Two fields of one struct would be called " + javaName + ": see " + path + ".");
+            throw new GeneratorException("Two fields of one struct would be called " + javaName + ": see " + path
+                    + ".");
         }
         fields.add(new Field(javaName, path, offset, describe(type), afterMutex));
     }

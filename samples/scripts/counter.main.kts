@@ -1,4 +1,5 @@
-// Ten coroutines count to a thousand in memory that is not theirs: ./kverbs script samples/scripts/counter.main.kts [DEVICE]
+// Ten coroutines count to a thousand in memory that is not theirs: ./kverbs script samples/scripts/counter.main.kts
+// [DEVICE]
 
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
@@ -14,6 +15,9 @@ openDevice(args.firstOrNull() ?: "embedded0").use { device ->
     near.connect(far.endpoint())
     far.connect(near.endpoint())
 
-    val tickets = runBlocking { List(10) { async { List(100) { near.fetchAndAdd(counter.remote(), 1) } } }.awaitAll().flatten() }
+    val tickets =
+        runBlocking {
+            List(10) { async { List(100) { near.fetchAndAdd(counter.remote(), 1) } } }.awaitAll().flatten()
+        }
     println("${device.device().name()}: ${tickets.toSet().size} tickets, all different, up to ${tickets.max()}")
 }

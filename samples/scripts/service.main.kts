@@ -16,7 +16,8 @@ runBlocking(Dispatchers.Default) {
     val server =
         launch {
             rdmaServer(0, device, onListening = { port.complete(it.port) }) { connection ->
-                val board = connection.publish("board", 64, REMOTE_READ, REMOTE_WRITE) { setString(0, "Nobody was here") }
+                val board =
+                    connection.publish("board", 64, REMOTE_READ, REMOTE_WRITE) { setString(0, "Nobody was here") }
                 for (message in connection.incoming) {
                     connection.send("It says: ${board.memory.getString(0)}".encodeToByteArray())
                 }

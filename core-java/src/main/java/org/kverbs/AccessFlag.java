@@ -21,7 +21,9 @@ public enum AccessFlag {
     REMOTE_ATOMIC(IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC),
     /** {@code IBV_ACCESS_MW_BIND}: memory windows may be bound to the memory. */
     MW_BIND(IbvAccessFlags.IBV_ACCESS_MW_BIND),
-    /** {@code IBV_ACCESS_ZERO_BASED}: addresses count from 0 at the start of the region, not from its virtual address. */
+    /**
+     * {@code IBV_ACCESS_ZERO_BASED}: addresses count from 0 at the start of the region, not from its virtual address.
+     */
     ZERO_BASED(IbvAccessFlags.IBV_ACCESS_ZERO_BASED),
     /** {@code IBV_ACCESS_ON_DEMAND}: pages are not pinned: the device faults them in (on-demand paging). */
     ON_DEMAND(IbvAccessFlags.IBV_ACCESS_ON_DEMAND),
@@ -31,7 +33,10 @@ public enum AccessFlag {
     FLUSH_GLOBAL(1 << 8),
     /** {@code IBV_ACCESS_FLUSH_PERSISTENT}: a peer may flush its writes to persistent memory (rdma-core 45). */
     FLUSH_PERSISTENT(1 << 9),
-    /** {@code IBV_ACCESS_RELAXED_ORDERING}: the device may reorder its accesses on the bus; ignored where it is not known. */
+    /**
+     * {@code IBV_ACCESS_RELAXED_ORDERING}: the device may reorder its accesses on the bus; ignored where it is not
+     * known.
+     */
     RELAXED_ORDERING(IbvAccessFlags.IBV_ACCESS_RELAXED_ORDERING);
 
     private static final AccessFlag[] ALL = values();
@@ -61,7 +66,9 @@ public enum AccessFlag {
         return mask;
     }
 
-    /** Returns the constants whose bit is in {@code mask}, a new set; bits without a name are left out, never an error. */
+    /**
+     * Returns the constants whose bit is in {@code mask}, a new set; bits without a name are left out, never an error.
+     */
     public static EnumSet<AccessFlag> of(int mask) {
         EnumSet<AccessFlag> set = EnumSet.noneOf(AccessFlag.class);
         for (AccessFlag each : ALL) {

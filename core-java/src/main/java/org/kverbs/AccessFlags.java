@@ -13,7 +13,8 @@ final class AccessFlags {
     static void requireConsistent(int mask) {
         int remoteWrite = AccessFlag.REMOTE_WRITE.bit() | AccessFlag.REMOTE_ATOMIC.bit();
         if ((mask & remoteWrite) != 0 && (mask & AccessFlag.LOCAL_WRITE.bit()) == 0) {
-            AccessFlag asked = (mask & AccessFlag.REMOTE_WRITE.bit()) != 0 ? AccessFlag.REMOTE_WRITE : AccessFlag.REMOTE_ATOMIC;
+            AccessFlag asked = (mask & AccessFlag.REMOTE_WRITE.bit()) != 0
+                    ? AccessFlag.REMOTE_WRITE : AccessFlag.REMOTE_ATOMIC;
             throw new IllegalArgumentException(
                     asked + " needs LOCAL_WRITE too: a region that others may write, this side may write as well");
         }

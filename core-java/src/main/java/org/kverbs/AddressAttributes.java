@@ -8,11 +8,11 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.abi.IbvAhAttr;
 
 /**
- * How a peer is reached: {@code struct ibv_ah_attr} (ibv_create_ah(3); IBA volume 1, section 11.2.2.1). A queue pair that is
- * connected takes one among its attributes; an address handle for datagrams is made from one.
+ * How a peer is reached: {@code struct ibv_ah_attr} (ibv_create_ah(3); IBA volume 1, section 11.2.2.1). A queue pair
+ * that is connected takes one among its attributes; an address handle for datagrams is made from one.
  *
- * <p>Inside an InfiniBand subnet a LID is enough; see {@link #toLid}. On RoCE the LID is 0 and a global route is needed; see
- * {@link #toGid}. Everything else: {@link #builder()}.
+ * <p>Inside an InfiniBand subnet a LID is enough; see {@link #toLid}. On RoCE the LID is 0 and a global route is
+ * needed; see {@link #toGid}. Everything else: {@link #builder()}.
  *
  * @param destinationLid the LID of the peer, 16 bits; 0 on RoCE
  * @param serviceLevel the service level, 0 to 15; on RoCE the priority, from which the VLAN priority is made
@@ -22,8 +22,12 @@ import org.kverbs.internal.abi.IbvAhAttr;
  * @param globalRoute the route beyond the subnet, or null for none
  */
 public record AddressAttributes(
-        int destinationLid, int serviceLevel, int sourcePathBits, int rawStaticRate, int port, @Nullable GlobalRoute globalRoute) {
-    /** {@code sl} and {@code src_path_bits} have four and seven bits on the wire; what else their bytes hold is not theirs. */
+        int destinationLid, int serviceLevel, int sourcePathBits, int rawStaticRate, int port,
+        @Nullable GlobalRoute globalRoute) {
+    /**
+     * {@code sl} and {@code src_path_bits} have four and seven bits on the wire; what else their bytes hold is not
+     * theirs.
+     */
     private static final int SERVICE_LEVEL_MASK = 15;
 
     private static final int PATH_BITS_MASK = 127;
@@ -74,7 +78,10 @@ public record AddressAttributes(
         return StaticRate.of(rawStaticRate);
     }
 
-    /** Reads the C structure at the start of {@code segment}, which is 4-byte aligned memory in the machine's byte order. */
+    /**
+     * Reads the C structure at the start of {@code segment}, which is 4-byte aligned memory in the machine's byte
+     * order.
+     */
     public static AddressAttributes from(MemorySegment segment) {
         return new AddressAttributes(
                 Short.toUnsignedInt(segment.get(JAVA_SHORT, IbvAhAttr.DLID)),
@@ -82,10 +89,13 @@ public record AddressAttributes(
                 segment.get(JAVA_BYTE, IbvAhAttr.SRC_PATH_BITS) & PATH_BITS_MASK,
                 Byte.toUnsignedInt(segment.get(JAVA_BYTE, IbvAhAttr.STATIC_RATE)),
                 Byte.toUnsignedInt(segment.get(JAVA_BYTE, IbvAhAttr.PORT_NUM)),
-                segment.get(JAVA_BYTE, IbvAhAttr.IS_GLOBAL) != 0 ? GlobalRoute.from(segment.asSlice(IbvAhAttr.GRH)) : null);
+                segment.get(JAVA_BYTE, IbvAhAttr.IS_GLOBAL) != 0
+                ? GlobalRoute.from(segment.asSlice(IbvAhAttr.GRH)) : null);
     }
 
-    /** Writes the C structure, all of it, at the start of {@code segment}: without a global route its fields become 0. */
+    /**
+     * Writes the C structure, all of it, at the start of {@code segment}: without a global route its fields become 0.
+     */
     public void writeTo(MemorySegment segment) {
         segment.asSlice(0, IbvAhAttr.SIZE).fill((byte) 0);
         segment.set(JAVA_SHORT, IbvAhAttr.DLID, (short) destinationLid);

@@ -3,7 +3,8 @@ package org.kverbs;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts {@link AddressAttributes} together. The port has to be set; the rest has defaults. Not for several threads at once.
+ * Puts {@link AddressAttributes} together. The port has to be set; the rest has defaults. Not for several threads at
+ * once.
  */
 public final class AddressAttributesBuilder {
     private int destinationLid;
@@ -52,8 +53,8 @@ public final class AddressAttributesBuilder {
     }
 
     /**
-     * Sets a route to {@code dgid} from the entry {@code sgidIndex} of the local GID table, with flow label 0, traffic class 0 and
-     * {@link GlobalRoute#DEFAULT_HOP_LIMIT}.
+     * Sets a route to {@code dgid} from the entry {@code sgidIndex} of the local GID table, with flow label 0, traffic
+     * class 0 and {@link GlobalRoute#DEFAULT_HOP_LIMIT}.
      *
      * @throws IllegalArgumentException if {@code sgidIndex} is not in 0 to 255
      */
@@ -64,14 +65,15 @@ public final class AddressAttributesBuilder {
     /**
      * Returns the address.
      *
-     * @throws IllegalArgumentException if a number is out of its range, the port was not set or the rate is UNKNOWN; the
-     *     message names it
+     * @throws IllegalArgumentException if a number is out of its range, the port was not set or the rate is UNKNOWN;
+     *     the message names it
      */
     public AddressAttributes build() {
         Ranges.require("port", port, 1, 255);
         if (staticRate == StaticRate.UNKNOWN) {
             throw new IllegalArgumentException("static rate UNKNOWN cannot be asked for: name a rate");
         }
-        return new AddressAttributes(destinationLid, serviceLevel, sourcePathBits, staticRate.code(), port, globalRoute);
+        return new AddressAttributes(destinationLid, serviceLevel, sourcePathBits, staticRate.code(), port,
+                globalRoute);
     }
 }

@@ -23,8 +23,8 @@ import org.kverbs.internal.abi.RdmaAddrinfoFlags;
  * @param isNumericHost the host is an address, and no name server is asked ({@code RAI_NUMERICHOST})
  * @param isWithoutRoute no route is looked for ({@code RAI_NOROUTE})
  * @param family IPv4 or IPv6 alone ({@code RAI_FAMILY}), or null for both
- * @param source for who connects: the local address to come from, which stands in each {@link AddressInfo} then; its port may be 0. Null
- *     leaves it to the routing table
+ * @param source for who connects: the local address to come from, which stands in each {@link AddressInfo} then; its
+ *     port may be 0. Null leaves it to the routing table
  */
 public record AddressHints(
         PortSpace portSpace,
@@ -75,7 +75,8 @@ public record AddressHints(
                         | (isWithoutRoute ? RdmaAddrinfoFlags.RAI_NOROUTE : 0)
                         | (family == null ? 0 : RdmaAddrinfoFlags.RAI_FAMILY));
         made.set(JAVA_INT, RdmaAddrinfo.AI_FAMILY, number(family));
-        made.set(JAVA_INT, RdmaAddrinfo.AI_QP_TYPE, portSpace.isDatagram() ? IbvQpType.IBV_QPT_UD : IbvQpType.IBV_QPT_RC);
+        made.set(JAVA_INT, RdmaAddrinfo.AI_QP_TYPE, portSpace.isDatagram()
+                ? IbvQpType.IBV_QPT_UD : IbvQpType.IBV_QPT_RC);
         made.set(JAVA_INT, RdmaAddrinfo.AI_PORT_SPACE, portSpace.code());
         if (source != null) {
             MemorySegment from = SocketAddresses.allocate(allocator, source);

@@ -46,7 +46,8 @@ public record AddressInfo(
             }
             try {
                 var found = new ArrayList<AddressInfo>();
-                for (long at = first; at != 0; at = Memory.at(at, RdmaAddrinfo.SIZE).get(JAVA_LONG, RdmaAddrinfo.AI_NEXT)) {
+                for (long at = first; at != 0; at = Memory.at(at, RdmaAddrinfo.SIZE)
+                        .get(JAVA_LONG, RdmaAddrinfo.AI_NEXT)) {
                     found.add(from(Memory.at(at, RdmaAddrinfo.SIZE)));
                 }
                 return List.copyOf(found);

@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param type what happened; UNKNOWN for a type that is newer than this library
  * @param rawType {@code enum ibv_event_type}
- * @param source the queue pair, completion queue or shared receive queue it happened to; null for a port or device event
+ * @param source the queue pair, completion queue or shared receive queue it happened to; null for a port or device
+ *     event
  * @param port the port it happened to, from 1; 0 if it is no port event
  */
 public record AsyncEvent(AsyncEventType type, int rawType, @Nullable Resource source, int port) {

@@ -3,8 +3,8 @@ package org.kverbs;
 import java.io.Serial;
 
 /**
- * An asynchronous event of a device that ended something: a queue pair, a completion queue, a port or the whole device is
- * unusable now. See ibv_get_async_event(3) and IBA volume 1, section 11.6.3.
+ * An asynchronous event of a device that ended something: a queue pair, a completion queue, a port or the whole device
+ * is unusable now. See ibv_get_async_event(3) and IBA volume 1, section 11.6.3.
  *
  * <p>Events that are mere news ({@link AsyncEventType#isError()} is false) have no advice in their message.
  */
@@ -42,8 +42,9 @@ public class AsyncEventException extends RdmaException {
                     + " many entries as requests can be outstanding on all of them.";
             case QP_FATAL -> ". The device could not tell by a completion, and the queue pair is in the error state:"
                     + " reset it, or make it anew.";
-            case QP_REQ_ERR -> ". The peer sent a request that is invalid here, and the queue pair is in the error state:"
-                    + " check that the peer's operation is allowed here and its atomic addresses are multiples of 8.";
+            case QP_REQ_ERR -> ". The peer sent a request that is invalid here, and the queue pair is in the error "
+                    + "state: check that the peer's operation is allowed here and its atomic addresses are multiples "
+                    + "of 8.";
             case QP_ACCESS_ERR -> ". The peer asked for memory that it must not touch, and the queue pair is in the"
                     + " error state: check the rkey, address and length that the peer uses, and the access flags of"
                     + " region and queue pair.";

@@ -12,7 +12,10 @@ public enum AsyncEventType {
     QP_FATAL(IbvEventType.IBV_EVENT_QP_FATAL),
     /** {@code IBV_EVENT_QP_REQ_ERR}: a queue pair received an invalid request; it is in the error state. */
     QP_REQ_ERR(IbvEventType.IBV_EVENT_QP_REQ_ERR),
-    /** {@code IBV_EVENT_QP_ACCESS_ERR}: a queue pair received a request that memory protection refused; it is in the error state. */
+    /**
+     * {@code IBV_EVENT_QP_ACCESS_ERR}: a queue pair received a request that memory protection refused; it is in the
+     * error state.
+     */
     QP_ACCESS_ERR(IbvEventType.IBV_EVENT_QP_ACCESS_ERR),
     /** {@code IBV_EVENT_COMM_EST}: the first message arrived on a queue pair that is still in RTR. */
     COMM_EST(IbvEventType.IBV_EVENT_COMM_EST),
@@ -36,17 +39,28 @@ public enum AsyncEventType {
     SM_CHANGE(IbvEventType.IBV_EVENT_SM_CHANGE),
     /** {@code IBV_EVENT_SRQ_ERR}: a shared receive queue broke; nothing more can be received from it. */
     SRQ_ERR(IbvEventType.IBV_EVENT_SRQ_ERR),
-    /** {@code IBV_EVENT_SRQ_LIMIT_REACHED}: a shared receive queue has fewer receives left than its limit; the limit is disarmed. */
+    /**
+     * {@code IBV_EVENT_SRQ_LIMIT_REACHED}: a shared receive queue has fewer receives left than its limit; the limit is
+     * disarmed.
+     */
     SRQ_LIMIT_REACHED(IbvEventType.IBV_EVENT_SRQ_LIMIT_REACHED),
-    /** {@code IBV_EVENT_QP_LAST_WQE_REACHED}: a broken queue pair will take no more receives from its shared receive queue. */
+    /**
+     * {@code IBV_EVENT_QP_LAST_WQE_REACHED}: a broken queue pair will take no more receives from its shared receive
+     * queue.
+     */
     QP_LAST_WQE_REACHED(IbvEventType.IBV_EVENT_QP_LAST_WQE_REACHED),
-    /** {@code IBV_EVENT_CLIENT_REREGISTER}: the subnet manager asks for subscriptions and multicast joins to be made again. */
+    /**
+     * {@code IBV_EVENT_CLIENT_REREGISTER}: the subnet manager asks for subscriptions and multicast joins to be made
+     * again.
+     */
     CLIENT_REREGISTER(IbvEventType.IBV_EVENT_CLIENT_REREGISTER),
     /** {@code IBV_EVENT_GID_CHANGE}: a port's GID table changed. */
     GID_CHANGE(IbvEventType.IBV_EVENT_GID_CHANGE),
     /** {@code IBV_EVENT_WQ_FATAL}: a work queue broke; it is in the error state. */
     WQ_FATAL(IbvEventType.IBV_EVENT_WQ_FATAL),
-    /** {@code IBV_EVENT_DEVICE_SPEED_CHANGE}: the speed of a device changed without its link going down (rdma-core 62). */
+    /**
+     * {@code IBV_EVENT_DEVICE_SPEED_CHANGE}: the speed of a device changed without its link going down (rdma-core 62).
+     */
     DEVICE_SPEED_CHANGE(20),
     /** No C constant: a value that this release of kverbs has no name for. */
     UNKNOWN(-1);
@@ -67,7 +81,8 @@ public enum AsyncEventType {
     /** Whether the event reports that something failed and, until somebody acts, stays failed. */
     public boolean isError() {
         return switch (this) {
-            case CQ_ERR, QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR, PATH_MIG_ERR, DEVICE_FATAL, PORT_ERR, SRQ_ERR, WQ_FATAL -> true;
+            case CQ_ERR, QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR, PATH_MIG_ERR, DEVICE_FATAL, PORT_ERR, SRQ_ERR,
+                    WQ_FATAL -> true;
             default -> false;
         };
     }

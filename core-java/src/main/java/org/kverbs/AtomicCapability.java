@@ -8,7 +8,9 @@ import org.kverbs.internal.abi.IbvAtomicCap;
 public enum AtomicCapability {
     /** {@code IBV_ATOMIC_NONE}: the device has no atomic operations. */
     NONE(IbvAtomicCap.IBV_ATOMIC_NONE),
-    /** {@code IBV_ATOMIC_HCA}: atomic among the operations of this device only, not against the CPU or other devices. */
+    /**
+     * {@code IBV_ATOMIC_HCA}: atomic among the operations of this device only, not against the CPU or other devices.
+     */
     HCA(IbvAtomicCap.IBV_ATOMIC_HCA),
     /** {@code IBV_ATOMIC_GLOB}: atomic against every access to the memory, the CPU included. */
     GLOB(IbvAtomicCap.IBV_ATOMIC_GLOB),

@@ -22,8 +22,8 @@ import org.kverbs.internal.abi.Errno;
  * }
  * }</pre>
  *
- * <p>Events are counted for their queue, and {@link CompletionQueue#ackEvents} acknowledges them in batches; what is left
- * is acknowledged when the queue is closed, so closing never hangs on it.
+ * <p>Events are counted for their queue, and {@link CompletionQueue#ackEvents} acknowledges them in batches; what is
+ * left is acknowledged when the queue is closed, so closing never hangs on it.
  *
  * <p>Safe for any thread. Source: {@code man 3 ibv_create_comp_channel}, {@code ibv_get_cq_event}.
  */
@@ -71,8 +71,8 @@ public final class CompletionChannel extends Resource {
     }
 
     /**
-     * Waits for an event and counts it for its queue ({@code ibv_get_cq_event}). Blocks the calling thread, a virtual one
-     * together with its carrier. Each event goes to one caller.
+     * Waits for an event and counts it for its queue ({@code ibv_get_cq_event}). Blocks the calling thread, a virtual
+     * one together with its carrier. Each event goes to one caller.
      *
      * @param timeout zero looks once
      * @return the queue that has completions, or null if the time ran out or {@link #wakeup} was called
@@ -111,7 +111,9 @@ public final class CompletionChannel extends Resource {
         }
     }
 
-    /** Ends the {@link #awaitEvent} that is under way on another thread, or else the next one: it returns null at once. */
+    /**
+     * Ends the {@link #awaitEvent} that is under way on another thread, or else the next one: it returns null at once.
+     */
     public void wakeup() {
         enterShared(this);
         try {

@@ -64,7 +64,8 @@ public final class CompletionQueue extends Resource {
         this.context = context;
         this.channel = channel;
         this.handle = handle;
-        this.ops = extended ? context.verbs.extendedCompletionQueueOps(handle) : context.verbs.completionQueueOps(handle);
+        this.ops = extended
+                ? context.verbs.extendedCompletionQueueOps(handle) : context.verbs.completionQueueOps(handle);
         context.eventSources.put(handle, this);
         if (channel != null) {
             channel.add(handle, this);
@@ -165,7 +166,10 @@ public final class CompletionQueue extends Resource {
         return batch == null ? 0 : deliver(batch, handler, limit);
     }
 
-    /** What there is, or null. Who is alone inside takes the spare batch out, and only if there is something to put into it. */
+    /**
+     * What there is, or null. Who is alone inside takes the spare batch out, and only if there is something to put into
+     * it.
+     */
     private @Nullable HandlerBatch fetch(int limit) {
         HandlerBatch batch;
         int count;
@@ -243,8 +247,8 @@ public final class CompletionQueue extends Resource {
     }
 
     /**
-     * Polls until so many completions are there, for scripts and tests: it spins, then sleeps 50 us at a time, and copies
-     * each completion. It doesn't look at their status; {@link WorkCompletion#orThrow} does.
+     * Polls until so many completions are there, for scripts and tests: it spins, then sleeps 50 us at a time, and
+     * copies each completion. It doesn't look at their status; {@link WorkCompletion#orThrow} does.
      *
      * @throws RdmaTimeoutException if they aren't there in time; holds those that were
      * @throws InterruptedException if the thread is interrupted
@@ -343,8 +347,8 @@ public final class CompletionQueue extends Resource {
     /**
      * Changes how many completions it has room for ({@code ibv_resize_cq}).
      *
-     * @throws RdmaSystemException EINVAL if it holds more than that or the device can't have so many; EOPNOTSUPP or ENOSYS
-     *     where the device can't resize (soft-iWARP)
+     * @throws RdmaSystemException EINVAL if it holds more than that or the device can't have so many; EOPNOTSUPP or
+     *     ENOSYS where the device can't resize (soft-iWARP)
      */
     public void resize(int entries) {
         command(

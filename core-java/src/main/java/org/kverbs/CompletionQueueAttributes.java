@@ -14,10 +14,12 @@ import org.kverbs.internal.abi.IbvCqWcFlagSets;
  * @param entries room for at least so many completions; more than that unpolled breaks the queue (overrun)
  * @param channel where it announces completions, or null for a queue that is only polled
  * @param vector which of the context's completion vectors (interrupts) serves it, from 0
- * @param extended whether it is made by {@code ibv_create_cq_ex} and polled field by field ({@code ibv_start_poll}), for a driver that
- *     has only these or does better by them; it is used like any other, and costs a call into the driver for each field
+ * @param extended whether it is made by {@code ibv_create_cq_ex} and polled field by field ({@code ibv_start_poll}),
+ *     for a driver that has only these or does better by them; it is used like any other, and costs a call into the
+ *     driver for each field
  */
-public record CompletionQueueAttributes(int entries, @Nullable CompletionChannel channel, int vector, boolean extended) {
+public record CompletionQueueAttributes(int entries, @Nullable CompletionChannel channel, int vector,
+        boolean extended) {
 
     /** A queue that isn't extended. */
     public CompletionQueueAttributes(int entries, @Nullable CompletionChannel channel, int vector) {

@@ -17,9 +17,11 @@ import org.jspecify.annotations.Nullable;
  * @param timeout code of the acknowledge timeout, 4.096 us * 2^timeout, 0 is never; see {@link QueuePairTimers}
  * @param retryCount how often a lost packet is sent again, 0 to 7
  * @param rnrRetry how often a message is sent again when the peer has no receive posted, 0 to 6; 7 is for ever
- * @param minRnrTimer code of the time a peer must wait when this side has no receive posted; see {@link QueuePairTimers}
+ * @param minRnrTimer code of the time a peer must wait when this side has no receive posted; see
+ *     {@link QueuePairTimers}
  * @param maxReadAtomic reads and atomics this side keeps in flight, or -1 for what the device can, at most 16
- * @param maxDestReadAtomic reads and atomics of the peer this side serves at once, or -1 for what the device can, at most 16
+ * @param maxDestReadAtomic reads and atomics of the peer this side serves at once, or -1 for what the device can, at
+ *     most 16
  * @param access what the peer may do through this queue pair, or null for all that its type can
  * @param qkey for UD: the key that messages to it must carry
  */

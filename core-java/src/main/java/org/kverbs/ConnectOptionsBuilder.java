@@ -126,7 +126,8 @@ public final class ConnectOptionsBuilder {
     /** The options as they stand now. */
     public ConnectOptions build() {
         return new ConnectOptions(
-                port, gidIndex, pkeyIndex, pathMtu, serviceLevel, trafficClass, flowLabel, hopLimit, timeout, retryCount,
+                port, gidIndex, pkeyIndex, pathMtu, serviceLevel, trafficClass, flowLabel, hopLimit, timeout,
+                retryCount,
                 rnrRetry, minRnrTimer, maxReadAtomic, maxDestReadAtomic, access, qkey);
     }
 }

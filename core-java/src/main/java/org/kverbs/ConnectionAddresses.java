@@ -34,7 +34,8 @@ final class ConnectionAddresses {
     }
 
     int port() {
-        return inside(() -> Byte.toUnsignedInt(Memory.at(id.handle(), RdmaCmId.SIZE).get(JAVA_BYTE, RdmaCmId.PORT_NUM)));
+        return inside(
+                () -> Byte.toUnsignedInt(Memory.at(id.handle(), RdmaCmId.SIZE).get(JAVA_BYTE, RdmaCmId.PORT_NUM)));
     }
 
     @Nullable InetSocketAddress local() {

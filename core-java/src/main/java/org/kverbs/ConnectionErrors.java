@@ -20,7 +20,8 @@ final class ConnectionErrors {
     /** The exception for an event whose type {@link ConnectionEventType#isError is an error}. */
     static ConnectionException of(ConnectionEvent event) {
         ConnectionStep step = stepOf(event);
-        InetSocketAddress address = step == ConnectionStep.JOIN_MULTICAST ? event.id().addresses().group : event.id().addresses().peer;
+        InetSocketAddress address = step == ConnectionStep.JOIN_MULTICAST
+                ? event.id().addresses().group : event.id().addresses().peer;
         int status = event.status();
         boolean isRejected = event.type() == ConnectionEventType.REJECTED;
         if (isRejected && status < 0) {
@@ -33,13 +34,18 @@ final class ConnectionErrors {
         }
         return status < 0
                 ? of(step, address, -status, event.id().manager().reach())
-                : new ConnectionException(step, address, 0, event.type() + ", status " + status + ". " + advice(step, 0));
+                : new ConnectionException(step, address, 0, event.type() + ", status " + status + ". "
+                        + advice(step, 0));
     }
 
-    /** Whether a step that was refused with this errno at once failed by the network or the peer, and not by how it was called. */
+    /**
+     * Whether a step that was refused with this errno at once failed by the network or the peer, and not by how it was
+     * called.
+     */
     static boolean isOfNetwork(int errno) {
         return switch (errno) {
-            case Errno.ECONNREFUSED, Errno.ECONNRESET, Errno.ETIMEDOUT, Errno.EHOSTUNREACH, Errno.EHOSTDOWN, Errno.ENETUNREACH,
+            case Errno.ECONNREFUSED, Errno.ECONNRESET, Errno.ETIMEDOUT, Errno.EHOSTUNREACH, Errno.EHOSTDOWN,
+                    Errno.ENETUNREACH,
                     Errno.ENETDOWN, Errno.ENODEV -> true;
             default -> false;
         };
@@ -59,12 +65,14 @@ final class ConnectionErrors {
         return switch (errno) {
             case Errno.ECONNREFUSED, Errno.ECONNRESET -> refused(step, address, errno, new byte[0]);
             case Errno.ETIMEDOUT ->
-                new ConnectionTimeoutException(step, address, ErrnoNames.describe(errno) + ". " + adviceOnTimeout(step));
+                new ConnectionTimeoutException(step, address, ErrnoNames.describe(errno) + ". "
+                        + adviceOnTimeout(step));
             case Errno.EHOSTUNREACH, Errno.ENETUNREACH -> {
                 String advice = reach.isEmpty() ? advice(step, errno) : reach;
                 yield new ConnectionException(step, address, errno, ErrnoNames.describe(errno) + ". " + advice);
             }
-            default -> new ConnectionException(step, address, errno, ErrnoNames.describe(errno) + ". " + advice(step, errno));
+            default -> new ConnectionException(step, address, errno, ErrnoNames.describe(errno) + ". "
+                    + advice(step, errno));
         };
     }
 
@@ -95,16 +103,18 @@ final class ConnectionErrors {
     }
 
     private static String rejection(RejectReason reason, int status, byte[] privateData) {
-        return "rejected, reason " + status + (reason == RejectReason.UNKNOWN ? "" : " (" + reason + ")") + ". " + switch (reason) {
-            case INVALID_SERVICE_ID -> "Nobody listens on that port of the peer: check that its program runs, and listens on this port,"
-                    + " on this address or all, and in the same port space; ports of TCP are others.";
+        return "rejected, reason " + status + (reason == RejectReason.UNKNOWN ? "" : " (" + reason + ")") + ". "
+                + switch (reason) {
+            case INVALID_SERVICE_ID -> "Nobody listens on that port of the peer: check that its program runs, and "
+                    + "listens on this port, on this address or all, and in the same port space; ports of TCP are "
+                    + "others.";
             case CONSUMER_DEFINED -> "The peer's program said no" + saidBy(privateData) + ".";
             case STALE_CONNECTION -> "For the peer this queue pair is still in a connection: connect with a new one.";
             case INSUFFICIENT_RESPONDER_RESOURCES -> "Ask for fewer reads and atomics (initiator depth).";
             case INVALID_MTU -> "The path's MTU is too large for the peer: compare both sides' in `ibv_devinfo`.";
             case NO_QP, NO_EEC, NO_RESOURCES -> "The peer is short of resources: try again later.";
-            case TIMEOUT -> "The peer has gone: it was closed, or waited for this side's answer in vain. Answer earlier, and check that packets"
-                    + " come through.";
+            case TIMEOUT -> "The peer has gone: it was closed, or waited for this side's answer in vain. Answer "
+                    + "earlier, and check that packets come through.";
             default -> "The peer's log may say more.";
         };
     }
@@ -124,32 +134,38 @@ final class ConnectionErrors {
         return switch (step) {
             case RESOLVE_ADDRESS -> switch (errno) {
                 case Errno.ENODEV ->
-                    "No RDMA device leads there: `ip route get ADDRESS` names the network device, and `rdma link` its RDMA"
-                            + " device.";
+                    "No RDMA device leads there: `ip route get ADDRESS` names the network device, and `rdma link` its "
+                            + "RDMA device.";
                 case Errno.EADDRINUSE ->
-                    "UDP port 4791 of this side's embedded device is taken: by another process with a device at the same"
-                            + " address, or by the kernel's Soft-RoCE. End that one, or take another address"
+                    "UDP port 4791 of this side's embedded device is taken: by another process with a device at the "
+                            + "same address, or by the kernel's Soft-RoCE. End that one, or take another address"
                             + " (`KVERBS_EMBEDDED=udp:ADDRESS`).";
                 default ->
                     "No way leads there: `ip route get ADDRESS` names the network device, and `ping` asks the peer.";
             };
-            case RESOLVE_ROUTE -> "No path was found: on InfiniBand the subnet manager must run (`sminfo`), on RoCE the local address must"
-                    + " be in the GID table (`ibv_devinfo -v`).";
+            case RESOLVE_ROUTE -> "No path was found: on InfiniBand the subnet manager must run (`sminfo`), on RoCE "
+                    + "the local address must be in the GID table (`ibv_devinfo -v`).";
             case CONNECT -> "Check that the peer's program runs and listens on this port, and that `ping` reaches it.";
             case ACCEPT -> "The peer gave up, or packets to it are lost.";
-            case JOIN_MULTICAST -> "Check that the device offers multicast, and on InfiniBand that the subnet manager runs (`sminfo`).";
-            case STAY_CONNECTED -> "The device was unplugged or its driver unloaded: close the id, and what was made from the device.";
+            case JOIN_MULTICAST -> "Check that the device offers multicast, and on InfiniBand that the subnet manager "
+                    + "runs (`sminfo`).";
+            case STAY_CONNECTED -> "The device was unplugged or its driver unloaded: close the id, and what was made "
+                    + "from the device.";
         };
     }
 
     static String adviceOnTimeout(ConnectionStep step) {
         return switch (step) {
-            case RESOLVE_ADDRESS -> "Nobody answers for the address (ARP or neighbour discovery): check the address, and `ping` it.";
-            case RESOLVE_ROUTE -> "The subnet manager does not answer: check that it runs (`sminfo`), or give more time.";
-            case CONNECT -> "The peer's connection manager does not answer: check that the host has an RDMA device at this address, that"
-                    + " its program answers requests, and on RoCE that no firewall stops UDP port 4791.";
+            case RESOLVE_ADDRESS -> "Nobody answers for the address (ARP or neighbour discovery): check the address, "
+                    + "and `ping` it.";
+            case RESOLVE_ROUTE -> "The subnet manager does not answer: check that it runs (`sminfo`), or give more "
+                    + "time.";
+            case CONNECT -> "The peer's connection manager does not answer: check that the host has an RDMA device at "
+                    + "this address, that its program answers requests, and on RoCE that no firewall stops UDP port "
+                    + "4791.";
             case ACCEPT -> "The peer did not answer the acceptance: it gave up, or packets to it are lost.";
-            case JOIN_MULTICAST -> "The subnet manager does not answer: check that it runs (`sminfo`), or give more time.";
+            case JOIN_MULTICAST -> "The subnet manager does not answer: check that it runs (`sminfo`), or give more "
+                    + "time.";
             case STAY_CONNECTED -> "The peer does not answer any more.";
         };
     }

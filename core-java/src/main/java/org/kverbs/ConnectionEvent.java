@@ -14,18 +14,23 @@ import org.kverbs.internal.ffm.Memory;
  *
  * @param type what happened; UNKNOWN for a type that is newer than this library
  * @param rawType {@code enum rdma_cm_event_type}
- * @param status 0; of an error the negated errno, or of REJECTED the {@link RejectReason}'s number on InfiniBand and RoCE
- * @param id whose event it is; of CONNECT_REQUEST the new id of the connection, which the receiver accepts or rejects, and closes
+ * @param status 0; of an error the negated errno, or of REJECTED the {@link RejectReason}'s number on InfiniBand and
+ *     RoCE
+ * @param id whose event it is; of CONNECT_REQUEST the new id of the connection, which the receiver accepts or rejects,
+ *     and closes
  * @param listener of CONNECT_REQUEST the id that listens, else null
- * @param privateData what the peer gave along, at its message's full length with zeros behind it on InfiniBand and RoCE; maybe empty
+ * @param privateData what the peer gave along, at its message's full length with zeros behind it on InfiniBand and
+ *     RoCE; maybe empty
  * @param responderResources of a request or an answer: how many reads and atomics this side may serve at once
  * @param initiatorDepth likewise, how many this side may keep in flight
  * @param flowControl whether the peer has end-to-end flow control
  * @param retryCount of a request: how often the peer sends a lost packet again
  * @param rnrRetryCount how often the peer sends again when no receive is posted here
  * @param sharedReceiveQueue whether the peer's queue pair has one
- * @param queuePairNumber the peer's queue pair: of ESTABLISHED datagrams, of MULTICAST_JOIN the number to send to, of a request or answer
- * @param address of ESTABLISHED datagrams and MULTICAST_JOIN: where to send to, for {@link ProtectionDomain#addressHandle}; else null
+ * @param queuePairNumber the peer's queue pair: of ESTABLISHED datagrams, of MULTICAST_JOIN the number to send to, of a
+ *     request or answer
+ * @param address of ESTABLISHED datagrams and MULTICAST_JOIN: where to send to, for
+ *     {@link ProtectionDomain#addressHandle}; else null
  * @param qkey with {@code address}: the key to send with; 0 elsewhere
  */
 public record ConnectionEvent(

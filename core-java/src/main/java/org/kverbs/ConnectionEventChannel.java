@@ -18,8 +18,9 @@ import org.kverbs.internal.ffm.Memory;
 import org.kverbs.spi.ConnectionManager;
 
 /**
- * Where connections begin: connection ids are made from a channel, and what happens to them is reported on it ({@code struct
- * rdma_event_channel}). One channel serves any number of ids; nothing here needs a thread for each connection.
+ * Where connections begin: connection ids are made from a channel, and what happens to them is reported on it
+ * ({@code struct rdma_event_channel}). One channel serves any number of ids; nothing here needs a thread for each
+ * connection.
  *
  * <pre>{@code
  * try (ConnectionEventChannel channel = ConnectionEventChannel.open()) {
@@ -33,8 +34,8 @@ import org.kverbs.spi.ConnectionManager;
  *
  * <p><b>Ownership.</b> Closing the channel closes its ids. Queue pairs are not made here: see {@link ConnectionId}.
  *
- * <p>Safe for any thread. Let one thread take a channel's events: with several, the order of what happened is lost, and so is what happened
- * to a request's id before the thread that got the request has come back with it.
+ * <p>Safe for any thread. Let one thread take a channel's events: with several, the order of what happened is lost, and
+ * so is what happened to a request's id before the thread that got the request has come back with it.
  *
  * <p>Source: {@code man 7 rdma_cm}, {@code man 3 rdma_create_event_channel}, {@code rdma_get_cm_event}.
  */
@@ -55,11 +56,13 @@ public final class ConnectionEventChannel extends Resource {
     }
 
     /**
-     * Opens a channel of the first provider that has devices: that of the hardware, if there is any, else the embedded one.
+     * Opens a channel of the first provider that has devices: that of the hardware, if there is any, else the embedded
+     * one.
      *
      * @throws LibraryUnavailableException if librdmacm is not there; says what to install
      * @throws DeviceNotFoundException if there is no device with a connection manager
-     * @throws RdmaSystemException if the system refuses, such as ENOENT or EACCES where /dev/infiniband/rdma_cm is not there for this user
+     * @throws RdmaSystemException if the system refuses, such as ENOENT or EACCES where /dev/infiniband/rdma_cm is not
+     *     there for this user
      */
     public static ConnectionEventChannel open() {
         return openAny(Device.withConnections("any device with a connection manager", device -> true));
@@ -73,7 +76,8 @@ public final class ConnectionEventChannel extends Resource {
     public static ConnectionEventChannel open(String provider) {
         Objects.requireNonNull(provider, "provider");
         return openAny(Device.withConnections(
-                "a device of provider " + provider + " with a connection manager", device -> device.provider().equals(provider)));
+                "a device of provider " + provider + " with a connection manager",
+                device -> device.provider().equals(provider)));
     }
 
     /**
@@ -96,7 +100,8 @@ public final class ConnectionEventChannel extends Resource {
         ConnectionManager manager = device.connectionManager();
         if (manager == null) {
             throw new IllegalArgumentException(
-                    "provider " + device.provider() + " of " + device.name() + " has no connection manager: exchange endpoints, and connect"
+                    "provider " + device.provider() + " of " + device.name()
+                    + " has no connection manager: exchange endpoints, and connect"
                             + " by QueuePair.connect");
         }
         return manager;
@@ -155,8 +160,9 @@ public final class ConnectionEventChannel extends Resource {
     }
 
     /**
-     * Waits for an event, copies it and acknowledges it ({@code rdma_get_cm_event}, {@code rdma_ack_cm_event}). Blocks the calling thread,
-     * a virtual one together with its carrier. Each event goes to one caller; those of ids that are closed go to nobody.
+     * Waits for an event, copies it and acknowledges it ({@code rdma_get_cm_event}, {@code rdma_ack_cm_event}). Blocks
+     * the calling thread, a virtual one together with its carrier. Each event goes to one caller; those of ids that are
+     * closed go to nobody.
      *
      * @param timeout zero looks once
      * @return the event, or null if the time ran out
@@ -192,7 +198,10 @@ public final class ConnectionEventChannel extends Resource {
         }
     }
 
-    /** Copies an event and acknowledges it, for no id can be closed before that. Null if it is of an id that is being closed. */
+    /**
+     * Copies an event and acknowledges it, for no id can be closed before that. Null if it is of an id that is being
+     * closed.
+     */
     private @Nullable ConnectionEvent take(long event) {
         MemorySegment fields = Memory.at(event, RdmaCmEvent.SIZE);
         long of = fields.get(JAVA_LONG, RdmaCmEvent.ID);
@@ -220,8 +229,9 @@ public final class ConnectionEventChannel extends Resource {
     }
 
     /**
-     * The addresses behind a host and a service name, for {@link ConnectionId#bind} and {@link ConnectionId#resolveAddress} ({@code
-     * rdma_getaddrinfo}). May ask name servers, and blocks the calling thread meanwhile.
+     * The addresses behind a host and a service name, for {@link ConnectionId#bind} and
+     * {@link ConnectionId#resolveAddress} ({@code rdma_getaddrinfo}). May ask name servers, and blocks the calling
+     * thread meanwhile.
      *
      * @param node host name or address; null with a passive hint for every local address
      * @param service port number or a name in /etc/services; null for port 0

@@ -4,7 +4,10 @@ import org.kverbs.internal.abi.RdmaCmEventType;
 
 /** What happened to a connection id: {@code enum rdma_cm_event_type} (rdma_get_cm_event(3)). */
 public enum ConnectionEventType {
-    /** {@code RDMA_CM_EVENT_ADDR_RESOLVED}: the id is bound to the device that leads to the address; resolve the route next. */
+    /**
+     * {@code RDMA_CM_EVENT_ADDR_RESOLVED}: the id is bound to the device that leads to the address; resolve the route
+     * next.
+     */
     ADDR_RESOLVED(RdmaCmEventType.RDMA_CM_EVENT_ADDR_RESOLVED),
     /** {@code RDMA_CM_EVENT_ADDR_ERROR}: no device leads there, or nobody answers for the address. */
     ADDR_ERROR(RdmaCmEventType.RDMA_CM_EVENT_ADDR_ERROR),
@@ -12,9 +15,14 @@ public enum ConnectionEventType {
     ROUTE_RESOLVED(RdmaCmEventType.RDMA_CM_EVENT_ROUTE_RESOLVED),
     /** {@code RDMA_CM_EVENT_ROUTE_ERROR}: no way was found. */
     ROUTE_ERROR(RdmaCmEventType.RDMA_CM_EVENT_ROUTE_ERROR),
-    /** {@code RDMA_CM_EVENT_CONNECT_REQUEST}: a peer wants to connect to a listening id; the event has a new id for it. */
+    /**
+     * {@code RDMA_CM_EVENT_CONNECT_REQUEST}: a peer wants to connect to a listening id; the event has a new id for it.
+     */
     CONNECT_REQUEST(RdmaCmEventType.RDMA_CM_EVENT_CONNECT_REQUEST),
-    /** {@code RDMA_CM_EVENT_CONNECT_RESPONSE}: the peer accepted; bring the queue pair to RTS and {@link ConnectionId#establish}. */
+    /**
+     * {@code RDMA_CM_EVENT_CONNECT_RESPONSE}: the peer accepted; bring the queue pair to RTS and
+     * {@link ConnectionId#establish}.
+     */
     CONNECT_RESPONSE(RdmaCmEventType.RDMA_CM_EVENT_CONNECT_RESPONSE),
     /** {@code RDMA_CM_EVENT_CONNECT_ERROR}: connecting or accepting failed here or on the way. */
     CONNECT_ERROR(RdmaCmEventType.RDMA_CM_EVENT_CONNECT_ERROR),
@@ -28,13 +36,21 @@ public enum ConnectionEventType {
     DISCONNECTED(RdmaCmEventType.RDMA_CM_EVENT_DISCONNECTED),
     /** {@code RDMA_CM_EVENT_DEVICE_REMOVAL}: the id's device goes away; close the id. */
     DEVICE_REMOVAL(RdmaCmEventType.RDMA_CM_EVENT_DEVICE_REMOVAL),
-    /** {@code RDMA_CM_EVENT_MULTICAST_JOIN}: joined; attach the queue pair to the group's GID, and send to its address. */
+    /**
+     * {@code RDMA_CM_EVENT_MULTICAST_JOIN}: joined; attach the queue pair to the group's GID, and send to its address.
+     */
     MULTICAST_JOIN(RdmaCmEventType.RDMA_CM_EVENT_MULTICAST_JOIN),
     /** {@code RDMA_CM_EVENT_MULTICAST_ERROR}: joining failed, or the group ended. */
     MULTICAST_ERROR(RdmaCmEventType.RDMA_CM_EVENT_MULTICAST_ERROR),
-    /** {@code RDMA_CM_EVENT_ADDR_CHANGE}: the network device of the address changed its hardware address, as when a bond fails over. */
+    /**
+     * {@code RDMA_CM_EVENT_ADDR_CHANGE}: the network device of the address changed its hardware address, as when a bond
+     * fails over.
+     */
     ADDR_CHANGE(RdmaCmEventType.RDMA_CM_EVENT_ADDR_CHANGE),
-    /** {@code RDMA_CM_EVENT_TIMEWAIT_EXIT}: the queue pair's last packets are gone from the network; it may be connected anew. */
+    /**
+     * {@code RDMA_CM_EVENT_TIMEWAIT_EXIT}: the queue pair's last packets are gone from the network; it may be connected
+     * anew.
+     */
     TIMEWAIT_EXIT(RdmaCmEventType.RDMA_CM_EVENT_TIMEWAIT_EXIT),
     /** No C constant: a value that this release of kverbs has no name for. */
     UNKNOWN(-1);

@@ -5,8 +5,8 @@ import java.net.InetSocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A step on the way to a connection that failed, as its event says, or one that did not end in time. Says which step, to which
- * address, why, and what to do.
+ * A step on the way to a connection that failed, as its event says, or one that did not end in time. Says which step,
+ * to which address, why, and what to do.
  *
  * <p>A call that is wrong, too early or too late is an {@link RdmaSystemException}.
  */

@@ -15,11 +15,11 @@ import org.kverbs.internal.abi.RdmaCmMcJoinFlags;
 import org.kverbs.spi.ConnectionManager;
 
 /**
- * One end of a connection in the making, as a socket is for TCP ({@code struct rdma_cm_id}). Every step begins here and ends as an event
- * on the {@link ConnectionEventChannel}; nothing here waits for the network.
+ * One end of a connection in the making, as a socket is for TCP ({@code struct rdma_cm_id}). Every step begins here and
+ * ends as an event on the {@link ConnectionEventChannel}; nothing here waits for the network.
  *
- * <p><b>Queue pairs</b> are ordinary ones, made on any open {@link Context} of the device that the id is bound to ({@link #deviceName}).
- * The steps of both sides, for a connection:
+ * <p><b>Queue pairs</b> are ordinary ones, made on any open {@link Context} of the device that the id is bound to
+ * ({@link #deviceName}). The steps of both sides, for a connection:
  * <pre>{@code
  * // who asks                                          // who is asked
  *                                                      id.bind(port); id.listen(backlog)
@@ -38,16 +38,18 @@ import org.kverbs.spi.ConnectionManager;
  * id.establish()
  *   -> ESTABLISHED (on iWARP alone)                      -> ESTABLISHED
  * }</pre>
- * On iWARP the device moves the queue pair by itself while it connects, and {@code prepare} does nothing for RTR and RTS; so the same
- * program serves both if it takes either event. For datagrams (UDP) the asking side gets ESTABLISHED with the peer's queue pair and
- * address, and both sides' queue pairs go to RTS by {@code prepare} at any time after the address is resolved.
+ * On iWARP the device moves the queue pair by itself while it connects, and {@code prepare} does nothing for RTR and
+ * RTS; so the same program serves both if it takes either event. For datagrams (UDP) the asking side gets ESTABLISHED
+ * with the peer's queue pair and address, and both sides' queue pairs go to RTS by {@code prepare} at any time after
+ * the address is resolved.
  *
- * <p><b>Ownership.</b> It belongs to its channel. Closing it ends what is under way on it, without an event, and a connection that is up:
- * the peer gets DISCONNECTED. It does not close the queue pair, and closing that does not close the id.
+ * <p><b>Ownership.</b> It belongs to its channel. Closing it ends what is under way on it, without an event, and a
+ * connection that is up: the peer gets DISCONNECTED. It does not close the queue pair, and closing that does not close
+ * the id.
  *
- * <p><b>Errors.</b> A step that the network or the peer makes fail is a {@link ConnectionException}, by {@link ConnectionEvent#orThrow} of
- * its event, or at once where that is known then. A call that is wrong, too early or too late is an {@link RdmaSystemException}. Both name
- * the address.
+ * <p><b>Errors.</b> A step that the network or the peer makes fail is a {@link ConnectionException}, by
+ * {@link ConnectionEvent#orThrow} of its event, or at once where that is known then. A call that is wrong, too early or
+ * too late is an {@link RdmaSystemException}. Both name the address.
  *
  * <p>Safe for any thread. Source: {@code man 7 rdma_cm}, {@code man 3 rdma_create_id} and what it names.
  */
@@ -102,7 +104,9 @@ public final class ConnectionId extends Resource {
         return addresses;
     }
 
-    /** Name of the device that it is bound to, for {@link Device#byName}; null before that, and on every local address. */
+    /**
+     * Name of the device that it is bound to, for {@link Device#byName}; null before that, and on every local address.
+     */
     public @Nullable String deviceName() {
         return addresses.deviceName();
     }
@@ -138,23 +142,29 @@ public final class ConnectionId extends Resource {
     /**
      * Binds to a local address and port ({@code rdma_bind_addr}); a concrete address binds to its device as well.
      *
-     * @param local may be the wildcard address for every device; port 0 takes a free one, which {@link #localAddress} tells
+     * @param local may be the wildcard address for every device; port 0 takes a free one, which {@link #localAddress}
+     *     tells
      */
     public void bind(InetSocketAddress local) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment address = SocketAddresses.allocate(arena, local);
-            command("rdma_bind_addr(" + SocketAddresses.format(local) + ")", () -> manager.bindAddress(handle, address));
+            command("rdma_bind_addr(" + SocketAddresses.format(local)
+                    + ")", () -> manager.bindAddress(handle, address));
             addresses.bound = local;
         }
     }
 
-    /** As {@link #resolveAddress(InetSocketAddress, InetSocketAddress, Duration)}, from the address that the routing table says. */
+    /**
+     * As {@link #resolveAddress(InetSocketAddress, InetSocketAddress, Duration)}, from the address that the routing
+     * table says.
+     */
     public void resolveAddress(InetSocketAddress destination, Duration timeout) {
         steps.resolveAddress(null, destination, timeout);
     }
 
     /**
-     * Finds the device that leads to an address, and binds to it ({@code rdma_resolve_addr}). ADDR_RESOLVED or ADDR_ERROR follows.
+     * Finds the device that leads to an address, and binds to it ({@code rdma_resolve_addr}). ADDR_RESOLVED or
+     * ADDR_ERROR follows.
      *
      * @param source the local address to come from; its port may be 0
      * @param timeout in which ADDR_ERROR comes if nobody answers for the address
@@ -164,7 +174,8 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * The same with what {@link ConnectionEventChannel#addressInfo} found: from its source, if it names one, to its destination.
+     * The same with what {@link ConnectionEventChannel#addressInfo} found: from its source, if it names one, to its
+     * destination.
      *
      * @throws IllegalArgumentException if it has no destination, as what was found for who listens
      */
@@ -197,8 +208,9 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Asks the peer to connect ({@code rdma_connect}). CONNECT_RESPONSE (ESTABLISHED on iWARP and for datagrams), REJECTED, UNREACHABLE
-     * or CONNECT_ERROR follows; a peer that is silent is noticed after a minute or more, so whoever waits sets a limit.
+     * Asks the peer to connect ({@code rdma_connect}). CONNECT_RESPONSE (ESTABLISHED on iWARP and for datagrams),
+     * REJECTED, UNREACHABLE or CONNECT_ERROR follows; a peer that is silent is noticed after a minute or more, so
+     * whoever waits sets a limit.
      *
      * @param qp in state INIT, with receives posted if the peer may send first
      * @throws IllegalArgumentException if the queue pair is of another device than the id
@@ -209,8 +221,8 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Grants the peer's request ({@code rdma_accept}). ESTABLISHED follows when the peer is ready, else REJECTED, UNREACHABLE or
-     * CONNECT_ERROR. For datagrams no event follows.
+     * Grants the peer's request ({@code rdma_accept}). ESTABLISHED follows when the peer is ready, else REJECTED,
+     * UNREACHABLE or CONNECT_ERROR. For datagrams no event follows.
      *
      * @param qp in state RTS; on iWARP in INIT
      * @throws IllegalArgumentException if the queue pair is of another device than the id
@@ -225,7 +237,8 @@ public final class ConnectionId extends Resource {
         String other = qp.protectionDomain().context().device().name();
         if (mine != null && !mine.equals(other)) {
             throw new IllegalArgumentException(
-                    qp.describe() + " can't serve " + describe() + ", which is bound to " + mine + ": make the queue pair on that device");
+                    qp.describe() + " can't serve " + describe() + ", which is bound to " + mine
+                    + ": make the queue pair on that device");
         }
     }
 
@@ -239,9 +252,10 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Refuses the peer's request for the vendor's options that it offers ({@link ConnectionIdOptions#remoteEce}); the peer gets REJECTED for
-     * {@link RejectReason#VENDOR_OPTION_NOT_SUPPORTED}, so that it may ask again without ({@code rdma_reject_ece}). iWARP has no reasons, and
-     * datagrams have no such one: there it is the same as {@link #reject}.
+     * Refuses the peer's request for the vendor's options that it offers ({@link ConnectionIdOptions#remoteEce}); the
+     * peer gets REJECTED for {@link RejectReason#VENDOR_OPTION_NOT_SUPPORTED}, so that it may ask again without
+     * ({@code rdma_reject_ece}). iWARP has no reasons, and datagrams have no such one: there it is the same as
+     * {@link #reject}.
      *
      * @param privateData as for {@link #reject}
      */
@@ -257,39 +271,43 @@ public final class ConnectionId extends Resource {
         }
     }
 
-    /** Tells the peer, after CONNECT_RESPONSE, that the queue pair is in RTS ({@code rdma_establish}); the peer gets ESTABLISHED. */
+    /**
+     * Tells the peer, after CONNECT_RESPONSE, that the queue pair is in RTS ({@code rdma_establish}); the peer gets
+     * ESTABLISHED.
+     */
     public void establish() {
         command(addresses.naming("rdma_establish"), () -> manager.establish(handle));
     }
 
     /**
-     * Ends the connection, or answers the peer who did ({@code rdma_disconnect}). DISCONNECTED comes to the peer, and here when the peer
-     * has answered by the same call or by closing its id. Moving the queue pair to ERR is its owner's.
+     * Ends the connection, or answers the peer who did ({@code rdma_disconnect}). DISCONNECTED comes to the peer, and
+     * here when the peer has answered by the same call or by closing its id. Moving the queue pair to ERR is its
+     * owner's.
      */
     public void disconnect() {
         command(addresses.naming("rdma_disconnect"), () -> manager.disconnect(handle));
     }
 
     /**
-     * Passes on an event of the queue pair: COMM_EST tells an accepting id that data came before the peer's last message, and that the
-     * connection is up ({@code rdma_notify}).
+     * Passes on an event of the queue pair: COMM_EST tells an accepting id that data came before the peer's last
+     * message, and that the connection is up ({@code rdma_notify}).
      */
     public void notifyOf(AsyncEventType event) {
         command(addresses.naming("rdma_notify"), () -> manager.notify(handle, event.code()));
     }
 
     /**
-     * What {@code rdma_init_qp_attr} has for a queue pair that is to go to a state; empty where the device moves it by itself (iWARP).
-     * {@link #prepare} applies it.
+     * What {@code rdma_init_qp_attr} has for a queue pair that is to go to a state; empty where the device moves it by
+     * itself (iWARP). {@link #prepare} applies it.
      */
     public QueuePairAttributes queuePairAttributes(QueuePairState state) {
         return preparer.attributes(state);
     }
 
     /**
-     * Moves a queue pair to INIT, RTR or RTS for this connection, from the state before; in RTR it gets the peer's rights too. See the
-     * class for when. The connection manager leaves the receiver-not-ready timer at code 0, 655 ms: post receives before RTR, or set
-     * another timer once in RTS.
+     * Moves a queue pair to INIT, RTR or RTS for this connection, from the state before; in RTR it gets the peer's
+     * rights too. See the class for when. The connection manager leaves the receiver-not-ready timer at code 0, 655 ms:
+     * post receives before RTR, or set another timer once in RTS.
      *
      * @throws RdmaSystemException if the id has no attributes for that state yet, or the device refuses
      */
@@ -299,13 +317,15 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Moves it, and its events that wait, to another channel of the same provider, which owns it from then on ({@code rdma_migrate_id}).
+     * Moves it, and its events that wait, to another channel of the same provider, which owns it from then on
+     * ({@code rdma_migrate_id}).
      *
      * @throws IllegalArgumentException if the channel is of another provider
      */
     public void migrate(ConnectionEventChannel to) {
         if (to.manager != manager) {
-            throw new IllegalArgumentException(describe() + " can't go to " + to.describe() + ": it is of another provider");
+            throw new IllegalArgumentException(describe() + " can't go to " + to.describe()
+                    + ": it is of another provider");
         }
         synchronized (migration) {
             ConnectionEventChannel from = channel;
@@ -328,8 +348,9 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Joins a multicast group ({@code rdma_join_multicast_ex}). MULTICAST_JOIN or MULTICAST_ERROR follows. Attaching the queue pair to the
-     * group is its owner's: {@code qp.attachMulticast(event.address().globalRoute().dgid(), event.address().destinationLid())}.
+     * Joins a multicast group ({@code rdma_join_multicast_ex}). MULTICAST_JOIN or MULTICAST_ERROR follows. Attaching
+     * the queue pair to the group is its owner's:
+     * {@code qp.attachMulticast(event.address().globalRoute().dgid(), event.address().destinationLid())}.
      *
      * @param group its port means nothing
      * @param sendOnly to send to the group without being sent to
@@ -337,7 +358,8 @@ public final class ConnectionId extends Resource {
      */
     public void joinMulticast(InetSocketAddress group, boolean sendOnly) {
         if (group.getAddress() != null && !group.getAddress().isMulticastAddress()) {
-            throw new IllegalArgumentException(SocketAddresses.format(group) + " is no multicast address: those of IPv4 are 224.0.0.0 to"
+            throw new IllegalArgumentException(SocketAddresses.format(group)
+                    + " is no multicast address: those of IPv4 are 224.0.0.0 to"
                     + " 239.255.255.255, those of IPv6 begin with ff");
         }
         addresses.group = group;

@@ -14,8 +14,9 @@ import org.kverbs.internal.abi.RdmaOptionIb;
 import org.kverbs.internal.abi.RdmaOptionId;
 
 /**
- * The options of a {@link ConnectionId} ({@code rdma_set_option}, {@code rdma_set_local_ece}). Each is set before the step that it is for;
- * what the kernel or the device doesn't know is refused with an {@link RdmaSystemException} that names the option. Any thread may call.
+ * The options of a {@link ConnectionId} ({@code rdma_set_option}, {@code rdma_set_local_ece}). Each is set before the
+ * step that it is for; what the kernel or the device doesn't know is refused with an {@link RdmaSystemException} that
+ * names the option. Any thread may call.
  */
 public final class ConnectionIdOptions {
 
@@ -40,7 +41,10 @@ public final class ConnectionIdOptions {
         setByte(RdmaOptionId.RDMA_OPTION_ID_TOS, "tos=" + tos, tos);
     }
 
-    /** Whether an address in use may be bound to again, unless somebody listens ({@code RDMA_OPTION_ID_REUSEADDR}): before binding. */
+    /**
+     * Whether an address in use may be bound to again, unless somebody listens ({@code RDMA_OPTION_ID_REUSEADDR}):
+     * before binding.
+     */
     public void reuseAddress(boolean on) {
         setInt(RdmaOptionId.RDMA_OPTION_ID_REUSEADDR, "reuseaddr=" + on, on);
     }
@@ -51,7 +55,8 @@ public final class ConnectionIdOptions {
     }
 
     /**
-     * How long the queue pair waits for an acknowledgement ({@code RDMA_OPTION_ID_ACK_TIMEOUT}): before connecting, or before accepting.
+     * How long the queue pair waits for an acknowledgement ({@code RDMA_OPTION_ID_ACK_TIMEOUT}): before connecting, or
+     * before accepting.
      *
      * @param code 0 to 31, 4.096 us * 2^code, 0 for ever; see {@link QueuePairTimers}
      */
@@ -61,13 +66,16 @@ public final class ConnectionIdOptions {
     }
 
     /**
-     * Sets the path instead of resolving the route ({@code RDMA_OPTION_IB_PATH}): after the address is resolved; ROUTE_RESOLVED follows.
+     * Sets the path instead of resolving the route ({@code RDMA_OPTION_IB_PATH}): after the address is resolved;
+     * ROUTE_RESOLVED follows.
      *
-     * @param pathRecord 64 bytes in network order, as the subnet administration gives it (IBA volume 1, section 15.2.5.16)
+     * @param pathRecord 64 bytes in network order, as the subnet administration gives it (IBA volume 1, section
+     *     15.2.5.16)
      */
     public void path(byte[] pathRecord) {
         if (pathRecord.length != IbvPathRecord.SIZE) {
-            throw new IllegalArgumentException("a path record has " + IbvPathRecord.SIZE + " bytes, not " + pathRecord.length);
+            throw new IllegalArgumentException("a path record has " + IbvPathRecord.SIZE + " bytes, not "
+                    + pathRecord.length);
         }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = arena.allocate(IbvPathData.SIZE, Long.BYTES);
@@ -106,7 +114,8 @@ public final class ConnectionIdOptions {
     public Ece remoteEce() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = arena.allocate(IbvEce.SIZE, Integer.BYTES);
-            id.command("rdma_get_remote_ece(" + id.describe() + ")", () -> id.manager().getRemoteEce(id.handle(), value));
+            id.command("rdma_get_remote_ece(" + id.describe()
+                    + ")", () -> id.manager().getRemoteEce(id.handle(), value));
             return Ece.from(value);
         }
     }

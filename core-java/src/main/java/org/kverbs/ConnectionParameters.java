@@ -13,21 +13,23 @@ import org.kverbs.internal.abi.RdmaConnParam;
 import org.kverbs.internal.abi.RdmaLimits;
 
 /**
- * What one side asks or grants when a connection is made: {@code struct rdma_conn_param} (rdma_connect(3), rdma_accept(3)). Immutable.
+ * What one side asks or grants when a connection is made: {@code struct rdma_conn_param} (rdma_connect(3),
+ * rdma_accept(3)). Immutable.
  *
- * <p>InfiniBand and RoCE carry private data at its full length, filled up with zeros: 56 bytes of a request, 196 of an answer, 180 and
- * 136 for datagrams. iWARP carries as many as are given.
+ * <p>InfiniBand and RoCE carry private data at its full length, filled up with zeros: 56 bytes of a request, 196 of an
+ * answer, 180 and 136 for datagrams. iWARP carries as many as are given.
  *
  * @param privateData bytes for the other side, at most as many as the message can carry, and at most 255
- * @param responderResources how many reads and atomics of the peer this side serves at once, 0 to 254; 255 is what the device can, and in
- *     an answer no more than the peer asks for
+ * @param responderResources how many reads and atomics of the peer this side serves at once, 0 to 254; 255 is what the
+ *     device can, and in an answer no more than the peer asks for
  * @param initiatorDepth how many reads and atomics this side keeps in flight, likewise
  * @param flowControl whether the hardware's end-to-end flow control is there
  * @param retryCount how often a lost packet is sent again, 0 to 7; the answering side takes the asking side's
  * @param rnrRetryCount how often a message is sent again when the peer has no receive posted, 0 to 6; 7 is for ever
  */
 public record ConnectionParameters(
-        byte[] privateData, int responderResources, int initiatorDepth, boolean flowControl, int retryCount, int rnrRetryCount) {
+        byte[] privateData, int responderResources, int initiatorDepth, boolean flowControl, int retryCount,
+        int rnrRetryCount) {
 
     private static final int MAX_PRIVATE_DATA = 255;
     private static final int MAX_RETRIES = 7;
@@ -58,17 +60,20 @@ public record ConnectionParameters(
 
     /** The same with other private data. */
     public ConnectionParameters withPrivateData(byte[] data) {
-        return new ConnectionParameters(data, responderResources, initiatorDepth, flowControl, retryCount, rnrRetryCount);
+        return new ConnectionParameters(data, responderResources, initiatorDepth, flowControl, retryCount,
+                rnrRetryCount);
     }
 
     /** The same with other numbers of reads and atomics. */
     public ConnectionParameters withReads(int responderResources, int initiatorDepth) {
-        return new ConnectionParameters(privateData, responderResources, initiatorDepth, flowControl, retryCount, rnrRetryCount);
+        return new ConnectionParameters(privateData, responderResources, initiatorDepth, flowControl, retryCount,
+                rnrRetryCount);
     }
 
     /** The same with other numbers of retries. */
     public ConnectionParameters withRetries(int retryCount, int rnrRetryCount) {
-        return new ConnectionParameters(privateData, responderResources, initiatorDepth, flowControl, retryCount, rnrRetryCount);
+        return new ConnectionParameters(privateData, responderResources, initiatorDepth, flowControl, retryCount,
+                rnrRetryCount);
     }
 
     /** The C structure for a queue pair, and its private data, in an arena. */
@@ -107,8 +112,10 @@ public record ConnectionParameters(
     /** All parts; the private data as hexadecimal digits. */
     @Override
     public String toString() {
-        return "ConnectionParameters[privateData=" + HexFormat.of().formatHex(privateData) + ", responderResources=" + responderResources
-                + ", initiatorDepth=" + initiatorDepth + ", flowControl=" + flowControl + ", retryCount=" + retryCount + ", rnrRetryCount="
+        return "ConnectionParameters[privateData=" + HexFormat.of().formatHex(privateData) + ", responderResources="
+                + responderResources
+                + ", initiatorDepth=" + initiatorDepth + ", flowControl=" + flowControl + ", retryCount=" + retryCount
+                + ", rnrRetryCount="
                 + rnrRetryCount + "]";
     }
 }

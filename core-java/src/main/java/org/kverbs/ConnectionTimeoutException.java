@@ -18,7 +18,8 @@ public class ConnectionTimeoutException extends ConnectionException {
      * @param timeout how long was waited
      */
     public ConnectionTimeoutException(ConnectionStep step, @Nullable InetSocketAddress address, Duration timeout) {
-        this(step, address, "no event came within " + timeout.toMillis() + " ms. " + ConnectionErrors.adviceOnTimeout(step));
+        this(step, address, "no event came within " + timeout.toMillis() + " ms. "
+                + ConnectionErrors.adviceOnTimeout(step));
     }
 
     ConnectionTimeoutException(ConnectionStep step, @Nullable InetSocketAddress address, String why) {

@@ -86,7 +86,8 @@ public final class Context extends Resource {
     public PortAttributes queryPort(int port) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(PORT_ATTRIBUTES_SIZE, JAVA_LONG.byteAlignment());
-            command("ibv_query_port(" + device.name() + ", port=" + port + ")", () -> verbs.queryPort(port, attributes));
+            command("ibv_query_port(" + device.name() + ", port=" + port
+                    + ")", () -> verbs.queryPort(port, attributes));
             return PortAttributes.from(attributes);
         }
     }
@@ -209,7 +210,9 @@ public final class Context extends Resource {
         return create("ibv_alloc_pd(" + device.name() + ")", verbs::allocPd, h -> new ProtectionDomain(this, h), this);
     }
 
-    /** Makes a completion channel, on which completion queues announce completions ({@code ibv_create_comp_channel}). */
+    /**
+     * Makes a completion channel, on which completion queues announce completions ({@code ibv_create_comp_channel}).
+     */
     public CompletionChannel completionChannel() {
         return create(
                 "ibv_create_comp_channel(" + device.name() + ")",
@@ -256,7 +259,9 @@ public final class Context extends Resource {
         }
     }
 
-    /** A file descriptor that is readable when an asynchronous event waits, or -1 where there is none. Never read it. */
+    /**
+     * A file descriptor that is readable when an asynchronous event waits, or -1 where there is none. Never read it.
+     */
     public int asyncEventFd() {
         enterShared(this);
         try {

@@ -124,8 +124,8 @@ public final class Device {
         for (VerbsProvider provider : Providers.NATIVE_FIRST) {
             if (provider.name().equals("embedded")) {
                 return provider.devices().isEmpty()
-                        ? " The embedded device, which needs no hardware, library or root, is turned off: KVERBS_EMBEDDED"
-                                + " or -Dkverbs.embedded says none."
+                        ? " The embedded device, which needs no hardware, library or root, is turned off: "
+                                + "KVERBS_EMBEDDED or -Dkverbs.embedded says none."
                         : "";
             }
         }

@@ -26,7 +26,8 @@ import org.kverbs.internal.abi.IbvDeviceAttr;
  * @param hwVersion the version of the hardware, unsigned
  * @param maxQp how many queue pairs there may be
  * @param maxQpWr how many work requests one queue may hold
- * @param deviceCapFlags what the device can do, raw: a mask of {@code enum ibv_device_cap_flags}; see {@link #capabilities()}
+ * @param deviceCapFlags what the device can do, raw: a mask of {@code enum ibv_device_cap_flags}; see
+ *     {@link #capabilities()}
  * @param maxSge how many buffers a work request may have, but for RDMA reads
  * @param maxSgeRd how many buffers an RDMA read may scatter to
  * @param maxCq how many completion queues there may be
@@ -100,7 +101,10 @@ public record DeviceAttributes(
         int physPortCnt) {
     private static final ValueLayout.OfLong NETWORK_LONG = JAVA_LONG.withOrder(ByteOrder.BIG_ENDIAN);
 
-    /** Reads the C structure at the start of {@code segment}, which is 8-byte aligned memory in the machine's byte order. */
+    /**
+     * Reads the C structure at the start of {@code segment}, which is 8-byte aligned memory in the machine's byte
+     * order.
+     */
     public static DeviceAttributes from(MemorySegment segment) {
         return new DeviceAttributes(
                 text(segment, IbvDeviceAttr.FW_VER, IbvDeviceAttr.NODE_GUID - IbvDeviceAttr.FW_VER),

@@ -10,9 +10,9 @@ import java.util.EnumSet;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
 
 /**
- * What a device can do beyond {@link DeviceAttributes}: {@code struct ibv_device_attr_ex} (ibv_query_device_ex(3)). A device
- * without the extended call has zeroes here. Where a value is a mask of queue pair types, bit n stands for the type with
- * {@link QueuePairType#code() code} n.
+ * What a device can do beyond {@link DeviceAttributes}: {@code struct ibv_device_attr_ex} (ibv_query_device_ex(3)). A
+ * device without the extended call has zeroes here. Where a value is a mask of queue pair types, bit n stands for the
+ * type with {@link QueuePairType#code() code} n.
  *
  * @param original the basic attributes
  * @param compMask {@code comp_mask}, which libraries leave 0
@@ -29,7 +29,8 @@ import org.kverbs.internal.abi.IbvDeviceAttrEx;
  * @param cqModeration how completion events can be held back
  * @param maxDmSize how much device memory there is, in bytes
  * @param pciAtomics the device's atomic operations on the bus
- * @param physPortCntEx how many ports there are, also beyond 255; 0 if only {@link DeviceAttributes#physPortCnt()} tells
+ * @param physPortCntEx how many ports there are, also beyond 255; 0 if only {@link DeviceAttributes#physPortCnt()}
+ *     tells
  */
 public record DeviceAttributesEx(
         DeviceAttributes original,
@@ -76,7 +77,8 @@ public record DeviceAttributesEx(
      * @param hashFields the packet fields that can be hashed: a mask of {@code enum ibv_rx_hash_fields}
      * @param hashFunctions the hash functions: a mask of {@code enum ibv_rx_hash_function_flags}
      */
-    public record ReceiveSideScaling(int queuePairTypes, int maxTables, int maxTableSize, long hashFields, int hashFunctions) {}
+    public record ReceiveSideScaling(int queuePairTypes, int maxTables, int maxTableSize, long hashFields,
+            int hashFunctions) {}
 
     /**
      * {@code struct ibv_packet_pacing_caps}.
@@ -115,7 +117,10 @@ public record DeviceAttributesEx(
      */
     public record PciAtomics(int fetchAdd, int swap, int compareSwap) {}
 
-    /** Reads the C structure at the start of {@code segment}, which is 8-byte aligned memory in the machine's byte order. */
+    /**
+     * Reads the C structure at the start of {@code segment}, which is 8-byte aligned memory in the machine's byte
+     * order.
+     */
     public static DeviceAttributesEx from(MemorySegment segment) {
         return new DeviceAttributesEx(
                 DeviceAttributes.from(segment.asSlice(IbvDeviceAttrEx.ORIG_ATTR)),
@@ -172,7 +177,9 @@ public record DeviceAttributesEx(
         return all;
     }
 
-    /** Returns the lines of {@link DeviceAttributes#toString()}, and after them one for each further attribute, aligned. */
+    /**
+     * Returns the lines of {@link DeviceAttributes#toString()}, and after them one for each further attribute, aligned.
+     */
     @Override
     public String toString() {
         return new AlignedText(34)

@@ -97,7 +97,9 @@ public enum DeviceCapability {
         return mask;
     }
 
-    /** Returns the constants whose bit is in {@code mask}, a new set; bits without a name are left out, never an error. */
+    /**
+     * Returns the constants whose bit is in {@code mask}, a new set; bits without a name are left out, never an error.
+     */
     public static EnumSet<DeviceCapability> of(long mask) {
         EnumSet<DeviceCapability> set = EnumSet.noneOf(DeviceCapability.class);
         for (DeviceCapability each : ALL) {

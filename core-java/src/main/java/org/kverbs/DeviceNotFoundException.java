@@ -39,11 +39,12 @@ public class DeviceNotFoundException extends RdmaException {
             return missing + "This machine has: " + String.join(", ", available) + "."
                     + (asked.contains("embedded") ? Device.adviceOnEmbedded() : "");
         }
-        return missing + "This machine has none: `rdma link` and /sys/class/infiniband should list it. With an RDMA adapter,"
-                + " load its kernel driver (mlx5_ib for ConnectX-4 and newer, irdma for Intel E810). Without one, make a"
-                + " Soft-RoCE device as root, on your network device for eth0:"
-                + " `modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0`. In a container, pass /dev/infiniband"
-                + " through. Or use the project's lab, a virtual machine with such devices: `./kverbs lab 'COMMAND'`."
+        return missing + "This machine has none: `rdma link` and /sys/class/infiniband should list it. With an RDMA "
+                + "adapter, load its kernel driver (mlx5_ib for ConnectX-4 and newer, irdma for Intel E810). Without "
+                + "one, make a Soft-RoCE device as root, on your network device for eth0:"
+                + " `modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0`. In a container, pass "
+                + "/dev/infiniband through. Or use the project's lab, a virtual machine with such devices: `./kverbs "
+                + "lab 'COMMAND'`."
                 + Device.adviceOnEmbedded();
     }
 }

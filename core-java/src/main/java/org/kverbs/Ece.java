@@ -6,8 +6,8 @@ import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.IbvEce;
 
 /**
- * Enhanced connection establishment: what two adapters of one vendor tell each other about their abilities while they are connected,
- * {@code struct ibv_ece} (rdma_set_local_ece(3), ibv_query_ece(3)).
+ * Enhanced connection establishment: what two adapters of one vendor tell each other about their abilities while they
+ * are connected, {@code struct ibv_ece} (rdma_set_local_ece(3), ibv_query_ece(3)).
  *
  * @param vendorId the vendor's number by the IEEE, 24 bits; 0 from a peer that offers nothing
  * @param options the vendor's own bits

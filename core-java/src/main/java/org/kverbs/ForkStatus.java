@@ -4,16 +4,20 @@ import org.kverbs.internal.abi.IbvForkStatus;
 import org.kverbs.internal.ffm.NativeProvider;
 
 /**
- * Whether registered memory stays right when the process forks: {@code enum ibv_fork_status}. It concerns devices of the operating
- * system only, and native code that calls fork() in the JVM's process: {@link ProcessBuilder} starts programs without copying the JVM's
- * memory.
+ * Whether registered memory stays right when the process forks: {@code enum ibv_fork_status}. It concerns devices of
+ * the operating system only, and native code that calls fork() in the JVM's process: {@link ProcessBuilder} starts
+ * programs without copying the JVM's memory.
  */
 public enum ForkStatus {
-    /** {@code IBV_FORK_DISABLED}: after a fork the parent's registered pages may be copied away from under the device. */
+    /**
+     * {@code IBV_FORK_DISABLED}: after a fork the parent's registered pages may be copied away from under the device.
+     */
     DISABLED(IbvForkStatus.IBV_FORK_DISABLED),
     /** {@code IBV_FORK_ENABLED}: libibverbs keeps registered pages from the child, which must not touch them. */
     ENABLED(IbvForkStatus.IBV_FORK_ENABLED),
-    /** {@code IBV_FORK_UNNEEDED}: the kernel copies such pages for the child at once, so that nothing has to be done. */
+    /**
+     * {@code IBV_FORK_UNNEEDED}: the kernel copies such pages for the child at once, so that nothing has to be done.
+     */
     UNNEEDED(IbvForkStatus.IBV_FORK_UNNEEDED),
     /** No C constant: a value that this release of kverbs has no name for. */
     UNKNOWN(-1);
@@ -27,8 +31,8 @@ public enum ForkStatus {
     }
 
     /**
-     * The state of this process ({@code ibv_is_fork_initialized}). To change it from {@link #DISABLED}, set the environment variable
-     * RDMAV_FORK_SAFE before the start ({@code man 3 ibv_fork_init}).
+     * The state of this process ({@code ibv_is_fork_initialized}). To change it from {@link #DISABLED}, set the
+     * environment variable RDMAV_FORK_SAFE before the start ({@code man 3 ibv_fork_init}).
      *
      * @throws LibraryUnavailableException if there is no libibverbs, or one older than rdma-core 35
      */

@@ -12,16 +12,18 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.abi.IbvGid;
 
 /**
- * A global identifier, the address of a port: {@code union ibv_gid}, 128 bits in the form of an IPv6 address (IBA volume
- * 1, section 4.1.1). On RoCE version 2 it holds the IPv6 address of the interface, or its IPv4 address as
+ * A global identifier, the address of a port: {@code union ibv_gid}, 128 bits in the form of an IPv6 address (IBA
+ * volume 1, section 4.1.1). On RoCE version 2 it holds the IPv6 address of the interface, or its IPv4 address as
  * {@code ::ffff:a.b.c.d}.
  *
- * @param subnetPrefix the first 64 bits, as the number that the network bytes spell; {@code fe80::} is 0xfe80000000000000
+ * @param subnetPrefix the first 64 bits, as the number that the network bytes spell; {@code fe80::} is
+ *     0xfe80000000000000
  * @param interfaceId the last 64 bits, likewise; on InfiniBand the GUID of the port
  */
 public record Gid(long subnetPrefix, long interfaceId) {
     /** Unaligned, because a GID also stands in the headers of received messages, wherever the buffer begins. */
-    private static final ValueLayout.OfLong NETWORK_LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final ValueLayout.OfLong NETWORK_LONG =
+            ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
     private static final long IPV4_MAPPED = 0xffffL;
     private static final Pattern WIRE = Pattern.compile("\\p{XDigit}{32}");
@@ -29,8 +31,8 @@ public record Gid(long subnetPrefix, long interfaceId) {
     private static final Pattern IPV6 = Pattern.compile("[\\p{XDigit}:.]*:[\\p{XDigit}:.]*");
 
     /**
-     * Reads a GID from text: an IPv6 address in any of its forms, an IPv4 address (which becomes {@code ::ffff:a.b.c.d}),
-     * or the 32 hexadecimal digits that ibv_rc_pingpong(1) and its kin send to each other.
+     * Reads a GID from text: an IPv6 address in any of its forms, an IPv4 address (which becomes
+     * {@code ::ffff:a.b.c.d}), or the 32 hexadecimal digits that ibv_rc_pingpong(1) and its kin send to each other.
      *
      * @throws IllegalArgumentException if {@code text} is none of these
      */
@@ -50,7 +52,8 @@ public record Gid(long subnetPrefix, long interfaceId) {
 
     private static IllegalArgumentException malformed(String text, @Nullable Exception cause) {
         return new IllegalArgumentException(
-                "\"" + text + "\" is not a GID: give an IPv6 address such as fe80::1, an IPv4 address, or 32 hexadecimal digits", cause);
+                "\"" + text + "\" is not a GID: give an IPv6 address such as fe80::1, an IPv4 address, or 32 "
+                        + "hexadecimal digits", cause);
     }
 
     /**
@@ -66,7 +69,9 @@ public record Gid(long subnetPrefix, long interfaceId) {
         return new Gid(buffer.getLong(), buffer.getLong());
     }
 
-    /** Returns the GID that stands for {@code address} on RoCE version 2: IPv6 as it is, IPv4 as {@code ::ffff:a.b.c.d}. */
+    /**
+     * Returns the GID that stands for {@code address} on RoCE version 2: IPv6 as it is, IPv4 as {@code ::ffff:a.b.c.d}.
+     */
     public static Gid of(InetAddress address) {
         byte[] bytes = address.getAddress();
         return bytes.length == 4
@@ -102,7 +107,10 @@ public record Gid(long subnetPrefix, long interfaceId) {
         return subnetPrefix == 0 && interfaceId >>> 32 == IPV4_MAPPED;
     }
 
-    /** Returns the GID as an address: an Inet4Address if it {@link #isIpv4Mapped()}, else an Inet6Address without a scope. */
+    /**
+     * Returns the GID as an address: an Inet4Address if it {@link #isIpv4Mapped()}, else an Inet6Address without a
+     * scope.
+     */
     public InetAddress toInetAddress() {
         try {
             return InetAddress.getByAddress(bytes());
@@ -116,7 +124,9 @@ public record Gid(long subnetPrefix, long interfaceId) {
         return HexFormat.of().toHexDigits(subnetPrefix) + HexFormat.of().toHexDigits(interfaceId);
     }
 
-    /** Returns the short form that inet_ntop(3) prints (RFC 5952), such as {@code fe80::1} or {@code ::ffff:10.0.0.1}. */
+    /**
+     * Returns the short form that inet_ntop(3) prints (RFC 5952), such as {@code fe80::1} or {@code ::ffff:10.0.0.1}.
+     */
     public String toCompactString() {
         return GidText.compact(bytes());
     }

@@ -2,7 +2,9 @@ package org.kverbs;
 
 import java.nio.ByteBuffer;
 
-/** The short text form of a GID, as the C library's inet_ntop(3) writes an IPv6 address (RFC 5952, sections 4 and 5). */
+/**
+ * The short text form of a GID, as the C library's inet_ntop(3) writes an IPv6 address (RFC 5952, sections 4 and 5).
+ */
 final class GidText {
     private static final int GROUPS = 8;
 

@@ -13,7 +13,8 @@ import org.kverbs.internal.abi.IbvRoce;
  *
  * @param dgid the GID of the peer
  * @param flowLabel the flow label, 20 bits; RoCE version 2 also makes the UDP source port from it
- * @param sgidIndex which entry of the port's GID table to send from, 0 to 255; its type must be that of the peer's entry
+ * @param sgidIndex which entry of the port's GID table to send from, 0 to 255; its type must be that of the peer's
+ *     entry
  * @param hopLimit how many routers a packet may pass, 0 to 255; with 0 or 1 it stays in the subnet
  * @param trafficClass the traffic class, 0 to 255; on RoCE version 2 the DSCP and ECN bits
  */

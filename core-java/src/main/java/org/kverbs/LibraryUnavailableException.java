@@ -6,8 +6,8 @@ import java.util.Optional;
 import org.kverbs.internal.DeviceNodes;
 
 /**
- * A native library that is absent, too old or incomplete, or that this Java process must not call. The message says what to install,
- * or which flag to use.
+ * A native library that is absent, too old or incomplete, or that this Java process must not call. The message says
+ * what to install, or which flag to use.
  *
  * <p>kverbs loads libibverbs when a device is first asked for, never when its own classes are loaded.
  */
@@ -61,13 +61,14 @@ public class LibraryUnavailableException extends RdmaException {
         }
         return new LibraryUnavailableException(
                 library,
-                function + " needs rdma-core " + release + " or newer, and the " + library + " of this machine lacks it. Upgrade that"
-                        + " library" + versionCommands(library) + ", or do without this call.");
+                function + " needs rdma-core " + release + " or newer, and the " + library
+                        + " of this machine lacks it. Upgrade that library" + versionCommands(library)
+                        + ", or do without this call.");
     }
 
     /**
-     * The kernel has RDMA devices, but libibverbs lists none: it lacks the provider library (its user-space driver) of each, or the
-     * node in {@code /dev/infiniband}.
+     * The kernel has RDMA devices, but libibverbs lists none: it lacks the provider library (its user-space driver) of
+     * each, or the node in {@code /dev/infiniband}.
      *
      * @param kernelDevices the names of those devices, from {@code /sys/class/infiniband}
      */
@@ -75,8 +76,9 @@ public class LibraryUnavailableException extends RdmaException {
         return new LibraryUnavailableException(
                 "libibverbs.so.1",
                 "libibverbs can drive none of the RDMA devices that the kernel has: " + String.join(", ", kernelDevices)
-                        + ". Either their nodes are missing: " + DeviceNodes.describe() + " Or the provider libraries are: install"
-                        + " package ibverbs-providers (Debian, Ubuntu) or libibverbs (Fedora, RHEL), of the same rdma-core release as"
+                        + ". Either their nodes are missing: " + DeviceNodes.describe()
+                        + " Or the provider libraries are: install package ibverbs-providers (Debian, Ubuntu) or "
+                        + "libibverbs (Fedora, RHEL), of the same rdma-core release as"
                         + " libibverbs, with a line for the driver in /etc/libibverbs.d.");
     }
 
@@ -91,8 +93,8 @@ public class LibraryUnavailableException extends RdmaException {
         String name = module.isNamed() ? module.getName() : "ALL-UNNAMED";
         return new LibraryUnavailableException(
                 library,
-                "this Java process denies native access, which " + library + " needs (" + cause.getMessage() + "). Start java with"
-                        + " --enable-native-access=" + name
+                "this Java process denies native access, which " + library + " needs (" + cause.getMessage()
+                        + "). Start java with --enable-native-access=" + name
                         + ", or put `Enable-Native-Access: ALL-UNNAMED` into the manifest of a runnable jar.",
                 cause);
     }
@@ -113,12 +115,17 @@ public class LibraryUnavailableException extends RdmaException {
 
     private record Packages(String debian, String fedora) {}
 
-    /** Debian names the package of libNAME.so.N libNAMEN, Fedora libNAME; nothing for a file that is not named like a library. */
+    /**
+     * Debian names the package of libNAME.so.N libNAMEN, Fedora libNAME; nothing for a file that is not named like a
+     * library.
+     */
     private static Optional<Packages> packages(String library) {
         String file = library.substring(library.lastIndexOf('/') + 1);
         int suffix = file.indexOf(".so.");
         return suffix < 0
                 ? Optional.empty()
-                : Optional.of(new Packages(file.substring(0, suffix) + file.substring(suffix + 4), file.substring(0, suffix)));
+                : Optional.of(
+                        new Packages(file.substring(0, suffix) + file.substring(suffix + 4),
+                                file.substring(0, suffix)));
     }
 }

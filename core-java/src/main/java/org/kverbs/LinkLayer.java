@@ -3,8 +3,8 @@ package org.kverbs;
 import org.kverbs.internal.abi.IbvLinkLayer;
 
 /**
- * What is under the transport of a port: the {@code IBV_LINK_LAYER_} constants. On {@link #ETHERNET} every address needs
- * a global route; on {@link #INFINIBAND} a LID is enough inside the subnet.
+ * What is under the transport of a port: the {@code IBV_LINK_LAYER_} constants. On {@link #ETHERNET} every address
+ * needs a global route; on {@link #INFINIBAND} a LID is enough inside the subnet.
  */
 public enum LinkLayer {
     /** {@code IBV_LINK_LAYER_UNSPECIFIED}: not said; devices from before RoCE mean InfiniBand. */

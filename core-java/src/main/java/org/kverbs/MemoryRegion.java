@@ -34,7 +34,8 @@ public final class MemoryRegion extends Resource {
     private boolean deregistered;
 
     MemoryRegion(
-            ProtectionDomain pd, long handle, MemorySegment memory, long requestAddress, int access, @Nullable Arena owned) {
+            ProtectionDomain pd, long handle, MemorySegment memory, long requestAddress, int access,
+            @Nullable Arena owned) {
         super(List.of(pd));
         this.pd = pd;
         this.handle = handle;
@@ -65,7 +66,10 @@ public final class MemoryRegion extends Resource {
         return memory;
     }
 
-    /** The address of its first byte in this process. Work requests of both sides use it, too, unless it was registered at another. */
+    /**
+     * The address of its first byte in this process. Work requests of both sides use it, too, unless it was registered
+     * at another.
+     */
     public long address() {
         return memory.address();
     }
@@ -84,8 +88,8 @@ public final class MemoryRegion extends Resource {
     static void requireRegistrable(MemorySegment memory) {
         if (!memory.isNative()) {
             throw new IllegalArgumentException(
-                    "memory on the Java heap can't be registered, the garbage collector moves it; use a direct buffer or"
-                            + " an Arena's memory");
+                    "memory on the Java heap can't be registered, the garbage collector moves it; use a direct buffer "
+                            + "or an Arena's memory");
         }
         if (memory.isReadOnly()) {
             throw new IllegalArgumentException("a read-only segment can't be registered; give the writable one");
@@ -144,8 +148,9 @@ public final class MemoryRegion extends Resource {
     }
 
     /**
-     * The same with an owner, which a library that posts the slice finds in {@link MemorySlice#owner} and {@link SendRequests#owners}: a
-     * pool that lends parts of a region so learns which of them are in use. Nothing in this package looks at it.
+     * The same with an owner, which a library that posts the slice finds in {@link MemorySlice#owner} and
+     * {@link SendRequests#owners}: a pool that lends parts of a region so learns which of them are in use. Nothing in
+     * this package looks at it.
      */
     public MemorySlice slice(long offset, long length, @Nullable Object owner) {
         return new MemorySlice(this, offset, length, owner);
@@ -189,7 +194,8 @@ public final class MemoryRegion extends Resource {
 
     private void reregister(int flags, MemorySegment target, int mask) {
         String operation = "ibv_rereg_mr(%s, flags=%d, addr=0x%x, length=%d, access=%s)"
-                .formatted(pd.context().device().name(), flags, target.address(), target.byteSize(), AccessFlag.of(mask));
+                .formatted(pd.context().device().name(), flags, target.address(), target.byteSize(),
+                        AccessFlag.of(mask));
         command(
                 operation,
                 () -> pd.context()

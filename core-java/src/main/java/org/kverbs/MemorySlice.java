@@ -22,7 +22,8 @@ public final class MemorySlice {
         Ranges.requirePart("the memory region", offset, length, region.length());
         if (length > LARGEST) {
             throw new IllegalArgumentException("a slice of " + length
-                    + " bytes doesn't fit into one scatter and gather entry, which holds at most 4294967295; use several");
+                    + " bytes doesn't fit into one scatter and gather entry, which holds at most 4294967295; use "
+                    + "several");
         }
         this.region = region;
         this.offset = offset;

@@ -14,9 +14,9 @@ import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * A window ({@code struct ibv_mw}): a key for part of a region that can be given and taken back on the data path, without
- * registering anew. A type 1 window is bound by {@link #bind}; a type 2 window by {@link SendRequests#bind}, and ended
- * by a local invalidate or by the peer's send with invalidate.
+ * A window ({@code struct ibv_mw}): a key for part of a region that can be given and taken back on the data path,
+ * without registering anew. A type 1 window is bound by {@link #bind}; a type 2 window by {@link SendRequests#bind},
+ * and ended by a local invalidate or by the peer's send with invalidate.
  *
  * <p>Safe for any thread. Source: {@code man 3 ibv_alloc_mw}, {@code ibv_bind_mw}; IBA vol 1, 10.6.7.
  */
@@ -47,7 +47,10 @@ public final class MemoryWindow extends Resource {
         return handle;
     }
 
-    /** Its key now: that of the last bind that was posted. For a type 2 window the basis of the next: see {@link #nextRkey}. */
+    /**
+     * Its key now: that of the last bind that was posted. For a type 2 window the basis of the next: see
+     * {@link #nextRkey}.
+     */
     public int rkey() {
         enterShared(this);
         try {
@@ -75,7 +78,8 @@ public final class MemoryWindow extends Resource {
      * @throws WorkRequestException if it is refused: EINVAL for a type 2 window, ENOMEM if the send queue is full
      */
     public void bind(
-            QueuePair queuePair, long workRequestId, MemoryRegion region, long offset, long length, AccessFlag... access) {
+            QueuePair queuePair, long workRequestId, MemoryRegion region, long offset, long length,
+            AccessFlag... access) {
         Ranges.requirePart("the memory region", offset, length, region.length());
         enterShared(this, queuePair, region);
         try (Arena arena = Arena.ofConfined()) {

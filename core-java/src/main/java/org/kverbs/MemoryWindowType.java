@@ -8,7 +8,10 @@ import org.kverbs.internal.abi.IbvMwType;
 public enum MemoryWindowType {
     /** {@code IBV_MW_TYPE_1}: bound by a call; the device makes the window's remote key. */
     TYPE_1(IbvMwType.IBV_MW_TYPE_1),
-    /** {@code IBV_MW_TYPE_2}: bound by a work request; the program makes the low byte of the remote key, and a peer can invalidate it. */
+    /**
+     * {@code IBV_MW_TYPE_2}: bound by a work request; the program makes the low byte of the remote key, and a peer can
+     * invalidate it.
+     */
     TYPE_2(IbvMwType.IBV_MW_TYPE_2),
     /** No C constant: a value that this release of kverbs has no name for. */
     UNKNOWN(-1);

@@ -48,7 +48,8 @@ public enum Mtu {
                 return each;
             }
         }
-        throw new IllegalArgumentException("an MTU of " + bytes + " bytes does not exist: use 256, 512, 1024, 2048 or 4096");
+        throw new IllegalArgumentException("an MTU of " + bytes + " bytes does not exist: use 256, 512, 1024, 2048 or "
+                + "4096");
     }
 
     /** Returns the constant whose number is {@code code}, or {@link #UNKNOWN} if there is none; never throws. */

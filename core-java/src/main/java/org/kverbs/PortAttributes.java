@@ -17,7 +17,8 @@ import org.kverbs.internal.abi.IbvPortFlags;
  * @param rawState the number behind {@code state}
  * @param maxMtu the largest MTU that the port can do; UNKNOWN if {@code rawMaxMtu} has no name
  * @param rawMaxMtu the number behind {@code maxMtu}
- * @param activeMtu the MTU that the port uses, the upper bound of a path MTU; UNKNOWN if {@code rawActiveMtu} has no name
+ * @param activeMtu the MTU that the port uses, the upper bound of a path MTU; UNKNOWN if {@code rawActiveMtu} has no
+ *     name
  * @param rawActiveMtu the number behind {@code activeMtu}
  * @param gidTableLength how many entries the GID table has
  * @param portCapFlags what the port can do, raw: a mask of {@code enum ibv_port_cap_flags}; see {@link #capabilities()}
@@ -38,7 +39,8 @@ import org.kverbs.internal.abi.IbvPortFlags;
  * @param linkLayer what is under the transport; UNKNOWN if {@code rawLinkLayer} has no name
  * @param rawLinkLayer the number behind {@code linkLayer}
  * @param flags {@code IBV_QPF_GRH_REQUIRED} or 0; see {@link #isGlobalRouteRequired()}
- * @param portCapFlags2 what else the port can do, raw: a mask of {@code enum ibv_port_cap_flags2}; see {@link #capabilities()}
+ * @param portCapFlags2 what else the port can do, raw: a mask of {@code enum ibv_port_cap_flags2}; see
+ *     {@link #capabilities()}
  */
 public record PortAttributes(
         PortState state,
@@ -67,12 +69,15 @@ public record PortAttributes(
         int rawLinkLayer,
         int flags,
         int portCapFlags2) {
-    /** Where newer libraries put {@code active_speed_ex}, a {@code uint32_t}: behind the structure of the headers that we bind. */
+    /**
+     * Where newer libraries put {@code active_speed_ex}, a {@code uint32_t}: behind the structure of the headers that
+     * we bind.
+     */
     private static final int ACTIVE_SPEED_EX = 52;
 
     /**
-     * Reads the C structure at the start of {@code segment}, which is 4-byte aligned memory in the machine's byte order. If
-     * the segment is long enough to hold the wider speed of newer libraries, that is read too.
+     * Reads the C structure at the start of {@code segment}, which is 4-byte aligned memory in the machine's byte
+     * order. If the segment is long enough to hold the wider speed of newer libraries, that is read too.
      */
     public static PortAttributes from(MemorySegment segment) {
         return new PortAttributes(

@@ -7,8 +7,8 @@ import org.kverbs.internal.abi.IbvPortCapFlags;
 import org.kverbs.internal.abi.IbvPortCapFlags2;
 
 /**
- * What a port can do (IBA volume 1, section 14.2.5.6, CapabilityMask and CapabilityMask2). C has two masks; here they are one of 64 bits:
- * {@code port_cap_flags} in the low half and {@code port_cap_flags2} in the high half.
+ * What a port can do (IBA volume 1, section 14.2.5.6, CapabilityMask and CapabilityMask2). C has two masks; here they
+ * are one of 64 bits: {@code port_cap_flags} in the low half and {@code port_cap_flags2} in the high half.
  */
 public enum PortCapability {
     /** {@code IBV_PORT_SM}: a subnet manager runs on the port. */
@@ -103,7 +103,9 @@ public enum PortCapability {
         return mask;
     }
 
-    /** Returns the constants whose bit is in {@code mask}, a new set; bits without a name are left out, never an error. */
+    /**
+     * Returns the constants whose bit is in {@code mask}, a new set; bits without a name are left out, never an error.
+     */
     public static EnumSet<PortCapability> of(long mask) {
         EnumSet<PortCapability> set = EnumSet.noneOf(PortCapability.class);
         for (PortCapability each : ALL) {

@@ -2,7 +2,10 @@ package org.kverbs;
 
 import org.kverbs.internal.abi.RdmaPortSpace;
 
-/** Whose port numbers a connection id uses, and so what kind of service it gives: {@code enum rdma_port_space} (rdma_create_id(3)). */
+/**
+ * Whose port numbers a connection id uses, and so what kind of service it gives: {@code enum rdma_port_space}
+ * (rdma_create_id(3)).
+ */
 public enum PortSpace {
     /** {@code RDMA_PS_TCP}: reliable connections (RC, iWARP). The ports are not those of TCP itself. */
     TCP(RdmaPortSpace.RDMA_PS_TCP),

@@ -17,7 +17,8 @@ import org.kverbs.internal.abi.IbvQpInitAttrEx;
 import org.kverbs.internal.abi.IbvSrqInitAttr;
 
 /**
- * A protection domain ({@code struct ibv_pd}): queue pairs can only use memory, windows and addresses of their own domain.
+ * A protection domain ({@code struct ibv_pd}): queue pairs can only use memory, windows and addresses of their own
+ * domain.
  *
  * <p>Safe for any thread. Source: {@code man 3 ibv_alloc_pd}.
  */
@@ -54,7 +55,8 @@ public final class ProtectionDomain extends Resource {
     public MemoryRegion memoryRegion(long length, AccessFlag... access) {
         Arena arena = Arena.ofShared();
         try {
-            return register(arena.allocate(Ranges.require("length", length, 1, Long.MAX_VALUE), PAGE), null, arena, access);
+            return register(arena.allocate(Ranges.require("length", length, 1, Long.MAX_VALUE), PAGE), null, arena,
+                    access);
         } catch (RuntimeException | OutOfMemoryError e) {
             arena.close();
             throw e;
@@ -62,22 +64,25 @@ public final class ProtectionDomain extends Resource {
     }
 
     /**
-     * Registers off-heap memory of the caller's ({@code ibv_reg_mr}). The region keeps the segment reachable, so memory of
-     * an automatic arena lives as long as the region; memory of another arena must not be freed before the region is
+     * Registers off-heap memory of the caller's ({@code ibv_reg_mr}). The region keeps the segment reachable, so memory
+     * of an automatic arena lives as long as the region; memory of another arena must not be freed before the region is
      * closed.
      *
      * @throws IllegalArgumentException if the segment is on the heap, where the garbage collector moves it
      * @throws IllegalStateException if the memory's arena is closed
-     * @throws RdmaSystemException if the device refuses, such as EFAULT for memory that is not mapped. Only the kernel can
-     *     tell: an embedded device refuses addresses below 64 KiB, where nothing ever is, and takes all others; the JVM
-     *     crashes when a message then touches memory that is not mapped. It notices an arena that was closed before the
-     *     region: requests that need the memory fail
+     * @throws RdmaSystemException if the device refuses, such as EFAULT for memory that is not mapped. Only the kernel
+     *     can tell: an embedded device refuses addresses below 64 KiB, where nothing ever is, and takes all others; the
+     *     JVM crashes when a message then touches memory that is not mapped. It notices an arena that was closed before
+     *     the region: requests that need the memory fail
      */
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
         return register(memory, null, null, access);
     }
 
-    /** Registers a direct buffer between its position and its limit; see {@link #register(MemorySegment, AccessFlag...)}. */
+    /**
+     * Registers a direct buffer between its position and its limit; see
+     * {@link #register(MemorySegment, AccessFlag...)}.
+     */
     public MemoryRegion register(ByteBuffer buffer, AccessFlag... access) {
         return register(MemorySegment.ofBuffer(buffer), null, null, access);
     }
@@ -92,7 +97,8 @@ public final class ProtectionDomain extends Resource {
         return register(memory, iova, null, access);
     }
 
-    private MemoryRegion register(MemorySegment memory, @Nullable Long iova, @Nullable Arena owned, AccessFlag... access) {
+    private MemoryRegion register(MemorySegment memory, @Nullable Long iova, @Nullable Arena owned,
+            AccessFlag... access) {
         MemoryRegion.requireRegistrable(memory);
         int mask = AccessFlag.mask(access);
         AccessFlags.requireConsistent(mask);
@@ -134,10 +140,12 @@ public final class ProtectionDomain extends Resource {
             MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             attributes.writeTo(init);
             return create(
-                    (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + context.device().name() + ", " + attributes + ")",
+                    (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + context.device().name() + ", " + attributes
+                    + ")",
                     () -> context.excess((excess, limits) -> attributes.capabilities().compare(excess, limits)),
                     () -> extended ? createExtended(attributes, init) : context.verbs.createQueuePair(handle, init),
-                    h -> new QueuePair(this, attributes, QueuePairCapabilities.from(init.asSlice(IbvQpInitAttr.CAP)), h),
+                    h -> new QueuePair(this, attributes, QueuePairCapabilities.from(init.asSlice(IbvQpInitAttr.CAP)),
+                            h),
                     parents.toArray(Resource[]::new));
         }
     }

@@ -25,11 +25,11 @@ import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.VerbsContext;
 
 /**
- * A queue pair ({@code struct ibv_qp}): a send queue and a receive queue, the end of a connection (RC, UC) or of datagrams
- * (UD).
+ * A queue pair ({@code struct ibv_qp}): a send queue and a receive queue, the end of a connection (RC, UC) or of
+ * datagrams (UD).
  *
- * <p>Safe for any thread; sends are posted by one thread at a time, and so are receives. After warm-up posting allocates
- * nothing. Source: {@code man 3 ibv_create_qp}, {@code ibv_modify_qp}, {@code ibv_post_send}.
+ * <p>Safe for any thread; sends are posted by one thread at a time, and so are receives. After warm-up posting
+ * allocates nothing. Source: {@code man 3 ibv_create_qp}, {@code ibv_modify_qp}, {@code ibv_post_send}.
  */
 public final class QueuePair extends Resource {
 
@@ -128,7 +128,8 @@ public final class QueuePair extends Resource {
     /**
      * Changes its attributes and its state ({@code ibv_modify_qp}).
      *
-     * @throws RdmaSystemException EINVAL names the transition, the attributes that are missing and those that are too many
+     * @throws RdmaSystemException EINVAL names the transition, the attributes that are missing and those that are too
+     *     many
      */
     public void modify(QueuePairAttributes attributes) {
         enterShared(this);
@@ -148,7 +149,10 @@ public final class QueuePair extends Resource {
         }
     }
 
-    /** Its attributes as the device has them ({@code ibv_query_qp}); which of them mean something depends on type and state. */
+    /**
+     * Its attributes as the device has them ({@code ibv_query_qp}); which of them mean something depends on type and
+     * state.
+     */
     public QueuePairAttributes query() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(IbvQpAttr.SIZE, JAVA_LONG.byteAlignment());
@@ -161,8 +165,9 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Whether the bytes of an operation are written in the order of their addresses at the receiver, so that who sees the last one has
-     * all of them ({@code ibv_query_qp_data_in_order}). False promises nothing: software devices and most cards say so.
+     * Whether the bytes of an operation are written in the order of their addresses at the receiver, so that who sees
+     * the last one has all of them ({@code ibv_query_qp_data_in_order}). False promises nothing: software devices and
+     * most cards say so.
      *
      * @throws LibraryUnavailableException if libibverbs is older than rdma-core 36
      */
@@ -218,11 +223,12 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Connects an RC or UC queue pair to a peer's: INIT, if it is in RESET still, then RTR and RTS. Both sides do this; nothing
-     * is sent.
+     * Connects an RC or UC queue pair to a peer's: INIT, if it is in RESET still, then RTR and RTS. Both sides do this;
+     * nothing is sent.
      *
      * @throws IllegalStateException for a UD queue pair, which isn't connected but {@link #activate activated}
-     * @throws RdmaSystemException if a step is refused; an iWARP device refuses, as only the connection manager connects it
+     * @throws RdmaSystemException if a step is refused; an iWARP device refuses, as only the connection manager
+     *     connects it
      */
     public void connect(QueuePairEndpoint remote, ConnectOptions options) {
         if (type == QueuePairType.UD) {
@@ -312,8 +318,8 @@ public final class QueuePair extends Resource {
     /**
      * Posts a list of send requests in one call ({@code ibv_post_send}). Allocates nothing.
      *
-     * @throws WorkRequestException with the index of the refused one; those before it are posted, on an extended queue pair none. ENOMEM
-     *     is a full queue
+     * @throws WorkRequestException with the index of the refused one; those before it are posted, on an extended queue
+     *     pair none. ENOMEM is a full queue
      */
     public void post(SendRequests requests) {
         sends.post(requests);
@@ -322,7 +328,8 @@ public final class QueuePair extends Resource {
     /**
      * The same for callers that expect a full queue: it isn't an error here.
      *
-     * @return how many were posted; less than the list's size if the send queue is full, and on an extended queue pair none then
+     * @return how many were posted; less than the list's size if the send queue is full, and on an extended queue pair
+     *     none then
      * @throws WorkRequestException if one is refused for another reason, or can never be posted: it exceeds
      *     max_send_sge or max_inline_data, or the list is longer than the send queue of an extended queue pair
      */

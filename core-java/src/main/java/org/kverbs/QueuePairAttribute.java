@@ -82,7 +82,9 @@ public enum QueuePairAttribute {
         return mask;
     }
 
-    /** Returns the constants whose bit is in {@code mask}, a new set; bits without a name are left out, never an error. */
+    /**
+     * Returns the constants whose bit is in {@code mask}, a new set; bits without a name are left out, never an error.
+     */
     public static EnumSet<QueuePairAttribute> of(int mask) {
         EnumSet<QueuePairAttribute> set = EnumSet.noneOf(QueuePairAttribute.class);
         for (QueuePairAttribute each : ALL) {

@@ -13,12 +13,12 @@ import org.kverbs.internal.abi.IbvQpAttr;
 
 /**
  * A set of attributes of a queue pair with their values: {@code struct ibv_qp_attr} and the mask that says which of its
- * fields count (ibv_modify_qp(3), ibv_query_qp(3)). To change a queue pair, {@link #builder() build} a set; a query returns
- * one.
+ * fields count (ibv_modify_qp(3), ibv_query_qp(3)). To change a queue pair, {@link #builder() build} a set; a query
+ * returns one.
  *
  * <p>Only what was set, or asked for, is in the set: the getter of any other attribute throws
- * {@link IllegalStateException}. Where a getter returns an enum, a number without a name reads as {@code UNKNOWN} and the
- * getter with {@code raw} in its name returns it.
+ * {@link IllegalStateException}. Where a getter returns an enum, a number without a name reads as {@code UNKNOWN} and
+ * the getter with {@code raw} in its name returns it.
  *
  * <p>Immutable, so it may be shared among threads and used for any number of queue pairs.
  */
@@ -51,8 +51,8 @@ public final class QueuePairAttributes {
     }
 
     /**
-     * Reads the fields that {@code mask} names from the C structure at the start of {@code segment}, which is 4-byte aligned
-     * memory in the machine's byte order. Bits of the mask without a name are left out.
+     * Reads the fields that {@code mask} names from the C structure at the start of {@code segment}, which is 4-byte
+     * aligned memory in the machine's byte order. Bits of the mask without a name are left out.
      */
     public static QueuePairAttributes from(MemorySegment segment, int mask) {
         return new QueuePairAttributes(segment, QueuePairAttribute.of(mask));

@@ -12,9 +12,10 @@ import java.util.List;
 import org.kverbs.internal.abi.IbvQpAttr;
 
 /**
- * Puts {@link QueuePairAttributes} together. Nothing has a default: what is not set is not in the set. Setting an attribute
- * again replaces it. Each setter checks its range and throws {@link IllegalArgumentException} with the attribute's name, the
- * value and the range. Which attributes a transition needs depends on the type of the queue pair and is not checked here.
+ * Puts {@link QueuePairAttributes} together. Nothing has a default: what is not set is not in the set. Setting an
+ * attribute again replaces it. Each setter checks its range and throws {@link IllegalArgumentException} with the
+ * attribute's name, the value and the range. Which attributes a transition needs depends on the type of the queue pair
+ * and is not checked here.
  *
  * <p>Not for several threads at once.
  */
@@ -32,7 +33,10 @@ public final class QueuePairAttributesBuilder {
         return constant(QueuePairAttribute.STATE, IbvQpAttr.QP_STATE, state, state.code());
     }
 
-    /** Sets the state that the caller takes the queue pair to be in; only needed when leaving SQE, or SQD with a racing event. */
+    /**
+     * Sets the state that the caller takes the queue pair to be in; only needed when leaving SQE, or SQD with a racing
+     * event.
+     */
     public QueuePairAttributesBuilder currentState(QueuePairState state) {
         return constant(QueuePairAttribute.CUR_STATE, IbvQpAttr.CUR_QP_STATE, state, state.code());
     }
@@ -74,7 +78,9 @@ public final class QueuePairAttributesBuilder {
         return this;
     }
 
-    /** Sets the largest payload of a packet; both ends need the same, and neither port may have a smaller active MTU. */
+    /**
+     * Sets the largest payload of a packet; both ends need the same, and neither port may have a smaller active MTU.
+     */
     public QueuePairAttributesBuilder pathMtu(Mtu mtu) {
         return constant(QueuePairAttribute.PATH_MTU, IbvQpAttr.PATH_MTU, mtu, mtu.code());
     }
@@ -84,7 +90,10 @@ public final class QueuePairAttributesBuilder {
         return uint8(QueuePairAttribute.TIMEOUT, IbvQpAttr.TIMEOUT, code, 31);
     }
 
-    /** Sets the acknowledgement timeout to the shortest that is at least {@code time}; see {@link QueuePairTimers#ackTimeoutCode}. */
+    /**
+     * Sets the acknowledgement timeout to the shortest that is at least {@code time}; see
+     * {@link QueuePairTimers#ackTimeoutCode}.
+     */
     public QueuePairAttributesBuilder timeout(Duration time) {
         return timeout(QueuePairTimers.ackTimeoutCode(time));
     }
@@ -109,7 +118,10 @@ public final class QueuePairAttributesBuilder {
         return uint24(QueuePairAttribute.SQ_PSN, IbvQpAttr.SQ_PSN, psn);
     }
 
-    /** Sets how many reads and atomics may be under way to the peer, 0 to 255; no more than the peer's {@link #maxDestReadAtomic}. */
+    /**
+     * Sets how many reads and atomics may be under way to the peer, 0 to 255; no more than the peer's
+     * {@link #maxDestReadAtomic}.
+     */
     public QueuePairAttributesBuilder maxReadAtomic(int count) {
         return uint8(QueuePairAttribute.MAX_QP_RD_ATOMIC, IbvQpAttr.MAX_RD_ATOMIC, count, 255);
     }
@@ -139,12 +151,18 @@ public final class QueuePairAttributesBuilder {
         return this;
     }
 
-    /** Sets how long a peer is told to wait when there is no receive, as a code, 0 to 31; see {@link QueuePairTimers#rnrTimer}. */
+    /**
+     * Sets how long a peer is told to wait when there is no receive, as a code, 0 to 31; see
+     * {@link QueuePairTimers#rnrTimer}.
+     */
     public QueuePairAttributesBuilder minRnrTimer(int code) {
         return uint8(QueuePairAttribute.MIN_RNR_TIMER, IbvQpAttr.MIN_RNR_TIMER, code, 31);
     }
 
-    /** Sets how long a peer is told to wait to the shortest that is at least {@code time}; see {@link QueuePairTimers#rnrTimerCode}. */
+    /**
+     * Sets how long a peer is told to wait to the shortest that is at least {@code time}; see
+     * {@link QueuePairTimers#rnrTimerCode}.
+     */
     public QueuePairAttributesBuilder minRnrTimer(Duration time) {
         return minRnrTimer(QueuePairTimers.rnrTimerCode(time));
     }

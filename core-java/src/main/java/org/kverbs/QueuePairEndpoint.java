@@ -60,7 +60,9 @@ public record QueuePairEndpoint(int lid, Gid gid, int queuePairNumber, int psn, 
                 Integer.parseUnsignedInt(parts.group(6), 16));
     }
 
-    /** The form as {@value #BYTES} bytes, each field in network order: lid 2, mtu 2, number 4, psn 4, qkey 4, gid 16. */
+    /**
+     * The form as {@value #BYTES} bytes, each field in network order: lid 2, mtu 2, number 4, psn 4, qkey 4, gid 16.
+     */
     public byte[] toBytes() {
         return ByteBuffer.allocate(BYTES)
                 .putShort((short) lid)

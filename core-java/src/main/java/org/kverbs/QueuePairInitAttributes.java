@@ -19,10 +19,11 @@ import org.kverbs.internal.abi.IbvQpInitAttrMask;
  * @param srq the shared receive queue it takes receives from, or null for a receive queue of its own
  * @param capabilities sizes of its queues; the device may give more
  * @param signalAll whether every send request makes a completion, as if it were signaled ({@code sq_sig_all})
- * @param extended whether it is made by {@code ibv_create_qp_ex} and sends are posted by {@code ibv_wr_start} and its like, for a driver
- *     that has only these or does better by them. It is used like any other, but a list of requests is posted whole or not at all, a
- *     refused request may be named by the index of the first, and where the device can't do all that the type has by these calls (Soft-RoCE
- *     on UC), windows, atomics and invalidating sends are refused
+ * @param extended whether it is made by {@code ibv_create_qp_ex} and sends are posted by {@code ibv_wr_start} and its
+ *     like, for a driver that has only these or does better by them. It is used like any other, but a list of requests
+ *     is posted whole or not at all, a refused request may be named by the index of the first, and where the device
+ *     can't do all that the type has by these calls (Soft-RoCE on UC), windows, atomics and invalidating sends are
+ *     refused
  */
 public record QueuePairInitAttributes(
         QueuePairType type,

@@ -6,8 +6,8 @@ import org.kverbs.internal.ErrnoNames;
 /**
  * A call into libibverbs, librdmacm, libibumad or the kernel that failed with an errno.
  *
- * <p>Its message reads {@code ibv_reg_mr(length=65536) failed: ENOMEM (Cannot allocate memory). <what to do>}. The numbers
- * are those of Linux (errno(3)).
+ * <p>Its message reads {@code ibv_reg_mr(length=65536) failed: ENOMEM (Cannot allocate memory). <what to do>}. The
+ * numbers are those of Linux (errno(3)).
  */
 public class RdmaSystemException extends RdmaException {
     @Serial private static final long serialVersionUID = 1L;

@@ -5,8 +5,8 @@ import org.kverbs.internal.abi.IbvRecvWr;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * A reusable list of receive work requests ({@code struct ibv_recv_wr}), written straight into native memory, to post in
- * one call.
+ * A reusable list of receive work requests ({@code struct ibv_recv_wr}), written straight into native memory, to post
+ * in one call.
  *
  * <pre>{@code
  * requests.clear();
@@ -15,8 +15,8 @@ import org.kverbs.internal.ffm.Memory;
  * qp.postReceive(requests);
  * }</pre>
  *
- * <p>For one thread at a time. It may be cleared as soon as the post has returned: the device keeps nothing of it but the
- * buffers. It allocates only when it must grow. Source: {@code man 3 ibv_post_recv}.
+ * <p>For one thread at a time. It may be cleared as soon as the post has returned: the device keeps nothing of it but
+ * the buffers. It allocates only when it must grow. Source: {@code man 3 ibv_post_recv}.
  */
 public final class ReceiveRequests {
 
@@ -42,7 +42,10 @@ public final class ReceiveRequests {
         return this;
     }
 
-    /** Adds a buffer to the last request; the message fills them in order. A UD message begins with the 40 bytes of the GRH. */
+    /**
+     * Adds a buffer to the last request; the message fills them in order. A UD message begins with the 40 bytes of the
+     * GRH.
+     */
     public ReceiveRequests into(MemorySlice buffer) {
         return into(buffer.address(), (int) buffer.length(), buffer.lkey());
     }

@@ -90,8 +90,8 @@ public enum RejectReason {
     }
 
     /**
-     * The reason that the status of an answer to a datagram's request means (SIDR_REP; IBA volume 1, section 12.7.1): it has numbers of
-     * its own.
+     * The reason that the status of an answer to a datagram's request means (SIDR_REP; IBA volume 1, section 12.7.1):
+     * it has numbers of its own.
      */
     static RejectReason ofDatagramStatus(int status) {
         return switch (status) {

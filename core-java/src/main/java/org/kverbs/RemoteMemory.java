@@ -5,8 +5,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Memory of a peer: what one-sided operations need to know of it. Made by {@link MemoryRegion#remote} over there, sent to
- * here as text or bytes by any means, and parsed.
+ * Memory of a peer: what one-sided operations need to know of it. Made by {@link MemoryRegion#remote} over there, sent
+ * to here as text or bytes by any means, and parsed.
  *
  * @param address where it begins, in the peer's numbering
  * @param length bytes
@@ -53,7 +53,8 @@ public record RemoteMemory(long address, long length, int rkey) {
     public static RemoteMemory parse(String text) {
         Matcher parts = TEXT.matcher(text);
         if (!parts.matches()) {
-            throw new IllegalArgumentException("not a remote memory: expected mem:ADDRESS:LENGTH:RKEY, got '" + shortened(text) + "'");
+            throw new IllegalArgumentException("not a remote memory: expected mem:ADDRESS:LENGTH:RKEY, got '"
+                    + shortened(text) + "'");
         }
         try {
             return new RemoteMemory(
@@ -61,7 +62,8 @@ public record RemoteMemory(long address, long length, int rkey) {
                     Long.parseLong(parts.group(2)),
                     Integer.parseUnsignedInt(parts.group(3), 16));
         } catch (NumberFormatException e) {
-            throw new IllegalArgumentException("not a remote memory, its length is too large: '" + shortened(text) + "'", e);
+            throw new IllegalArgumentException("not a remote memory, its length is too large: '" + shortened(text)
+                    + "'", e);
         }
     }
 

@@ -17,7 +17,8 @@ import org.kverbs.internal.Guard;
 import org.kverbs.internal.SystemErrors;
 
 /**
- * Something that was opened or created and has to be closed: a device context, a connection event channel, or what was made from it.
+ * Something that was opened or created and has to be closed: a device context, a connection event channel, or what was
+ * made from it.
  *
  * <p><b>Ownership.</b> A resource keeps its parents reachable, and closing a parent first closes everything that was
  * made from it, newest first, but memory regions after the queue pairs that may have posted them. So closing the
@@ -27,11 +28,11 @@ import org.kverbs.internal.SystemErrors;
  * device may use its memory at any time. A program that drops an open context without closing it leaks what was made
  * from it.
  *
- * <p><b>Threads.</b> {@link #close} may be called from any thread and any number of times; the second call waits for the
- * first to end and then does nothing. It waits until calls on the resource that are under way have returned, and ends
- * those that wait for an event. Any later call is an {@link IllegalStateException} that names the resource; with
- * {@link Diagnostics} on, its cause shows where the resource was closed. A close from inside a post on the same queue pair is
- * an IllegalStateException too, since it would wait for itself; it closes at a second call, after the post.
+ * <p><b>Threads.</b> {@link #close} may be called from any thread and any number of times; the second call waits for
+ * the first to end and then does nothing. It waits until calls on the resource that are under way have returned, and
+ * ends those that wait for an event. Any later call is an {@link IllegalStateException} that names the resource; with
+ * {@link Diagnostics} on, its cause shows where the resource was closed. A close from inside a post on the same queue
+ * pair is an IllegalStateException too, since it would wait for itself; it closes at a second call, after the post.
  *
  * <p><b>Errors.</b> If the device refuses to destroy it (EBUSY: something that was not made through kverbs uses it),
  * close throws {@link RdmaSystemException}, the resource stays unusable, and close may be called again.
@@ -54,7 +55,8 @@ public abstract sealed class Resource implements AutoCloseable
     private static final Set<Resource> ROOTS = ConcurrentHashMap.newKeySet();
 
     private static final Comparator<Resource> NEWEST_FIRST =
-            Comparator.comparingInt(Resource::turn).thenComparing(Comparator.comparingLong((Resource r) -> r.sequence).reversed());
+            Comparator.comparingInt(Resource::turn)
+            .thenComparing(Comparator.comparingLong((Resource r) -> r.sequence).reversed());
 
     final Guard guard = new Guard();
     private final long sequence = SEQUENCE.incrementAndGet();
@@ -112,7 +114,9 @@ public abstract sealed class Resource implements AutoCloseable
     /** Destroys the native object; throws {@link RdmaSystemException} if the device refuses. */
     abstract void destroy();
 
-    /** Lets nobody into the data path any more and waits until all have left it; refuses a thread that is in it itself. */
+    /**
+     * Lets nobody into the data path any more and waits until all have left it; refuses a thread that is in it itself.
+     */
     void quiesce() {}
 
     /** Ends the waits of other threads inside the guard; the native object is alive. */
@@ -140,8 +144,9 @@ public abstract sealed class Resource implements AutoCloseable
     }
 
     /**
-     * Runs an action once this is closed and its native object is destroyed, on the thread that closed it; at once if that has
-     * been already. What the action throws, the close throws, after all actions have run. A layer above ends its waits by it.
+     * Runs an action once this is closed and its native object is destroyed, on the thread that closed it; at once if
+     * that has been already. What the action throws, the close throws, after all actions have run. A layer above ends
+     * its waits by it.
      */
     public final void whenClosed(Runnable action) {
         synchronized (closeLock) {

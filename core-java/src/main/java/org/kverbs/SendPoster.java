@@ -13,7 +13,10 @@ import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.QueuePairOps;
 
-/** The send side of a queue pair: one thread at a time, none after the close. Its methods are those of {@link QueuePair}. */
+/**
+ * The send side of a queue pair: one thread at a time, none after the close. Its methods are those of
+ * {@link QueuePair}.
+ */
 final class SendPoster {
 
     private final QueuePair owner;

@@ -14,8 +14,8 @@ import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * A reusable list of send work requests ({@code struct ibv_send_wr}), written straight into native memory, to post in one
- * call. An operation begins a request; what follows it adds to that request.
+ * A reusable list of send work requests ({@code struct ibv_send_wr}), written straight into native memory, to post in
+ * one call. An operation begins a request; what follows it adds to that request.
  *
  * <pre>{@code
  * requests.clear();
@@ -24,9 +24,9 @@ import org.kverbs.internal.ffm.Memory;
  * qp.post(requests);
  * }</pre>
  *
- * <p>For one thread at a time. It may be cleared as soon as the post has returned; the buffers belong to the device until
- * the completion, those of an inline request only until the post has returned. It allocates only when it must grow.
- * Source: {@code man 3 ibv_post_send}.
+ * <p>For one thread at a time. It may be cleared as soon as the post has returned; the buffers belong to the device
+ * until the completion, those of an inline request only until the post has returned. It allocates only when it must
+ * grow. Source: {@code man 3 ibv_post_send}.
  */
 public final class SendRequests {
 
@@ -93,8 +93,8 @@ public final class SendRequests {
     }
 
     /**
-     * Gives the requests ids in place of those they were begun with: {@code high} in the upper 32 bits, and {@code first}, {@code first
-     * + 1} and so on, which may overflow, in the lower.
+     * Gives the requests ids in place of those they were begun with: {@code high} in the upper 32 bits, and
+     * {@code first}, {@code first + 1} and so on, which may overflow, in the lower.
      */
     public void renumber(int high, int first) {
         long upper = (long) high << 32;
@@ -144,7 +144,8 @@ public final class SendRequests {
         Memory.putLong(request + IbvSendWr.WR_ID, workRequestId);
         Memory.putInt(request + IbvSendWr.OPCODE, opcode);
         Memory.putInt(request + IbvSendWr.SEND_FLAGS, 0);
-        Memory.putInt(request + IbvSendWr.IMM_DATA, 0); // rxe refuses a bind where an earlier request left something here
+        // rxe refuses a bind where an earlier request left something here
+        Memory.putInt(request + IbvSendWr.IMM_DATA, 0);
         return this;
     }
 
@@ -197,7 +198,10 @@ public final class SendRequests {
         return beginRdma(workRequestId, IbvWrOpcode.IBV_WR_RDMA_WRITE, remoteAddress, rkey);
     }
 
-    /** A write that also completes the peer's next receive request, with 32 bits in host order (IBV_WR_RDMA_WRITE_WITH_IMM). */
+    /**
+     * A write that also completes the peer's next receive request, with 32 bits in host order
+     * (IBV_WR_RDMA_WRITE_WITH_IMM).
+     */
     public SendRequests writeWithImmediate(long workRequestId, long remoteAddress, int rkey, int immediate) {
         beginRdma(workRequestId, IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM, remoteAddress, rkey);
         immediate(request(), immediate);
@@ -220,8 +224,8 @@ public final class SendRequests {
     }
 
     /**
-     * Begins an atomic: if the peer's 8 bytes, aligned to 8, equal {@code compare} they become {@code swap}; what was there
-     * goes {@link #into} 8 bytes here, in host order (IBV_WR_ATOMIC_CMP_AND_SWP); RC only.
+     * Begins an atomic: if the peer's 8 bytes, aligned to 8, equal {@code compare} they become {@code swap}; what was
+     * there goes {@link #into} 8 bytes here, in host order (IBV_WR_ATOMIC_CMP_AND_SWP); RC only.
      */
     public SendRequests compareAndSwap(long workRequestId, long remoteAddress, int rkey, long compare, long swap) {
         return beginAtomic(workRequestId, IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP, remoteAddress, rkey, compare, swap);
@@ -233,8 +237,8 @@ public final class SendRequests {
     }
 
     /**
-     * Begins an atomic: {@code add} is added to the peer's 8 bytes, aligned to 8; what was there goes {@link #into} 8 bytes
-     * here, in host order (IBV_WR_ATOMIC_FETCH_AND_ADD); RC only.
+     * Begins an atomic: {@code add} is added to the peer's 8 bytes, aligned to 8; what was there goes {@link #into} 8
+     * bytes here, in host order (IBV_WR_ATOMIC_FETCH_AND_ADD); RC only.
      */
     public SendRequests fetchAndAdd(long workRequestId, long remoteAddress, int rkey, long add) {
         return beginAtomic(workRequestId, IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD, remoteAddress, rkey, add, 0);
@@ -273,7 +277,8 @@ public final class SendRequests {
      */
     public SendRequests bind(long workRequestId, MemoryWindow window, int rkey, MemorySlice bound, int access) {
         if (window.type() == MemoryWindowType.TYPE_1) {
-            throw new IllegalArgumentException(window.describe() + " can't be bound by a work request: call its bind()");
+            throw new IllegalArgumentException(window.describe()
+                    + " can't be bound by a work request: call its bind()");
         }
         begin(workRequestId, IbvWrOpcode.IBV_WR_BIND_MW);
         long request = request();
@@ -313,8 +318,8 @@ public final class SendRequests {
     }
 
     /**
-     * The {@linkplain MemorySlice#owner owners} of the slices that were added {@link #from} and {@link #into}, in order, without the slices
-     * that have none. An owner may be in the list several times, but not twice in a row.
+     * The {@linkplain MemorySlice#owner owners} of the slices that were added {@link #from} and {@link #into}, in
+     * order, without the slices that have none. An owner may be in the list several times, but not twice in a row.
      */
     public List<Object> owners() {
         return ownerCount == 0 ? List.of() : List.of(Arrays.copyOf(owners, ownerCount));
@@ -328,8 +333,9 @@ public final class SendRequests {
     }
 
     /**
-     * Adds bytes that travel in the request itself (IBV_SEND_INLINE): they are copied here, so the source is free at once.
-     * All bytes of a request are inline or none; the queue pair's maximum is {@link QueuePairCapabilities#maxInlineData}.
+     * Adds bytes that travel in the request itself (IBV_SEND_INLINE): they are copied here, so the source is free at
+     * once. All bytes of a request are inline or none; the queue pair's maximum is
+     * {@link QueuePairCapabilities#maxInlineData}.
      */
     public SendRequests inline(MemorySegment bytes) {
         return inline(bytes, 0, bytes.byteSize());
@@ -373,7 +379,10 @@ public final class SendRequests {
         return flag(IbvSendFlags.IBV_SEND_SIGNALED);
     }
 
-    /** Raises an event at a peer that armed for solicited messages only (IBV_SEND_SOLICITED); with a message or immediate. */
+    /**
+     * Raises an event at a peer that armed for solicited messages only (IBV_SEND_SOLICITED); with a message or
+     * immediate.
+     */
     public SendRequests solicited() {
         return flag(IbvSendFlags.IBV_SEND_SOLICITED);
     }

@@ -3,8 +3,8 @@ package org.kverbs;
 import org.kverbs.internal.abi.IbvRate;
 
 /**
- * A limit on the rate at which packets are sent on a path: {@code enum ibv_rate} (IBA volume 1, section 9.11). The codes are not in
- * the order of the rates: 3 is 10 Gb/s and 5 is 5 Gb/s.
+ * A limit on the rate at which packets are sent on a path: {@code enum ibv_rate} (IBA volume 1, section 9.11). The
+ * codes are not in the order of the rates: 3 is 10 Gb/s and 5 is 5 Gb/s.
  */
 public enum StaticRate {
     /** {@code IBV_RATE_MAX}: no limit: the rate of the port. */

@@ -12,8 +12,8 @@ import org.kverbs.internal.ffm.Memory;
 
 /**
  * What became of a work request ({@code struct ibv_wc}), read in place: a view into a batch. If the status isn't
- * {@link WorkCompletionStatus#SUCCESS}, only the work request id, the status, the queue pair number and the vendor error
- * are sure to be set.
+ * {@link WorkCompletionStatus#SUCCESS}, only the work request id, the status, the queue pair number and the vendor
+ * error are sure to be set.
  *
  * <p>For one thread at a time. Source: {@code man 3 ibv_poll_cq}.
  */
@@ -105,7 +105,9 @@ public final class WorkCompletion {
         return intAt(IbvWc.VENDOR_ERR);
     }
 
-    /** Bytes that were received, read or returned by an atomic; for UD with the 40 bytes of the GRH ({@code byte_len}). */
+    /**
+     * Bytes that were received, read or returned by an atomic; for UD with the 40 bytes of the GRH ({@code byte_len}).
+     */
     public long byteLength() {
         return Integer.toUnsignedLong(intAt(IbvWc.BYTE_LEN));
     }

@@ -28,7 +28,8 @@ public class WorkCompletionException extends RdmaException {
      * @param queuePairNumber the {@code qp_num} field: the local queue pair, 24 bits
      * @param workRequestId the {@code wr_id} field: the number that the request was posted with
      */
-    public WorkCompletionException(int rawStatus, int rawOpcode, int vendorError, int queuePairNumber, long workRequestId) {
+    public WorkCompletionException(int rawStatus, int rawOpcode, int vendorError, int queuePairNumber,
+            long workRequestId) {
         super(describe(rawStatus, rawOpcode, vendorError, queuePairNumber, workRequestId));
         this.rawStatus = rawStatus;
         this.rawOpcode = rawOpcode;
@@ -75,7 +76,8 @@ public class WorkCompletionException extends RdmaException {
         return workRequestId;
     }
 
-    private static String describe(int rawStatus, int rawOpcode, int vendorError, int queuePairNumber, long workRequestId) {
+    private static String describe(int rawStatus, int rawOpcode, int vendorError, int queuePairNumber,
+            long workRequestId) {
         WorkCompletionStatus status = WorkCompletionStatus.of(rawStatus);
         WorkCompletionOpcode opcode = WorkCompletionOpcode.of(rawOpcode);
         return "work request " + workRequestId

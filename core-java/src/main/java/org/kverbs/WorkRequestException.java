@@ -5,9 +5,10 @@ import java.io.Serial;
 /**
  * A list of work requests of which the device refused one when it was posted.
  *
- * <p>Requests before {@link #index()} are posted and will complete; that one and those after it are not, and may be posted
- * again. {@code ENOMEM} says that the queue is full, {@code EINVAL} that the request or the state of the queue pair is wrong
- * (ibv_post_send(3), ibv_post_recv(3)). A request that was accepted and fails later is a {@link WorkCompletionException}.
+ * <p>Requests before {@link #index()} are posted and will complete; that one and those after it are not, and may be
+ * posted again. {@code ENOMEM} says that the queue is full, {@code EINVAL} that the request or the state of the queue
+ * pair is wrong (ibv_post_send(3), ibv_post_recv(3)). A request that was accepted and fails later is a
+ * {@link WorkCompletionException}.
  */
 public class WorkRequestException extends RdmaSystemException {
     @Serial private static final long serialVersionUID = 1L;

@@ -52,7 +52,13 @@ class AddressAttributesSpec :
             memory.get(JAVA_SHORT, IbvAhAttr.DLID.toLong()) shouldBe 0x1234
             val bytes =
                 listOf(IbvAhAttr.GRH_SGID_INDEX, IbvAhAttr.GRH_HOP_LIMIT, IbvAhAttr.GRH_TRAFFIC_CLASS) +
-                    listOf(IbvAhAttr.SL, IbvAhAttr.SRC_PATH_BITS, IbvAhAttr.STATIC_RATE, IbvAhAttr.IS_GLOBAL, IbvAhAttr.PORT_NUM)
+                    listOf(
+                        IbvAhAttr.SL,
+                        IbvAhAttr.SRC_PATH_BITS,
+                        IbvAhAttr.STATIC_RATE,
+                        IbvAhAttr.IS_GLOBAL,
+                        IbvAhAttr.PORT_NUM,
+                    )
             bytes.map { memory.get(JAVA_BYTE, it.toLong()).toInt() } shouldBe listOf(9, 10, 11, 5, 6, 7, 1, 8)
         }
 
@@ -99,7 +105,13 @@ class AddressAttributesSpec :
         }
 
         test("should refuse an address without a port") {
-            shouldThrow<IllegalArgumentException> { AddressAttributes.builder().destinationLid(1).build() }.message shouldBe
+            shouldThrow<IllegalArgumentException> {
+                AddressAttributes
+                    .builder()
+                    .destinationLid(
+                        1,
+                    ).build()
+            }.message shouldBe
                 "port 0 is out of range: 1 to 255"
         }
 
@@ -117,7 +129,9 @@ class AddressAttributesSpec :
                     "hop limit -1 is out of range: 0 to 255" to { GlobalRoute(gid, 0, 0, -1, 0) },
                     "traffic class 256 is out of range: 0 to 255" to { GlobalRoute(gid, 0, 0, 0, 256) },
                 )
-            wrong.forEach { (message, make) -> shouldThrow<IllegalArgumentException> { make() }.message shouldBe message }
+            wrong.forEach { (message, make) ->
+                shouldThrow<IllegalArgumentException> { make() }.message shouldBe message
+            }
         }
 
         test("should read whatever a device answers") {

@@ -13,8 +13,8 @@ import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 
 /**
- * Posting and polling allocate nothing on the heap once they are warm: the JVM's own count of bytes that a thread allocates, over
- * null0. What the first rounds allocate is the JVM linking the code.
+ * Posting and polling allocate nothing on the heap once they are warm: the JVM's own count of bytes that a thread
+ * allocates, over null0. What the first rounds allocate is the JVM linking the code.
  */
 class AllocationSpec :
     FunSpec({
@@ -49,7 +49,10 @@ private fun allocatedIn(
     return threads.currentThreadAllocatedBytes - before
 }
 
-/** Bytes of [ROUNDS] rounds when warm: none as soon as so many rounds allocate nothing, or what they allocate at the end of [patience]. */
+/**
+ * Bytes of [ROUNDS] rounds when warm: none as soon as so many rounds allocate nothing, or what they allocate at the end
+ * of [patience].
+ */
 private fun allocatedWhenWarm(
     patience: Duration,
     round: Runnable,

@@ -72,7 +72,8 @@ class CompletionQueueSpec :
                     if (number == 0) {
                         (1L..count).chunked(500).forEach { ids ->
                             NullVerbs.complete(bench.cq, ids)
-                            while (seen.size < ids.last() - 200 && patient()) Thread.onSpinWait() // the queue has room for 1,024
+                            // the queue has room for 1,024
+                            while (seen.size < ids.last() - 200 && patient()) Thread.onSpinWait()
                         }
                     } else {
                         val batch = WorkCompletions(7)
@@ -97,9 +98,11 @@ class CompletionQueueSpec :
         test("should refuse to deliver from a closed queue what a handler left behind") {
             NullBench().use { bench ->
                 NullVerbs.complete(bench.cq, 1L..3L)
-                shouldThrow<IllegalStateException> { bench.cq.poll({ error("the handler's") }, 3) }.message shouldBe "the handler's"
+                shouldThrow<IllegalStateException> { bench.cq.poll({ error("the handler's") }, 3) }.message shouldBe
+                    "the handler's"
                 bench.cq.close()
-                shouldThrow<IllegalStateException> { bench.cq.poll(WorkCompletions(4)) }.message shouldContain "is closed"
+                shouldThrow<IllegalStateException> { bench.cq.poll(WorkCompletions(4)) }.message shouldContain
+                    "is closed"
                 shouldThrow<IllegalStateException> { bench.cq.poll({ }, 4) }.message shouldContain "is closed"
             }
         }
@@ -151,7 +154,8 @@ class CompletionQueueSpec :
                         val cq = bench.context.completionQueue(CompletionQueueAttributes.of(4, bench.channel))
                         cq.arm()
                         NullVerbs.complete(cq, listOf(1L))
-                        // Each second one is closed at once, while its event is under way; its address goes to a queue of the other thread.
+                        // Each second one is closed at once, while its event is under way; its address goes to a queue
+                        // of the other thread.
                         if (round % 2 == 0) {
                             cq.close()
                         } else {

@@ -37,7 +37,12 @@ class ConnectionEventSpec :
             fake.open().use { channel ->
                 val id = channel.id(PortSpace.TCP)
                 val memory =
-                    fake.queue(channel, ConnectionEventType.CONNECT_RESPONSE.code(), id.handle(), privateData = byteArrayOf(1, 2, 3)) {
+                    fake.queue(
+                        channel,
+                        ConnectionEventType.CONNECT_RESPONSE.code(),
+                        id.handle(),
+                        privateData = byteArrayOf(1, 2, 3),
+                    ) {
                         it.set(JAVA_BYTE, RdmaCmEvent.PARAM_CONN_RESPONDER_RESOURCES.toLong(), -1)
                         it.set(JAVA_INT, RdmaCmEvent.PARAM_CONN_QP_NUM.toLong(), 77)
                     }
@@ -98,12 +103,28 @@ class ConnectionEventSpec :
         }
 
         listOf(
-            Triple(ConnectionEventType.ADDR_ERROR, ConnectionStep.RESOLVE_ADDRESS, "resolving the address 10.0.0.1:7471 failed: "),
-            Triple(ConnectionEventType.ROUTE_ERROR, ConnectionStep.RESOLVE_ROUTE, "resolving the route to 10.0.0.1:7471 failed: "),
+            Triple(
+                ConnectionEventType.ADDR_ERROR,
+                ConnectionStep.RESOLVE_ADDRESS,
+                "resolving the address 10.0.0.1:7471 failed: ",
+            ),
+            Triple(
+                ConnectionEventType.ROUTE_ERROR,
+                ConnectionStep.RESOLVE_ROUTE,
+                "resolving the route to 10.0.0.1:7471 failed: ",
+            ),
             Triple(ConnectionEventType.CONNECT_ERROR, ConnectionStep.CONNECT, "connecting to 10.0.0.1:7471 failed: "),
             Triple(UNREACHABLE, ConnectionStep.CONNECT, "connecting to 10.0.0.1:7471 failed: "),
-            Triple(ConnectionEventType.MULTICAST_ERROR, ConnectionStep.JOIN_MULTICAST, "joining the multicast group 239.0.0.9:0 failed: "),
-            Triple(ConnectionEventType.DEVICE_REMOVAL, ConnectionStep.STAY_CONNECTED, "staying connected to 10.0.0.1:7471 failed: "),
+            Triple(
+                ConnectionEventType.MULTICAST_ERROR,
+                ConnectionStep.JOIN_MULTICAST,
+                "joining the multicast group 239.0.0.9:0 failed: ",
+            ),
+            Triple(
+                ConnectionEventType.DEVICE_REMOVAL,
+                ConnectionStep.STAY_CONNECTED,
+                "staying connected to 10.0.0.1:7471 failed: ",
+            ),
         ).forEach { (type, step, begins) ->
             test("should throw an exception for $type that names step, address, reason and what to do") {
                 val fake = FakeConnectionManager()
@@ -115,7 +136,8 @@ class ConnectionEventSpec :
                         fake.queue(channel, type.code(), id.handle(), status = -errno)
                         val event = channel.next()
                         val error = shouldThrow<ConnectionException> { event.orThrow() }
-                        error.message shouldStartWith begins + if (errno == Errno.ENODEV) "ENODEV (No such device). " else "ETIMEDOUT ("
+                        error.message shouldStartWith
+                            begins + if (errno == Errno.ENODEV) "ENODEV (No such device). " else "ETIMEDOUT ("
                         error.message!!.substringAfter("). ").length shouldBeGreaterThan 20 // some advice
                         error.step() shouldBe step
                         error.errno() shouldBe errno
@@ -132,18 +154,27 @@ class ConnectionEventSpec :
                 fake.open().use { channel ->
                     val id = channel.id(PortSpace.TCP)
                     id.resolveAddress(PEER, SECOND)
-                    fake.queue(channel, REJECTED.code(), id.handle(), status = reason.code(), privateData = byteArrayOf(7))
+                    fake.queue(
+                        channel,
+                        REJECTED.code(),
+                        id.handle(),
+                        status = reason.code(),
+                        privateData = byteArrayOf(7),
+                    )
                     val error = shouldThrow<ConnectionRejectedException> { channel.next().orThrow() }
                     error.reason() shouldBe reason
                     error.rawReason() shouldBe reason.code()
                     error.errno() shouldBe 0
                     error.privateData().toList() shouldContainExactly listOf<Byte>(7)
-                    error.message shouldStartWith "connecting to 10.0.0.1:7471 failed: rejected, reason ${reason.code()} ($reason). "
+                    error.message shouldStartWith
+                        "connecting to 10.0.0.1:7471 failed: rejected, reason ${reason.code()} ($reason). "
                 }
             }
         }
 
-        test("should keep an unknown reason, and tell iWARP's rejections by errno and datagrams' by their own numbers") {
+        test(
+            "should keep an unknown reason, and tell iWARP's rejections by errno and datagrams' by their own numbers",
+        ) {
             val fake = FakeConnectionManager()
             fake.open().use { channel ->
                 val id = channel.id(PortSpace.UDP)
@@ -187,10 +218,12 @@ class ConnectionEventSpec :
                 val id = channel.id(PortSpace.TCP)
                 fake.answers["resolveAddress"] = -Errno.ENETUNREACH
                 shouldThrow<ConnectionException> { id.resolveAddress(PEER, SECOND) }.message shouldStartWith
-                    "resolving the address 10.0.0.1:7471 failed: ENETUNREACH (Network is unreachable). No way leads there: "
+                    "resolving the address 10.0.0.1:7471 failed: ENETUNREACH (Network is unreachable). No way leads " +
+                    "there: "
                 fake.answers["resolveRoute"] = -Errno.EINVAL
                 shouldThrow<RdmaSystemException> { id.resolveRoute(SECOND) }.message shouldStartWith
-                    "rdma_resolve_route(10.0.0.1:7471) failed: EINVAL (Invalid argument). The address must be resolved first"
+                    "rdma_resolve_route(10.0.0.1:7471) failed: EINVAL (Invalid argument). The address must be " +
+                    "resolved first"
             }
         }
 
@@ -218,7 +251,12 @@ class ConnectionEventSpec :
             fake.open().use { channel ->
                 val listener = channel.id(PortSpace.TCP)
                 val closed = channel.id(PortSpace.TCP)
-                fake.queue(channel, ConnectionEventType.CONNECT_REQUEST.code(), fake.incoming(PEER), listener = listener.handle())
+                fake.queue(
+                    channel,
+                    ConnectionEventType.CONNECT_REQUEST.code(),
+                    fake.incoming(PEER),
+                    listener = listener.handle(),
+                )
                 fake.queue(channel, ConnectionEventType.DISCONNECTED.code(), closed.handle())
                 listener.close()
                 closed.close()
@@ -245,9 +283,11 @@ class ConnectionEventSpec :
                 to.next().id() shouldBe id
                 from.close()
                 id.isOpen shouldBe true
-                shouldThrow<IllegalStateException> { id.migrate(from) }.message shouldContain "connection event channel (fake) is closed"
+                shouldThrow<IllegalStateException> { id.migrate(from) }.message shouldContain
+                    "connection event channel (fake) is closed"
                 FakeConnectionManager().open().use { other ->
-                    shouldThrow<IllegalArgumentException> { id.migrate(other) }.message shouldContain "it is of another provider"
+                    shouldThrow<IllegalArgumentException> { id.migrate(other) }.message shouldContain
+                        "it is of another provider"
                 }
             }
             fake.live.shouldBeEmpty()
@@ -258,7 +298,8 @@ class ConnectionEventSpec :
             val from = fake.open()
             val to = fake.open()
             // Whoever else takes ids in and gives them back makes the move longer.
-            val others = List(2) { thread(isDaemon = true) { while (to.isOpen) runCatching { to.id(PortSpace.TCP).close() } } }
+            val others =
+                List(2) { thread(isDaemon = true) { while (to.isOpen) runCatching { to.id(PortSpace.TCP).close() } } }
             val closed =
                 List(500) {
                     val id = from.id(PortSpace.TCP)
@@ -307,14 +348,26 @@ class ConnectionEventSpec :
             calls.forEach { shouldThrow<IllegalStateException> { it() }.message shouldContain " is closed" }
             fake.calls.clear()
             channel.close()
-            val onChannel = listOf<() -> Unit>({ channel.id(PortSpace.TCP) }, { channel.awaitEvent(Duration.ZERO) }, { channel.fd() })
+            val onChannel =
+                listOf<() -> Unit>(
+                    { channel.id(PortSpace.TCP) },
+                    { channel.awaitEvent(Duration.ZERO) },
+                    { channel.fd() },
+                )
             onChannel.forEach {
-                shouldThrow<IllegalStateException> { it() }.message shouldStartWith "connection event channel (fake) is closed"
+                shouldThrow<IllegalStateException> { it() }.message shouldStartWith
+                    "connection event channel (fake) is closed"
             }
-            withClue("calls that reached the manager") { fake.calls.map { it.first } shouldContainExactly listOf("destroyEventChannel") }
+            withClue("calls that reached the manager") {
+                fake.calls.map { it.first } shouldContainExactly
+                    listOf("destroyEventChannel")
+            }
         }
 
-        test("should refuse addresses without IP, timeouts of nothing and port spaces that are none, before the manager sees them") {
+        test(
+            "should refuse addresses without IP, timeouts of nothing and port spaces that are none, before the " +
+                "manager sees them",
+        ) {
             val fake = FakeConnectionManager()
             fake.open().use { channel ->
                 val id = channel.id(PortSpace.TCP)
@@ -328,12 +381,20 @@ class ConnectionEventSpec :
                     "10.0.0.1:7471 is no multicast address"
                 shouldThrow<IllegalArgumentException> { id.reject(ByteArray(256)) }.message shouldBe
                     "length of private data 256 is out of range: 0 to 255"
-                shouldThrow<IllegalArgumentException> { id.rejectEce(ByteArray(256)) }.message shouldContain "out of range"
-                shouldThrow<IllegalArgumentException> { AddressHints.passive(PortSpace.TCP).from(PEER) }.message shouldBe
+                shouldThrow<IllegalArgumentException> { id.rejectEce(ByteArray(256)) }.message shouldContain
+                    "out of range"
+                shouldThrow<IllegalArgumentException> {
+                    AddressHints
+                        .passive(
+                            PortSpace.TCP,
+                        ).from(PEER)
+                }.message shouldBe
                     "who listens has no source 10.0.0.1:7471: the address to listen on is the host that is asked for"
                 val toListenOn = AddressInfo(PortSpace.TCP, PortSpace.TCP.code(), QueuePairType.RC, PEER, null)
-                shouldThrow<IllegalArgumentException> { id.resolveAddress(toListenOn, SECOND) }.message shouldContain "has no destination"
-                shouldThrow<IllegalArgumentException> { channel.id(PortSpace.UNKNOWN) }.message shouldContain "take TCP for connections"
+                shouldThrow<IllegalArgumentException> { id.resolveAddress(toListenOn, SECOND) }.message shouldContain
+                    "has no destination"
+                shouldThrow<IllegalArgumentException> { channel.id(PortSpace.UNKNOWN) }.message shouldContain
+                    "take TCP for connections"
                 fake.calls.shouldBeEmpty()
             }
         }

@@ -16,7 +16,11 @@ class ConnectionParametersSpec :
             val parameters = ConnectionParameters(byteArrayOf(5, 6), 3, 4, true, 6, 7)
             Arena.ofConfined().use { arena ->
                 val made = parameters.allocate(arena, 0x123456, true)
-                val data = MemorySegment.ofAddress(made.get(JAVA_LONG, RdmaConnParam.PRIVATE_DATA.toLong())).reinterpret(2)
+                val data =
+                    MemorySegment
+                        .ofAddress(
+                            made.get(JAVA_LONG, RdmaConnParam.PRIVATE_DATA.toLong()),
+                        ).reinterpret(2)
                 data.toArray(JAVA_BYTE).toList() shouldBe listOf<Byte>(5, 6)
 
                 fun byte(offset: Int) = made.get(JAVA_BYTE, offset.toLong()).toInt()
@@ -45,15 +49,18 @@ class ConnectionParametersSpec :
         test("should change one part and keep the others") {
             val changed = ConnectionParameters.DEFAULTS.withReads(1, 2).withRetries(3, 4)
             changed.toString() shouldBe
-                "ConnectionParameters[privateData=, responderResources=1, initiatorDepth=2, flowControl=true, retryCount=3, rnrRetryCount=4]"
+                "ConnectionParameters[privateData=, responderResources=1, initiatorDepth=2, flowControl=true, " +
+                "retryCount=3, rnrRetryCount=4]"
         }
 
         listOf(
-            "length of private data 256 is out of range: 0 to 255" to { ConnectionParameters.DEFAULTS.withPrivateData(ByteArray(256)) },
+            "length of private data 256 is out of range: 0 to 255" to
+                { ConnectionParameters.DEFAULTS.withPrivateData(ByteArray(256)) },
             "responder resources 256 is out of range: 0 to 255" to { ConnectionParameters.DEFAULTS.withReads(256, 0) },
             "initiator depth -1 is out of range: 0 to 255" to { ConnectionParameters.DEFAULTS.withReads(0, -1) },
             "retry count 8 is out of range: 0 to 7" to { ConnectionParameters.DEFAULTS.withRetries(8, 0) },
-            "receiver-not-ready retry count -1 is out of range: 0 to 7" to { ConnectionParameters.DEFAULTS.withRetries(0, -1) },
+            "receiver-not-ready retry count -1 is out of range: 0 to 7" to
+                { ConnectionParameters.DEFAULTS.withRetries(0, -1) },
         ).forEach { (message, make) ->
             test("should refuse: $message") {
                 shouldThrow<IllegalArgumentException> { make() }.message shouldBe message

@@ -28,13 +28,20 @@ class DeviceAttributesExSpec :
 
             x.original() shouldBe DeviceAttributes.from(s)
             x.compMask() shouldBe int(232)
-            x.onDemandPaging() shouldBe DeviceAttributesEx.OnDemandPaging(long(240), int(248), int(252), int(256), int(392))
+            x.onDemandPaging() shouldBe
+                DeviceAttributesEx.OnDemandPaging(long(240), int(248), int(252), int(256), int(392))
             x.completionTimestampMask() shouldBe long(264)
             x.hcaCoreClock() shouldBe long(272)
             x.deviceCapFlagsEx() shouldBe long(280)
             x.segmentation() shouldBe DeviceAttributesEx.Segmentation(int(288), int(292))
             x.receiveSideScaling() shouldBe
-                DeviceAttributesEx.ReceiveSideScaling(int(296), int(300), int(304), long(312), s.get(JAVA_BYTE, 320L).toInt() and 255)
+                DeviceAttributesEx.ReceiveSideScaling(
+                    int(296),
+                    int(300),
+                    int(304),
+                    long(312),
+                    s.get(JAVA_BYTE, 320L).toInt() and 255,
+                )
             x.maxWqTypeRq() shouldBe int(328)
             x.packetPacing() shouldBe DeviceAttributesEx.PacketPacing(int(332), int(336), int(340))
             x.rawPacketCaps() shouldBe int(344)

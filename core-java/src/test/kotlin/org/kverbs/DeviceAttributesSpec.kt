@@ -110,7 +110,10 @@ class DeviceAttributesSpec :
 
         test("should read each field from its own place") {
             // Every byte holds its offset, so a number tells where it was read.
-            val places = deviceAttr { s -> (0 until IbvDeviceAttr.SIZE).forEach { s.set(JAVA_BYTE, it.toLong(), it.toByte()) } }
+            val places =
+                deviceAttr { s ->
+                    (0 until IbvDeviceAttr.SIZE).forEach { s.set(JAVA_BYTE, it.toLong(), it.toByte()) }
+                }
             val lines =
                 DeviceAttributes
                     .from(places)
@@ -120,25 +123,46 @@ class DeviceAttributesSpec :
                     .map { it.substringAfter(": ") }
 
             fun int(offset: Int) = Integer.toUnsignedLong(places.get(JAVA_INT, offset.toLong()))
-            val printedInts = (IbvDeviceAttr.MAX_QP..IbvDeviceAttr.MAX_SRQ_SGE step 4) - IbvDeviceAttr.MAX_TOTAL_MCAST_QP_ATTACH
+            val printedInts =
+                (IbvDeviceAttr.MAX_QP..IbvDeviceAttr.MAX_SRQ_SGE step 4) - IbvDeviceAttr.MAX_TOTAL_MCAST_QP_ATTACH
             lines shouldContainExactly
-                listOf("4041:4243:4445:4647", "4849:4a4b:4c4d:4e4f", "0x5756555453525150", "0x5f5e5d5c5b5a5958", "0x63626160") +
+                listOf(
+                    "4041:4243:4445:4647",
+                    "4849:4a4b:4c4d:4e4f",
+                    "0x5756555453525150",
+                    "0x5f5e5d5c5b5a5958",
+                    "0x63626160",
+                ) +
                 listOf(IbvDeviceAttr.VENDOR_PART_ID, IbvDeviceAttr.HW_VER).map { int(it).toString() } +
-                printedInts.map { if (it == IbvDeviceAttr.DEVICE_CAP_FLAGS) int(it).toString() else int(it).toInt().toString() } +
+                printedInts.map {
+                    if (it ==
+                        IbvDeviceAttr.DEVICE_CAP_FLAGS
+                    ) {
+                        int(it).toString()
+                    } else {
+                        int(it).toInt().toString()
+                    }
+                } +
                 listOf(0xe1e0.toString(), 0xe2.toString(), 0xe3.toString())
-            DeviceAttributes.from(places).maxTotalMcastQpAttach() shouldBe int(IbvDeviceAttr.MAX_TOTAL_MCAST_QP_ATTACH).toInt()
+            DeviceAttributes.from(places).maxTotalMcastQpAttach() shouldBe
+                int(IbvDeviceAttr.MAX_TOTAL_MCAST_QP_ATTACH).toInt()
         }
 
         test("should name the capabilities, and keep the raw masks") {
             val attributes = DeviceAttributes.from(connectX5())
             attributes.deviceCapFlags() shouldBe 3983678518L.toInt()
-            attributes.capabilities() shouldContainAll listOf(DeviceCapability.XRC, DeviceCapability.MANAGED_FLOW_STEERING)
-            DeviceCapability.mask(attributes.capabilities()).inv() and 3983678518L shouldBe 0xc8400000L // bits without a name
+            attributes.capabilities() shouldContainAll
+                listOf(DeviceCapability.XRC, DeviceCapability.MANAGED_FLOW_STEERING)
+            // bits without a name
+            DeviceCapability.mask(attributes.capabilities()).inv() and 3983678518L shouldBe 0xc8400000L
             attributes.atomicCapability() shouldBe AtomicCapability.HCA
         }
 
         test("should show an atomic capability without a name as UNKNOWN beside its number") {
-            val attributes = DeviceAttributes.from(deviceAttr { it.set(JAVA_INT, IbvDeviceAttr.ATOMIC_CAP.toLong(), 9) })
+            val attributes =
+                DeviceAttributes.from(
+                    deviceAttr { it.set(JAVA_INT, IbvDeviceAttr.ATOMIC_CAP.toLong(), 9) },
+                )
             attributes.atomicCapability() shouldBe AtomicCapability.UNKNOWN
             attributes.atomicCap() shouldBe 9
         }

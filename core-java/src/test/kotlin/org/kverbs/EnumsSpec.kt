@@ -80,7 +80,12 @@ class EnumsSpec :
                 mirror(IbvMwType::class.java, "IBV_MW_", MemoryWindowType::code, MemoryWindowType::of),
                 mirror(IbvForkStatus::class.java, "IBV_FORK_", ForkStatus::code, ForkStatus::of),
                 mirror(IbvRate::class.java, "IBV_RATE_", StaticRate::code, StaticRate::of),
-                mirror(RdmaCmEventType::class.java, "RDMA_CM_EVENT_", ConnectionEventType::code, ConnectionEventType::of),
+                mirror(
+                    RdmaCmEventType::class.java,
+                    "RDMA_CM_EVENT_",
+                    ConnectionEventType::code,
+                    ConnectionEventType::of,
+                ),
                 mirror(RdmaPortSpace::class.java, "RDMA_PS_", PortSpace::code, PortSpace::of),
             )
 
@@ -88,7 +93,11 @@ class EnumsSpec :
             withTests(mirrors) { mirror ->
                 val ofC = constantsOf(mirror.numbers).filterKeys { !it.endsWith("_UNKNOWN") }
                 ofC.shouldNotBeEmpty()
-                val ofOurs = mirror.ours.filter { it.name != "UNKNOWN" }.associate { mirror.cName(it) to mirror.code(it).toLong() }
+                val ofOurs =
+                    mirror.ours.filter { it.name != "UNKNOWN" }.associate {
+                        mirror.cName(it) to
+                            mirror.code(it).toLong()
+                    }
                 ofOurs shouldBe ofC + newer.filterKeys { it in ofOurs }.mapValues { it.value.toLong() }
             }
         }
@@ -134,7 +143,8 @@ class EnumsSpec :
         }
 
         test("should tell receives by the bit that C tells them by") {
-            WorkCompletionOpcode.entries.filter { it.isReceive }.map { it.code() } shouldContainExactly (128..137).toList()
+            WorkCompletionOpcode.entries.filter { it.isReceive }.map { it.code() } shouldContainExactly
+                (128..137).toList()
         }
 
         test("should describe every completion status in words of its own") {

@@ -123,7 +123,8 @@ class ExceptionMessagesSpec :
         }
 
         test("should give no advice on an event that is mere news") {
-            AsyncEventException(AsyncEventType.PORT_ACTIVE, "port 1").message shouldBe "asynchronous event PORT_ACTIVE on port 1."
+            AsyncEventException(AsyncEventType.PORT_ACTIVE, "port 1").message shouldBe
+                "asynchronous event PORT_ACTIVE on port 1."
         }
 
         test("should stay in one tree, and survive serialization with its accessors") {
@@ -167,13 +168,25 @@ class ExceptionMessagesSpec :
         }
 
         test("should say from which release on a library has a function") {
-            LibraryUnavailableException.functionMissing("libibverbs.so.1", "_ibv_query_gid_ex", 32).message shouldContain
-                "_ibv_query_gid_ex needs rdma-core 32 or newer, and the libibverbs.so.1 of this machine lacks it. Upgrade that library " +
+            LibraryUnavailableException
+                .functionMissing(
+                    "libibverbs.so.1",
+                    "_ibv_query_gid_ex",
+                    32,
+                ).message shouldContain
+                "_ibv_query_gid_ex needs rdma-core 32 or newer, and the libibverbs.so.1 of this machine lacks it. " +
+                "Upgrade that library " +
                 "(`dpkg -l libibverbs1` or `rpm -q libibverbs` shows its version)"
-            LibraryUnavailableException.functionMissing("/opt/lib/librdmacm.so.1", "rdma_establish", 23).message shouldContain
+            LibraryUnavailableException
+                .functionMissing(
+                    "/opt/lib/librdmacm.so.1",
+                    "rdma_establish",
+                    23,
+                ).message shouldContain
                 "(`dpkg -l librdmacm1` or `rpm -q librdmacm` shows its version)"
             LibraryUnavailableException.functionMissing("/opt/broken", "rdma_connect", 0).message shouldBe
-                "rdma_connect is in every release of that library, and /opt/broken lacks it: it is another library, or a broken one."
+                "rdma_connect is in every release of that library, and /opt/broken lacks it: it is another library, " +
+                "or a broken one."
         }
 
         test("should say of a step that nobody answered which it was, to whom, for how long, and what to do") {
@@ -185,7 +198,10 @@ class ExceptionMessagesSpec :
             }
         }
 
-        test("should name the devices that libibverbs cannot drive, their nodes, and the packages with provider libraries") {
+        test(
+            "should name the devices that libibverbs cannot drive, their nodes, and the packages with provider " +
+                "libraries",
+        ) {
             val message = LibraryUnavailableException.providerMissing(listOf("mlx5_0", "rxe0")).message!!
             message shouldContain "devices that the kernel has: mlx5_0, rxe0."
             message shouldContain "nodes are missing: ${DeviceNodes.describe()}"

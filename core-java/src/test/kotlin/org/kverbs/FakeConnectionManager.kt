@@ -20,7 +20,9 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.LinkedBlockingQueue
 import java.util.concurrent.TimeUnit
 
-/** A connection manager that does nothing by itself: events are what a test [queue]s, and [answers] what calls return. */
+/**
+ * A connection manager that does nothing by itself: events are what a test [queue]s, and [answers] what calls return.
+ */
 internal class FakeConnectionManager private constructor(
     private val answering: Answering,
 ) : ConnectionManager by answering.manager {
@@ -94,7 +96,11 @@ internal class FakeConnectionManager private constructor(
         event.set(JAVA_INT, RdmaCmEvent.EVENT.toLong(), type)
         event.set(JAVA_INT, RdmaCmEvent.STATUS.toLong(), status)
         privateData?.let {
-            event.set(JAVA_LONG, RdmaCmEvent.PARAM_CONN_PRIVATE_DATA.toLong(), arena.allocateFrom(JAVA_BYTE, *it).address())
+            event.set(
+                JAVA_LONG,
+                RdmaCmEvent.PARAM_CONN_PRIVATE_DATA.toLong(),
+                arena.allocateFrom(JAVA_BYTE, *it).address(),
+            )
             event.set(JAVA_BYTE, RdmaCmEvent.PARAM_CONN_PRIVATE_DATA_LEN.toLong(), it.size.toByte())
         }
         fill(event)

@@ -126,17 +126,31 @@ class GidSpec :
         }
 
         test("should refuse text that is no GID, and quote it") {
-            val notIpv6 = listOf("fe80::1%eth0", "[::1]", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1::2::3", "::g", "12345::", ":", ":::")
+            val notIpv6 =
+                listOf(
+                    "fe80::1%eth0",
+                    "[::1]",
+                    "1:2:3:4:5:6:7",
+                    "1:2:3:4:5:6:7:8:9",
+                    "1::2::3",
+                    "::g",
+                    "12345::",
+                    ":",
+                    ":::",
+                )
             val notIpv4 = listOf("10.0.0", "10.0.0.256", "::1.2.3")
-            val notHex = listOf("", " ", "fe80", "localhost", "fe8000000000000000010002000300", "0".repeat(33), "-1", "1")
+            val notHex =
+                listOf("", " ", "fe80", "localhost", "fe8000000000000000010002000300", "0".repeat(33), "-1", "1")
             for (text in notIpv6 + notIpv4 + notHex) {
                 withClue("\"$text\"") {
-                    shouldThrow<IllegalArgumentException> { Gid.parse(text) }.message shouldContain "\"$text\" is not a GID"
+                    shouldThrow<IllegalArgumentException> { Gid.parse(text) }.message shouldContain
+                        "\"$text\" is not a GID"
                 }
             }
         }
 
         test("should refuse other than 16 bytes") {
-            shouldThrow<IllegalArgumentException> { Gid.of(ByteArray(15)) }.message shouldBe "a GID has 16 bytes, not 15"
+            shouldThrow<IllegalArgumentException> { Gid.of(ByteArray(15)) }.message shouldBe
+                "a GID has 16 bytes, not 15"
         }
     })

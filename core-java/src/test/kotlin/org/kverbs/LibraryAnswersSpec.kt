@@ -11,7 +11,10 @@ import java.nio.file.Path
 import java.time.Duration
 import kotlin.reflect.KClass
 
-/** What a program is told whose libibverbs is absent, closed to it or old. A JVM takes its library once, so some cases start another. */
+/**
+ * What a program is told whose libibverbs is absent, closed to it or old. A JVM takes its library once, so some cases
+ * start another.
+ */
 class LibraryAnswersSpec :
     FunSpec({
         onNullDevice()
@@ -19,7 +22,8 @@ class LibraryAnswersSpec :
         test("should name the package when the library is not there, and load none before a device is asked for") {
             val answer = ChildProgram.run("-Dkverbs.libibverbs=/nonexistent/libibverbs.so.1", ENABLED)
             answer.lines()[0] shouldBe "no library is needed for mem:1:2:3"
-            answer.lines()[1] shouldStartWith "org.kverbs.LibraryUnavailableException: cannot load /nonexistent/libibverbs.so.1 ("
+            answer.lines()[1] shouldStartWith
+                "org.kverbs.LibraryUnavailableException: cannot load /nonexistent/libibverbs.so.1 ("
             answer.lines()[1] shouldContain "Install package libibverbs1 (Debian, Ubuntu) or libibverbs (Fedora, RHEL)"
             answer.lines()[1] shouldContain "The embedded device needs no hardware"
             answer.lines()[1] shouldContain "add org.kverbs:kverbs-embedded"
@@ -40,27 +44,39 @@ class LibraryAnswersSpec :
         test("should name the flag when native access is denied") {
             val answer = ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", "--illegal-native-access=deny")
             answer.lines()[1] shouldStartWith
-                "org.kverbs.LibraryUnavailableException: this Java process denies native access, which ${NullVerbs.library} needs ("
+                "org.kverbs.LibraryUnavailableException: this Java process denies native access, which " +
+                "${NullVerbs.library} needs ("
             answer.lines()[1] shouldContain "Start java with --enable-native-access=ALL-UNNAMED"
         }
 
         test("should name the package of librdmacm when that is not there, and go on without connections") {
             val answer =
-                ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", "-Dkverbs.librdmacm=/nonexistent/librdmacm.so.1", ENABLED)
+                ChildProgram.run(
+                    "-Dkverbs.libibverbs=${NullVerbs.library}",
+                    "-Dkverbs.librdmacm=/nonexistent/librdmacm.so.1",
+                    ENABLED,
+                )
             answer.lines()[1] shouldBe "[null0 (0200:0000:0000:0001)]"
-            answer.lines()[2] shouldStartWith "org.kverbs.LibraryUnavailableException: cannot load /nonexistent/librdmacm.so.1 ("
+            answer.lines()[2] shouldStartWith
+                "org.kverbs.LibraryUnavailableException: cannot load /nonexistent/librdmacm.so.1 ("
             answer.lines()[2] shouldContain "Install package librdmacm1 (Debian, Ubuntu) or librdmacm (Fedora, RHEL)"
         }
 
         test("should say so when the library for connections is another") {
             val answer =
-                ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", "-Dkverbs.librdmacm=${NullVerbs.library}", ENABLED)
-            answer.lines()[2] shouldBe "org.kverbs.LibraryUnavailableException: rdma_create_event_channel is in every release of that " +
+                ChildProgram.run(
+                    "-Dkverbs.libibverbs=${NullVerbs.library}",
+                    "-Dkverbs.librdmacm=${NullVerbs.library}",
+                    ENABLED,
+                )
+            answer.lines()[2] shouldBe
+                "org.kverbs.LibraryUnavailableException: rdma_create_event_channel is in every release of that " +
                 "library, and ${NullVerbs.library} lacks it: it is another library, or a broken one."
         }
 
         test("should list the devices of the library that the property names") {
-            ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", ENABLED).lines()[1] shouldBe "[null0 (0200:0000:0000:0001)]"
+            ChildProgram.run("-Dkverbs.libibverbs=${NullVerbs.library}", ENABLED).lines()[1] shouldBe
+                "[null0 (0200:0000:0000:0001)]"
         }
 
         test("should say which release has a function that this library lacks, and go on with the others") {
@@ -72,12 +88,27 @@ class LibraryAnswersSpec :
             }
         }
 
-        test("should register memory at its own address only where the library knows of no other, and say which release does") {
+        test(
+            "should register memory at its own address only where the library knows of no other, and say which " +
+                "release does",
+        ) {
             NullBench().use { bench ->
                 val memory = bench.mr.memory()
-                shouldThrow<LibraryUnavailableException> { bench.pd.registerAt(0x7000_0000, memory) }.message shouldStartWith
-                    "ibv_reg_mr_iova2 needs rdma-core 28 or newer, and the ${NullVerbs.library} of this machine lacks it. Upgrade "
-                shouldThrow<LibraryUnavailableException> { bench.pd.registerAt(memory.address(), memory, AccessFlag.ZERO_BASED) }
+                shouldThrow<LibraryUnavailableException> {
+                    bench.pd.registerAt(
+                        0x7000_0000,
+                        memory,
+                    )
+                }.message shouldStartWith
+                    "ibv_reg_mr_iova2 needs rdma-core 28 or newer, and the ${NullVerbs.library} of this machine " +
+                    "lacks it. Upgrade "
+                shouldThrow<LibraryUnavailableException> {
+                    bench.pd.registerAt(
+                        memory.address(),
+                        memory,
+                        AccessFlag.ZERO_BASED,
+                    )
+                }
                 NullVerbs.live(NullVerbs.Kind.MR) shouldBe 1
                 bench.pd.registerAt(memory.address(), memory).remote().address() shouldBe memory.address()
                 bench.pd.register(memory, AccessFlag.ZERO_BASED).remote().address() shouldBe 0
@@ -87,14 +118,23 @@ class LibraryAnswersSpec :
         test("should say which release tells whether data comes in order") {
             NullBench().use { bench ->
                 val qp = bench.queuePair()
-                shouldThrow<LibraryUnavailableException> { qp.isDataInOrder(WorkRequestOpcode.RDMA_WRITE) }.message shouldContain
+                shouldThrow<LibraryUnavailableException> {
+                    qp.isDataInOrder(
+                        WorkRequestOpcode.RDMA_WRITE,
+                    )
+                }.message shouldContain
                     "ibv_query_qp_data_in_order needs rdma-core 36 or newer"
             }
         }
 
         test("should say that a library without extended calls has no extended queues") {
             NullBench(extended = false).use { bench ->
-                val cq = shouldThrow<RdmaSystemException> { bench.context.completionQueue(CompletionQueueAttributes.of(1).asExtended()) }
+                val cq =
+                    shouldThrow<RdmaSystemException> {
+                        bench.context.completionQueue(
+                            CompletionQueueAttributes.of(1).asExtended(),
+                        )
+                    }
                 val qp =
                     shouldThrow<RdmaSystemException> {
                         bench.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, bench.cq).asExtended())
@@ -116,7 +156,10 @@ class LibraryAnswersSpec :
         }
 
         listOf(true, false).forEach { extended ->
-            test("should query a device ${if (extended) "by the extended calls" else "whose context has no extended calls"}") {
+            test(
+                "should query a device " +
+                    "${if (extended) "by the extended calls" else "whose context has no extended calls"}",
+            ) {
                 NullBench(extended).use { bench ->
                     val port = bench.context.queryPort(1)
                     port.state() shouldBe PortState.ACTIVE
@@ -131,7 +174,10 @@ class LibraryAnswersSpec :
             }
         }
 
-        test("should acknowledge the asynchronous events that it gives, as an object with one that isn't can't be destroyed") {
+        test(
+            "should acknowledge the asynchronous events that it gives, as an object with one that isn't can't be " +
+                "destroyed",
+        ) {
             NullBench().use { bench ->
                 val srq = bench.sharedReceiveQueue()
                 val qp = bench.queuePair()
@@ -143,7 +189,11 @@ class LibraryAnswersSpec :
                     )
                 sources.forEach { (type, source) -> NullVerbs.raise(type, source) }
                 List(3) { bench.context.awaitAsyncEvent(Duration.ZERO) }.map { it?.type() to it?.source() } shouldBe
-                    listOf(AsyncEventType.QP_FATAL to qp, AsyncEventType.SRQ_ERR to srq, AsyncEventType.CQ_ERR to bench.cq)
+                    listOf(
+                        AsyncEventType.QP_FATAL to qp,
+                        AsyncEventType.SRQ_ERR to srq,
+                        AsyncEventType.CQ_ERR to bench.cq,
+                    )
                 bench.context.awaitAsyncEvent(Duration.ZERO) shouldBe null
             }
         }
@@ -164,7 +214,10 @@ internal object ChildProgram {
     /** Runs it in a JVM with these options. */
     fun run(vararg options: String): String {
         val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
-        val classPath = listOf<KClass<*>>(ChildProgram::class, Device::class, Unit::class).joinToString(":") { placeOf(it.java) }
+        val classPath =
+            listOf<KClass<*>>(ChildProgram::class, Device::class, Unit::class).joinToString(":") {
+                placeOf(it.java)
+            }
         return runProgram(java, *options, "-cp", classPath, ChildProgram::class.java.name)
     }
 

@@ -17,8 +17,8 @@ import java.nio.file.Path
 import kotlin.io.path.listDirectoryEntries
 
 /**
- * A libibverbs that needs no RDMA (`src/test/c`): one device, `null0`, whose objects are real C structures and are counted, and whose
- * queues move nothing. It is compiled when first used, and from then on this JVM's libibverbs.
+ * A libibverbs that needs no RDMA (`src/test/c`): one device, `null0`, whose objects are real C structures and are
+ * counted, and whose queues move nothing. It is compiled when first used, and from then on this JVM's libibverbs.
  */
 internal object NullVerbs {
     /** What there is to set, in the order of `enum null_option`. */
@@ -55,7 +55,15 @@ internal object NullVerbs {
         CCompiler.require(headers)
         val classes = Path.of(NullVerbs::class.java.protectionDomain.codeSource.location.toURI())
         val file = classes.resolveSibling(name)
-        val sources = Path.of(System.getProperty("kverbs.root"), "core-java/src/test/c").listDirectoryEntries("*.c").map { it.toString() }
+        val sources =
+            Path
+                .of(
+                    System.getProperty("kverbs.root"),
+                    "core-java/src/test/c",
+                ).listDirectoryEntries("*.c")
+                .map {
+                    it.toString()
+                }
         val usual = listOf("-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-o", file.toString())
         runProgram("gcc", *options, *usual.toTypedArray(), *sources.toTypedArray())
         return file
@@ -71,7 +79,9 @@ internal object NullVerbs {
     private val destroyedObject by lazy { function("null_destroyed", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val abortedPosts by lazy { function("null_aborted", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val completeOne by lazy { function("null_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG)) }
-    private val raiseEvent by lazy { function("null_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG)) }
+    private val raiseEvent by lazy {
+        function("null_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG))
+    }
 
     private fun function(
         name: String,
@@ -124,8 +134,8 @@ internal object NullVerbs {
     }
 
     /**
-     * What a spec on null0 is set up with: every test begins with the options as they were, and must leave no object behind. Without a C
-     * compiler each fails and says what to install.
+     * What a spec on null0 is set up with: every test begins with the options as they were, and must leave no object
+     * behind. Without a C compiler each fails and says what to install.
      */
     fun FunSpec.onNullDevice() {
         beforeTest { reset() }
@@ -145,7 +155,8 @@ internal class NullBench(
     val cq: CompletionQueue = context.completionQueue(CompletionQueueAttributes.of(1024, channel))
     val mr: MemoryRegion = pd.memoryRegion(4096, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.MW_BIND)
 
-    fun queuePair(type: QueuePairType = QueuePairType.RC): QueuePair = pd.queuePair(QueuePairInitAttributes.of(type, cq))
+    fun queuePair(type: QueuePairType = QueuePairType.RC): QueuePair =
+        pd.queuePair(QueuePairInitAttributes.of(type, cq))
 
     fun queuePair(capabilities: QueuePairCapabilities): QueuePair =
         pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq).with(capabilities))
@@ -155,7 +166,8 @@ internal class NullBench(
         cq: CompletionQueue = this.cq,
     ): QueuePair = pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq).with(capabilities).asExtended())
 
-    fun extendedCompletionQueue(): CompletionQueue = context.completionQueue(CompletionQueueAttributes.of(1024).asExtended())
+    fun extendedCompletionQueue(): CompletionQueue =
+        context.completionQueue(CompletionQueueAttributes.of(1024).asExtended())
 
     fun sharedReceiveQueue(): SharedReceiveQueue = pd.sharedReceiveQueue(SharedReceiveQueueAttributes(64, 1, 0))
 

@@ -57,12 +57,17 @@ class PeerFormsSpec :
             hex(memory.toBytes()) shouldBe "0000000000001234" + "000000000000004d" + "abcdef01"
             val endpoint = QueuePairEndpoint(0x12, Gid.parse("fe80::1"), 0x345678, 0x9abcde, 1024, 0x11111111)
             endpoint.toText() shouldBe "qp:0012:345678:9abcde:fe800000000000000000000000000001:1024:11111111"
-            hex(endpoint.toBytes()) shouldBe "0012" + "0400" + "00345678" + "009abcde" + "11111111" + "fe800000000000000000000000000001"
+            hex(endpoint.toBytes()) shouldBe
+                "0012" + "0400" + "00345678" + "009abcde" + "11111111" + "fe800000000000000000000000000001"
         }
 
         test("should refuse any other text, whatever a peer sends, with a message that stays short") {
             val mutations =
-                Arb.bind(Arb.element("mem:1234:77:abcdef01", ENDPOINT), Arb.int(0..80), Arb.string(0..3)) { text, at, piece ->
+                Arb.bind(
+                    Arb.element("mem:1234:77:abcdef01", ENDPOINT),
+                    Arb.int(0..80),
+                    Arb.string(0..3),
+                ) { text, at, piece ->
                     val place = at.coerceAtMost(text.length)
                     text.substring(0, place) + piece + text.drop(place + 1)
                 }
@@ -72,7 +77,12 @@ class PeerFormsSpec :
             }
             checkAll(500, Arb.string(0..300)) { text ->
                 shouldThrow<IllegalArgumentException> { RemoteMemory.parse(text) }.message!!.length shouldBeLessThan 200
-                shouldThrow<IllegalArgumentException> { QueuePairEndpoint.parse(text) }.message!!.length shouldBeLessThan 220
+                shouldThrow<IllegalArgumentException> {
+                    QueuePairEndpoint.parse(
+                        text,
+                    )
+                }.message!!.length shouldBeLessThan
+                    220
             }
             listOf(
                 "mem:0:9223372036854775808:0", // a length of 2^63
@@ -84,7 +94,12 @@ class PeerFormsSpec :
                 "MEM:1:1:1",
                 "mem:1:\u0661:1", // an Arabic digit
             ).forEach { text -> withClue(text) { shouldThrow<IllegalArgumentException> { RemoteMemory.parse(text) } } }
-            listOf(ENDPOINT.replace("1024", "1000"), ENDPOINT.replace("1024", "99999"), "$ENDPOINT ", ENDPOINT.uppercase()).forEach {
+            listOf(
+                ENDPOINT.replace("1024", "1000"),
+                ENDPOINT.replace("1024", "99999"),
+                "$ENDPOINT ",
+                ENDPOINT.uppercase(),
+            ).forEach {
                 withClue(it) { shouldThrow<IllegalArgumentException> { QueuePairEndpoint.parse(it) } }
             }
         }
@@ -118,7 +133,12 @@ class PeerFormsSpec :
             refusalOf { memory.slice(60, -1) } shouldBe "length -1 of a part of the remote memory is below zero"
             memory.at(100) shouldBe RemoteMemory(1100, 0, 7)
             memory.at(30).slice(20, 50) shouldBe RemoteMemory(1050, 50, 7)
-            listOf(-1L, 101L, Long.MIN_VALUE, Long.MAX_VALUE).forEach { shouldThrow<IndexOutOfBoundsException> { memory.at(it) } }
+            listOf(
+                -1L,
+                101L,
+                Long.MIN_VALUE,
+                Long.MAX_VALUE,
+            ).forEach { shouldThrow<IndexOutOfBoundsException> { memory.at(it) } }
         }
     })
 

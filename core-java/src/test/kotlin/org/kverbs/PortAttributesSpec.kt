@@ -114,7 +114,16 @@ class PortAttributesSpec :
         }
 
         test("should translate every width") {
-            val texts = listOf(1, 2, 4, 8, 16, 0, 3).map { PortAttributes.from(withByte(IbvPortAttr.ACTIVE_WIDTH, it)).widthText() }
+            val texts =
+                listOf(
+                    1,
+                    2,
+                    4,
+                    8,
+                    16,
+                    0,
+                    3,
+                ).map { PortAttributes.from(withByte(IbvPortAttr.ACTIVE_WIDTH, it)).widthText() }
             texts shouldContainExactly listOf("1X", "4X", "8X", "12X", "2X", "invalid width", "invalid width")
         }
 
@@ -122,13 +131,21 @@ class PortAttributesSpec :
             val speeds = listOf(1, 2, 4, 8, 16, 32, 64, 128, 0, 3)
             val texts = speeds.map { PortAttributes.from(withByte(IbvPortAttr.ACTIVE_SPEED, it)).speedText() }
             texts shouldContainExactly
-                listOf("2.5", "5.0", "10.0", "10.0", "14.0", "25.0", "50.0", "100.0").map { "$it Gbps" } + List(2) { "invalid speed" }
+                listOf("2.5", "5.0", "10.0", "10.0", "14.0", "25.0", "50.0", "100.0").map { "$it Gbps" } +
+                List(2) { "invalid speed" }
         }
 
         test("should translate every physical state") {
             val texts = (0..8).map { PortAttributes.from(withByte(IbvPortAttr.PHYS_STATE, it)).physStateText() }
             texts shouldContainExactly
-                listOf("invalid physical state", "SLEEP", "POLLING", "DISABLED", "PORT_CONFIGURATION TRAINNING", "LINK_UP") +
+                listOf(
+                    "invalid physical state",
+                    "SLEEP",
+                    "POLLING",
+                    "DISABLED",
+                    "PORT_CONFIGURATION TRAINNING",
+                    "LINK_UP",
+                ) +
                 listOf("LINK_ERROR_RECOVERY", "PHY TEST", "invalid physical state")
         }
 

@@ -55,28 +55,98 @@ private fun QueuePairAttributesBuilder.set(attribute: QueuePairAttribute): Queue
 /** What the getters of one attribute return. */
 private fun QueuePairAttributes.get(attribute: QueuePairAttribute): Any =
     when (attribute) {
-        QueuePairAttribute.STATE -> listOf(state(), rawState(), isSqDraining)
-        QueuePairAttribute.CUR_STATE -> listOf(currentState(), rawCurrentState())
-        QueuePairAttribute.EN_SQD_ASYNC_NOTIFY -> isSqDrainedNotify
-        QueuePairAttribute.ACCESS_FLAGS -> listOf(accessFlags(), rawAccessFlags())
-        QueuePairAttribute.PKEY_INDEX -> pkeyIndex()
-        QueuePairAttribute.PORT -> port()
-        QueuePairAttribute.QKEY -> qkey()
-        QueuePairAttribute.AV -> address()
-        QueuePairAttribute.PATH_MTU -> listOf(pathMtu(), rawPathMtu())
-        QueuePairAttribute.TIMEOUT -> timeout()
-        QueuePairAttribute.RETRY_CNT -> retryCount()
-        QueuePairAttribute.RNR_RETRY -> rnrRetry()
-        QueuePairAttribute.RQ_PSN -> rqPsn()
-        QueuePairAttribute.MAX_QP_RD_ATOMIC -> maxReadAtomic()
-        QueuePairAttribute.ALT_PATH -> listOf(alternatePath(), alternatePkeyIndex(), alternatePort(), alternateTimeout())
-        QueuePairAttribute.MIN_RNR_TIMER -> minRnrTimer()
-        QueuePairAttribute.SQ_PSN -> sqPsn()
-        QueuePairAttribute.MAX_DEST_RD_ATOMIC -> maxDestReadAtomic()
-        QueuePairAttribute.PATH_MIG_STATE -> listOf(migrationState(), rawMigrationState())
-        QueuePairAttribute.CAP -> cap()
-        QueuePairAttribute.DEST_QPN -> destQpn()
-        QueuePairAttribute.RATE_LIMIT -> rateLimit()
+        QueuePairAttribute.STATE -> {
+            listOf(state(), rawState(), isSqDraining)
+        }
+
+        QueuePairAttribute.CUR_STATE -> {
+            listOf(currentState(), rawCurrentState())
+        }
+
+        QueuePairAttribute.EN_SQD_ASYNC_NOTIFY -> {
+            isSqDrainedNotify
+        }
+
+        QueuePairAttribute.ACCESS_FLAGS -> {
+            listOf(accessFlags(), rawAccessFlags())
+        }
+
+        QueuePairAttribute.PKEY_INDEX -> {
+            pkeyIndex()
+        }
+
+        QueuePairAttribute.PORT -> {
+            port()
+        }
+
+        QueuePairAttribute.QKEY -> {
+            qkey()
+        }
+
+        QueuePairAttribute.AV -> {
+            address()
+        }
+
+        QueuePairAttribute.PATH_MTU -> {
+            listOf(pathMtu(), rawPathMtu())
+        }
+
+        QueuePairAttribute.TIMEOUT -> {
+            timeout()
+        }
+
+        QueuePairAttribute.RETRY_CNT -> {
+            retryCount()
+        }
+
+        QueuePairAttribute.RNR_RETRY -> {
+            rnrRetry()
+        }
+
+        QueuePairAttribute.RQ_PSN -> {
+            rqPsn()
+        }
+
+        QueuePairAttribute.MAX_QP_RD_ATOMIC -> {
+            maxReadAtomic()
+        }
+
+        QueuePairAttribute.ALT_PATH -> {
+            listOf(
+                alternatePath(),
+                alternatePkeyIndex(),
+                alternatePort(),
+                alternateTimeout(),
+            )
+        }
+
+        QueuePairAttribute.MIN_RNR_TIMER -> {
+            minRnrTimer()
+        }
+
+        QueuePairAttribute.SQ_PSN -> {
+            sqPsn()
+        }
+
+        QueuePairAttribute.MAX_DEST_RD_ATOMIC -> {
+            maxDestReadAtomic()
+        }
+
+        QueuePairAttribute.PATH_MIG_STATE -> {
+            listOf(migrationState(), rawMigrationState())
+        }
+
+        QueuePairAttribute.CAP -> {
+            cap()
+        }
+
+        QueuePairAttribute.DEST_QPN -> {
+            destQpn()
+        }
+
+        QueuePairAttribute.RATE_LIMIT -> {
+            rateLimit()
+        }
     }
 
 private val expected =
@@ -121,7 +191,8 @@ class QueuePairAttributesSpec :
                     set.mask() shouldBe QueuePairAttribute.mask(chosen)
                     chosen.forEach { withClue(it) { set.get(it) shouldBe expected[it] } }
                     for (missing in QueuePairAttribute.entries - chosen) {
-                        shouldThrow<IllegalStateException> { set.get(missing) }.message shouldContain "$missing is not in this set"
+                        shouldThrow<IllegalStateException> { set.get(missing) }.message shouldContain
+                            "$missing is not in this set"
                     }
                 }
                 read shouldBe setOf(chosen)
@@ -136,7 +207,12 @@ class QueuePairAttributesSpec :
                 val written = memory.toArray(JAVA_BYTE).withIndex().filter { it.value.toInt() != 0 }
                 val fields = QueuePairFields.of(attribute).toList().chunked(2)
                 withClue(attribute) {
-                    written.filter { byte -> fields.none { (offset, size) -> byte.index in offset until offset + size } }.shouldBeEmpty()
+                    written
+                        .filter { byte ->
+                            fields.none { (offset, size) ->
+                                byte.index in offset until offset + size
+                            }
+                        }.shouldBeEmpty()
                     written.isEmpty() shouldBe false
                 }
             }
@@ -174,7 +250,8 @@ class QueuePairAttributesSpec :
 
         test("should name what it has and what to do when asked for an attribute that it has not") {
             shouldThrow<IllegalStateException> { setOf(listOf(QueuePairAttribute.STATE)).pathMtu() }.message shouldBe
-                "queue pair attribute PATH_MTU is not in this set, which has [STATE]: set it, or ask for it in the query"
+                "queue pair attribute PATH_MTU is not in this set, which has [STATE]: set it, or ask for it in the " +
+                "query"
         }
 
         test("should keep what it was built with when the builder is used on") {
@@ -217,13 +294,24 @@ class QueuePairAttributesSpec :
                     "MIN_RNR_TIMER 32 is out of range: 0 to 31" to { builder().minRnrTimer(32) },
                     "RATE_LIMIT 4294967296 is out of range: 0 to 4294967295" to { builder().rateLimit(1L shl 32) },
                     "ALT_PATH port 0 is out of range: 1 to 255" to { builder().alternatePath(peer, 0, 0, 0) },
-                    "ALT_PATH P_Key index -1 is out of range: 0 to 65535" to { builder().alternatePath(peer, -1, 1, 0) },
+                    "ALT_PATH P_Key index -1 is out of range: 0 to 65535" to {
+                        builder().alternatePath(
+                            peer,
+                            -1,
+                            1,
+                            0,
+                        )
+                    },
                     "ALT_PATH timeout 32 is out of range: 0 to 31" to { builder().alternatePath(peer, 0, 1, 32) },
-                    "STATE UNKNOWN cannot be asked for: name a known value" to { builder().state(QueuePairState.UNKNOWN) },
+                    "STATE UNKNOWN cannot be asked for: name a known value" to
+                        { builder().state(QueuePairState.UNKNOWN) },
                     "PATH_MTU UNKNOWN cannot be asked for: name a known value" to { builder().pathMtu(Mtu.UNKNOWN) },
-                    "max send work requests -1 is out of range: 0 to 2147483647" to { QueuePairCapabilities(-1, 0, 0, 0, 0) },
+                    "max send work requests -1 is out of range: 0 to 2147483647" to
+                        { QueuePairCapabilities(-1, 0, 0, 0, 0) },
                 )
-            wrong.forEach { (message, call) -> shouldThrow<IllegalArgumentException> { call() }.message shouldBe message }
+            wrong.forEach { (message, call) ->
+                shouldThrow<IllegalArgumentException> { call() }.message shouldBe message
+            }
         }
 
         test("should print what it holds") {

@@ -30,8 +30,10 @@ class QueuePairTimersSpec :
         }
 
         test("should return each timer code for its own time") {
-            (1..31).map { QueuePairTimers.ackTimeoutCode(QueuePairTimers.ackTimeout(it)) } shouldContainExactly (1..31).toList()
-            (0..31).map { QueuePairTimers.rnrTimerCode(QueuePairTimers.rnrTimer(it)) } shouldContainExactly (0..31).toList()
+            (1..31).map { QueuePairTimers.ackTimeoutCode(QueuePairTimers.ackTimeout(it)) } shouldContainExactly
+                (1..31).toList()
+            (0..31).map { QueuePairTimers.rnrTimerCode(QueuePairTimers.rnrTimer(it)) } shouldContainExactly
+                (0..31).toList()
         }
 
         test("should know the receiver-not-ready times of the specification") {
@@ -65,6 +67,8 @@ class QueuePairTimersSpec :
                         { QueuePairTimers.rnrTimerCode(Duration.ofNanos(-1)) },
                     "receiver-not-ready timer code 32 is out of range: 0 to 31" to { QueuePairTimers.rnrTimer(32) },
                 )
-            wrong.forEach { (message, call) -> shouldThrow<IllegalArgumentException> { call() }.message shouldBe message }
+            wrong.forEach { (message, call) ->
+                shouldThrow<IllegalArgumentException> { call() }.message shouldBe message
+            }
         }
     })

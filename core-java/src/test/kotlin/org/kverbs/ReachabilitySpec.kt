@@ -90,7 +90,9 @@ private fun failedMove(bench: NullBench): Triple<Held, Held, MemoryRegion> {
     return Triple(WeakReference(from.scope()), WeakReference(to.scope()), region)
 }
 
-private fun channelAndId(manager: FakeConnectionManager): Pair<WeakReference<ConnectionEventChannel>, WeakReference<ConnectionId>> {
+private fun channelAndId(
+    manager: FakeConnectionManager,
+): Pair<WeakReference<ConnectionEventChannel>, WeakReference<ConnectionId>> {
     val channel = manager.open()
     return WeakReference(channel) to WeakReference(channel.id(PortSpace.TCP))
 }

@@ -35,7 +35,8 @@ class ReceiveRequestsSpec :
 
         test("should refuse a buffer before any request") {
             NullBench().use { bench ->
-                shouldThrow<IllegalStateException> { ReceiveRequests().into(bench.mr.slice()) }.message shouldContain "call receive first"
+                shouldThrow<IllegalStateException> { ReceiveRequests().into(bench.mr.slice()) }.message shouldContain
+                    "call receive first"
             }
         }
 

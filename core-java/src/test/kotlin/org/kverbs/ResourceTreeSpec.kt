@@ -61,7 +61,8 @@ class ResourceTreeSpec :
             val late = bench.pd.memoryRegion(64)
             val mw = bench.pd.memoryWindow(MemoryWindowType.TYPE_2)
             bench.context.close()
-            NullVerbs.destroyed().take(4) shouldContainExactly listOf(mw.handle(), qp.handle(), late.handle(), bench.mr.handle())
+            NullVerbs.destroyed().take(4) shouldContainExactly
+                listOf(mw.handle(), qp.handle(), late.handle(), bench.mr.handle())
         }
 
         test("should run every action of a close, and know it closed, although one fails") {
@@ -114,7 +115,8 @@ class ResourceTreeSpec :
                         Thread.sleep(100)
                         bench.context.close()
                     }
-                shouldThrow<IllegalStateException> { bench.context.awaitAsyncEvent(forever) }.message shouldContain "is closed"
+                shouldThrow<IllegalStateException> { bench.context.awaitAsyncEvent(forever) }.message shouldContain
+                    "is closed"
                 closing.join()
             }
         }
@@ -212,7 +214,12 @@ class ResourceTreeSpec :
                 refusal.cause.shouldBeNull()
             }
             NullBench().use { other ->
-                shouldThrow<IllegalStateException> { other.queuePair(QueuePairType.UD).post(list) }.message shouldStartWith
+                shouldThrow<IllegalStateException> {
+                    other
+                        .queuePair(
+                            QueuePairType.UD,
+                        ).post(list)
+                }.message shouldStartWith
                     "address handle on null0 is closed"
             }
 
@@ -232,7 +239,9 @@ class ResourceTreeSpec :
             }
         }
 
-        test("should end the wait of a thread that is inside, and not that of one on a new channel at the old address") {
+        test(
+            "should end the wait of a thread that is inside, and not that of one on a new channel at the old address",
+        ) {
             NullBench().use { bench ->
                 val old = bench.context.completionChannel()
                 val inside = CountDownLatch(1)
@@ -257,7 +266,10 @@ class ResourceTreeSpec :
             }
         }
 
-        test("should keep the descriptors of channels apart that threads open and close at once, at each other's addresses") {
+        test(
+            "should keep the descriptors of channels apart that threads open and close at once, at each other's " +
+                "addresses",
+        ) {
             NullBench().use { bench ->
                 val before = openDescriptors()
                 inThreads(3) {
@@ -277,7 +289,8 @@ class ResourceTreeSpec :
                 qp.postWith { list ->
                     list.send(1)
                     shouldThrow<IllegalStateException> { qp.close() }.message shouldContain "would wait for itself"
-                    shouldThrow<IllegalStateException> { qp.post(SendRequests().send(2)) }.message shouldContain "would wait for itself"
+                    shouldThrow<IllegalStateException> { qp.post(SendRequests().send(2)) }.message shouldContain
+                        "would wait for itself"
                 }
                 qp.isOpen shouldBe true
                 qp.post(SendRequests().send(3))
@@ -290,7 +303,8 @@ class ResourceTreeSpec :
                 val qp = bench.queuePair()
                 qp.beginPost().send(1)
                 inThreads(1) {
-                    shouldThrow<IllegalStateException> { qp.finishPost() }.message shouldContain "has begun no post on queue pair"
+                    shouldThrow<IllegalStateException> { qp.finishPost() }.message shouldContain
+                        "has begun no post on queue pair"
                     shouldThrow<IllegalStateException> { qp.abandonPost() }
                 }
                 qp.finishPost()
@@ -299,13 +313,16 @@ class ResourceTreeSpec :
             }
         }
 
-        test("should deregister a region once, though its memory could not be freed because a native call was using it") {
+        test(
+            "should deregister a region once, though its memory could not be freed because a native call was using it",
+        ) {
             NullBench().use { bench ->
                 val region = bench.pd.memoryRegion(MORE_THAN_A_PIPE_HOLDS)
                 val (from, to) = pipe()
                 FileInputStream("/proc/self/fd/$from").use { reader ->
                     val writer = thread { WRITE.invokeWithArguments(to, region.memory(), MORE_THAN_A_PIPE_HOLDS) }
-                    reader.read() // of a byte that it has written: it is inside, and can't get out before the rest is read
+                    // of a byte that it has written: it is inside, and can't get out before the rest is read
+                    reader.read()
                     shouldThrow<IllegalStateException> { region.close() }
                     NullVerbs.live(NullVerbs.Kind.MR) shouldBe 1
                     reader.readNBytes(MORE_THAN_A_PIPE_HOLDS.toInt() - 1)
@@ -330,7 +347,9 @@ private fun native(
     name: String,
     result: MemoryLayout,
     vararg arguments: MemoryLayout,
-) = Linker.nativeLinker().run { downcallHandle(defaultLookup().findOrThrow(name), FunctionDescriptor.of(result, *arguments)) }
+) = Linker.nativeLinker().run {
+    downcallHandle(defaultLookup().findOrThrow(name), FunctionDescriptor.of(result, *arguments))
+}
 
 /** The end to read from, and the end to write to. */
 private fun pipe(): List<Int> =

@@ -20,7 +20,10 @@ import org.kverbs.internal.abi.IbvSendWr
 import org.kverbs.internal.ffm.Memory
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
-/** What the operations write, field by field; [org.kverbs.internal.abi.AbiSpec] shows that the offsets are the compiler's. */
+/**
+ * What the operations write, field by field; [org.kverbs.internal.abi.AbiSpec] shows that the offsets are the
+ * compiler's.
+ */
 class SendRequestsSpec :
     FunSpec({
         onNullDevice()
@@ -61,7 +64,8 @@ class SendRequestsSpec :
                     requests.follow().map { it.id } shouldContainExactly planned.map { it.value.id }
                     requests.follow().map { it.entries } shouldContainExactly planned.map { it.entries }
                     requests.follow().map { it.int(IbvSendWr.SEND_FLAGS) } shouldContainExactly planned.map { it.flags }
-                    requests.follow().map { it.int(IbvSendWr.OPCODE) } shouldContainExactly planned.map { it.operation.opcode }
+                    requests.follow().map { it.int(IbvSendWr.OPCODE) } shouldContainExactly
+                        planned.map { it.operation.opcode }
                 }
             }
         }
@@ -97,9 +101,20 @@ class SendRequestsSpec :
             NullBench().use { bench ->
                 val slice = bench.mr.slice(8, 100)
                 val address = bench.addressHandle()
-                val found = SendRequests().send(1).from(slice).into(bench.mr.slice()).to(address, 0x123456, 0x11223344).follow().single()
+                val found =
+                    SendRequests()
+                        .send(
+                            1,
+                        ).from(slice)
+                        .into(bench.mr.slice())
+                        .to(address, 0x123456, 0x11223344)
+                        .follow()
+                        .single()
                 found.entries shouldBe
-                    listOf(Entry(bench.mr.address() + 8, 100, bench.mr.lkey()), Entry(bench.mr.address(), 4096, bench.mr.lkey()))
+                    listOf(
+                        Entry(bench.mr.address() + 8, 100, bench.mr.lkey()),
+                        Entry(bench.mr.address(), 4096, bench.mr.lkey()),
+                    )
                 found.long(40) shouldBe address.handle()
                 found.int(48) shouldBe 0x123456
                 found.int(52) shouldBe 0x11223344
@@ -125,7 +140,11 @@ class SendRequestsSpec :
 
         test("should refuse an entry or a flag before any operation") {
             val requests = SendRequests()
-            listOf<() -> Unit>({ requests.entry(1, 2, 3) }, { requests.signaled() }, { requests.inline(ByteArray(1)) }).forEach {
+            listOf<() -> Unit>(
+                { requests.entry(1, 2, 3) },
+                { requests.signaled() },
+                { requests.inline(ByteArray(1)) },
+            ).forEach {
                 shouldThrow<IllegalStateException>(it).message shouldContain "no request was begun"
             }
             requests.send(1).clear()
@@ -211,8 +230,8 @@ private class Planned(
 private fun wire(immediate: Int): Int = Integer.reverseBytes(immediate)
 
 /**
- * Each operation with the number of its `enum ibv_wr_opcode`, how it is begun, and which values stand at which offsets then: numbers
- * from `struct ibv_send_wr` on x86_64, not the constants that the encoder uses.
+ * Each operation with the number of its `enum ibv_wr_opcode`, how it is begun, and which values stand at which offsets
+ * then: numbers from `struct ibv_send_wr` on x86_64, not the constants that the encoder uses.
  */
 private enum class Operation(
     val opcode: Int,

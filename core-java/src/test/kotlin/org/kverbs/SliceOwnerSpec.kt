@@ -11,7 +11,10 @@ class SliceOwnerSpec :
     FunSpec({
         onNullDevice()
 
-        test("should name the owners of the slices that a list sends from or reads into, and forget them with the requests") {
+        test(
+            "should name the owners of the slices that a list sends from or reads into, and forget them with the " +
+                "requests",
+        ) {
             NullBench().use { bench ->
                 val (one, two) = listOf("one", "two").map { owner -> bench.mr.slice(0, 8, owner) }
                 one.owner() shouldBe "one"

@@ -46,7 +46,15 @@ private fun follow(
     sgList: Int,
     numSge: Int,
 ): List<FoundRequest> =
-    generateSequence(if (arena.count() == 0) 0 else arena.first()) { Memory.at(it, size.toLong()).get(JAVA_LONG, next.toLong()) }
+    generateSequence(
+        if (arena.count() ==
+            0
+        ) {
+            0
+        } else {
+            arena.first()
+        },
+    ) { Memory.at(it, size.toLong()).get(JAVA_LONG, next.toLong()) }
         .takeWhile { it != 0L }
         .take(arena.count() + 1) // a list that runs in a circle is too long, not endless
         .map { FoundRequest(Memory.at(it, size.toLong()), sgList, numSge) }

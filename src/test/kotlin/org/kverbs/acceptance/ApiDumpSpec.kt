@@ -23,9 +23,9 @@ private val published =
     )
 
 /**
- * Compares what each published module shows its users with the dump in `api/` that was committed with it, so that no change of the
- * public API goes unseen. A change that is meant: run `mvn verify -Dapi.update` and commit the new dump. Packages named `internal` are
- * nobody's API.
+ * Compares what each published module shows its users with the dump in `api/` that was committed with it, so that no
+ * change of the public API goes unseen. A change that is meant: run `mvn verify -Dapi.update` and commit the new dump.
+ * Packages named `internal` are nobody's API.
  */
 class ApiDumpSpec :
     FunSpec({
@@ -39,15 +39,31 @@ class ApiDumpSpec :
                 val files =
                     classes
                         .walkTopDown()
-                        .filter { it.extension == "class" && "internal" !in it.relativeTo(classes).invariantSeparatorsPath.split('/') }
-                        .sorted()
+                        .filter {
+                            it.extension == "class" &&
+                                "internal" !in it.relativeTo(classes).invariantSeparatorsPath.split('/')
+                        }.sorted()
                         .toList()
-                val dump = StringBuilder().also { AbiTools.getInstance().printJvmDump(it, files, AbiFilters.EMPTY) }.toString()
-                withClue("the dump of $artifact shows no class of org.kverbs: was it compiled?") { dump shouldContain "class org/kverbs/" }
+                val dump =
+                    StringBuilder()
+                        .also {
+                            AbiTools.getInstance().printJvmDump(
+                                it,
+                                files,
+                                AbiFilters.EMPTY,
+                            )
+                        }.toString()
+                withClue("the dump of $artifact shows no class of org.kverbs: was it compiled?") {
+                    dump shouldContain
+                        "class org/kverbs/"
+                }
 
                 val committed = root.resolve("api/$artifact.api")
                 if (update) committed.apply { parentFile.mkdirs() }.writeText(dump)
-                withClue("the public API of $artifact is not as in $committed; if that is meant, run: mvn verify -Dapi.update") {
+                withClue(
+                    "the public API of $artifact is not as in $committed; if that is meant, run: mvn verify " +
+                        "-Dapi.update",
+                ) {
                     dump shouldBe committed.takeIf { it.exists() }?.readText()
                 }
             }

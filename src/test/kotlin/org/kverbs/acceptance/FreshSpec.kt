@@ -99,14 +99,18 @@ private class FreshProject : AutoCloseable {
 /** `lab/fresh`, but for the base, which CI makes. */
 class FreshSpec :
     FunSpec({
-        test("should run the command in a clone of HEAD without this machine's files, and pass on its exit status").config(
+        test(
+            "should run the command in a clone of HEAD without this machine's files, and pass on its exit status",
+        ).config(
             enabledIf = { PlayedSystem.mounts },
         ) {
             FreshProject().use {
                 it.project.file("committed", "changed since")
                 it.project.file("added")
                 val files = "added ${it.project.root} /usr/lib/jvm/jdk-25/release"
-                val script = $$"cat committed; echo \" $PWD $HOME\"; for f in $$files; do [ -e $f ] && echo $f; done; exit 7"
+                val script =
+                    $$"cat committed; echo \" $PWD $HOME\"; for f in $$files; do [ -e $f ] && echo $f; " +
+                        "done; exit 7"
                 it.run(script) shouldBe Outcome(7, "as committed /root/kverbs /root\n/usr/lib/jvm/jdk-25/release\n")
             }
         }
@@ -115,7 +119,8 @@ class FreshSpec :
             enabledIf = { PlayedSystem.mounts },
         ) {
             FreshProject().use {
-                it.run("touch /bin/new /root/kverbs/new /dev/shm/new /dev/new && echo written").output shouldBe "written\n"
+                it.run("touch /bin/new /root/kverbs/new /dev/shm/new /dev/new && echo written").output shouldBe
+                    "written\n"
                 val all = "/bin/new /root/kverbs/new /dev/shm/new /dev/new"
                 it.run($$"for f in $$all; do [ ! -e $f ] || echo $f; done") shouldBe Outcome(0, "")
                 listOf("/usr/lib/jvm/jdk-25/new", "/proc/sys/new", "/sys/new").forEach { path ->

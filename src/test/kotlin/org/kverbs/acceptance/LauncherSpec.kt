@@ -20,7 +20,8 @@ private const val BUILDING = "kverbs: building"
 /** Stands in for Maven: makes what `mvn package` makes, in its order. */
 private const val MAVEN =
     "for jar in core-java/target/kverbs-core embedded/target/kverbs-embedded dsl/target/kverbs-dsl " +
-        "coroutines/target/kverbs-coroutines serialization/target/kverbs-serialization samples/target/kverbs-samples; " +
+        "coroutines/target/kverbs-coroutines serialization/target/kverbs-serialization " +
+        "samples/target/kverbs-samples; " +
         $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p samples/target/lib samples/target/scripting"
 
 private val modules = listOf("core-java", "embedded", "dsl", "coroutines", "serialization", "samples")
@@ -29,13 +30,15 @@ private val modules = listOf("core-java", "embedded", "dsl", "coroutines", "seri
 private fun built() =
     ScratchProject().apply {
         program("mvn", "cd $root; $MAVEN")
-        val sources = listOf(file("pom.xml")) + modules.flatMap { listOf(file("$it/pom.xml"), file("$it/src/main/A.java")) }
+        val sources =
+            listOf(file("pom.xml")) + modules.flatMap { listOf(file("$it/pom.xml"), file("$it/src/main/A.java")) }
         run("./kverbs")
         sources.forEach { it.age(3600) }
         modules.forEach { (root / it / "src/main").age(3600) }
     }
 
-private fun java.nio.file.Path.age(seconds: Long) = setLastModifiedTime(FileTime.from(Instant.now().minusSeconds(seconds)))
+private fun java.nio.file.Path.age(seconds: Long) =
+    setLastModifiedTime(FileTime.from(Instant.now().minusSeconds(seconds)))
 
 class LauncherSpec :
     FunSpec({
@@ -52,7 +55,9 @@ class LauncherSpec :
             }
         }
 
-        test("should not build what is newer than its sources, and pass on the command's output and exit status alone") {
+        test(
+            "should not build what is newer than its sources, and pass on the command's output and exit status alone",
+        ) {
             built().use { it.run("./kverbs", "devices", "-v") shouldBe Outcome(7, "java devices -v\n") }
         }
 
@@ -112,14 +117,16 @@ class LauncherSpec :
 
         test("should name the package when there is no Maven to build with") {
             ScratchProject().use {
-                it.run("./kverbs") shouldBe Outcome(1, "kverbs: Maven is needed to build it; as root: apt-get install maven\n")
+                it.run("./kverbs") shouldBe
+                    Outcome(1, "kverbs: Maven is needed to build it; as root: apt-get install maven\n")
             }
         }
 
         test("should say where it looked when KVERBS_JAVA_HOME is no JDK 25") {
             built().use {
                 val other = it.file("jdk17/release", "JAVA_VERSION=\"17.0.1\"\n").parent
-                it.run("./kverbs", javaHome = other) shouldBe Outcome(1, "KVERBS_JAVA_HOME is $other, and there is no JDK 25 there.\n")
+                it.run("./kverbs", javaHome = other) shouldBe
+                    Outcome(1, "KVERBS_JAVA_HOME is $other, and there is no JDK 25 there.\n")
             }
         }
 
@@ -149,7 +156,10 @@ class LauncherSpec :
                     val outcome = it.run("./kverbs", "lab", option)
                     outcome.status shouldBe status
                     outcome.output shouldContain "lab.sh 'COMMAND'"
-                    listOf("building", "built", "booted", "installed").forEach { word -> outcome.output shouldNotContain word }
+                    listOf("building", "built", "booted", "installed").forEach { word ->
+                        outcome.output shouldNotContain
+                            word
+                    }
                 }
             }
         }
@@ -181,7 +191,8 @@ class LauncherSpec :
         test("should leave its options to what was built, even when sources are newer") {
             built().use {
                 (it.root / "pom.xml").age(-1)
-                it.run("./kverbs", "--help") shouldBe Outcome(7, "java ${it.root}/samples/target/kverbs-samples.jar --help\n")
+                it.run("./kverbs", "--help") shouldBe
+                    Outcome(7, "java ${it.root}/samples/target/kverbs-samples.jar --help\n")
             }
         }
 

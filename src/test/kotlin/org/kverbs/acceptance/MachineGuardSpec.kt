@@ -33,7 +33,9 @@ class MachineGuardSpec :
         val ifMounts = { PlayedSystem.mounts }
         val system = PlayedSystem.PATH
 
-        test("should refuse a new file in the system, which the same command writes without it").config(enabledIf = { ifMounts() }) {
+        test("should refuse a new file in the system, which the same command writes without it").config(enabledIf = {
+            ifMounts()
+        }) {
             ScratchProject().use {
                 val write = "bash -c 'echo overwritten > $system/trial && echo written'"
                 it.run(*PlayedSystem.command(write)) shouldBe Outcome(0, "written\n")
@@ -47,7 +49,11 @@ class MachineGuardSpec :
             ScratchProject().use {
                 val link = Files.createSymbolicLink(it.root / "link", Path.of(system, "tool"))
                 val outcome =
-                    it.run(*PlayedSystem.command("echo tool > $system/tool; lab/guard bash -c ': >> $link' || cat $system/tool"))
+                    it.run(
+                        *PlayedSystem.command(
+                            "echo tool > $system/tool; lab/guard bash -c ': >> $link' || cat $system/tool",
+                        ),
+                    )
                 outcome.output shouldContain "Read-only file system"
                 outcome.output shouldContain "\ntool\n"
             }
@@ -58,7 +64,10 @@ class MachineGuardSpec :
                 val setting = "$system/sys/kernel/printk_ratelimit"
                 val same = $$"read -r value < $$setting; echo $value > $$setting; echo set"
                 it.run(*PlayedSystem.command("mount -t proc proc $system; $same")).output shouldBe "set\n"
-                it.run(*PlayedSystem.command("mount -t proc proc $system; lab/guard bash -c '$same'")).output shouldContain
+                it
+                    .run(
+                        *PlayedSystem.command("mount -t proc proc $system; lab/guard bash -c '$same'"),
+                    ).output shouldContain
                     "Read-only file system"
             }
         }
@@ -70,7 +79,9 @@ class MachineGuardSpec :
             }
         }
 
-        test("should let the command write to a folder that is named, and not beside it").config(enabledIf = { ifMounts() }) {
+        test(
+            "should let the command write to a folder that is named, and not beside it",
+        ).config(enabledIf = { ifMounts() }) {
             ScratchProject().use {
                 val write = "echo > $system/named/file; echo written; echo > $system/other/file"
                 val outcome =
@@ -95,21 +106,29 @@ class MachineGuardSpec :
 
         test("should pass on arguments and the exit status") {
             ScratchProject().use {
-                it.run("lab/guard", "bash", "-c", $$"echo \"$1|$2|$PWD\"; exit 7", "x", "a b", "") shouldBe Outcome(7, "a b||${it.root}\n")
+                it.run("lab/guard", "bash", "-c", $$"echo \"$1|$2|$PWD\"; exit 7", "x", "a b", "") shouldBe
+                    Outcome(7, "a b||${it.root}\n")
             }
         }
 
-        test("should compare the system's files where root may not mount, name the changed ones, and fail").config(enabledIf = { root }) {
+        test(
+            "should compare the system's files where root may not mount, name the changed ones, and fail",
+        ).config(enabledIf = {
+            root
+        }) {
             ScratchProject().use {
                 it.program("unshare", "echo no mounts here; exit 1")
                 val system = (it.root / "system").createDirectories()
                 val tool = it.file("system/tool", "a tool")
                 it.file("system/gone")
-                val script = "echo other > ${it.root}/new; mv ${it.root}/new $system/added; cat $system/added > $tool; rm $system/gone"
+                val script =
+                    "echo other > ${it.root}/new; mv ${it.root}/new $system/added; cat $system/added > " +
+                        "$tool; rm $system/gone"
                 val guarded = arrayOf("bash", "-c", $$"KVERBS_GUARDED=$1 exec lab/guard bash -c \"$2\"", "x", "$system")
                 val outcome = it.run(*guarded, script)
                 outcome.output shouldContain "cannot be made read-only: no mounts here\n"
-                outcome.output shouldContain "changed on this machine while the command ran:\n$system\n$system/added\n$tool\n"
+                outcome.output shouldContain
+                    "changed on this machine while the command ran:\n$system\n$system/added\n$tool\n"
                 outcome.status shouldBe 1
                 val unchanged = it.run(*guarded, "cat $tool")
                 unchanged.output shouldNotContain "changed"
@@ -130,7 +149,8 @@ class MachineGuardSpec :
                 val help = it.run("lab/guard", "--help")
                 help.output shouldContain "lab/guard [--writable DIR]... COMMAND"
                 help.status shouldBe 0
-                listOf(emptyArray(), arrayOf("--hlep"), arrayOf("--writable"), arrayOf("--hlep", "bash")).forEach { wrong ->
+                val all = listOf(emptyArray(), arrayOf("--hlep"), arrayOf("--writable"), arrayOf("--hlep", "bash"))
+                all.forEach { wrong ->
                     it.run("lab/guard", *wrong) shouldBe Outcome(2, help.output)
                 }
             }

@@ -49,11 +49,13 @@ class PomsSpec :
             bom
                 .find("dependencyManagement/dependencies/dependency")
                 .filter { it.text("groupId") == "org.kverbs" }
-                .map { it.text("artifactId") } shouldContainExactlyInAnyOrder published.values.map { it.text("artifactId") }
+                .map { it.text("artifactId") } shouldContainExactlyInAnyOrder
+                published.values.map { it.text("artifactId") }
         }
 
         test("should manage no scope in the BOM, which would be the users' scope") {
-            bom.find("dependencyManagement/dependencies/dependency/scope").map { it.textContent }.toSet() shouldBe setOf("import")
+            bom.find("dependencyManagement/dependencies/dependency/scope").map { it.textContent }.toSet() shouldBe
+                setOf("import")
         }
 
         for (version in listOf("kotlin.version", "coroutines.version", "kotest.version", "junit.version")) {
@@ -63,10 +65,19 @@ class PomsSpec :
         }
 
         val demanded =
-            listOf("url", "licenses/license/name", "licenses/license/url", "developers/developer/name", "scm/connection") +
+            listOf(
+                "url",
+                "licenses/license/name",
+                "licenses/license/url",
+                "developers/developer/name",
+                "scm/connection",
+            ) +
                 listOf("scm/developerConnection", "scm/url", "version")
         for (path in demanded) {
-            test("should say the same $path in the BOM as in the parent of the other POMs, as Maven Central demands it of each") {
+            test(
+                "should say the same $path in the BOM as in the parent of the other POMs, as Maven Central demands " +
+                    "it of each",
+            ) {
                 parent.text(path).shouldNotBeBlank()
                 bom.text(path) shouldBe parent.text(path)
             }
@@ -82,7 +93,12 @@ class PomsSpec :
 
         test("should show in docs/depend.md what the users' projects have in their POMs, which ./verify builds") {
             val built = listOf("kotlin", "java").map { plain(root.resolve("integration/$it/pom.xml").readText()) }
-            val shown = snippet.findAll(root.resolve("docs/depend.md").readText()).map { plain(it.groupValues[1]) }.toList()
+            val shown =
+                snippet
+                    .findAll(
+                        root.resolve("docs/depend.md").readText(),
+                    ).map { plain(it.groupValues[1]) }
+                    .toList()
             shown.shouldNotBeEmpty()
             shown.filter { lines -> built.none { lines in it } }.shouldBeEmpty()
         }

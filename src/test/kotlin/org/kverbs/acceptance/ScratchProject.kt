@@ -21,8 +21,8 @@ internal data class Outcome(
 )
 
 /**
- * A folder with this project's top-level programs and stand-ins for what they call, so that their decisions can be tested in
- * milliseconds: what `mvn`, `java` and `lab/lab.sh` do is up to the test. Deleted by [close].
+ * A folder with this project's top-level programs and stand-ins for what they call, so that their decisions can be
+ * tested in milliseconds: what `mvn`, `java` and `lab/lab.sh` do is up to the test. Deleted by [close].
  */
 @OptIn(ExperimentalPathApi::class)
 internal class ScratchProject : AutoCloseable {
@@ -83,7 +83,9 @@ internal class ScratchProject : AutoCloseable {
                 .redirectOutput(output.toFile())
                 .apply { environment().putAll(mapOf("PATH" to "$bin", "KVERBS_JAVA_HOME" to "$javaHome")) }
                 .start()
-        check(process.waitFor(60, SECONDS)) { "$command did not end: ${output.readText()}".also { process.destroyForcibly() } }
+        check(
+            process.waitFor(60, SECONDS),
+        ) { "$command did not end: ${output.readText()}".also { process.destroyForcibly() } }
         return Outcome(process.exitValue(), output.readText())
     }
 
@@ -113,7 +115,23 @@ internal class ScratchProject : AutoCloseable {
 
         /** What the programs under test may call. */
         val tools =
-            listOf("readlink", "find", "grep", "awk", "mkdir", "mv", "flock", "sed", "rm", "id", "touch", "cat", "head", "date", "sort") +
+            listOf(
+                "readlink",
+                "find",
+                "grep",
+                "awk",
+                "mkdir",
+                "mv",
+                "flock",
+                "sed",
+                "rm",
+                "id",
+                "touch",
+                "cat",
+                "head",
+                "date",
+                "sort",
+            ) +
                 listOf("diff", "unshare", "mount", "mountpoint")
     }
 

@@ -11,10 +11,14 @@ private fun report(
     failures: Int = 0,
     errors: Int = 0,
     skipped: Int = 0,
-) = "<?xml version=\"1.0\"?>\n<testsuite name=\"A\" tests=\"$tests\" errors=\"$errors\" skipped=\"$skipped\" failures=\"$failures\">" +
+) = "<?xml version=\"1.0\"?>\n<testsuite name=\"A\" tests=\"$tests\" errors=\"$errors\" skipped=\"$skipped\" " +
+    "failures=\"$failures\">" +
     "<testcase name=\"&lt;testsuite tests=&quot;99&quot;\"/></testsuite>"
 
-/** A project whose `mvn` exits with [unitStatus] and leaves [unit] as reports; its users' projects and its lab do the same with theirs. */
+/**
+ * A project whose `mvn` exits with [unitStatus] and leaves [unit] as reports; its users' projects and its lab do the
+ * same with theirs.
+ */
 private fun project(
     unit: List<String> = listOf(report(1)),
     unitStatus: Int = 0,
@@ -31,10 +35,18 @@ private fun project(
     unit.forEachIndexed { i, text -> file("new/unit/TEST-$i.xml", text) }
     users.forEachIndexed { i, text -> file("new/users/TEST-$i.xml", text) }
     lab.forEachIndexed { i, text -> file("new/lab/TEST-$i.xml", text) }
-    val copy = { from: String, to: String -> $$"mkdir -p $$to; for f in new/$$from/*; do [ ! -f $f ] || cat $f > $$to/${f##*/}; done" }
+    val copy = {
+        from: String,
+        to: String,
+        ->
+        $$"mkdir -p $$to; for f in new/$$from/*; do [ ! -f $f ] || cat $f > $$to/${f##*/}; done"
+    }
     program("mvn", "${copy("unit", "dsl/target/surefire-reports")}; exit $unitStatus")
     script("benchmarks/run", "echo costs of calls; exit $figuresStatus")
-    script("integration/run", $$"echo \"users run: $KVERBS_BUILT\"; $${copy("users", "target/integration")}; exit $$usersStatus")
+    script(
+        "integration/run",
+        $$"echo \"users run: $KVERBS_BUILT\"; $${copy("users", "target/integration")}; exit $$usersStatus",
+    )
     script("lab/lab.sh", $$"echo \"lab runs: $1\"; $${copy("lab", "target/lab")}; exit $$labStatus")
 }
 
@@ -161,7 +173,10 @@ class VerifySpec :
         }
 
         test("should set the lab up before the machine is read-only") {
-            project().use { it.run("./verify", "lab").output shouldContain "lab runs: --setup\nlab runs: KVERBS_TEST_DEVICE" }
+            project().use {
+                it.run("./verify", "lab").output shouldContain
+                    "lab runs: --setup\nlab runs: KVERBS_TEST_DEVICE"
+            }
         }
 
         test("should catch a lane that writes to the machine").config(enabledIf = { PlayedSystem.mounts }) {
@@ -176,7 +191,8 @@ class VerifySpec :
 
         test("should name the packages that are missing when it may not install them") {
             project().use {
-                it.program("dpkg-query", "echo gcc installed; exit 1") // as dpkg-query ends when it knows one of them not
+                // as dpkg-query ends when it knows one of them not
+                it.program("dpkg-query", "echo gcc installed; exit 1")
                 it.program("id", "echo 1000")
                 val outcome = it.run("./verify")
                 outcome.output shouldContain "apt-get install --no-install-recommends make git libibverbs-dev"

@@ -35,13 +35,15 @@ public final class Compare {
                 .build();
         Collection<RunResult> results = new Runner(options).run();
 
-        System.out.printf("%n%-44s%10s%10s%8s%8s%n", "ns a call, on a device that moves nothing", "kverbs", "C", "ratio", "B/call");
+        System.out.printf("%n%-44s%10s%10s%8s%8s%n", "ns a call, on a device that moves nothing", "kverbs", "C",
+                "ratio", "B/call");
         for (Row row : rows()) {
             for (RunResult result : results) {
                 if (isOf(result, row)) {
                     double ours = result.getPrimaryResult().getScore();
                     System.out.printf(
-                            "%-44s%10.1f%10.1f%8.1f%8.0f%n", row.what, ours, c.get(row.c), ours / c.get(row.c), allocated(result));
+                            "%-44s%10.1f%10.1f%8.1f%8.0f%n", row.what, ours, c.get(row.c), ours / c.get(row.c),
+                            allocated(result));
                 }
             }
         }
@@ -76,7 +78,10 @@ public final class Compare {
                         .allMatch(p -> p.getValue().equals(result.getParams().getParam(p.getKey())));
     }
 
-    /** Bytes that an operation allocates on the heap, by JMH's GC profiler: the median, as in the first iteration JMH itself loads classes. */
+    /**
+     * Bytes that an operation allocates on the heap, by JMH's GC profiler: the median, as in the first iteration JMH
+     * itself loads classes.
+     */
     static double allocated(RunResult result) {
         Result<?> bytes = result.getSecondaryResults().get("gc.alloc.rate.norm");
         if (bytes == null) {

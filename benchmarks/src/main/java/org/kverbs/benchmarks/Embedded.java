@@ -39,7 +39,8 @@ public final class Embedded {
         print("TCP round trip of 64 bytes, blocking, two threads", tcp, "");
         for (boolean two : new boolean[] {false, true}) {
             RunResult trip = find(
-                    results, "RoundTrip.roundTrip", result -> String.valueOf(two).equals(result.getParams().getParam("twoThreads")));
+                    results, "RoundTrip.roundTrip",
+                    result -> String.valueOf(two).equals(result.getParams().getParam("twoThreads")));
             String factor = "TCP / %.1f".formatted(nanos(tcp) / nanos(trip));
             print("round trip of 64 bytes, busy polling, " + (two ? "two threads" : "one thread"), trip, factor);
         }
@@ -54,7 +55,8 @@ public final class Embedded {
                 .filter(result -> result.getParams().getBenchmark().endsWith("." + name))
                 .filter(wanted)
                 .findFirst()
-                .orElseThrow(() -> new IllegalStateException("JMH has no result of " + name + ": it failed, see above"));
+                .orElseThrow(
+                        () -> new IllegalStateException("JMH has no result of " + name + ": it failed, see above"));
     }
 
     private static double nanos(RunResult result) {

@@ -8,7 +8,9 @@ import java.lang.foreign.ValueLayout;
 import org.kverbs.Context;
 import org.kverbs.Device;
 
-/** The device of libnullverbs (core-java/src/test/c), whose queues move nothing: what is left is the cost of the calls. */
+/**
+ * The device of libnullverbs (core-java/src/test/c), whose queues move nothing: what is left is the cost of the calls.
+ */
 final class NullDevice {
 
     /** {@code enum null_option}: every poll gives as many completions as it asks for. */
@@ -28,8 +30,8 @@ final class NullDevice {
     /**
      * Opens it.
      *
-     * @param shortPost whether posting is done as for a card, without a thread state transition, or as for a driver that
-     *     makes a system call
+     * @param shortPost whether posting is done as for a card, without a thread state transition, or as for a driver
+     *     that makes a system call
      * @param endless whether polls find completions without end, or none
      */
     static Context open(boolean shortPost, boolean endless) {

@@ -36,7 +36,8 @@ public abstract class OnEmbeddedDevices extends Measured {
             ProtectionDomain pd = context.protectionDomain();
             var capabilities = new QueuePairCapabilities(QUEUE, QUEUE, 1, 1, 0);
             qp = pd.queuePair(new QueuePairInitAttributes(
-                    QueuePairType.RC, context.completionQueue(QUEUE), context.completionQueue(QUEUE), null, capabilities, false));
+                    QueuePairType.RC, context.completionQueue(QUEUE), context.completionQueue(QUEUE), null,
+                    capabilities, false));
             memory = pd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
         }
 

@@ -23,7 +23,10 @@ final class Stream implements AutoCloseable {
     /** Receives that are posted: enough for a receiver that sometimes gets no processor for a while. */
     private static final int RECEIVES = 4096;
 
-    /** Code of a second before something is sent again: nothing is lost, but on a busy machine a thread may have to wait for a processor. */
+    /**
+     * Code of a second before something is sent again: nothing is lost, but on a busy machine a thread may have to wait
+     * for a processor.
+     */
     private static final ConnectOptions PATIENT = ConnectOptions.builder().timeout(18).build();
 
     private final Traffic traffic;
@@ -49,9 +52,11 @@ final class Stream implements AutoCloseable {
         ProtectionDomain there = target.protectionDomain();
         CompletionQueue sendCq = source.completionQueue(2 * depth);
         CompletionQueue receiveCq = target.completionQueue(RECEIVES);
-        sender = here.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, sendCq).with(new QueuePairCapabilities(depth, 1, 1, 1, 0)));
+        sender = here.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, sendCq)
+                .with(new QueuePairCapabilities(depth, 1, 1, 1, 0)));
         receiver = there.queuePair(
-                QueuePairInitAttributes.of(QueuePairType.RC, receiveCq).with(new QueuePairCapabilities(1, RECEIVES, 1, 1, 0)));
+                QueuePairInitAttributes.of(QueuePairType.RC, receiveCq)
+                .with(new QueuePairCapabilities(1, RECEIVES, 1, 1, 0)));
         sender.connect(receiver.endpoint(PATIENT), PATIENT);
         receiver.connect(sender.endpoint(PATIENT), PATIENT);
         this.from = here.memoryRegion(traffic.bytes(), AccessFlag.LOCAL_WRITE);

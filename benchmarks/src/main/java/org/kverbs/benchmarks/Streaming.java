@@ -4,8 +4,8 @@ import java.util.concurrent.TimeUnit;
 import org.kverbs.Device;
 
 /**
- * Messages a second and bytes a second over a reliable connection from one device to another, both of this machine: the same program for a
- * kernel's devices and for embedded ones. {@code benchmarks/udp} starts it.
+ * Messages a second and bytes a second over a reliable connection from one device to another, both of this machine: the
+ * same program for a kernel's devices and for embedded ones. {@code benchmarks/udp} starts it.
  */
 public final class Streaming {
 
@@ -19,8 +19,9 @@ public final class Streaming {
     /**
      * Measures, and prints a line for each kind of message: its name, messages a second, and megabytes (10^6) a second.
      *
-     * @param arguments names of the device that sends and of the one that receives, and the milliseconds of a measurement. Before the first
-     *     every kind is sent for as long, in {@value #TURNS} turns: what is compiled after all kinds were seen need not be compiled again.
+     * @param arguments names of the device that sends and of the one that receives, and the milliseconds of a
+     *     measurement. Before the first every kind is sent for as long, in {@value #TURNS} turns: what is compiled
+     *     after all kinds were seen need not be compiled again.
      */
     public static void main(String[] arguments) {
         Device from = Device.byName(arguments[0]);
@@ -56,7 +57,8 @@ public final class Streaming {
             if (done > 0) {
                 last = now;
             } else if (now - last > PATIENCE) {
-                throw new IllegalStateException("nothing has arrived for %d s after %d messages".formatted(PATIENCE / 1_000_000_000, messages));
+                throw new IllegalStateException(
+                        "nothing has arrived for %d s after %d messages".formatted(PATIENCE / 1_000_000_000, messages));
             }
         }
         return messages * 1e9 / (System.nanoTime() - begin);

@@ -12,7 +12,10 @@ import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.TearDown;
 
-/** Sixty-four bytes there and back over TCP on the loopback, for comparison: blocking channels, no delay, an echo with its own thread. */
+/**
+ * Sixty-four bytes there and back over TCP on the loopback, for comparison: blocking channels, no delay, an echo with
+ * its own thread.
+ */
 public class TcpRoundTrip extends Measured {
 
     private SocketChannel near;

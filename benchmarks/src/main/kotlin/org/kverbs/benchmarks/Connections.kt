@@ -123,7 +123,8 @@ private class Latencies(
 
     private fun microseconds(part: Double) = sorted[((sorted.size - 1) * part).toInt()] / 1e3
 
-    override fun toString(): String = "median %.1f us, 99 of 100 within %.1f us".format(microseconds(0.5), microseconds(0.99))
+    override fun toString(): String =
+        "median %.1f us, 99 of 100 within %.1f us".format(microseconds(0.5), microseconds(0.99))
 }
 
 /** The memory that is held, in KiB: reachable objects, and the rest. */

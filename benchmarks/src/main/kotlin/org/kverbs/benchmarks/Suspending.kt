@@ -37,8 +37,9 @@ private class Cost(
 )
 
 /**
- * What suspending costs over a device whose requests complete at once: writes by plain verbs, posted and polled one by one, and by coroutines
- * of which so many are in flight, all on one thread that polls. The best of some rounds. Then what a coroutine that waits takes.
+ * What suspending costs over a device whose requests complete at once: writes by plain verbs, posted and polled one by
+ * one, and by coroutines of which so many are in flight, all on one thread that polls. The best of some rounds. Then
+ * what a coroutine that waits takes.
  */
 fun main() {
     NullDevice.openCompleting().use { device ->
@@ -58,7 +59,11 @@ fun main() {
                             maxSendWr(inFlight)
                             maxRecvWr(1)
                         }
-                    report("suspending, $inFlight in flight", best { suspending(dispatcher, qp, region, inFlight) }, plain)
+                    report(
+                        "suspending, $inFlight in flight",
+                        best { suspending(dispatcher, qp, region, inFlight) },
+                        plain,
+                    )
                 }
         }
         val waiting = waiting(device.completionDispatcher { callerPolls() }, pd, region)
@@ -70,7 +75,15 @@ private fun report(
     what: String,
     cost: Cost,
     plain: Cost,
-) = println("%-28s %8.1f %14.1f %8.2f %8.1f".format(what, cost.nanos, 1000 / cost.nanos, cost.nanos / plain.nanos, cost.bytes))
+) = println(
+    "%-28s %8.1f %14.1f %8.2f %8.1f".format(
+        what,
+        cost.nanos,
+        1000 / cost.nanos,
+        cost.nanos / plain.nanos,
+        cost.bytes,
+    ),
+)
 
 private fun best(round: () -> Cost): Cost = List(ROUNDS) { round() }.minBy { it.nanos }
 
@@ -81,7 +94,10 @@ private inline fun measured(block: () -> Unit): Cost {
     val began = System.nanoTime()
     block()
     val nanos = System.nanoTime() - began
-    return Cost(nanos.toDouble() / OPERATIONS, (threads.currentThreadAllocatedBytes - allocated).toDouble() / OPERATIONS)
+    return Cost(
+        nanos.toDouble() / OPERATIONS,
+        (threads.currentThreadAllocatedBytes - allocated).toDouble() / OPERATIONS,
+    )
 }
 
 private fun plainVerbs(

@@ -13,7 +13,9 @@ import java.util.stream.Stream;
 public final class DeviceNodes {
     private DeviceNodes() {}
 
-    /** One sentence: each {@code uverbsN} of this machine with its permissions, owner and group; or that there is none. */
+    /**
+     * One sentence: each {@code uverbsN} of this machine with its permissions, owner and group; or that there is none.
+     */
     public static String describe() {
         return describe(Path.of("/dev/infiniband"));
     }
@@ -25,7 +27,8 @@ public final class DeviceNodes {
                     .sorted()
                     .map(DeviceNodes::permissions)
                     .toList();
-            return nodes.isEmpty() ? folder + " has no uverbs nodes." : folder + " has " + String.join(", ", nodes) + ".";
+            return nodes.isEmpty() ? folder + " has no uverbs nodes." : folder + " has " + String.join(", ", nodes)
+                    + ".";
         } catch (NoSuchFileException e) {
             return "There is no folder " + folder + ".";
         } catch (IOException e) {

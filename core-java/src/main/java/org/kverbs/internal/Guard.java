@@ -56,7 +56,10 @@ public final class Guard {
     private volatile int state;
 
     private volatile boolean closing;
-    /** Identifier of the thread that is alone inside, 0 if none. A number: storing a reference costs the collector's barrier. */
+    /**
+     * Identifier of the thread that is alone inside, 0 if none. A number: storing a reference costs the collector's
+     * barrier.
+     */
     private long owner;
     /** Threads that wait and have parked, the longest waiting first; null until the first one does. */
     private volatile @Nullable Queue<Thread> parked;

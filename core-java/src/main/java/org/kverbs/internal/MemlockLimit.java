@@ -40,12 +40,14 @@ record MemlockLimit(String soft, String hard) {
     /** Sentences for somebody who got ENOMEM: the limit, and how to raise it; or that it cannot be the reason. */
     String advice() {
         if (soft.equals("unlimited")) {
-            return "The limit on locked memory is unlimited, so the machine or the device is short of memory or of objects:"
-                    + " ask for less, free what is not needed, or look at the device's limits (max_mr_size, max_mr, max_cq, max_qp).";
+            return "The limit on locked memory is unlimited, so the machine or the device is short of memory or of "
+                    + "objects: ask for less, free what is not needed, or look at the device's limits (max_mr_size, "
+                    + "max_mr, max_cq, max_qp).";
         }
-        return "This process may lock memory up to a soft limit of " + bytes(soft) + " and a hard limit of " + bytes(hard)
-                + " (RLIMIT_MEMLOCK, see /proc/self/limits; most devices spare a process with CAP_IPC_LOCK, such as root)."
-                + " Raise it: `ulimit -l unlimited` in the shell that starts the program,"
+        return "This process may lock memory up to a soft limit of " + bytes(soft) + " and a hard limit of "
+                + bytes(hard)
+                + " (RLIMIT_MEMLOCK, see /proc/self/limits; most devices spare a process with CAP_IPC_LOCK, such as "
+                + "root). Raise it: `ulimit -l unlimited` in the shell that starts the program,"
                 + " a memlock line in /etc/security/limits.conf, LimitMEMLOCK=infinity in a systemd unit,"
                 + " `docker run --ulimit memlock=-1`. Otherwise ask for less.";
     }

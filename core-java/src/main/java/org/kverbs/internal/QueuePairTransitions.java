@@ -17,21 +17,23 @@ import org.kverbs.QueuePairState;
 import org.kverbs.QueuePairType;
 
 /**
- * Which attributes ibv_modify_qp(3) needs and takes for each change of state (IBA volume 1, section 11.2.5.2, as Linux enforces it:
- * any other attribute, and any other change of state, is EINVAL).
+ * Which attributes ibv_modify_qp(3) needs and takes for each change of state (IBA volume 1, section 11.2.5.2, as Linux
+ * enforces it: any other attribute, and any other change of state, is EINVAL).
  */
 public final class QueuePairTransitions {
     /**
      * {@code FROM TO types : required : optional}. STATE is left out: it is required where FROM and TO differ.
      *
-     * <p>The IBA also lets UC change AV in SQD; Linux then adds PORT by itself, which UC may not change, and refuses both.
+     * <p>The IBA also lets UC change AV in SQD; Linux then adds PORT by itself, which UC may not change, and refuses
+     * both.
      */
     private static final List<Transition> TRANSITIONS = """
             RESET INIT RC UC : PKEY_INDEX PORT ACCESS_FLAGS :
             RESET INIT UD    : PKEY_INDEX PORT QKEY :
             INIT  INIT RC UC :  : PKEY_INDEX PORT ACCESS_FLAGS
             INIT  INIT UD    :  : PKEY_INDEX PORT QKEY
-            INIT  RTR  RC    : AV PATH_MTU DEST_QPN RQ_PSN MAX_DEST_RD_ATOMIC MIN_RNR_TIMER : PKEY_INDEX ACCESS_FLAGS ALT_PATH
+            INIT  RTR  RC    : AV PATH_MTU DEST_QPN RQ_PSN MAX_DEST_RD_ATOMIC MIN_RNR_TIMER \
+                             : PKEY_INDEX ACCESS_FLAGS ALT_PATH
             INIT  RTR  UC    : AV PATH_MTU DEST_QPN RQ_PSN : PKEY_INDEX ACCESS_FLAGS ALT_PATH
             INIT  RTR  UD    :  : PKEY_INDEX QKEY
             RTR   RTS  RC    : TIMEOUT RETRY_CNT RNR_RETRY SQ_PSN MAX_QP_RD_ATOMIC \
@@ -62,13 +64,14 @@ public final class QueuePairTransitions {
      * @param from the state it is in
      * @param to the state asked for; the same if the mask has no IBV_QP_STATE
      * @param mask the attributes set, of {@code enum ibv_qp_attr_mask}
-     * @return sentences that name the attributes that are missing or too many, or the changes of state that there are, or, if all that
-     *     is right, the values to suspect
+     * @return sentences that name the attributes that are missing or too many, or the changes of state that there are,
+     *     or, if all that is right, the values to suspect
      */
     public static String explain(QueuePairType type, QueuePairState from, QueuePairState to, int mask) {
         String change = from + " -> " + to;
         if (!isKnown(type)) {
-            return "kverbs has no rules for queue pairs of type " + type + ": see ibv_modify_qp(3) and the provider's documentation for "
+            return "kverbs has no rules for queue pairs of type " + type
+                    + ": see ibv_modify_qp(3) and the provider's documentation for "
                     + change + ".";
         }
         Transition transition = find(type, from, to);
@@ -83,10 +86,12 @@ public final class QueuePairTransitions {
         Set<QueuePairAttribute> extra = difference(difference(given, transition.required), transition.optional);
         if (!missing.isEmpty()) {
             String alsoExtra = extra.isEmpty() ? "" : "; not allowed: " + names(extra);
-            return change + " of " + type + " queue pairs lacks required attributes: " + names(missing) + alsoExtra + ".";
+            return change + " of " + type + " queue pairs lacks required attributes: " + names(missing) + alsoExtra
+                    + ".";
         }
         if (!extra.isEmpty()) {
-            return change + " of " + type + " queue pairs does not take these attributes: " + names(extra) + ". It takes "
+            return change + " of " + type + " queue pairs does not take these attributes: " + names(extra)
+                    + ". It takes "
                     + names(union(transition.required, transition.optional)) + ".";
         }
         int unknown = mask & ~QueuePairAttribute.mask(given);
@@ -110,7 +115,10 @@ public final class QueuePairTransitions {
         return (mask & required) == required && (mask & ~(required | optional)) == 0;
     }
 
-    /** What must be set for a change of state, IBV_QP_STATE included; empty if there is no such change, or it needs nothing. */
+    /**
+     * What must be set for a change of state, IBV_QP_STATE included; empty if there is no such change, or it needs
+     * nothing.
+     */
     public static Set<QueuePairAttribute> required(QueuePairType type, QueuePairState from, QueuePairState to) {
         Transition transition = find(type, from, to);
         return transition == null ? Set.of() : transition.required;
@@ -156,12 +164,13 @@ public final class QueuePairTransitions {
             case STATE -> "is one of enum ibv_qp_state";
             case CUR_STATE -> "is the state that the queue pair is in";
             case EN_SQD_ASYNC_NOTIFY -> "is 0 or 1";
-            case ACCESS_FLAGS -> "has flags that a queue pair takes (LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC)";
+            case ACCESS_FLAGS -> "has flags that a queue pair takes (LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, "
+                    + "REMOTE_ATOMIC)";
             case PKEY_INDEX -> "is below the port's pkey_tbl_len";
             case PORT -> "is 1 to the device's phys_port_cnt";
             case QKEY -> "is the same at both ends";
-            case AV -> "has the port of the queue pair and, on RoCE, is_global = 1, a GID index in use, and a GID of the peer of the same"
-                    + " kind (IPv4 or IPv6)";
+            case AV -> "has the port of the queue pair and, on RoCE, is_global = 1, a GID index in use, and a GID of "
+                    + "the peer of the same kind (IPv4 or IPv6)";
             case ALT_PATH -> "is on InfiniBand: Linux refuses alternate paths on RoCE";
             case PATH_MTU -> "is one of enum ibv_mtu and not above the port's active_mtu";
             case TIMEOUT, MIN_RNR_TIMER -> "is 0 to 31";
@@ -195,7 +204,10 @@ public final class QueuePairTransitions {
         return Collectors.toCollection(() -> EnumSet.noneOf(QueuePairAttribute.class));
     }
 
-    /** One change of state and its rule; {@code from} and {@code to} are the same where attributes change and the state does not. */
+    /**
+     * One change of state and its rule; {@code from} and {@code to} are the same where attributes change and the state
+     * does not.
+     */
     private record Transition(
             Set<QueuePairType> types,
             QueuePairState from,
@@ -218,7 +230,8 @@ public final class QueuePairTransitions {
             QueuePairState to = QueuePairState.valueOf(key.get(1));
             (from == to ? optional : required).add(STATE);
             Set<QueuePairType> types = key.stream().skip(2).map(QueuePairType::valueOf).collect(Collectors.toSet());
-            return new Transition(types, from, to, Collections.unmodifiableSet(required), Collections.unmodifiableSet(optional));
+            return new Transition(types, from, to, Collections.unmodifiableSet(required),
+                    Collections.unmodifiableSet(optional));
         }
 
         private static Set<QueuePairAttribute> attributes(String text) {

@@ -34,7 +34,8 @@ public final class SocketAddresses {
     public static MemorySegment allocate(SegmentAllocator allocator, InetSocketAddress address) {
         InetAddress ip = address.getAddress();
         if (ip == null) {
-            throw new IllegalArgumentException("the host name of " + address + " has no IP address that is known here: check the name, or"
+            throw new IllegalArgumentException("the host name of " + address
+                    + " has no IP address that is known here: check the name, or"
                     + " give the address itself");
         }
         boolean isV6 = ip instanceof Inet6Address;

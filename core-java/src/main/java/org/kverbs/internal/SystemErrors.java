@@ -71,7 +71,8 @@ public final class SystemErrors {
         return new WorkRequestException(operation, positive, advice, index, count);
     }
 
-    private static final Set<QueuePairState> CONNECTING = EnumSet.of(QueuePairState.INIT, QueuePairState.RTR, QueuePairState.RTS);
+    private static final Set<QueuePairState> CONNECTING =
+            EnumSet.of(QueuePairState.INIT, QueuePairState.RTR, QueuePairState.RTS);
 
     /**
      * The exception for ibv_modify_qp; EINVAL is explained by the transition and its attributes, or by the transport.
@@ -99,13 +100,14 @@ public final class SystemErrors {
         } else if (positive != EINVAL) {
             advice = ErrorAdvice.call("ibv_modify_qp", positive);
         } else if (transport == TransportType.IWARP && CONNECTING.contains(to)) {
-            advice = "iWARP devices are connected by the connection manager only, which goes by IP addresses: take rdmaServer and "
-                    + "rdmaClient, or RdmaHost, of kverbs-coroutines, or ConnectionId.";
+            advice = "iWARP devices are connected by the connection manager only, which goes by IP addresses: take "
+                    + "rdmaServer and rdmaClient, or RdmaHost, of kverbs-coroutines, or ConnectionId.";
         } else {
             advice = QueuePairTransitions.explain(type, from, to, mask);
         }
         String change = from == QueuePairState.UNKNOWN ? "to " + to : from + " -> " + to;
-        return new RdmaSystemException("ibv_modify_qp(" + type + " queue pair " + queuePairNumber + ", " + change + ")", positive, advice);
+        return new RdmaSystemException("ibv_modify_qp(" + type + " queue pair " + queuePairNumber + ", " + change
+                + ")", positive, advice);
     }
 
     /**

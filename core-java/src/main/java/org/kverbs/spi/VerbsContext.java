@@ -115,7 +115,10 @@ public interface VerbsContext {
     /** {@code struct ibv_cq *} ({@code ibv_create_cq}); channel 0 is none. */
     long createCompletionQueue(int entries, long channel, int vector);
 
-    /** {@code struct ibv_cq_ex *} by {@code struct ibv_cq_init_attr_ex} ({@code ibv_create_cq_ex}); it is a {@code struct ibv_cq}, too. */
+    /**
+     * {@code struct ibv_cq_ex *} by {@code struct ibv_cq_init_attr_ex} ({@code ibv_create_cq_ex}); it is a
+     * {@code struct ibv_cq}, too.
+     */
     long createCompletionQueueEx(MemorySegment initAttributes);
 
     /** {@code ibv_resize_cq}. */
@@ -152,11 +155,14 @@ public interface VerbsContext {
 
     // Queue pairs
 
-    /** {@code struct ibv_qp *} by {@code struct ibv_qp_init_attr}, whose {@code cap} is updated ({@code ibv_create_qp}). */
+    /**
+     * {@code struct ibv_qp *} by {@code struct ibv_qp_init_attr}, whose {@code cap} is updated ({@code ibv_create_qp}).
+     */
     long createQueuePair(long pd, MemorySegment initAttributes);
 
     /**
-     * {@code struct ibv_qp *} by {@code struct ibv_qp_init_attr_ex}, whose {@code cap} is updated ({@code ibv_create_qp_ex}).
+     * {@code struct ibv_qp *} by {@code struct ibv_qp_init_attr_ex}, whose {@code cap} is updated
+     * ({@code ibv_create_qp_ex}).
      */
     long createQueuePairEx(MemorySegment initAttributes);
 
@@ -173,8 +179,8 @@ public interface VerbsContext {
     QueuePairOps queuePairOps(long qp);
 
     /**
-     * The data path of one made by {@link #createQueuePairEx}: sends are posted by {@code ibv_wr_start} and its like, all of a list or
-     * none; when the queue is full, the first is named as the refused one.
+     * The data path of one made by {@link #createQueuePairEx}: sends are posted by {@code ibv_wr_start} and its like,
+     * all of a list or none; when the queue is full, the first is named as the refused one.
      *
      * @param maxSendSge as the device gave it, in {@code cap}; the other, too
      */
@@ -185,7 +191,10 @@ public interface VerbsContext {
         return Map.of();
     }
 
-    /** 1 if data of an operation of {@code enum ibv_wr_opcode} arrives in order, 0 if not ({@code ibv_query_qp_data_in_order}). */
+    /**
+     * 1 if data of an operation of {@code enum ibv_wr_opcode} arrives in order, 0 if not
+     * ({@code ibv_query_qp_data_in_order}).
+     */
     int queryDataInOrder(long qp, int opcode);
 
     /** Joins a multicast group's traffic ({@code ibv_attach_mcast}); gid is {@code union ibv_gid}. */
@@ -199,7 +208,10 @@ public interface VerbsContext {
     /** {@code struct ibv_ah *} by {@code struct ibv_ah_attr} ({@code ibv_create_ah}). */
     long createAddressHandle(long pd, MemorySegment attributes);
 
-    /** Fills {@code struct ibv_ah_attr} from {@code struct ibv_wc} and {@code struct ibv_grh} ({@code ibv_init_ah_from_wc}). */
+    /**
+     * Fills {@code struct ibv_ah_attr} from {@code struct ibv_wc} and {@code struct ibv_grh}
+     * ({@code ibv_init_ah_from_wc}).
+     */
     int addressFromCompletion(int port, MemorySegment completion, MemorySegment grh, MemorySegment attributes);
 
     /** {@code ibv_destroy_ah}. */
@@ -207,7 +219,10 @@ public interface VerbsContext {
 
     // Asynchronous events
 
-    /** A file descriptor that is readable when an asynchronous event waits, or -1 if the provider has none. Never read it. */
+    /**
+     * A file descriptor that is readable when an asynchronous event waits, or -1 if the provider has none. Never read
+     * it.
+     */
     int asyncEventFd();
 
     /**

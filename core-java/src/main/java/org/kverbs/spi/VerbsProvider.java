@@ -11,7 +11,9 @@ public interface VerbsProvider {
     /** Short name: {@code "native"} for libibverbs. */
     String name();
 
-    /** Whether its devices come from the operating system; such devices are preferred when none is asked for by name. */
+    /**
+     * Whether its devices come from the operating system; such devices are preferred when none is asked for by name.
+     */
     boolean isNative();
 
     /**

@@ -1,9 +1,9 @@
 /**
  * The one seam of kverbs: what a provider of RDMA devices implements.
  *
- * <p>Every call takes and gives the C structures of {@code <infiniband/verbs.h>} in native memory, so all code above the
- * seam is the same for a network card and for a device made in software. Objects are named by the address of their C
- * structure ({@code struct ibv_qp *} and so on), a positive {@code long}; the public fields of that structure
+ * <p>Every call takes and gives the C structures of {@code <infiniband/verbs.h>} in native memory, so all code above
+ * the seam is the same for a network card and for a device made in software. Objects are named by the address of their
+ * C structure ({@code struct ibv_qp *} and so on), a positive {@code long}; the public fields of that structure
  * ({@code qp_num}, {@code lkey}, {@code rkey}, ...) are readable at that address for as long as the object lives.
  *
  * <p>The C library mixes three error conventions; the seam has one: a result below zero is {@code -errno}, and nothing

@@ -10,7 +10,8 @@ class DeviceNodesSpec :
     FunSpec({
         test("should tell permissions, owner and group of each node, and of no other file") {
             val folder = tempdir().toPath()
-            listOf("uverbs1" to "rw-------", "uverbs0" to "rw-rw-rw-", "rdma_cm" to "rw-rw-rw-").forEach { (name, permissions) ->
+            val nodes = listOf("uverbs1" to "rw-------", "uverbs0" to "rw-rw-rw-", "rdma_cm" to "rw-rw-rw-")
+            nodes.forEach { (name, permissions) ->
                 val node = Files.createFile(folder.resolve(name))
                 Files.setPosixFilePermissions(node, PosixFilePermissions.fromString(permissions))
             }
@@ -18,7 +19,8 @@ class DeviceNodesSpec :
             val group = Files.getAttribute(folder.resolve("uverbs0"), "posix:group").toString()
 
             DeviceNodes.describe(folder) shouldBe
-                "$folder has uverbs0 (rw-rw-rw-, owner $owner, group $group), uverbs1 (rw-------, owner $owner, group $group)."
+                "$folder has uverbs0 (rw-rw-rw-, owner $owner, group $group), uverbs1 (rw-------, owner $owner, " +
+                "group $group)."
         }
 
         test("should say when there is no node, or no folder") {

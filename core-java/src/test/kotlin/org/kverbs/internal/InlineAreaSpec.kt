@@ -26,7 +26,10 @@ class InlineAreaSpec :
                 area.clear()
                 val addresses = arrays.map { area.copy(it) }
                 addresses.zip(arrays).forEachIndexed { index, (address, bytes) ->
-                    withClue("array $index of ${bytes.size} bytes") { bytesAt(address, bytes.size).toList() shouldBe bytes.toList() }
+                    withClue("array $index of ${bytes.size} bytes") {
+                        bytesAt(address, bytes.size).toList() shouldBe
+                            bytes.toList()
+                    }
                 }
             }
         }

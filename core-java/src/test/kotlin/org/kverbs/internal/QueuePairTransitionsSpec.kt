@@ -42,7 +42,10 @@ import org.kverbs.QueuePairType.UD
 private val TYPES = listOf(RC, UC, UD)
 private val STATES = QueuePairState.entries - QueuePairState.UNKNOWN
 
-/** Beside what is written here, the whole table was tried against Soft-RoCE of Linux 6.1, each attribute added and removed. */
+/**
+ * Beside what is written here, the whole table was tried against Soft-RoCE of Linux 6.1, each attribute added and
+ * removed.
+ */
 class QueuePairTransitionsSpec :
     FunSpec({
         fun required(
@@ -56,10 +59,22 @@ class QueuePairTransitionsSpec :
             required(UC, RESET, INIT).shouldContainExactlyInAnyOrder(STATE, PKEY_INDEX, PORT, ACCESS_FLAGS)
             required(UD, RESET, INIT).shouldContainExactlyInAnyOrder(STATE, PKEY_INDEX, PORT, QKEY)
             required(RC, INIT, RTR)
-                .shouldContainExactlyInAnyOrder(STATE, AV, PATH_MTU, DEST_QPN, RQ_PSN, MAX_DEST_RD_ATOMIC, MIN_RNR_TIMER)
+                .shouldContainExactlyInAnyOrder(
+                    STATE,
+                    AV,
+                    PATH_MTU,
+                    DEST_QPN,
+                    RQ_PSN,
+                    MAX_DEST_RD_ATOMIC,
+                    MIN_RNR_TIMER,
+                )
             required(UC, INIT, RTR).shouldContainExactlyInAnyOrder(STATE, AV, PATH_MTU, DEST_QPN, RQ_PSN)
             required(UD, INIT, RTR).shouldContainExactlyInAnyOrder(STATE)
-            required(RC, RTR, RTS).shouldContainExactlyInAnyOrder(STATE, TIMEOUT, RETRY_CNT, RNR_RETRY, SQ_PSN, MAX_QP_RD_ATOMIC)
+            required(
+                RC,
+                RTR,
+                RTS,
+            ).shouldContainExactlyInAnyOrder(STATE, TIMEOUT, RETRY_CNT, RNR_RETRY, SQ_PSN, MAX_QP_RD_ATOMIC)
             required(UC, RTR, RTS).shouldContainExactlyInAnyOrder(STATE, SQ_PSN)
             required(UD, RTR, RTS).shouldContainExactlyInAnyOrder(STATE, SQ_PSN)
         }
@@ -76,7 +91,10 @@ class QueuePairTransitionsSpec :
                 )
             TYPES.forEach { type ->
                 everywhere.forEach { (from, to) ->
-                    withClue("$type from $from") { QueuePairTransitions.targets(type, from) shouldContainExactlyInAnyOrder to }
+                    withClue("$type from $from") {
+                        QueuePairTransitions.targets(type, from) shouldContainExactlyInAnyOrder
+                            to
+                    }
                 }
             }
             QueuePairTransitions.targets(UD, SQE).shouldContainExactlyInAnyOrder(RESET, ERR, RTS)
@@ -118,7 +136,8 @@ class QueuePairTransitionsSpec :
                             (needed intersect QueuePairTransitions.optional(type, from, to)).shouldBeEmpty()
                             (type != UD && QKEY in all) shouldBe false
                             (type == UD && (AV in all || ACCESS_FLAGS in all || DEST_QPN in all)) shouldBe false
-                            (type != RC && (TIMEOUT in all || RNR_RETRY in all || MAX_QP_RD_ATOMIC in all)) shouldBe false
+                            (type != RC && (TIMEOUT in all || RNR_RETRY in all || MAX_QP_RD_ATOMIC in all)) shouldBe
+                                false
                         }
                     }
                 }
@@ -126,7 +145,12 @@ class QueuePairTransitionsSpec :
         }
 
         test("should name each missing attribute with its C name") {
-            QueuePairTransitions.explain(RC, INIT, RTR, QueuePairAttribute.mask(STATE, AV, DEST_QPN, RQ_PSN, MIN_RNR_TIMER)) shouldBe
+            QueuePairTransitions.explain(
+                RC,
+                INIT,
+                RTR,
+                QueuePairAttribute.mask(STATE, AV, DEST_QPN, RQ_PSN, MIN_RNR_TIMER),
+            ) shouldBe
                 "INIT -> RTR of RC queue pairs lacks required attributes: PATH_MTU (IBV_QP_PATH_MTU), " +
                 "MAX_DEST_RD_ATOMIC (IBV_QP_MAX_DEST_RD_ATOMIC)."
         }
@@ -139,7 +163,8 @@ class QueuePairTransitionsSpec :
 
         test("should name missing and extra attributes together") {
             QueuePairTransitions.explain(UC, RTR, RTS, QueuePairAttribute.mask(STATE, TIMEOUT)) shouldBe
-                "RTR -> RTS of UC queue pairs lacks required attributes: SQ_PSN (IBV_QP_SQ_PSN); not allowed: TIMEOUT (IBV_QP_TIMEOUT)."
+                "RTR -> RTS of UC queue pairs lacks required attributes: SQ_PSN (IBV_QP_SQ_PSN); not allowed: " +
+                "TIMEOUT (IBV_QP_TIMEOUT)."
         }
 
         test("should say that there is no such transition, and which there are") {
@@ -152,7 +177,8 @@ class QueuePairTransitionsSpec :
             text shouldStartWith
                 "The attributes are the right ones for RTR -> RTS of RC queue pairs, so a value is refused, " +
                 "or it is not in state RTR any more. "
-            text shouldContain "MAX_QP_RD_ATOMIC (IBV_QP_MAX_QP_RD_ATOMIC) is not above the device's max_qp_init_rd_atom"
+            text shouldContain
+                "MAX_QP_RD_ATOMIC (IBV_QP_MAX_QP_RD_ATOMIC) is not above the device's max_qp_init_rd_atom"
             text shouldContain "Check that TIMEOUT (IBV_QP_TIMEOUT) is 0 to 31"
             text shouldNotContain "IBV_QP_STATE"
             val path = QueuePairTransitions.explain(RC, INIT, RTR, QueuePairAttribute.mask(required(RC, INIT, RTR)))
@@ -162,7 +188,8 @@ class QueuePairTransitionsSpec :
 
         test("should name no values when none were set") {
             QueuePairTransitions.explain(RC, RTS, ERR, QueuePairAttribute.mask(STATE)) shouldBe
-                "The attributes are the right ones for RTS -> ERR of RC queue pairs, so it is not in state RTS any more."
+                "The attributes are the right ones for RTS -> ERR of RC queue pairs, so it is not in state RTS any " +
+                "more."
         }
 
         test("should show bits of the mask that are no attribute") {
@@ -180,7 +207,8 @@ class QueuePairTransitionsSpec :
                     }
                 }
             }
-            QueuePairTransitions.explain(QueuePairType.XRC_SEND, INIT, RTR, 1) shouldContain "no rules for queue pairs of type XRC_SEND"
+            QueuePairTransitions.explain(QueuePairType.XRC_SEND, INIT, RTR, 1) shouldContain
+                "no rules for queue pairs of type XRC_SEND"
             QueuePairTransitions.explain(RC, QueuePairState.UNKNOWN, RTR, 1) shouldBe
                 "There is no transition UNKNOWN -> RTR for RC queue pairs."
         }

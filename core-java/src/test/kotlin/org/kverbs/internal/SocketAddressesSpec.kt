@@ -23,7 +23,8 @@ class SocketAddressesSpec :
             }
         }
 
-        val scoped = InetSocketAddress(Inet6Address.getByAddress(null, InetAddress.getByName("fe80::1").address, 3), 65_535)
+        val scoped =
+            InetSocketAddress(Inet6Address.getByAddress(null, InetAddress.getByName("fe80::1").address, 3), 65_535)
         listOf(
             InetSocketAddress("10.0.0.255", 0),
             InetSocketAddress("0.0.0.0", 7471),
@@ -58,7 +59,10 @@ class SocketAddressesSpec :
         }
 
         test("should print the address and never the host's name") {
-            SocketAddresses.format(InetSocketAddress(InetAddress.getByAddress("a.name", byteArrayOf(10, 0, 0, 1)), 5)) shouldBe "10.0.0.1:5"
+            SocketAddresses.format(
+                InetSocketAddress(InetAddress.getByAddress("a.name", byteArrayOf(10, 0, 0, 1)), 5),
+            ) shouldBe
+                "10.0.0.1:5"
             SocketAddresses.format(InetSocketAddress("2001:db8::5", 443)) shouldBe "[2001:db8:0:0:0:0:0:5]:443"
             SocketAddresses.format(InetSocketAddress.createUnresolved("no.such", 1)) shouldBe "no.such:1"
         }

@@ -30,10 +30,23 @@ class SystemErrorsSpec :
         test("should pass a result on and throw a negative one") {
             SystemErrors.check("ibv_query_pkey", 0xffff) shouldBeExactly 0xffff
             SystemErrors.check("ibv_dealloc_pd", 0) shouldBeExactly 0
-            shouldThrow<RdmaSystemException> { SystemErrors.check("ibv_dealloc_pd(rxe0)", -Errno.EBUSY) }.errno() shouldBe Errno.EBUSY
+            shouldThrow<RdmaSystemException> {
+                SystemErrors.check(
+                    "ibv_dealloc_pd(rxe0)",
+                    -Errno.EBUSY,
+                )
+            }.errno() shouldBe
+                Errno.EBUSY
         }
 
-        listOf("ibv_reg_mr(length=65536)", "ibv_rereg_mr", "ibv_create_cq", "ibv_resize_cq", "ibv_create_qp", "ibv_create_srq").forEach {
+        listOf(
+            "ibv_reg_mr(length=65536)",
+            "ibv_rereg_mr",
+            "ibv_create_cq",
+            "ibv_resize_cq",
+            "ibv_create_qp",
+            "ibv_create_srq",
+        ).forEach {
             test("should answer ENOMEM of $it with the memlock limit of this process") {
                 advice(it, Errno.ENOMEM) shouldBe MemlockLimit.current().advice()
             }
@@ -118,7 +131,10 @@ class SystemErrorsSpec :
                 "ibv_post_srq_recv" to "The shared receive queue is full",
                 "ibv_bind_mw(window)" to "The send queue is full",
             ).forEach { (operation, expected) ->
-                withClue(operation) { SystemErrors.workRequest(operation, Errno.ENOMEM, 0, 1).advice() shouldContain expected }
+                withClue(operation) {
+                    SystemErrors.workRequest(operation, Errno.ENOMEM, 0, 1).advice() shouldContain
+                        expected
+                }
             }
         }
 
@@ -127,34 +143,61 @@ class SystemErrorsSpec :
             SystemErrors.workRequest("ibv_post_recv", Errno.EINVAL, 0, 1).advice() shouldContain "max_recv_sge"
             SystemErrors.workRequest("ibv_post_srq_recv", Errno.EINVAL, 0, 1).advice() shouldContain "max_sge"
             SystemErrors.workRequest("ibv_bind_mw", Errno.EINVAL, 0, 1).advice() shouldContain "MW_BIND"
-            SystemErrors.workRequest("ibv_post_send", Errno.EOPNOTSUPP, 0, 1).advice() shouldContain "does not offer this operation"
+            SystemErrors.workRequest("ibv_post_send", Errno.EOPNOTSUPP, 0, 1).advice() shouldContain
+                "does not offer this operation"
         }
 
         test("should explain EINVAL of a modification by its transition, and other errors as usual") {
             fun refused(errno: Int) =
                 SystemErrors
-                    .modifyQueuePair(17, TransportType.IB, QueuePairType.RC, QueuePairState.INIT, QueuePairState.RTS, 1, errno)
-                    .message!!
+                    .modifyQueuePair(
+                        17,
+                        TransportType.IB,
+                        QueuePairType.RC,
+                        QueuePairState.INIT,
+                        QueuePairState.RTS,
+                        1,
+                        errno,
+                    ).message!!
 
             refused(-Errno.EINVAL) shouldBe
                 "ibv_modify_qp(RC queue pair 17, INIT -> RTS) failed: EINVAL (Invalid argument). " +
                 QueuePairTransitions.explain(QueuePairType.RC, QueuePairState.INIT, QueuePairState.RTS, 1)
             refused(Errno.EPERM) shouldContain "Q_Key with its highest bit set"
             SystemErrors
-                .modifyQueuePair(17, TransportType.IB, QueuePairType.RC, QueuePairState.UNKNOWN, QueuePairState.RTR, 1, Errno.ENODATA)
-                .message shouldStartWith "ibv_modify_qp(RC queue pair 17, to RTR) failed: ENODATA (No data available). "
+                .modifyQueuePair(
+                    17,
+                    TransportType.IB,
+                    QueuePairType.RC,
+                    QueuePairState.UNKNOWN,
+                    QueuePairState.RTR,
+                    1,
+                    Errno.ENODATA,
+                ).message shouldStartWith
+                "ibv_modify_qp(RC queue pair 17, to RTR) failed: ENODATA (No data available). "
         }
 
-        test("should say how iWARP is connected where it refuses to be by a modification, and explain other changes as usual") {
+        test(
+            "should say how iWARP is connected where it refuses to be by a modification, and explain other changes " +
+                "as usual",
+        ) {
             fun refused(to: QueuePairState) =
                 SystemErrors
-                    .modifyQueuePair(17, TransportType.IWARP, QueuePairType.RC, QueuePairState.RESET, to, 1, Errno.EINVAL)
-                    .advice()
+                    .modifyQueuePair(
+                        17,
+                        TransportType.IWARP,
+                        QueuePairType.RC,
+                        QueuePairState.RESET,
+                        to,
+                        1,
+                        Errno.EINVAL,
+                    ).advice()
 
             listOf(QueuePairState.INIT, QueuePairState.RTR, QueuePairState.RTS).forEach {
                 refused(it) shouldContain "connected by the connection manager only"
                 refused(it) shouldContain "rdmaServer and rdmaClient, or RdmaHost"
             }
-            refused(QueuePairState.SQD) shouldBe QueuePairTransitions.explain(QueuePairType.RC, QueuePairState.RESET, QueuePairState.SQD, 1)
+            refused(QueuePairState.SQD) shouldBe
+                QueuePairTransitions.explain(QueuePairType.RC, QueuePairState.RESET, QueuePairState.SQD, 1)
         }
     })

@@ -135,7 +135,8 @@ public class BlockingConnection internal constructor(
      * @throws org.kverbs.coroutines.ChannelClosedException if the peer has sent its last message and not published it
      */
     @Throws(InterruptedException::class)
-    public fun awaitRemote(name: String): BlockingRemoteRegion = blocking { BlockingRemoteRegion(connection.awaitRemote(name)) }
+    public fun awaitRemote(name: String): BlockingRemoteRegion =
+        blocking { BlockingRemoteRegion(connection.awaitRemote(name)) }
 
     /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */
     public fun privateData(): ByteArray = connection.privateData

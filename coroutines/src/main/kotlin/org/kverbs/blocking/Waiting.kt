@@ -29,7 +29,8 @@ internal fun <T : Any> blocking(
 ): T =
     blocking {
         var result: T? = null
-        // The clock has a thread of its own: the time can be over after the block has received something, and before it returns.
+        // The clock has a thread of its own: the time can be over after the block has received something, and before it
+        // returns.
         withTimeoutOrNull(timeout.toKotlinDuration().coerceAtLeast(1.nanoseconds)) { result = block() }
         result
     } ?: throw TimeoutException("nothing came within ${timeout.toMillis()} ms")

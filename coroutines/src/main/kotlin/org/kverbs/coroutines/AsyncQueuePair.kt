@@ -15,27 +15,29 @@ import org.kverbs.dsl.connect
 import org.kverbs.dsl.qp
 
 /**
- * A queue pair whose operations suspend until they are done: `send`, `receive`, `write`, `read`, `compareAndSwap`, `fetchAndAdd`, and
- * [batch] for many in one call. [V] is what its transport can do, as for [TypedQueuePair].
+ * A queue pair whose operations suspend until they are done: `send`, `receive`, `write`, `read`, `compareAndSwap`,
+ * `fetchAndAdd`, and [batch] for many in one call. [V] is what its transport can do, as for [TypedQueuePair].
  *
- * **Waiting.** When the send or receive queue is full the caller suspends, and callers go on in the order in which they came.
+ * **Waiting.** When the send or receive queue is full the caller suspends, and callers go on in the order in which they
+ * came.
  *
- * **Messages.** A message goes to the caller of `receive` that has waited longest, whichever callers before it were cancelled. For that,
- * `receive` copies its message out of memory that the queue pair registers itself, as much as is waited for at once. `postReceive` doesn't
- * copy: the device writes into the caller's memory.
+ * **Messages.** A message goes to the caller of `receive` that has waited longest, whichever callers before it were
+ * cancelled. For that, `receive` copies its message out of memory that the queue pair registers itself, as much as is
+ * waited for at once. `postReceive` doesn't copy: the device writes into the caller's memory.
  *
- * **Ownership.** From the call to its return the bytes belong to the device. *After a cancellation they still do*, until the request
- * has completed: a [RegisteredBuffer] and its slices know that, other memory must not be used for anything else before the queue pair is
- * closed. The memory of `receive` is the exception: the device never has it, and the caller has it back at once. A region that is closed
- * meanwhile makes the request fail, and the queue pair with it. Closing the queue pair, its dispatcher or the device ends all waits with an
- * IllegalStateException that names what was closed.
+ * **Ownership.** From the call to its return the bytes belong to the device. *After a cancellation they still do*,
+ * until the request has completed: a [RegisteredBuffer] and its slices know that, other memory must not be used for
+ * anything else before the queue pair is closed. The memory of `receive` is the exception: the device never has it, and
+ * the caller has it back at once. A region that is closed meanwhile makes the request fail, and the queue pair with it.
+ * Closing the queue pair, its dispatcher or the device ends all waits with an IllegalStateException that names what was
+ * closed.
  *
- * **Cancellation.** A cancelled caller returns at once; its request goes on. The message of a cancelled receive goes to the oldest caller
- * of `receive` that waits, or else to the next.
+ * **Cancellation.** A cancelled caller returns at once; its request goes on. The message of a cancelled receive goes to
+ * the oldest caller of `receive` that waits, or else to the next.
  *
- * **Errors.** [org.kverbs.WorkCompletionException] with the status; where requests are flushed because another failed, that one's is the
- * cause. [org.kverbs.WorkRequestException] if the device refuses the request. Each call throws an exception of its own, whose stack trace
- * shows the call.
+ * **Errors.** [org.kverbs.WorkCompletionException] with the status; where requests are flushed because another failed,
+ * that one's is the cause. [org.kverbs.WorkRequestException] if the device refuses the request. Each call throws an
+ * exception of its own, whose stack trace shows the call.
  *
  * Any thread.
  */
@@ -46,11 +48,15 @@ public class AsyncQueuePair<out V : Verbs> internal constructor(
     internal val receives: ReceiveSide,
     private val sharesReceives: Boolean,
 ) : AutoCloseable {
-    /** The queue pair itself. Requests posted on it directly belong to nobody here, and may overrun the completion queue. */
+    /**
+     * The queue pair itself. Requests posted on it directly belong to nobody here, and may overrun the completion
+     * queue.
+     */
     public val queuePair: QueuePair get() = typed.queuePair
 
     /** What a peer needs to connect or send to it. */
-    public fun endpoint(options: ConnectOptions = ConnectOptions.DEFAULTS): QueuePairEndpoint = queuePair.endpoint(options)
+    public fun endpoint(options: ConnectOptions = ConnectOptions.DEFAULTS): QueuePairEndpoint =
+        queuePair.endpoint(options)
 
     /** Closes the queue pair and ends all waits. */
     override fun close(): Unit = queuePair.close()
@@ -66,8 +72,8 @@ public class AsyncQueuePair<out V : Verbs> internal constructor(
 }
 
 /**
- * Makes a queue pair whose completions this dispatcher takes: `dispatcher.qp(pd, RC) { maxSendWr(64) }`. The block needs no completion
- * queue.
+ * Makes a queue pair whose completions this dispatcher takes: `dispatcher.qp(pd, RC) { maxSendWr(64) }`. The block
+ * needs no completion queue.
  *
  * @param srq where it takes receives from; default is a receive queue of its own
  * @throws IllegalArgumentException if two settings exclude each other, or the domain belongs to another open device
@@ -79,7 +85,9 @@ public fun <V : Verbs> CompletionDispatcher.qp(
     srq: AsyncReceiveQueue? = null,
     block: QueuePairSettings.() -> Unit = {},
 ): AsyncQueuePair<V> {
-    require(pd.context() === context) { "${pd.describe()} belongs to another open device than the dispatcher; make both from one context" }
+    require(pd.context() === context) {
+        "${pd.describe()} belongs to another open device than the dispatcher; make both from one context"
+    }
     var room: PolledQueue? = null
     var sendCount = 0
     var receiveCount = 0
@@ -102,10 +110,14 @@ public fun <V : Verbs> CompletionDispatcher.qp(
             throw e
         }
     val qp = typed.queuePair
-    val queue = requireNotNull(room) { "the block chose completion queues of its own; those of the dispatcher are taken without a word" }
+    val queue =
+        requireNotNull(room) {
+            "the block chose completion queues of its own; those of the dispatcher are taken without a word"
+        }
     val failures = Failures()
     val sends = SendSide(qp, this, queue, sendCount, failures)
-    val receives = srq?.side ?: ReceiveSide(this, queue, receiveCount, failures, pd) { id, memory -> qp.postReceive(id, memory) }
+    val receives =
+        srq?.side ?: ReceiveSide(this, queue, receiveCount, failures, pd) { id, memory -> qp.postReceive(id, memory) }
     qp.whenClosed {
         val closed = IllegalStateException("${qp.describe()} was closed")
         sends.end(closed)
@@ -121,4 +133,5 @@ public fun AsyncQueuePair<ConnectedVerbs>.connect(
 ): Unit = typed.connect(remote, options)
 
 /** Makes a datagram queue pair ready to send and receive; errors as [QueuePair.activate]. */
-public fun AsyncQueuePair<DatagramVerbs>.activate(options: ConnectOptions = ConnectOptions.DEFAULTS): Unit = typed.activate(options)
+public fun AsyncQueuePair<DatagramVerbs>.activate(options: ConnectOptions = ConnectOptions.DEFAULTS): Unit =
+    typed.activate(options)

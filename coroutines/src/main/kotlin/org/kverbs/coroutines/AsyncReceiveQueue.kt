@@ -8,8 +8,9 @@ import org.kverbs.dsl.SharedReceiveQueueBuilder
 import org.kverbs.dsl.srq
 
 /**
- * A shared receive queue whose messages are awaited here, whichever of its queue pairs they come to: `dispatcher.qp(pd, RC, srq)`.
- * [Received.queuePairNumber] says which. Waiting, cancellation and ownership are those of [AsyncQueuePair].
+ * A shared receive queue whose messages are awaited here, whichever of its queue pairs they come to:
+ * `dispatcher.qp(pd, RC, srq)`. [Received.queuePairNumber] says which. Waiting, cancellation and ownership are those of
+ * [AsyncQueuePair].
  */
 public class AsyncReceiveQueue internal constructor(
     /** The queue itself. */
@@ -23,7 +24,8 @@ public class AsyncReceiveQueue internal constructor(
     public suspend fun receive(into: RegisteredBuffer): Received = side.await(into.all(), into)
 
     /**
-     * Posts a receive whose message is awaited later. Waiting, cancellation and ownership are those of a queue pair's `postReceive`.
+     * Posts a receive whose message is awaited later. Waiting, cancellation and ownership are those of a queue pair's
+     * `postReceive`.
      *
      * @throws IllegalStateException if the queue is full, which is not waited for here
      * @throws org.kverbs.WorkRequestException if the device refuses it
@@ -46,7 +48,9 @@ public fun CompletionDispatcher.srq(
     pd: ProtectionDomain,
     block: SharedReceiveQueueBuilder.() -> Unit = {},
 ): AsyncReceiveQueue {
-    require(pd.context() === context) { "${pd.describe()} belongs to another open device than the dispatcher; make both from one context" }
+    require(pd.context() === context) {
+        "${pd.describe()} belongs to another open device than the dispatcher; make both from one context"
+    }
     val srq = pd.srq(block)
     val capacity = srq.query().maxWr()
     val polled = reserve(capacity)

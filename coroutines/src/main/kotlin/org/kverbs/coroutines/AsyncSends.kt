@@ -19,16 +19,17 @@ import org.kverbs.dsl.Verbs
 import org.kverbs.dsl.WriteVerbs
 import org.kverbs.dsl.compose
 
-// One suspend function an operation, named as in org.kverbs.dsl. Each returns when its request has completed: for RC when the
-// peer's device has the bytes, for UC and UD when they are sent. A slice of a pooled buffer keeps that buffer for as long as the
-// device may use it. `offset` counts bytes from the start of the remote memory. Waiting, cancellation and errors are those of
-// AsyncQueuePair.
+// One suspend function an operation, named as in org.kverbs.dsl. Each returns when its request has completed: for RC
+// when the peer's device has the bytes, for UC and UD when they are sent. A slice of a pooled buffer keeps that buffer
+// for as long as the device may use it. `offset` counts bytes from the start of the remote memory. Waiting,
+// cancellation and errors are those of AsyncQueuePair.
 
 private val COMPARE_AND_SWAP = WorkCompletionOpcode.COMP_SWAP.code()
 private val FETCH_AND_ADD = WorkCompletionOpcode.FETCH_ADD.code()
 
 /** Sends a message to the peer's next receive. */
-public suspend fun AsyncQueuePair<ConnectedVerbs>.send(local: MemorySlice): Unit = sends.await(SEND, local, local.pin, 0, 0, 0, null)
+public suspend fun AsyncQueuePair<ConnectedVerbs>.send(local: MemorySlice): Unit =
+    sends.await(SEND, local, local.pin, 0, 0, 0, null)
 
 /** Sends the first [length] bytes of a pooled buffer. */
 public suspend fun AsyncQueuePair<ConnectedVerbs>.send(
@@ -62,7 +63,8 @@ public suspend fun AsyncQueuePair<DatagramVerbs>.send(
 ): Unit = sends.await(SEND, local, local.pin, 0, 0, 0, to)
 
 /** Sends a datagram of no bytes. */
-public suspend fun AsyncQueuePair<DatagramVerbs>.sendEmpty(to: Destination): Unit = sends.await(SEND, null, null, 0, 0, 0, to)
+public suspend fun AsyncQueuePair<DatagramVerbs>.sendEmpty(to: Destination): Unit =
+    sends.await(SEND, null, null, 0, 0, 0, to)
 
 /** Sends a datagram with 32 bits that arrive with it. */
 public suspend fun AsyncQueuePair<DatagramVerbs>.sendWithImmediate(
@@ -96,7 +98,8 @@ public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
     to: RemoteMemory,
     immediate: Int,
     offset: Long = 0,
-): Unit = sends.await(WRITE_WITH_IMMEDIATE, local, local.pin, to.address(offset, local.length()), to.rkey(), immediate, null)
+): Unit =
+    sends.await(WRITE_WITH_IMMEDIATE, local, local.pin, to.address(offset, local.length()), to.rkey(), immediate, null)
 
 /** Writes no bytes and completes the peer's next receive with 32 bits. */
 public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
@@ -144,12 +147,14 @@ public suspend fun AsyncQueuePair<ReadVerbs>.fetchAndAdd(
 /**
  * Posts what the block says in one call, and returns when all of it has completed:
  * `qp.batch { write(a, to = remote); write(b, to = remote, offset = 64) }`.
- * Only the last request makes a completion, so that a batch costs one wake-up. It fails as the first of its requests that failed.
+ * Only the last request makes a completion, so that a batch costs one wake-up. It fails as the first of its requests
+ * that failed.
  *
- * @throws org.kverbs.WorkRequestException if the device refuses a request. Those before it are under way; their room is free again, and
- *     their buffers are, when a later request has completed
+ * @throws org.kverbs.WorkRequestException if the device refuses a request. Those before it are under way; their room is
+ *     free again, and their buffers are, when a later request has completed
  */
-public suspend fun <V : Verbs> AsyncQueuePair<V>.batch(block: SendScope<V>.() -> Unit): Unit = sends.awaitAll { typed.compose(it, block) }
+public suspend fun <V : Verbs> AsyncQueuePair<V>.batch(block: SendScope<V>.() -> Unit): Unit =
+    sends.awaitAll { typed.compose(it, block) }
 
 /** Posts a receive, suspends until a message has come, and copies it [into] the memory. */
 public suspend fun AsyncQueuePair<Verbs>.receive(into: MemorySlice): Received = receives.await(into, into.pin)
@@ -161,8 +166,9 @@ public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Receiv
  * Posts a receive whose message is awaited later, by a caller that must be ready before the peer sends:
  * `val answer = qp.postReceive(into); qp.send(question); answer.await()`. It belongs to the queue pair, not to a scope.
  *
- * The message comes straight [into] the memory, without a copy: so this receive gets the message of its own request and no other, also when
- * the receive before it was cancelled. Cancelled, it leaves its message to the oldest caller of `receive`, or to the next receive.
+ * The message comes straight [into] the memory, without a copy: so this receive gets the message of its own request and
+ * no other, also when the receive before it was cancelled. Cancelled, it leaves its message to the oldest caller of
+ * `receive`, or to the next receive.
  *
  * @throws IllegalStateException if the receive queue is full, which is not waited for here
  * @throws org.kverbs.WorkRequestException if the device refuses it
@@ -170,7 +176,8 @@ public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Receiv
 public fun AsyncQueuePair<Verbs>.postReceive(into: MemorySlice): Deferred<Received> = receives.post(into, into.pin)
 
 /** The same into a pooled buffer, all of it. */
-public fun AsyncQueuePair<Verbs>.postReceive(into: RegisteredBuffer): Deferred<Received> = receives.post(into.all(), into)
+public fun AsyncQueuePair<Verbs>.postReceive(into: RegisteredBuffer): Deferred<Received> =
+    receives.post(into.all(), into)
 
 private fun RemoteMemory.address(
     offset: Long,

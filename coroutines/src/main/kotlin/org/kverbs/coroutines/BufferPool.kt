@@ -69,7 +69,9 @@ public class BufferPool internal constructor(
 
     private fun requireSize(size: Long) {
         require(size > 0) { "a buffer of $size bytes; ask for 1 or more" }
-        require(size <= maxBuffer) { "$size bytes are above maxBuffer($maxBuffer) of the ${describe()}; take several buffers, or raise it" }
+        require(size <= maxBuffer) {
+            "$size bytes are above maxBuffer($maxBuffer) of the ${describe()}; take several buffers, or raise it"
+        }
     }
 
     private fun lend(
@@ -100,7 +102,10 @@ public class BufferPool internal constructor(
         val out = slabs.close("the ${describe()} is closed")
         if (out == 0) return
         val hint = if (Diagnostics.areOn()) "" else " (set -Dkverbs.diagnostics=true to see where they were taken)"
-        val leak = IllegalStateException("$out buffers of the ${describe()} weren't closed before it; close them, or use { }$hint")
+        val leak =
+            IllegalStateException(
+                "$out buffers of the ${describe()} weren't closed before it; close them, or use { }$hint",
+            )
         traces.values.forEach(leak::addSuppressed)
         throw leak
     }
@@ -126,4 +131,5 @@ public class BufferPool internal constructor(
  *
  * @throws IllegalArgumentException if two settings exclude each other; names them
  */
-public fun ProtectionDomain.bufferPool(block: BufferPoolBuilder.() -> Unit = {}): BufferPool = BufferPoolBuilder().apply(block).build(this)
+public fun ProtectionDomain.bufferPool(block: BufferPoolBuilder.() -> Unit = {}): BufferPool =
+    BufferPoolBuilder().apply(block).build(this)

@@ -43,19 +43,33 @@ public class BufferPoolBuilder internal constructor() {
         name: String,
         bytes: Long,
     ): Long {
-        require(bytes > 0 && bytes.countOneBits() == 1) { "$name($bytes) isn't a power of two; buffers are cut by halves from a slab" }
+        require(bytes > 0 && bytes.countOneBits() == 1) {
+            "$name($bytes) isn't a power of two; buffers are cut by halves from a slab"
+        }
         return bytes
     }
 
     internal fun build(pd: ProtectionDomain): BufferPool {
-        require(minBuffer <= maxBuffer) { "minBuffer($minBuffer) is above maxBuffer($maxBuffer); lower the first or raise the second" }
-        require(maxBuffer <= slab) { "maxBuffer($maxBuffer) is above slab($slab), from which it would be cut; raise slab to it" }
-        require(slab <= maxBytes) { "slab($slab) is above maxBytes($maxBytes), so there could be none; lower slab or raise maxBytes" }
+        require(minBuffer <= maxBuffer) {
+            "minBuffer($minBuffer) is above maxBuffer($maxBuffer); lower the first or raise the second"
+        }
+        require(maxBuffer <= slab) {
+            "maxBuffer($maxBuffer) is above slab($slab), from which it would be cut; raise slab to it"
+        }
+        require(slab <= maxBytes) {
+            "slab($slab) is above maxBytes($maxBytes), so there could be none; lower slab or raise maxBytes"
+        }
         require(maxBytes / slab <= Int.MAX_VALUE && slab / minBuffer <= Int.MAX_VALUE) {
-            "maxBytes($maxBytes), slab($slab) and minBuffer($minBuffer) make more than 2147483647 pieces; raise slab or minBuffer"
+            "maxBytes($maxBytes), slab($slab) and minBuffer($minBuffer) make more than 2147483647 pieces; raise slab " +
+                "or minBuffer"
         }
         val slabs =
-            Slabs((maxBytes / slab).toInt(), slab, minBuffer.countTrailingZeroBits(), maxBuffer.countTrailingZeroBits()) {
+            Slabs(
+                (maxBytes / slab).toInt(),
+                slab,
+                minBuffer.countTrailingZeroBits(),
+                maxBuffer.countTrailingZeroBits(),
+            ) {
                 pd.memoryRegion(slab, *access)
             }
         return BufferPool(pd, slabs, maxBuffer)

@@ -71,7 +71,9 @@ internal class ChannelArrivals(
         val most = link.settings.maxMessage
         if (bytes !in 0..most) {
             val told = java.lang.Long.toUnsignedString(bytes)
-            throw ChannelProtocolException("the peer has a message of $told bytes, above maxMessage($most) of this side")
+            throw ChannelProtocolException(
+                "the peer has a message of $told bytes, above maxMessage($most) of this side",
+            )
         }
         link.fetches.begin(id, RemoteMemory(address, bytes, rkey))
     }

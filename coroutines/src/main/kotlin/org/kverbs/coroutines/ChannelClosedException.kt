@@ -14,5 +14,8 @@ public class ChannelClosedException internal constructor(
 ) : RdmaException(message),
     CopyableThrowable<ChannelClosedException> {
     /** The same for another call, caused by this one. */
-    override fun createCopy(): ChannelClosedException = ChannelClosedException(checkNotNull(message)).also { it.initCause(this) }
+    override fun createCopy(): ChannelClosedException =
+        ChannelClosedException(checkNotNull(message)).also {
+            it.initCause(this)
+        }
 }

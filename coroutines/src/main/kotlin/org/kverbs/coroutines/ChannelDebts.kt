@@ -2,7 +2,10 @@ package org.kverbs.coroutines
 
 import java.util.concurrent.atomic.AtomicInteger
 
-/** What is to be said to the peer: a first word, credits, that its large messages were read, answers, and the close. Any thread. */
+/**
+ * What is to be said to the peer: a first word, credits, that its large messages were read, answers, and the close. Any
+ * thread.
+ */
 internal class ChannelDebts(
     private val receiveSlots: Int,
 ) {
@@ -26,7 +29,9 @@ internal class ChannelDebts(
     /** A message came that cost the peer a credit. */
     fun arrived() {
         if (kept.incrementAndGet() > receiveSlots) {
-            throw ChannelProtocolException("the peer sent more messages than the $receiveSlots for which it has credits")
+            throw ChannelProtocolException(
+                "the peer sent more messages than the $receiveSlots for which it has credits",
+            )
         }
     }
 
@@ -77,7 +82,9 @@ internal class ChannelDebts(
     val isDue: Boolean
         @Synchronized get() = close || first || answer || done.isNotEmpty() || credits.get() >= threshold
 
-    /** What must be said now, or null: credits only if they are half of all, so that few such messages are under way. */
+    /**
+     * What must be said now, or null: credits only if they are half of all, so that few such messages are under way.
+     */
     @Synchronized
     fun take(): Due? {
         if (close) {

@@ -46,17 +46,26 @@ internal data class ChannelHello(
             val magic = buffer.getInt()
             if (magic != MAGIC) throw foreign("it begins with 0x%08x and not 0x%08x".format(magic, MAGIC))
             val version = buffer.getShort()
-            if (version != VERSION) throw foreign("it is of version $version, this side of $VERSION; use the same kverbs on both")
+            if (version !=
+                VERSION
+            ) {
+                throw foreign("it is of version $version, this side of $VERSION; use the same kverbs on both")
+            }
             val slots = buffer.getShort().toInt()
             val slotSize = buffer.getInt()
             buffer.getInt()
             val maxMessage = buffer.getLong()
             if (slots !in 1..4096) throw foreign("it tells of $slots receive slots; 1 to 4096 are possible")
-            if (slotSize !in 256..(1 shl 20)) throw foreign("it tells of slots of $slotSize bytes; 256 to 1048576 are possible")
+            if (slotSize !in
+                256..(1 shl 20)
+            ) {
+                throw foreign("it tells of slots of $slotSize bytes; 256 to 1048576 are possible")
+            }
             if (maxMessage < 1) throw foreign("the longest message that it takes has $maxMessage bytes")
             return ChannelHello(slots, slotSize, maxMessage)
         }
 
-        private fun foreign(what: String) = ChannelProtocolException("the peer's hello isn't one of a kverbs message channel: $what")
+        private fun foreign(what: String) =
+            ChannelProtocolException("the peer's hello isn't one of a kverbs message channel: $what")
     }
 }

@@ -43,7 +43,8 @@ internal class ChannelLookups(
 
     /** The peer has answered. */
     fun answered() {
-        val question = asked ?: throw ChannelProtocolException("the peer answered a question that this side did not ask")
+        val question =
+            asked ?: throw ChannelProtocolException("the peer answered a question that this side did not ask")
         asked = null
         question.wake(Unit)
     }

@@ -86,6 +86,7 @@ internal interface ChannelMemory : AutoCloseable {
         const val KEPT = 4L shl 20
 
         /** How many receives a channel needs. */
-        fun receives(settings: MessageChannelBuilder): Int = settings.receiveSlots + settings.largeMessages + ChannelMessage.CONTROL_SLOTS
+        fun receives(settings: MessageChannelBuilder): Int =
+            settings.receiveSlots + settings.largeMessages + ChannelMessage.CONTROL_SLOTS
     }
 }

@@ -8,7 +8,8 @@ import java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED
 import java.nio.ByteOrder.BIG_ENDIAN
 
 /**
- * The protocol of a [MessageChannel]. Every send request is one message: a header of 8 bytes in network order, and a body.
+ * The protocol of a [MessageChannel]. Every send request is one message: a header of 8 bytes in network order, and a
+ * body.
  *
  * ```
  * 0  kind    1 byte
@@ -28,21 +29,24 @@ import java.nio.ByteOrder.BIG_ENDIAN
  * CLOSE    the sender has closed its end, in both directions
  * ```
  *
- * **Why a message always finds a receive slot.** Each side posts N slots for the first five kinds, which cost the sender a credit, and K
- * = L + 5 for the others, which don't; L is the number of its own large messages that may wait (`largeMessages`). A slot is posted
- * again *before* its credit, or what stood in it, has any effect: a message is copied out of its slot when it comes. The credit of a
- * message goes back when the program receives it. So of all slots of a side, let us call it A:
- * - messages that cost a credit never occupy more than N: the peer B starts with N credits, and gets one back when a slot is posted again;
- * - CREDIT occupies at most 2. B sends it for N/2 credits (rounded up) or more, credits that A can't use before it has posted the
- *   message's slot again; there are N in all;
- * - DONE occupies at most L: each answers a LARGE of A, and A sends another in its place only when the slot of the DONE is posted again;
+ * **Why a message always finds a receive slot.** Each side posts N slots for the first five kinds, which cost the
+ * sender a credit, and K = L + 5 for the others, which don't; L is the number of its own large messages that may wait
+ * (`largeMessages`). A slot is posted again *before* its credit, or what stood in it, has any effect: a message is
+ * copied out of its slot when it comes. The credit of a message goes back when the program receives it. So of all slots
+ * of a side, let us call it A:
+ * - messages that cost a credit never occupy more than N: the peer B starts with N credits, and gets one back when a
+ *   slot is posted again;
+ * - CREDIT occupies at most 2. B sends it for N/2 credits (rounded up) or more, credits that A can't use before it has
+ *   posted the message's slot again; there are N in all;
+ * - DONE occupies at most L: each answers a LARGE of A, and A sends another in its place only when the slot of the DONE
+ *   is posted again;
  * - ANSWER occupies at most 1: A asks again only when the slot of the ANSWER is posted again;
  * - END and CLOSE come once each.
  *
- * **Why nobody waits for ever.** If B has no credit, A has N messages that it hasn't received or not given back. When it has received
- * the last of them, it owes N, which is no less than N/2, so a CREDIT goes out, if the credits haven't gone with another message
- * before. Messages without credit need room in the send queue: they have a share of their own, and what is due waits as numbers,
- * not as messages, until a send has completed.
+ * **Why nobody waits for ever.** If B has no credit, A has N messages that it hasn't received or not given back. When
+ * it has received the last of them, it owes N, which is no less than N/2, so a CREDIT goes out, if the credits haven't
+ * gone with another message before. Messages without credit need room in the send queue: they have a share of their
+ * own, and what is due waits as numbers, not as messages, until a send has completed.
  */
 internal object ChannelMessage {
     const val HEADER = 8
@@ -91,7 +95,11 @@ internal object ChannelMessage {
         at: MemorySegment,
         received: Long,
     ): Int {
-        if (received < HEADER) throw ChannelProtocolException("the peer sent $received bytes, less than a header of $HEADER")
+        if (received <
+            HEADER
+        ) {
+            throw ChannelProtocolException("the peer sent $received bytes, less than a header of $HEADER")
+        }
         val length = at.get(INT, 4)
         if (length != (received - HEADER).toInt()) {
             throw ChannelProtocolException(

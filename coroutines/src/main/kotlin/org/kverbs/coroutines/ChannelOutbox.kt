@@ -125,7 +125,8 @@ internal class ChannelOutbox(
         if (finished) throw finishedException()
     }
 
-    private fun finishedException() = ChannelClosedException("the channel was finished by this side: it sends no more messages")
+    private fun finishedException() =
+        ChannelClosedException("the channel was finished by this side: it sends no more messages")
 
     /** A slot for a message for which the caller has room, which is given back if there is no slot. */
     private fun stage(): ChannelStage.Slot =

@@ -14,5 +14,8 @@ public class ChannelProtocolException internal constructor(
 ) : RdmaException(message),
     CopyableThrowable<ChannelProtocolException> {
     /** The same for another call, caused by this one. */
-    override fun createCopy(): ChannelProtocolException = ChannelProtocolException(checkNotNull(message)).also { it.initCause(this) }
+    override fun createCopy(): ChannelProtocolException =
+        ChannelProtocolException(checkNotNull(message)).also {
+            it.initCause(this)
+        }
 }

@@ -118,5 +118,8 @@ internal class ChannelPublications(
     private suspend fun send(
         kind: Int,
         body: ByteArray,
-    ): Unit = link.outbox.send(kind, body.size) { MemorySegment.copy(body, 0, it, JAVA_BYTE, ChannelMessage.HEADER.toLong(), body.size) }
+    ): Unit =
+        link.outbox.send(kind, body.size) {
+            MemorySegment.copy(body, 0, it, JAVA_BYTE, ChannelMessage.HEADER.toLong(), body.size)
+        }
 }

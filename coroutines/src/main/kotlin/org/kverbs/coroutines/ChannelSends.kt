@@ -18,7 +18,13 @@ internal class ChannelSends(
 
     suspend fun send(bytes: ByteArray) {
         val window = link.window()
-        if (bytes.size > window.eagerLimit) sendCopy(MemorySegment.ofArray(bytes), window) else sendShort(MemorySegment.ofArray(bytes))
+        if (bytes.size >
+            window.eagerLimit
+        ) {
+            sendCopy(MemorySegment.ofArray(bytes), window)
+        } else {
+            sendShort(MemorySegment.ofArray(bytes))
+        }
     }
 
     suspend fun send(

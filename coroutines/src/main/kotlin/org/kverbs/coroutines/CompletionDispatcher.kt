@@ -27,16 +27,17 @@ import kotlin.coroutines.EmptyCoroutineContext
  * }
  * ```
  *
- * **Threads.** One thread polls: its own, a daemon, or the caller's ([CompletionDispatcherBuilder.callerPolls]). A coroutine that is resumed runs
- * on its own dispatcher; on [coroutines] it runs on the polling thread, with no hand-over to another, and then must not block. Everything
- * else is for any thread.
+ * **Threads.** One thread polls: its own, a daemon, or the caller's ([CompletionDispatcherBuilder.callerPolls]). A
+ * coroutine that is resumed runs on its own dispatcher; on [coroutines] it runs on the polling thread, with no
+ * hand-over to another, and then must not block. Everything else is for any thread.
  *
- * **Faults of others.** What a coroutine's dispatcher throws when the coroutine is to run again, or a task on [coroutines], goes to the
- * thread's handler of uncaught exceptions, and the polling goes on; that coroutine never runs again. A [WaitStrategy] that throws is reported
- * so, too, and replaced by [WaitStrategy.adaptive].
+ * **Faults of others.** What a coroutine's dispatcher throws when the coroutine is to run again, or a task on
+ * [coroutines], goes to the thread's handler of uncaught exceptions, and the polling goes on; that coroutine never runs
+ * again. A [WaitStrategy] that throws is reported so, too, and replaced by [WaitStrategy.adaptive].
  *
  * **Ownership.** It belongs to the device's context, and its queue pairs belong to it: [close] ends all waits with an
- * IllegalStateException that says why, closes the queue pairs made by it and its queues, and stops the thread. So does closing the context.
+ * IllegalStateException that says why, closes the queue pairs made by it and its queues, and stops the thread. So does
+ * closing the context.
  */
 public class CompletionDispatcher internal constructor(
     /** The open device whose completions it takes. */
@@ -59,10 +60,18 @@ public class CompletionDispatcher internal constructor(
         if (builder.isCallers) {
             null
         } else {
-            Thread.ofPlatform().daemon().name("kverbs-completions-${context.device().name()}").unstarted(::pollUntilClosed)
+            Thread
+                .ofPlatform()
+                .daemon()
+                .name(
+                    "kverbs-completions-${context.device().name()}",
+                ).unstarted(::pollUntilClosed)
         }
 
-    /** Runs coroutines on the polling thread, one at a time; after the close, still one at a time, on [Dispatchers.Default]. */
+    /**
+     * Runs coroutines on the polling thread, one at a time; after the close, still one at a time, on
+     * [Dispatchers.Default].
+     */
     public val coroutines: CoroutineDispatcher =
         object : CoroutineDispatcher() {
             override fun isDispatchNeeded(context: CoroutineContext): Boolean = Thread.currentThread() !== poller.get()
@@ -80,7 +89,9 @@ public class CompletionDispatcher internal constructor(
 
     init {
         channel.whenClosed {
-            failAll(IllegalStateException("${channel.describe()} was closed, and with it the dispatcher of completions"))
+            failAll(
+                IllegalStateException("${channel.describe()} was closed, and with it the dispatcher of completions"),
+            )
             runLeftTasks()
         }
         thread?.start()
@@ -93,7 +104,8 @@ public class CompletionDispatcher internal constructor(
             while (channel.isOpen) turn()
         } catch (e: Throwable) {
             if (!channel.isOpen && e is IllegalStateException) return
-            // Nobody polls any more: nothing may begin to wait, which who is told so may try at once, and what waits must end.
+            // Nobody polls any more: nothing may begin to wait, which who is told so may try at once, and what waits
+            // must end.
             val cause = IllegalStateException("the thread that polled ${channel.describe()} has ended", e)
             death = cause
             failAll(cause)
@@ -104,7 +116,10 @@ public class CompletionDispatcher internal constructor(
         }
     }
 
-    /** The calling thread polls no more. The tasks that a closed dispatcher has left waited for that, to run one at a time. */
+    /**
+     * The calling thread polls no more. The tasks that a closed dispatcher has left waited for that, to run one at a
+     * time.
+     */
     private fun leave() {
         poller.set(null)
         if (!channel.isOpen) runLeftTasks()
@@ -114,7 +129,8 @@ public class CompletionDispatcher internal constructor(
         try {
             loop.turn()
         } catch (_: InterruptedException) {
-            // Left by a coroutine that ran here, perhaps. Nobody knows this thread for an interrupt to mean that all should end.
+            // Left by a coroutine that ran here, perhaps. Nobody knows this thread for an interrupt to mean that all
+            // should end.
         }
     }
 
@@ -151,8 +167,8 @@ public class CompletionDispatcher internal constructor(
     public fun poll(): Int = asPoller { loop.round() }
 
     /**
-     * Runs a coroutine on the calling thread, which polls until it has ended. Like `runBlocking`, with RDMA in place of the event loop: an
-     * interrupt cancels the coroutine.
+     * Runs a coroutine on the calling thread, which polls until it has ended. Like `runBlocking`, with RDMA in place of
+     * the event loop: an interrupt cancels the coroutine.
      *
      * @throws InterruptedException if the thread was interrupted, once the coroutine has ended
      * @throws IllegalStateException if the dispatcher has a thread of its own, or another thread is in here
@@ -186,7 +202,9 @@ public class CompletionDispatcher internal constructor(
         }
 
     private inline fun <T> asPoller(block: () -> T): T {
-        check(thread == null) { "this dispatcher polls on a thread of its own; make it with callerPolls() to poll on yours" }
+        check(
+            thread == null,
+        ) { "this dispatcher polls on a thread of its own; make it with callerPolls() to poll on yours" }
         check(poller.compareAndSet(null, Thread.currentThread())) { "thread ${poller.get()?.name} is polling already" }
         try {
             return block()
@@ -208,16 +226,25 @@ public class CompletionDispatcher internal constructor(
     }
 
     /**
-     * Over soft-iWARP no fewer than cover 144 pages of the device's map: its library takes the next page's number for an error
-     * (SIW_INVAL_UOBJ_KEY, 0x90000), and refuses the queue pair, usually the 27th, that would begin there. A queue that begins before it
-     * keeps that place from them.
+     * Over soft-iWARP no fewer than cover 144 pages of the device's map: its library takes the next page's number for
+     * an error (SIW_INVAL_UOBJ_KEY, 0x90000), and refuses the queue pair, usually the 27th, that would begin there. A
+     * queue that begins before it keeps that place from them.
      */
     private fun usualEntries(): Int =
-        if (context.device().transportType() == TransportType.IWARP) maxOf(queueEntries, IWARP_ENTRIES) else queueEntries
+        if (context.device().transportType() ==
+            TransportType.IWARP
+        ) {
+            maxOf(queueEntries, IWARP_ENTRIES)
+        } else {
+            queueEntries
+        }
 
-    private fun completionQueue(entries: Int): CompletionQueue = context.completionQueue(CompletionQueueAttributes.of(entries, channel))
+    private fun completionQueue(entries: Int): CompletionQueue =
+        context.completionQueue(CompletionQueueAttributes.of(entries, channel))
 
-    /** Closes all that was made by it, ends all waits and stops polling. Any thread, a coroutine's on [coroutines] too. */
+    /**
+     * Closes all that was made by it, ends all waits and stops polling. Any thread, a coroutine's on [coroutines] too.
+     */
     override fun close() {
         try {
             channel.close()

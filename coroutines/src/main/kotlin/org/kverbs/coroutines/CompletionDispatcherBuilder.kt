@@ -17,12 +17,17 @@ public class CompletionDispatcherBuilder internal constructor() {
         this.strategy = strategy
     }
 
-    /** Makes no thread: the caller polls, by [CompletionDispatcher.run] or [CompletionDispatcher.poll]. Default is a thread of its own. */
+    /**
+     * Makes no thread: the caller polls, by [CompletionDispatcher.run] or [CompletionDispatcher.poll]. Default is a
+     * thread of its own.
+     */
     public fun callerPolls() {
         isCallers = true
     }
 
-    /** Completions that one of its queues has room for; default 4096. When the room is used up it makes another queue. */
+    /**
+     * Completions that one of its queues has room for; default 4096. When the room is used up it makes another queue.
+     */
     public fun queueEntries(count: Int) {
         require(count > 0) { "queueEntries is $count; it must be above 0" }
         queueEntries = count

@@ -33,7 +33,9 @@ internal class CompletionFlow(
             isArmed = false // an event that came while nobody collected was for nobody
             loop.add(this@CompletionFlow)
             try {
-                check(dispatcher.channel.isOpen) { "${dispatcher.channel.describe()} is closed, and with it the dispatcher of completions" }
+                check(dispatcher.channel.isOpen) {
+                    "${dispatcher.channel.describe()} is closed, and with it the dispatcher of completions"
+                }
                 while (true) {
                     // Taken out just before it is given: a collector that is cancelled leaves the rest to the next.
                     val next = taken.poll()
@@ -73,13 +75,15 @@ internal class CompletionFlow(
 }
 
 /**
- * The completions of a queue of the user's own, on which requests are posted by plain verbs; those of the suspend functions never come here.
- * For who wants to see them all in one place: each is a copy, an object.
+ * The completions of a queue of the user's own, on which requests are posted by plain verbs; those of the suspend
+ * functions never come here. For who wants to see them all in one place: each is a copy, an object.
  *
- * Completions are taken while somebody collects, one collector at a time, and at most 256 before the collector has taken them: then they
- * stay in the queue, which must be long enough. A collector that ends leaves what it has not seen to the next one of the same flow.
+ * Completions are taken while somebody collects, one collector at a time, and at most 256 before the collector has
+ * taken them: then they stay in the queue, which must be long enough. A collector that ends leaves what it has not seen
+ * to the next one of the same flow.
  *
- * The flow ends with an IllegalStateException when the queue, the dispatcher or the device is closed, after what had been taken.
+ * The flow ends with an IllegalStateException when the queue, the dispatcher or the device is closed, after what had
+ * been taken.
  *
  * @param cq made with the dispatcher's [channel][CompletionDispatcher.channel], and polled by nobody else
  * @throws IllegalArgumentException if it was made with another channel, or none

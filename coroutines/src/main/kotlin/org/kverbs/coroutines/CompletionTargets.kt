@@ -4,8 +4,8 @@ import org.kverbs.WorkCompletion
 import java.util.concurrent.atomic.AtomicReferenceArray
 
 /**
- * The targets of one dispatcher, found by an index that stands in the ids of their requests. An index is used again with another
- * generation, so that a completion that outlived its queue finds nobody.
+ * The targets of one dispatcher, found by an index that stands in the ids of their requests. An index is used again
+ * with another generation, so that a completion that outlived its queue finds nobody.
  */
 internal class CompletionTargets {
     private class Entry(
@@ -37,7 +37,10 @@ internal class CompletionTargets {
         return used++
     }
 
-    /** Forgets the target that [add] gave this key. The index goes to the end of the line, so that its generations last long. */
+    /**
+     * Forgets the target that [add] gave this key. The index goes to the end of the line, so that its generations last
+     * long.
+     */
     @Synchronized
     fun remove(key: Int) {
         val index = key and INDEX_MASK

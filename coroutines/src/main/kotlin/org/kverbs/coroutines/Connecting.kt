@@ -27,13 +27,14 @@ import kotlin.time.toJavaDuration
 
 /**
  * Connects to an address, and suspends until the other side has accepted. The name of an unresolved address
- * ([InetSocketAddress.createUnresolved]) is looked up without blocking the caller's thread; its IP addresses are tried one after the other,
- * until somebody answers at one.
+ * ([InetSocketAddress.createUnresolved]) is looked up without blocking the caller's thread; its IP addresses are tried
+ * one after the other, until somebody answers at one.
  *
- * @throws org.kverbs.ConnectionRejectedException if the other side says no, with what it says; nobody listening is one too
+ * @throws org.kverbs.ConnectionRejectedException if the other side says no, with what it says; nobody listening is one
+ *     too
  * @throws org.kverbs.ConnectionTimeoutException if a step takes longer than [ConnectionBuilder.timeout]
- * @throws org.kverbs.ConnectionException if the network can't; names the step and the address. That of the last IP address has those of the
- *   others as suppressed exceptions
+ * @throws org.kverbs.ConnectionException if the network can't; names the step and the address. That of the last IP
+ *     address has those of the others as suppressed exceptions
  */
 public suspend fun RdmaHost.connect(
     address: InetSocketAddress,
@@ -48,7 +49,8 @@ public suspend fun RdmaHost.connect(
     host: String,
     port: Int,
     settings: ConnectionBuilder.() -> Unit = {},
-): RdmaConnection = connect(InetSocketAddress.createUnresolved(host, port), settings) // looked up without blocking this thread
+// looked up without blocking this thread
+): RdmaConnection = connect(InetSocketAddress.createUnresolved(host, port), settings)
 
 /** Connects to the first of an address's IP addresses that somebody answers at. */
 internal suspend fun <T> RdmaHost.establish(
@@ -60,7 +62,8 @@ internal suspend fun <T> RdmaHost.establish(
         try {
             return establishAt(each, setUp)
         } catch (e: ConnectionException) {
-            if (e is ConnectionRejectedException && e.reason() == RejectReason.CONSUMER_DEFINED) throw e // it is there, and says no
+            // it is there, and says no
+            if (e is ConnectionRejectedException && e.reason() == RejectReason.CONSUMER_DEFINED) throw e
             failures += e
         }
     }
@@ -103,8 +106,8 @@ private suspend fun <T> RdmaHost.establishAt(
 }
 
 /**
- * The IP addresses of a host's name, asked of the system on a thread that may block, as the answer takes seconds when no name server
- * answers. A caller that is cancelled does not wait for it.
+ * The IP addresses of a host's name, asked of the system on a thread that may block, as the answer takes seconds when
+ * no name server answers. A caller that is cancelled does not wait for it.
  */
 private suspend fun RdmaHost.lookUp(
     address: InetSocketAddress,
@@ -142,7 +145,10 @@ internal fun ConnectionId.prepareAll(qp: QueuePair) {
     prepare(qp, QueuePairState.RTS)
 }
 
-/** Lets a sender that found no receive try again after 0.64 ms: the connection manager says 655 ms, the longest there is. */
+/**
+ * Lets a sender that found no receive try again after 0.64 ms: the connection manager says 655 ms, the longest there
+ * is.
+ */
 internal fun QueuePair.answerSoon() {
     if (state() == QueuePairState.RTS) modify(QueuePairAttributes.builder().minRnrTimer(MIN_RNR_TIMER).build())
 }

@@ -15,8 +15,9 @@ import kotlin.time.Duration.Companion.seconds
  * What ends a connection, and what its end ends.
  *
  * @param onEnd called when the peer has ended it, before what waits on the queue pair is flushed
- * @param onFlushed called when the device has had time to flush it. Soft-RoCE never flushes receives that are posted in the error state
- *     (IBA C10-42 wants it to), and soft-iWARP sends neither, which it can enter before anybody here knows of the end
+ * @param onFlushed called when the device has had time to flush it. Soft-RoCE never flushes receives that are posted in
+ *     the error state (IBA C10-42 wants it to), and soft-iWARP sends neither, which it can enter before anybody here
+ *     knows of the end
  */
 internal class ConnectionLifetime(
     host: RdmaHost,

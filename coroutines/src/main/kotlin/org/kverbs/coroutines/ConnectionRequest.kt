@@ -15,7 +15,10 @@ import java.net.InetSocketAddress
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.time.Duration
 
-/** Somebody asks for a connection, or for a datagram service: accept or reject it, once. Whoever asks waits meanwhile, not for ever. */
+/**
+ * Somebody asks for a connection, or for a datagram service: accept or reject it, once. Whoever asks waits meanwhile,
+ * not for ever.
+ */
 public class ConnectionRequest internal constructor(
     internal val host: RdmaHost,
     internal val steps: ConnectionSteps,
@@ -37,9 +40,9 @@ public class ConnectionRequest internal constructor(
         ConnectionParameters.DEFAULTS.withReads(event.initiatorDepth(), event.responderResources())
 
     /**
-     * Accepts, and suspends until the other side is ready. The other side may send at once: [ConnectionBuilder.prepared] is there to post
-     * receives before. Over iWARP this side must not send before something has come from the other (RFC 5044, section 7.1.2); a message
-     * channel sees to that by itself.
+     * Accepts, and suspends until the other side is ready. The other side may send at once:
+     * [ConnectionBuilder.prepared] is there to post receives before. Over iWARP this side must not send before
+     * something has come from the other (RFC 5044, section 7.1.2); a message channel sees to that by itself.
      *
      * @throws IllegalStateException if it asks for datagrams, or was answered already
      * @throws org.kverbs.ConnectionException if the other side has gone meanwhile, or doesn't answer in time

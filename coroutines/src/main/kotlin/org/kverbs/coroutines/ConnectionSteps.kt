@@ -25,7 +25,8 @@ internal class ConnectionSteps(
     /** This side's, once it is known. */
     val localAddress: InetSocketAddress? get() = if (id.isOpen) id.localAddress() else null
 
-    val events = Channel<ConnectionEvent>(Channel.UNLIMITED) // the device sends a few for each step, and none without a step
+    // the device sends a few for each step, and none without a step
+    val events = Channel<ConnectionEvent>(Channel.UNLIMITED)
 
     /**
      * Waits for the event that ends a step.

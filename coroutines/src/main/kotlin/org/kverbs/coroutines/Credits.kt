@@ -5,8 +5,8 @@ import kotlinx.coroutines.suspendCancellableCoroutine
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
- * Room in a queue. Who wants more than there is waits its turn: in the order of asking, a big wish before the small ones behind it.
- * Any thread.
+ * Room in a queue. Who wants more than there is waits its turn: in the order of asking, a big wish before the small
+ * ones behind it. Any thread.
  */
 internal class Credits(
     private val capacity: Int,
@@ -31,8 +31,8 @@ internal class Credits(
     private var failure: Throwable? = null
 
     /**
-     * Takes [count] credits if there are so many and nobody waits for any. It may say no while those of a waiter that was cancelled at its last
-     * moment are on their way back: who can't do without calls [acquire].
+     * Takes [count] credits if there are so many and nobody waits for any. It may say no while those of a waiter that
+     * was cancelled at its last moment are on their way back: who can't do without calls [acquire].
      */
     fun tryAcquire(count: Int): Boolean = waiting == 0 && take(count)
 
@@ -51,7 +51,9 @@ internal class Credits(
      * @throws IllegalArgumentException if there never can be so many
      */
     suspend fun acquire(count: Int) {
-        require(count <= capacity) { "$count requests at once do not fit into a queue of $capacity; make fewer, or the queue longer" }
+        require(count <= capacity) {
+            "$count requests at once do not fit into a queue of $capacity; make fewer, or the queue longer"
+        }
         if (!tryAcquire(count)) await(count)
     }
 

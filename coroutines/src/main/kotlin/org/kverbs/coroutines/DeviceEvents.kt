@@ -14,17 +14,24 @@ import java.time.Duration
 /**
  * What happens to the device, its ports and its queues without being asked for (ibv_get_async_event(3)).
  *
- * A thread of its own waits for events while the flow is collected, and the device keeps them for a collector that is slow. Each event goes to
- * one collector only: `asyncEvents().shareIn(scope, Eagerly)` is for several. An event that comes just after its collector was cancelled,
- * within the 100 ms in which the thread notices, is lost.
+ * A thread of its own waits for events while the flow is collected, and the device keeps them for a collector that is
+ * slow. Each event goes to one collector only: `asyncEvents().shareIn(scope, Eagerly)` is for several. An event that
+ * comes just after its collector was cancelled, within the 100 ms in which the thread notices, is lost.
  *
- * News of the receives that message connections share are left out (SRQ_LIMIT_REACHED, QP_LAST_WQE_REACHED): those are this library's own.
+ * News of the receives that message connections share are left out (SRQ_LIMIT_REACHED, QP_LAST_WQE_REACHED): those are
+ * this library's own.
  *
  * The flow ends with an IllegalStateException when the device is closed.
  */
 public fun Context.asyncEvents(): Flow<AsyncEvent> =
     callbackFlow {
-        val thread = Thread.ofPlatform().daemon().name("kverbs-events-${device().name()}").start { hand(this@asyncEvents) }
+        val thread =
+            Thread
+                .ofPlatform()
+                .daemon()
+                .name(
+                    "kverbs-events-${device().name()}",
+                ).start { hand(this@asyncEvents) }
         awaitClose { thread.interrupt() }
     }
 

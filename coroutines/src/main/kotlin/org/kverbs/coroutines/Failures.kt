@@ -20,7 +20,8 @@ internal class Failures(
     /**
      * The exception for a failed completion.
      *
-     * @param opcode what the poster knows the request was, an `enum ibv_wc_opcode`: devices leave it out of failed completions
+     * @param opcode what the poster knows the request was, an `enum ibv_wc_opcode`: devices leave it out of failed
+     *     completions
      */
     fun of(
         completion: WorkCompletion,

@@ -3,7 +3,10 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.CancellableContinuation
 import kotlin.coroutines.resume
 
-/** The large messages of this side that the peer hasn't read yet. Their buffers are pinned until it has, or the channel has ended. */
+/**
+ * The large messages of this side that the peer hasn't read yet. Their buffers are pinned until it has, or the channel
+ * has ended.
+ */
 internal class LargeSends(
     private val count: Int,
 ) {
@@ -51,7 +54,9 @@ internal class LargeSends(
     fun done(id: Int) {
         val read =
             synchronized(lock) { waiting.remove(id) }
-                ?: throw ChannelProtocolException("the peer says that it has read the large message $id, which isn't under way")
+                ?: throw ChannelProtocolException(
+                    "the peer says that it has read the large message $id, which isn't under way",
+                )
         read.buffer.unpin()
         room.release(1)
         waking { read.sender?.resume(Unit) }

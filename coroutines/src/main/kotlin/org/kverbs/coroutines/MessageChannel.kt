@@ -164,7 +164,10 @@ public class MessageChannel internal constructor(
     private fun requireRoom(
         length: Long,
         room: Long,
-    ): Unit = require(length <= room) { "a message of $length bytes came, the buffer has $room; take it with a larger one, or receive()" }
+    ): Unit =
+        require(length <= room) {
+            "a message of $length bytes came, the buffer has $room; take it with a larger one, or receive()"
+        }
 
     /** Inline: only a receive that fails makes a suspended call more. */
     @Suppress("NOTHING_TO_INLINE")
@@ -174,7 +177,9 @@ public class MessageChannel internal constructor(
     }
 
     private fun noMore() =
-        ChannelClosedException("the peer has sent its last message; receiveOrNull and incoming tell that without an exception")
+        ChannelClosedException(
+            "the peer has sent its last message; receiveOrNull and incoming tell that without an exception",
+        )
 
     /**
      * Lets the peer use [memory] of this side under a name: it gets address and key, and can then do what [access]
@@ -293,7 +298,9 @@ public fun CompletionDispatcher.messageChannel(
     pd: ProtectionDomain,
     block: MessageChannelBuilder.() -> Unit = {},
 ): MessageChannel {
-    require(pd.context() === context) { "${pd.describe()} belongs to another open device than the dispatcher; make both from one context" }
+    require(pd.context() === context) {
+        "${pd.describe()} belongs to another open device than the dispatcher; make both from one context"
+    }
     val settings = MessageChannelBuilder().apply(block)
     settings.pool?.requireDomain(pd)
     return MessageChannel(this, PrivateMemory(pd, settings), settings)

@@ -50,7 +50,9 @@ public class MessageChannelBuilder internal constructor() {
      * is shared with others, each connection has all its slots from the beginning.
      */
     public fun slotSize(bytes: Int) {
-        require(bytes in MIN_SLOT..MAX_SLOT && bytes % 8 == 0) { "slotSize($bytes): give a multiple of 8, $MIN_SLOT to $MAX_SLOT" }
+        require(bytes in MIN_SLOT..MAX_SLOT && bytes % 8 == 0) {
+            "slotSize($bytes): give a multiple of 8, $MIN_SLOT to $MAX_SLOT"
+        }
         slotSize = bytes
     }
 

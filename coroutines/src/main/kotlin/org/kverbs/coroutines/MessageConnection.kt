@@ -35,9 +35,16 @@ public class MessageConnection internal constructor(
 
     /** This side's address and port. */
     public val localAddress: InetSocketAddress? = connection.steps.localAddress
-    private val peerData = connection.said.privateData().let { it.copyOfRange(minOf(ChannelHello.BYTES, it.size), it.size) }
+    private val peerData =
+        connection.said.privateData().let {
+            it.copyOfRange(
+                minOf(ChannelHello.BYTES, it.size),
+                it.size,
+            )
+        }
     private val end = LostConnection(remoteAddress, "the connection has ended")
-    private val lifetime = ConnectionLifetime(host, connection, onEnd = { channel.fail(end) }, onFlushed = { channel.stop(end) })
+    private val lifetime =
+        ConnectionLifetime(host, connection, onEnd = { channel.fail(end) }, onFlushed = { channel.stop(end) })
 
     init {
         channel.endsBy(end)

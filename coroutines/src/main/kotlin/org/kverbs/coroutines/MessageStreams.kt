@@ -51,9 +51,9 @@ public fun MessageConnection.asSink(messageSize: Int = MESSAGE_SIZE): RawSink {
 }
 
 /**
- * Sends all bytes of a source, in messages of [messageSize] bytes. The stream goes on after it: [MessageConnection.finish]
- * tells the peer that it was the last part. Reads the source in [Dispatchers.IO], as sources block. Cancellation takes
- * effect between messages. The source stays the caller's to close.
+ * Sends all bytes of a source, in messages of [messageSize] bytes. The stream goes on after it:
+ * [MessageConnection.finish] tells the peer that it was the last part. Reads the source in [Dispatchers.IO], as sources
+ * block. Cancellation takes effect between messages. The source stays the caller's to close.
  *
  * @param messageSize in bytes
  * @return how many bytes were sent

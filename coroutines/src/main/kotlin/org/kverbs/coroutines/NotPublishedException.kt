@@ -10,6 +10,13 @@ public class NotPublishedException internal constructor(
     public val published: Set<String>,
 ) : RdmaException(
         "the peer has published no memory named '$name'; " +
-            (if (published.isEmpty()) "it has published nothing" else "it has published " + published.sorted().joinToString { "'$it'" }) +
+            (
+                if (published.isEmpty()) {
+                    "it has published nothing"
+                } else {
+                    "it has published " +
+                        published.sorted().joinToString { "'$it'" }
+                }
+            ) +
             ". If it still will, await it: awaitRemote(\"$name\")",
     )

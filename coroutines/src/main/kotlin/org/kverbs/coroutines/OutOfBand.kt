@@ -17,8 +17,8 @@ private const val LONGEST_LINE = 4096
 private const val READY = "ready"
 
 /**
- * Connects to the queue pair at the other end of a TCP connection, without a connection manager: each end tells its endpoint and a note, connects,
- * and says that it has. Both call this, and when it returns both can send.
+ * Connects to the queue pair at the other end of a TCP connection, without a connection manager: each end tells its
+ * endpoint and a note, connects, and says that it has. Both call this, and when it returns both can send.
  *
  * ```
  * SocketChannel.open(InetSocketAddress("server", 7000)).use { socket ->
@@ -26,7 +26,8 @@ private const val READY = "ready"
  * }
  * ```
  *
- * What is sent are three lines of UTF-8: [QueuePairEndpoint.toText], the note, and `ready`. It is not protected: who can read along learns the keys.
+ * What is sent are three lines of UTF-8: [QueuePairEndpoint.toText], the note, and `ready`. It is not protected: who
+ * can read along learns the keys.
  *
  * **Ownership.** The socket stays open, and the caller's; nothing of it is used when this has returned.
  *
@@ -34,11 +35,14 @@ private const val READY = "ready"
  *
  * @param socket in blocking mode; its I/O runs on [Dispatchers.IO]
  * @param note a line for the other end, such as the keys of memory, at most 4096 bytes
- * @param prepared called when the queue pair can take receives, and before the other side can send: for the first receives, by [postReceive]
+ * @param prepared called when the queue pair can take receives, and before the other side can send: for the first
+ *     receives, by [postReceive]
  * @return the other end's note
  * @throws IllegalArgumentException if the note has more than a line
- * @throws java.io.IOException if the socket fails; an [EOFException] if the other end closes it, a [ProtocolException] if it says something else
- * @throws org.kverbs.RdmaSystemException if the device refuses to connect; the socket is then closed, so that the other end hears of it
+ * @throws java.io.IOException if the socket fails; an [EOFException] if the other end closes it, a [ProtocolException]
+ *     if it says something else
+ * @throws org.kverbs.RdmaSystemException if the device refuses to connect; the socket is then closed, so that the other
+ *     end hears of it
  */
 public suspend fun AsyncQueuePair<ConnectedVerbs>.connectOver(
     socket: SocketChannel,
@@ -61,7 +65,13 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.connectOver(
             prepared()
             socket.sendLine(READY.encodeToByteArray())
             val last = socket.line()
-            if (last != READY) throw ProtocolException("${socket.remoteAddress} said '${last.take(100)}' where '$READY' was expected")
+            if (last !=
+                READY
+            ) {
+                throw ProtocolException(
+                    "${socket.remoteAddress} said '${last.take(100)}' where '$READY' was expected",
+                )
+            }
             told
         }
     } catch (e: Throwable) {
@@ -91,8 +101,16 @@ private fun SocketChannel.line(): String {
     val line = ByteBuffer.allocate(LONGEST_LINE + 1)
     while (line.hasRemaining()) {
         line.limit(line.position() + 1)
-        if (read(line) < 0) throw EOFException("$remoteAddress closed the socket before both queue pairs were connected")
-        if (line[line.position() - 1] == '\n'.code.toByte()) return String(line.array(), 0, line.position() - 1, Charsets.UTF_8)
+        if (read(line) <
+            0
+        ) {
+            throw EOFException("$remoteAddress closed the socket before both queue pairs were connected")
+        }
+        if (line[line.position() - 1] ==
+            '\n'.code.toByte()
+        ) {
+            return String(line.array(), 0, line.position() - 1, Charsets.UTF_8)
+        }
         line.limit(line.capacity())
     }
     throw ProtocolException("$remoteAddress sent a line of more than $LONGEST_LINE bytes")

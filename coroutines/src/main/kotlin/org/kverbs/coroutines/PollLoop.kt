@@ -8,8 +8,8 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.locks.LockSupport
 
 /**
- * Polls queues, and runs coroutines between the rounds. One thread at a time is in [round] or [idle]; every other method is for any
- * thread.
+ * Polls queues, and runs coroutines between the rounds. One thread at a time is in [round] or [idle]; every other
+ * method is for any thread.
  */
 internal class PollLoop(
     private val channel: CompletionChannel,
@@ -93,7 +93,10 @@ internal class PollLoop(
         remove(queue)
         val cause =
             failure as? IllegalStateException
-                ?: IllegalStateException("the completions of ${queue.cq.describe()} can't be taken: ${failure.message}", failure)
+                ?: IllegalStateException(
+                    "the completions of ${queue.cq.describe()} can't be taken: ${failure.message}",
+                    failure,
+                )
         waking { queue.fail(cause) }
     }
 

@@ -79,10 +79,15 @@ internal class PooledBuffer(
         return IllegalStateException("$this is closed; a buffer is used until its close, then take another$hint", where)
     }
 
-    override fun toString(): String = "buffer of $length bytes at ${chunk.offset} in slab ${chunk.slab.number} of the ${pool.describe()}"
+    override fun toString(): String =
+        "buffer of $length bytes at ${chunk.offset} in slab ${chunk.slab.number} of the ${pool.describe()}"
 
     private companion object {
         const val CLOSED = Int.MIN_VALUE
-        val STATE: AtomicIntegerFieldUpdater<PooledBuffer> = AtomicIntegerFieldUpdater.newUpdater(PooledBuffer::class.java, "state")
+        val STATE: AtomicIntegerFieldUpdater<PooledBuffer> =
+            AtomicIntegerFieldUpdater.newUpdater(
+                PooledBuffer::class.java,
+                "state",
+            )
     }
 }

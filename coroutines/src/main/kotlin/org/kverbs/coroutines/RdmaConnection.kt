@@ -11,10 +11,11 @@ import kotlin.time.Duration.Companion.seconds
  *
  * **End.** When the peer disconnects or its program ends, everything that waits fails with
  * [org.kverbs.WorkCompletionException], flushed. What the device does not flush fails a second later with
- * [org.kverbs.ConnectionException], as every call does from then on. The kernel tells of its devices' programs however they end; an embedded device tells of its
- * process's exit (a return from main, System.exit, SIGTERM), and no more. Of a host that loses power or its network, and of an embedded
- * device's process that is killed (`kill -9`), nothing is heard: RC has no keep-alive. Whoever sends notices, as the device tries for a
- * while and then fails the send; who only receives never does. So send now and then, or wait in [kotlinx.coroutines.withTimeout].
+ * [org.kverbs.ConnectionException], as every call does from then on. The kernel tells of its devices' programs however
+ * they end; an embedded device tells of its process's exit (a return from main, System.exit, SIGTERM), and no more. Of
+ * a host that loses power or its network, and of an embedded device's process that is killed (`kill -9`), nothing is
+ * heard: RC has no keep-alive. Whoever sends notices, as the device tries for a while and then fails the send; who only
+ * receives never does. So send now and then, or wait in [kotlinx.coroutines.withTimeout].
  */
 public class RdmaConnection internal constructor(
     host: RdmaHost,
@@ -33,8 +34,9 @@ public class RdmaConnection internal constructor(
     public val queuePair: AsyncQueuePair<RcVerbs> = connection.value
 
     /**
-     * Where to register memory for it. The domain is the connection's own, so that no other peer reaches what is registered there, and is
-     * closed with it, as is that memory; by [ConnectionBuilder.sharedDomain] it is the device's.
+     * Where to register memory for it. The domain is the connection's own, so that no other peer reaches what is
+     * registered there, and is closed with it, as is that memory; by [ConnectionBuilder.sharedDomain] it is the
+     * device's.
      */
     public val pd: ProtectionDomain = connection.pd
 

@@ -11,9 +11,9 @@ import java.lang.foreign.MemorySegment
 import java.net.InetSocketAddress
 
 /**
- * A datagram queue pair that was made known by an address and a port: the connection manager told who asked its number and key (SIDR, IBA
- * volume 1, section 12.11). Nothing is connected: datagrams may be lost, any other queue pair that knows them may send, and nobody hears
- * of the other side's end. Any thread.
+ * A datagram queue pair that was made known by an address and a port: the connection manager told who asked its number
+ * and key (SIDR, IBA volume 1, section 12.11). Nothing is connected: datagrams may be lost, any other queue pair that
+ * knows them may send, and nobody hears of the other side's end. Any thread.
  *
  * **Ownership.** [close] closes the queue pair and [service]. Destinations that [sender] makes are the caller's.
  */
@@ -24,7 +24,10 @@ public class RdmaDatagrams internal constructor(
     /** Sends and receives. What is received has the 40 bytes of the global routing header before it. */
     public val queuePair: AsyncQueuePair<DatagramVerbs>,
     private val peerData: ByteArray,
-    /** Where the service is that was asked for. Null on the side that was asked, which a request doesn't tell who will send: see [sender]. */
+    /**
+     * Where the service is that was asked for. Null on the side that was asked, which a request doesn't tell who will
+     * send: see [sender].
+     */
     public val service: Destination?,
 ) : AutoCloseable {
     private val port = id.port()
@@ -37,7 +40,8 @@ public class RdmaDatagrams internal constructor(
     public val privateData: ByteArray get() = peerData.clone()
 
     /**
-     * Where a datagram came from, to answer it. The sender's key is taken to be this side's, as all have that the connection manager sets up.
+     * Where a datagram came from, to answer it. The sender's key is taken to be this side's, as all have that the
+     * connection manager sets up.
      *
      * @param buffer what it was received into, from its first byte on
      * @throws IllegalArgumentException if the device gave no routing header
@@ -46,7 +50,8 @@ public class RdmaDatagrams internal constructor(
         received: Received,
         buffer: MemorySegment,
     ): Destination {
-        val completion = requireNotNull(received.completion) { "$received has no global routing header, and so no sender" }
+        val completion =
+            requireNotNull(received.completion) { "$received has no global routing header, and so no sender" }
         return Destination(pd.addressHandle(port, completion, buffer), received.sourceQueuePair, qkey)
     }
 
@@ -60,7 +65,8 @@ public class RdmaDatagrams internal constructor(
 /**
  * Asks for the datagram service at an address, and suspends until that is found.
  *
- * @throws org.kverbs.ConnectionRejectedException if the other side says no, with what it says; nobody listening is one too
+ * @throws org.kverbs.ConnectionRejectedException if the other side says no, with what it says; nobody listening is one
+ *     too
  * @throws org.kverbs.ConnectionTimeoutException if a step takes longer than [ConnectionBuilder.timeout]
  * @throws org.kverbs.ConnectionException if the network can't; names the step and the address
  */
@@ -81,8 +87,8 @@ public suspend fun RdmaHost.connectDatagrams(
 }
 
 /**
- * Answers a request that came to a listener of [PortSpace.UDP] with a queue pair of its own. The other side may send at once: what it sends
- * before [ConnectionBuilder.prepared] has posted receives is lost.
+ * Answers a request that came to a listener of [PortSpace.UDP] with a queue pair of its own. The other side may send at
+ * once: what it sends before [ConnectionBuilder.prepared] has posted receives is lost.
  *
  * @throws IllegalStateException if it asks for a connection
  * @throws org.kverbs.RdmaSystemException if the device refuses, or the host was closed
@@ -93,7 +99,8 @@ public suspend fun ConnectionRequest.acceptDatagrams(settings: ConnectionBuilder
 }
 
 /**
- * Answers a request with the queue pair of an earlier one, so that one serves all who ask. Nothing is left open of the request.
+ * Answers a request with the queue pair of an earlier one, so that one serves all who ask. Nothing is left open of the
+ * request.
  *
  * @param datagrams what [acceptDatagrams] made of the earlier request
  * @param privateData bytes for who asks, at most 136

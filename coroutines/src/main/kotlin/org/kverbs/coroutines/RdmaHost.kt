@@ -16,7 +16,8 @@ import java.time.Duration
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * This program's side of its connections, by IP addresses and ports (rdma_cm(7)). It opens a device when the first connection comes to it.
+ * This program's side of its connections, by IP addresses and ports (rdma_cm(7)). It opens a device when the first
+ * connection comes to it.
  *
  * ```
  * rdmaHost().use { host ->
@@ -25,8 +26,8 @@ import java.util.concurrent.ConcurrentHashMap
  * }
  * ```
  *
- * **Threads.** One thread takes the events of all connections, and one for each device its completions; none waits for a
- * connection. Or the caller does both ([RdmaHostBuilder.callerPolls]).
+ * **Threads.** One thread takes the events of all connections, and one for each device its completions; none waits for
+ * a connection. Or the caller does both ([RdmaHostBuilder.callerPolls]).
  *
  * **Ownership.** [close] closes its listeners, connections and devices, and ends what waits.
  */
@@ -145,10 +146,13 @@ public class RdmaHost internal constructor(
     /**
      * Takes connections, or requests for a datagram service, at a port of this machine's addresses.
      *
-     * @param address where; a wildcard takes them at every address, and port 0 is a free one, which [RdmaListener.address] tells
+     * @param address where; a wildcard takes them at every address, and port 0 is a free one, which
+     *     [RdmaListener.address] tells
      * @param backlog how many requests may wait; more are rejected
-     * @param portSpace [PortSpace.UDP] for datagrams, whose requests are answered by [acceptDatagrams]; the ports of each are its own
-     * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken, EADDRNOTAVAIL for an address of no RDMA device
+     * @param portSpace [PortSpace.UDP] for datagrams, whose requests are answered by [acceptDatagrams]; the ports of
+     *     each are its own
+     * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken, EADDRNOTAVAIL for an address of no RDMA
+     *     device
      */
     public fun listen(
         address: InetSocketAddress,
@@ -173,7 +177,8 @@ public class RdmaHost internal constructor(
     }
 
     /**
-     * Takes connections at a port of every address, of IPv4 and IPv6, or with iWARP devices of IPv4 alone; parameters and errors as above.
+     * Takes connections at a port of every address, of IPv4 and IPv6, or with iWARP devices of IPv4 alone; parameters
+     * and errors as above.
      *
      * @param port 0 is a free one
      */

@@ -15,7 +15,10 @@ public class RdmaListener internal constructor(
     private val requests = Channel<ConnectionRequest>(backlog, onUndeliveredElement = { it.rejectQuietly() })
 
     /** Where it listens, with the port that it got. */
-    public val address: InetSocketAddress get() = checkNotNull(id.localAddress()) { "${id.describe()} has no IP address" }
+    public val address: InetSocketAddress get() =
+        checkNotNull(
+            id.localAddress(),
+        ) { "${id.describe()} has no IP address" }
 
     internal fun offer(request: ConnectionRequest): Boolean = requests.trySend(request).isSuccess
 

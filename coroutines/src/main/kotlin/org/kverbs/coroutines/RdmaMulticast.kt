@@ -13,8 +13,8 @@ import java.net.InetAddress
 import java.net.InetSocketAddress
 
 /**
- * A datagram queue pair in a multicast group: what is sent to [group] comes to every member that has a receive posted, but never to the queue
- * pair that sent it (IBA volume 1, section 10.5.2.1). Made by [joinMulticast]. Any thread.
+ * A datagram queue pair in a multicast group: what is sent to [group] comes to every member that has a receive posted,
+ * but never to the queue pair that sent it (IBA volume 1, section 10.5.2.1). Made by [joinMulticast]. Any thread.
  *
  * **Ownership.** [close] leaves the group, and closes the queue pair and [group].
  */
@@ -50,10 +50,11 @@ public class RdmaMulticast internal constructor(
  *
  * @param at an address of the device that joins
  * @param sendOnly to send to the group without being sent to
- * @param settings the queue pair's sizes; [ConnectionBuilder.prepared], for receives that are there when the first message comes; the
- *   timeout. Nobody is asked, so that private data and parameters go nowhere
+ * @param settings the queue pair's sizes; [ConnectionBuilder.prepared], for receives that are there when the first
+ *     message comes; the timeout. Nobody is asked, so that private data and parameters go nowhere
  * @throws IllegalArgumentException if [group] is no multicast address
- * @throws org.kverbs.RdmaSystemException if no RDMA device has the address [at], or its device has no datagrams or no multicast
+ * @throws org.kverbs.RdmaSystemException if no RDMA device has the address [at], or its device has no datagrams or no
+ *     multicast
  * @throws org.kverbs.ConnectionTimeoutException if it takes longer than [ConnectionBuilder.timeout]
  * @throws org.kverbs.ConnectionException if the network can't
  */

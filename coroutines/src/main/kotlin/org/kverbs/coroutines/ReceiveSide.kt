@@ -24,7 +24,10 @@ internal class ReceiveSide(
         begin()
     }
 
-    /** Waits for a message, by a receive that it posts unless another's is left, and copies it into [memory], which [pin] keeps. */
+    /**
+     * Waits for a message, by a receive that it posts unless another's is left, and copies it into [memory], which
+     * [pin] keeps.
+     */
     suspend fun await(
         memory: MemorySlice,
         pin: RegisteredBuffer?,
@@ -107,7 +110,8 @@ internal class ReceiveSide(
 
     private fun refuse(): Nothing =
         error(
-            "all $capacity receives of this queue are posted, or others wait to post one: await a message first, or make the queue longer",
+            "all $capacity receives of this queue are posted, or others wait to post one: await a message first, or " +
+                "make the queue longer",
         )
 
     override fun complete(

@@ -10,7 +10,10 @@ internal class ReceiveSlot(
     /** The memory of the request; null if it isn't posted. */
     var memory: MemorySlice? = null
 
-    /** What keeps that memory: a [Chunk] of the stage, a [RegisteredBuffer] that is pinned, or null for other memory of the user's. */
+    /**
+     * What keeps that memory: a [Chunk] of the stage, a [RegisteredBuffer] that is pinned, or null for other memory of
+     * the user's.
+     */
     var keeper: Any? = null
 
     /** The receive whose own memory it is, and who alone gets what comes there; null if the oldest receiver gets it. */

@@ -8,15 +8,16 @@ import org.kverbs.WorkCompletionOpcode
 import kotlin.coroutines.CoroutineContext
 
 /**
- * The receive requests that are under way, and the receivers that wait for messages. A message goes to the receiver that has waited longest,
- * by whichever request it came: a receiver that was cancelled takes none from those behind it. For that, messages come into the queue's own
- * [ReceiveStage], as no device takes back the memory of a request, and the receiver copies its message when it runs again.
+ * The receive requests that are under way, and the receivers that wait for messages. A message goes to the receiver
+ * that has waited longest, by whichever request it came: a receiver that was cancelled takes none from those behind it.
+ * For that, messages come into the queue's own [ReceiveStage], as no device takes back the memory of a request, and the
+ * receiver copies its message when it runs again.
  *
- * A posted receive with a slot of its own is the exception: its message comes straight into its memory, so it gets that message and no
- * other. When it was cancelled its message goes to the oldest receiver, too.
+ * A posted receive with a slot of its own is the exception: its message comes straight into its memory, so it gets that
+ * message and no other. When it was cancelled its message goes to the oldest receiver, too.
  *
- * A receiver is a CancellableContinuation or a [PostedReceive]. A shared receive queue may complete requests in any order; a slot is used
- * again only after its completion. Any thread; no receiver is resumed under the lock.
+ * A receiver is a CancellableContinuation or a [PostedReceive]. A shared receive queue may complete requests in any
+ * order; a slot is used again only after its completion. Any thread; no receiver is resumed under the lock.
  */
 internal class ReceiveSlots(
     capacity: Int,
@@ -52,8 +53,8 @@ internal class ReceiveSlots(
     private val unused = { _: Throwable, message: Received, _: CoroutineContext -> putBack(message) }
 
     /**
-     * Lets a receiver have the oldest message that nobody took, or wait for one without a request of its own: because another's is left, or
-     * because there is no room for one, and then [promote] will find it.
+     * Lets a receiver have the oldest message that nobody took, or wait for one without a request of its own: because
+     * another's is left, or because there is no room for one, and then [promote] will find it.
      *
      * @return false if a request must be posted for it
      */
@@ -121,7 +122,10 @@ internal class ReceiveSlots(
         }
     }
 
-    /** The oldest receiver that found no room, with a slot for the request to be posted for it, or why it can't have one. */
+    /**
+     * The oldest receiver that found no room, with a slot for the request to be posted for it, or why it can't have
+     * one.
+     */
     class Promotion(
         val receiver: Any,
         val slot: ReceiveSlot?,
@@ -281,7 +285,8 @@ internal class ReceiveSlots(
     ) {
         if (!message.isInBuffer) return
         require(message.length <= into.length()) {
-            "a message of ${message.length} bytes came to an earlier, cancelled receive, and doesn't fit into the ${into.length()} bytes" +
+            "a message of ${message.length} bytes came to an earlier, cancelled receive, and doesn't fit into the " +
+                "${into.length()} bytes" +
                 " of this one; give all receives of a queue buffers of one size"
         }
         val from = checkNotNull(message.memory)
@@ -309,7 +314,18 @@ internal class ReceiveSlots(
             synchronized(lock) {
                 val receiver = if (hasFailed) null else nextReceiver()
                 if (receiver == null && !hasFailed) {
-                    unclaimed.add(unclaimed.indexOfFirst { it.number > message.number }.let { if (it < 0) unclaimed.size else it }, message)
+                    unclaimed.add(
+                        unclaimed.indexOfFirst { it.number > message.number }.let {
+                            if (it <
+                                0
+                            ) {
+                                unclaimed.size
+                            } else {
+                                it
+                            }
+                        },
+                        message,
+                    )
                     return
                 }
                 receiver

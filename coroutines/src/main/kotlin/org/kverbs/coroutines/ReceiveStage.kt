@@ -3,8 +3,8 @@ package org.kverbs.coroutines
 import org.kverbs.MemoryRegion
 
 /**
- * Registered memory of a receive queue's own, which messages come into before their receivers copy them. It registers memory as receives
- * need it, at most twice of what was posted at once, and frees it at the end. Any thread.
+ * Registered memory of a receive queue's own, which messages come into before their receivers copy them. It registers
+ * memory as receives need it, at most twice of what was posted at once, and frees it at the end. Any thread.
  */
 internal class ReceiveStage(
     private val register: (Long) -> MemoryRegion,

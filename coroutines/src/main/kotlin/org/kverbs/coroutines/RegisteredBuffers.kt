@@ -15,8 +15,8 @@ import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.nio.ByteBuffer
 
 /**
- * All of the buffer as a ByteBuffer over the same memory, position 0, byte order big-endian, which is the network's. Don't use it after
- * the buffer's close: it isn't checked, and the memory may be another's.
+ * All of the buffer as a ByteBuffer over the same memory, position 0, byte order big-endian, which is the network's.
+ * Don't use it after the buffer's close: it isn't checked, and the memory may be another's.
  */
 public fun RegisteredBuffer.asByteBuffer(): ByteBuffer = memory.asByteBuffer()
 
@@ -88,8 +88,8 @@ private fun moveInto(
 }
 
 /**
- * Copies [length] bytes from byte [offset] on to the end of [sink], straight into its segments; a sink that isn't a Buffer passes them on
- * as it does with all it is given.
+ * Copies [length] bytes from byte [offset] on to the end of [sink], straight into its segments; a sink that isn't a
+ * Buffer passes them on as it does with all it is given.
  *
  * @throws IndexOutOfBoundsException if they reach beyond the buffer; nothing is written then
  */

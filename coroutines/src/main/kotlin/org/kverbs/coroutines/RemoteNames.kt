@@ -55,7 +55,13 @@ internal class RemoteNames {
             val address = bytes.getLong()
             val length = bytes.getLong()
             val rkey = bytes.getInt()
-            if (length < 0) throw ChannelProtocolException("the peer published memory of ${java.lang.Long.toUnsignedString(length)} bytes")
+            if (length <
+                0
+            ) {
+                throw ChannelProtocolException(
+                    "the peer published memory of ${java.lang.Long.toUnsignedString(length)} bytes",
+                )
+            }
             add(name(bytes), RemoteMemory(address, length, rkey))
         }
     }
@@ -71,7 +77,11 @@ internal class RemoteNames {
     }
 
     private fun name(bytes: ByteBuffer): String {
-        if (bytes.remaining() !in 1..MOST_NAME) throw ChannelProtocolException("the peer published a name of ${bytes.remaining()} bytes")
+        if (bytes.remaining() !in
+            1..MOST_NAME
+        ) {
+            throw ChannelProtocolException("the peer published a name of ${bytes.remaining()} bytes")
+        }
         try {
             return Charsets.UTF_8.newDecoder().decode(bytes).toString()
         } catch (_: CharacterCodingException) {

@@ -5,14 +5,15 @@ import org.kverbs.WorkCompletionOpcode
 import org.kverbs.dsl.RcVerbs
 
 /**
- * Memory of the peer, to read and write without the peer noticing. Offsets and lengths are bytes; numbers are in the byte order
- * of this machine, which must be the peer's too if it looks at them.
+ * Memory of the peer, to read and write without the peer noticing. Offsets and lengths are bytes; numbers are in the
+ * byte order of this machine, which must be the peer's too if it looks at them.
  *
- * Each function returns when it is done, and leaves nothing behind when it fails before. Cancelled, an operation that was posted goes
- * on: buffers stay pinned, and the peer's memory changes. Reads and writes above 1 MiB go in pieces, which others' may come between.
+ * Each function returns when it is done, and leaves nothing behind when it fails before. Cancelled, an operation that
+ * was posted goes on: buffers stay pinned, and the peer's memory changes. Reads and writes above 1 MiB go in pieces,
+ * which others' may come between.
  *
- * **Errors.** IndexOutOfBoundsException before anything is sent; [org.kverbs.WorkCompletionException] if the peer's device refuses, for
- * example after the region was closed there: that ends the queue pair, and with it the channel.
+ * **Errors.** IndexOutOfBoundsException before anything is sent; [org.kverbs.WorkCompletionException] if the peer's
+ * device refuses, for example after the region was closed there: that ends the queue pair, and with it the channel.
  *
  * Any thread. The owner of the channel closes it; nothing here needs a close.
  */
@@ -95,7 +96,9 @@ public class RemoteRegion internal constructor(
         length: Long,
     ): RemoteMemory {
         if (offset < 0 || length < 0 || length > memory.length() - offset) {
-            throw IndexOutOfBoundsException("$length bytes at $offset reach beyond the remote region of ${memory.length()} bytes")
+            throw IndexOutOfBoundsException(
+                "$length bytes at $offset reach beyond the remote region of ${memory.length()} bytes",
+            )
         }
         return memory.slice(offset, length)
     }
@@ -103,7 +106,9 @@ public class RemoteRegion internal constructor(
     private fun aligned(offset: Long): RemoteMemory {
         val at = part(offset, Long.SIZE_BYTES.toLong())
         require(at.address() % Long.SIZE_BYTES == 0L) {
-            "an atomic at offset $offset is at address 0x%x of the peer; it must be a multiple of 8".format(at.address())
+            "an atomic at offset $offset is at address 0x%x of the peer; it must be a multiple of 8".format(
+                at.address(),
+            )
         }
         return at
     }

@@ -29,7 +29,12 @@ internal class RemoteTransfers(
             while (done < length) {
                 val part = minOf(piece, length - done)
                 read(from.slice(done.toLong(), part.toLong()), buffer)
-                if (done + part > bytes.size) bytes = bytes.copyOf(maxOf(done + part, minOf(2L * bytes.size, length.toLong()).toInt()))
+                if (done + part >
+                    bytes.size
+                ) {
+                    bytes =
+                        bytes.copyOf(maxOf(done + part, minOf(2L * bytes.size, length.toLong()).toInt()))
+                }
                 MemorySegment.copy(buffer.memory, JAVA_BYTE, 0, bytes, done, part)
                 done += part
             }

@@ -42,8 +42,9 @@ internal abstract class RequestSide(
     protected abstract fun failWaits(cause: Throwable)
 
     /**
-     * Ends all waits with [cause], and refuses requests from now on, though the queue is there still: its queue pair does nothing any
-     * more, and some devices don't flush what is posted then. What the device has not given back stays pinned until [end].
+     * Ends all waits with [cause], and refuses requests from now on, though the queue is there still: its queue pair
+     * does nothing any more, and some devices don't flush what is posted then. What the device has not given back stays
+     * pinned until [end].
      */
     fun stop(cause: Throwable) {
         synchronized(lock) { stopped = cause }

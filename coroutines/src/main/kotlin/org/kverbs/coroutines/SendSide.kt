@@ -37,7 +37,10 @@ internal class SendSide(
     private val single = SendRequests()
     private val lists = ArrayDeque<SendRequests>()
 
-    /** 8 bytes a slot: what atomics found, and other single numbers. Registered when it is first needed. Written under the lock. */
+    /**
+     * 8 bytes a slot: what atomics found, and other single numbers. Registered when it is first needed. Written under
+     * the lock.
+     */
     @Volatile
     private var results: MemoryRegion? = null
 
@@ -63,7 +66,10 @@ internal class SendSide(
     ) {
         // Calls in tail position only: a function that goes on after a call makes an object for each call of it.
         if (credits.tryAcquire(1)) return start(operation, local, pin, address, rkey, immediate, to)
-        return await(operation.code, pin) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to) }
+        return await(
+            operation.code,
+            pin,
+        ) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to) }
     }
 
     // Generic, not Unit: for an inlined block of type Unit the compiler doesn't see that nothing comes behind it.
@@ -86,7 +92,12 @@ internal class SendSide(
         rkey: Int,
         immediate: Int,
         to: Destination?,
-    ): Unit = post(waiter, operation.code, pin) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to) }
+    ): Unit =
+        post(
+            waiter,
+            operation.code,
+            pin,
+        ) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to) }
 
     /** The same for a request that [write] writes with the id that it is given. */
     suspend fun await(
@@ -137,12 +148,19 @@ internal class SendSide(
     private fun registerResults(): MemoryRegion =
         synchronized(lock) {
             checkNotEnded()
-            results ?: queuePair.protectionDomain().memoryRegion(slots.size * 8L, AccessFlag.LOCAL_WRITE).also { results = it }
+            results
+                ?: queuePair.protectionDomain().memoryRegion(slots.size * 8L, AccessFlag.LOCAL_WRITE).also {
+                    results =
+                        it
+                }
         }
 
     private fun resultAt(id: Long) = Integer.remainderUnsigned(id.toInt(), slots.size) * 8L
 
-    /** Posts one request that nobody waits for. The caller has a credit for it; it is given back if the request is refused. */
+    /**
+     * Posts one request that nobody waits for. The caller has a credit for it; it is given back if the request is
+     * refused.
+     */
     fun postForNobody(
         opcode: Int,
         pin: RegisteredBuffer?,
@@ -184,8 +202,8 @@ internal class SendSide(
     }
 
     /**
-     * Posts what [write] writes, in one call, and suspends until all of it is done. Only the last request makes a completion. Pooled
-     * buffers whose slices it writes stay pinned until then.
+     * Posts what [write] writes, in one call, and suspends until all of it is done. Only the last request makes a
+     * completion. Pooled buffers whose slices it writes stay pinned until then.
      */
     suspend fun awaitAll(write: (SendRequests) -> Unit) {
         val list = synchronized(lock) { lists.removeLastOrNull() } ?: SendRequests()

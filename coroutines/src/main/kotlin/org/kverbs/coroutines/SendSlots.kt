@@ -8,11 +8,11 @@ import java.util.concurrent.atomic.AtomicReferenceArray
 import kotlin.coroutines.resume
 
 /**
- * The requests of a send queue that are under way, in the order of posting, which is the order of completing. A request that makes no
- * completion of its own is over when one behind it is.
+ * The requests of a send queue that are under way, in the order of posting, which is the order of completing. A request
+ * that makes no completion of its own is over when one behind it is.
  *
- * One thread at a time posts, the polling thread completes, and any thread may [fail] all: what stands in a slot belongs to whoever
- * takes it out.
+ * One thread at a time posts, the polling thread completes, and any thread may [fail] all: what stands in a slot
+ * belongs to whoever takes it out.
  *
  * @param capacity how many can be under way; the caller keeps to it
  */

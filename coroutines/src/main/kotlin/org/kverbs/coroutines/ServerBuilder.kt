@@ -156,7 +156,9 @@ public class ServerBuilder internal constructor() {
         }
         require(
             memory >= most,
-        ) { "memory($memory): one connection may take $most; give more, or lower maxMessageSize or memoryPerConnection" }
+        ) {
+            "memory($memory): one connection may take $most; give more, or lower maxMessageSize or memoryPerConnection"
+        }
         return {
             maxMessage(longest)
             keepAlive(interval)

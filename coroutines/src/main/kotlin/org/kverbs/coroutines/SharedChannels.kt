@@ -38,7 +38,14 @@ internal class SharedChannels private constructor(
     val shadows = Shadows(pd)
 
     /** The memory of a channel, or null if its slots are longer than those here. */
-    fun memory(settings: MessageChannelBuilder): ChannelMemory? = if (settings.slotSize > SLOT_SIZE) null else SharedMemory(this)
+    fun memory(settings: MessageChannelBuilder): ChannelMemory? =
+        if (settings.slotSize >
+            SLOT_SIZE
+        ) {
+            null
+        } else {
+            SharedMemory(this)
+        }
 
     companion object {
         private const val SLOT_SIZE = 4096

@@ -139,7 +139,10 @@ internal class SharedReceives(
 
     companion object {
         /** The queues of all open devices; a device that nobody closes keeps none here. */
-        private val queues: MutableSet<SharedReceiveQueue> = Collections.synchronizedSet(Collections.newSetFromMap(WeakHashMap()))
+        private val queues: MutableSet<SharedReceiveQueue> =
+            Collections.synchronizedSet(
+                Collections.newSetFromMap(WeakHashMap()),
+            )
 
         /**
          * Whether the event is news for this class alone, which looks by itself: that few receives are free, and that a

@@ -2,7 +2,10 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 
-/** The chunks of 2^[bits] bytes: the slabs that are cut for them and who waits for one. Guarded by the lock of its [Slabs]. */
+/**
+ * The chunks of 2^[bits] bytes: the slabs that are cut for them and who waits for one. Guarded by the lock of its
+ * [Slabs].
+ */
 internal class SizeClass(
     val bits: Int,
     slabBytes: Long,

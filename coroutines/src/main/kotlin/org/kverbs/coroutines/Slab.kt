@@ -4,7 +4,10 @@ import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
 import java.lang.foreign.MemorySegment
 
-/** One registered region, cut into chunks of one size class at a time. All but [region] is guarded by the lock of its [Slabs]. */
+/**
+ * One registered region, cut into chunks of one size class at a time. All but [region] is guarded by the lock of its
+ * [Slabs].
+ */
 internal class Slab(
     val number: Int,
     val region: MemoryRegion,
@@ -48,8 +51,9 @@ internal class Slab(
 }
 
 /**
- * A piece of a slab; it lives until the slab is cut anew. It keeps the views of its last length, so that who always takes the same
- * length allocates none. Both views are immutable, and two threads that make one at once make equal ones.
+ * A piece of a slab; it lives until the slab is cut anew. It keeps the views of its last length, so that who always
+ * takes the same length allocates none. Both views are immutable, and two threads that make one at once make equal
+ * ones.
  */
 internal class Chunk(
     val slab: Slab,

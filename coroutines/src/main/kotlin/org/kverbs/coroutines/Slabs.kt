@@ -9,10 +9,11 @@ import kotlin.coroutines.resumeWithException
  * resumed.
  *
  * The caller that has waited longest in a class gets its next chunk, and none overtakes it. A slab of which nothing is
- * lent may be cut for any class. So that a large request isn't starved by small ones that keep every slab in use, a class with waiters and
- * no slab has one drained, unless those of that slab's class have waited longer: nothing more is lent of it, and when
- * all has come back it goes to the starved class that waits longest. A class that has a slab has no claim on those of
- * others, so that who holds a large buffer still gets a small one while another waits for a large one.
+ * lent may be cut for any class. So that a large request isn't starved by small ones that keep every slab in use, a
+ * class with waiters and no slab has one drained, unless those of that slab's class have waited longer: nothing more is
+ * lent of it, and when all has come back it goes to the starved class that waits longest. A class that has a slab has
+ * no claim on those of others, so that who holds a large buffer still gets a small one while another waits for a large
+ * one.
  */
 internal class Slabs(
     private val capacity: Int,
@@ -53,7 +54,8 @@ internal class Slabs(
         return BufferSizeStats(1L shl sizeClass.bits, room, cut.sumOf { it.lent }, sizeClass.waiters.size)
     }
 
-    private fun classOf(size: Long): SizeClass = classes[maxOf(Long.SIZE_BITS - (size - 1).countLeadingZeroBits() - minBits, 0)]
+    private fun classOf(size: Long): SizeClass =
+        classes[maxOf(Long.SIZE_BITS - (size - 1).countLeadingZeroBits() - minBits, 0)]
 
     /** A chunk of at least [size] bytes, or null if there is none now or others wait for one. */
     fun tryTake(size: Long): Chunk? = synchronized(lock) { lendTo(classOf(size)) }
@@ -198,7 +200,13 @@ internal class Slabs(
         val starved = classes.filter { it.isStarved }
         val slab =
             slabs.firstOrNull { slab ->
-                slab.isDraining && (draining > starved.size || starved.all { it === slab.owner || it.firstTurn > slab.owner.firstTurn })
+                slab.isDraining &&
+                    (
+                        draining > starved.size ||
+                            starved.all {
+                                it === slab.owner || it.firstTurn > slab.owner.firstTurn
+                            }
+                    )
             } ?: return false
         endDraining(slab)
         if (!slab.isFull) slab.owner.partial.add(slab)
@@ -252,7 +260,14 @@ internal class Slabs(
         return out
     }
 
-    private fun regionsToClose(): List<MemoryRegion> = if (failure == null || lent != 0) emptyList() else slabs.map { it.region }
+    private fun regionsToClose(): List<MemoryRegion> =
+        if (failure == null ||
+            lent != 0
+        ) {
+            emptyList()
+        } else {
+            slabs.map { it.region }
+        }
 
     private companion object {
         val STARVED_FIRST = compareBy<SizeClass>({ !it.isStarved }, { it.firstTurn })

@@ -4,8 +4,8 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.microseconds
 
 /**
- * What a [CompletionDispatcher] does when a look at its queues found nothing. One object may serve several dispatchers if it keeps no
- * state, as those here.
+ * What a [CompletionDispatcher] does when a look at its queues found nothing. One object may serve several dispatchers
+ * if it keeps no state, as those here.
  */
 public fun interface WaitStrategy {
     /**
@@ -28,8 +28,8 @@ public fun interface WaitStrategy {
         public fun busy(): WaitStrategy = WaitStrategy { SPIN }
 
         /**
-         * Looks [spins] times, then sleeps [from], and twice as long each time up to [upTo]. Where a device has no events, or an event
-         * costs more than a late look.
+         * Looks [spins] times, then sleeps [from], and twice as long each time up to [upTo]. Where a device has no
+         * events, or an event costs more than a late look.
          */
         public fun backOff(
             spins: Int = 1000,
@@ -53,10 +53,16 @@ public fun interface WaitStrategy {
             }
         }
 
-        /** Sleeps until the device announces a completion: no processor time while nothing comes, and a wake-up for each burst. */
+        /**
+         * Sleeps until the device announces a completion: no processor time while nothing comes, and a wake-up for each
+         * burst.
+         */
         public fun event(): WaitStrategy = WaitStrategy { EVENT }
 
-        /** Looks while there is traffic, and sleeps until an event after [rounds] looks in a row that found nothing. The default. */
+        /**
+         * Looks while there is traffic, and sleeps until an event after [rounds] looks in a row that found nothing. The
+         * default.
+         */
         public fun adaptive(rounds: Int = 2000): WaitStrategy {
             require(rounds >= 0) { "rounds is $rounds; it must not be negative" }
             return WaitStrategy { idle -> if (idle <= rounds) SPIN else EVENT }

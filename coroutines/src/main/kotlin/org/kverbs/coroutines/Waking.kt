@@ -5,9 +5,9 @@ import kotlinx.coroutines.CompletableDeferred
 import kotlin.coroutines.resumeWithException
 
 /**
- * Runs [block], which resumes coroutines, on whatever thread it is. What the dispatcher of such a coroutine throws goes to the thread's
- * handler of uncaught exceptions and no further: the polling thread must go on, and a close must end the other waits. That coroutine
- * never runs again.
+ * Runs [block], which resumes coroutines, on whatever thread it is. What the dispatcher of such a coroutine throws goes
+ * to the thread's handler of uncaught exceptions and no further: the polling thread must go on, and a close must end
+ * the other waits. That coroutine never runs again.
  *
  * @return false if it threw: what the coroutine was to have is for others
  */

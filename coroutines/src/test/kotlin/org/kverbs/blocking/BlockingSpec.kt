@@ -38,7 +38,9 @@ private fun served(
     settings: (BlockingServerBuilder) -> Unit = { it.onFailure { } },
     block: (BlockingServer, connect: () -> BlockingConnection) -> Unit,
 ) = hosted { host ->
-    host.server().also(settings).serve(0, handler).use { server -> block(server) { host.connect(ADDRESS, server.address().port) } }
+    host.server().also(settings).serve(0, handler).use { server ->
+        block(server) { host.connect(ADDRESS, server.address().port) }
+    }
 }
 
 /** Waits until a thread waits for a message or an end. */
@@ -52,7 +54,11 @@ class BlockingSpec :
 
         test("should answer on a virtual thread, and end in good order") {
             val isVirtual = CompletableFuture<Boolean>()
-            served({ isVirtual.complete(Thread.currentThread().isVirtual).also { _ -> ECHO.handle(it) } }) { server, connect ->
+            served({
+                isVirtual.complete(Thread.currentThread().isVirtual).also { _ ->
+                    ECHO.handle(it)
+                }
+            }) { server, connect ->
                 connect().use { client ->
                     for (size in listOf(0, 1, 4096, 100_000)) {
                         val message = ByteArray(size) { it.toByte() }
@@ -180,7 +186,8 @@ class BlockingSpec :
                         request.privateData.take(token.size) == token.toList()
                     }
                 builder.onFailure { }.serve(0, ECHO).use { server ->
-                    host.client().privateData(token).timeout(MINUTE).connect(ADDRESS, server.address().port).use { client ->
+                    val asked = host.client().privateData(token).timeout(MINUTE)
+                    asked.connect(ADDRESS, server.address().port).use { client ->
                         client.send("in")
                         client.text() shouldBe "in"
                     }
@@ -191,7 +198,8 @@ class BlockingSpec :
 
         test("should refuse a wrong setting where it is made") {
             hosted { host ->
-                shouldThrow<IllegalArgumentException> { host.server().maxConnections(0) }.message shouldContain "maxConnections(0)"
+                shouldThrow<IllegalArgumentException> { host.server().maxConnections(0) }.message shouldContain
+                    "maxConnections(0)"
                 shouldThrow<IllegalArgumentException> { host.client().timeout(Duration.ZERO) }
             }
         }
@@ -306,8 +314,9 @@ class BlockingSpec :
                     ConnectionHandler::class,
                 ).flatMap { it.java.declaredMethods.asList() }
                     .filter { Modifier.isPublic(it.modifiers) && !it.isSynthetic }
-                    .flatMap { method -> (method.parameterTypes.asList() + method.returnType).map { method to it.name } }
-                    .filter { (method, type) -> type.startsWith("kotlin") || '-' in method.name }
+                    .flatMap { method ->
+                        (method.parameterTypes.asList() + method.returnType).map { method to it.name }
+                    }.filter { (method, type) -> type.startsWith("kotlin") || '-' in method.name }
             shown.shouldBeEmpty()
         }
     })

@@ -55,7 +55,10 @@ class AsyncQueuePairSpec :
                             }
                         }
                         repeat(200) {
-                            val pong = async(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.receive(ends.client.region[0, 64]) }
+                            val pong =
+                                async(
+                                    start = CoroutineStart.UNDISPATCHED,
+                                ) { ends.client.qp.receive(ends.client.region[0, 64]) }
                             ends.client.qp.send(ends.client.text("ping", 64))
                             pong.await().length shouldBe 4
                             ends.client.textAt(0, 4) shouldBe "pong"
@@ -86,7 +89,12 @@ class AsyncQueuePairSpec :
                     val received = async { List(2) { ends.server.qp.receive(ends.server.region[0, 64]) } }
                     ends.client.qp.sendWithImmediate(ends.client.text("note"), 0x1234)
                     val remote = ends.server.region.remote()
-                    ends.client.qp.writeWithImmediate(ends.client.text("note"), to = remote, immediate = -2, offset = 500)
+                    ends.client.qp.writeWithImmediate(
+                        ends.client.text("note"),
+                        to = remote,
+                        immediate = -2,
+                        offset = 500,
+                    )
                     received.await().map { it.immediate } shouldContainExactly listOf(0x1234, -2)
                     ends.server.textAt(500, 4) shouldBe "note"
                 }
@@ -104,14 +112,18 @@ class AsyncQueuePairSpec :
                     (regions() - before) shouldHaveSize 1
                     ends.client.qp.close()
                     (regions() - before).shouldBeEmpty()
-                    shouldThrow<IllegalStateException> { ends.client.qp.fetchAndAdd(remote, 1) }.message shouldContain "was closed"
+                    shouldThrow<IllegalStateException> { ends.client.qp.fetchAndAdd(remote, 1) }.message shouldContain
+                        "was closed"
                     (regions() - before).shouldBeEmpty()
                 }
                 TwoEnds().use { ends ->
                     val remote = ends.server.region.remote()
                     val ended =
                         coroutineScope {
-                            val counting = List(64) { async { runCatching { while (true) ends.client.qp.fetchAndAdd(remote, 1) } } }
+                            val counting =
+                                List(
+                                    64,
+                                ) { async { runCatching { while (true) ends.client.qp.fetchAndAdd(remote, 1) } } }
                             ends.client.qp.read(remote, into = ends.client.region[0, 8])
                             ends.client.qp.close() // while results come
                             counting.awaitAll()
@@ -130,7 +142,14 @@ class AsyncQueuePairSpec :
                     val batch =
                         launch(start = CoroutineStart.UNDISPATCHED) {
                             ends.client.qp.batch {
-                                for (i in 0 until 100) write(ends.client.text("%03d".format(i), i * 8L), to = remote, offset = i * 8L)
+                                for (i in 0 until 100) {
+                                    write(
+                                        ends.client.text("%03d".format(i), i * 8L),
+                                        to = remote,
+                                        offset =
+                                            i * 8L,
+                                    )
+                                }
                             }
                         }
                     var completions = 0
@@ -161,16 +180,32 @@ class AsyncQueuePairSpec :
         test("should refuse a batch that never fits into the queue") {
             TwoEnds(settings = { maxSendWr(4) }).use { ends ->
                 shouldThrow<IllegalArgumentException> {
-                    ends.client.qp.batch { repeat(5) { write(ends.client.region[0, 8], to = ends.server.region.remote()) } }
+                    ends.client.qp.batch {
+                        repeat(
+                            5,
+                        ) { write(ends.client.region[0, 8], to = ends.server.region.remote()) }
+                    }
                 }.message shouldContain "5 requests at once do not fit into a queue of 4"
             }
         }
 
         test("should keep the order of messages over cancelled receives") {
             TwoEnds().use { ends ->
-                repeat(3) { i -> withTimeoutOrNull(20) { ends.server.qp.receive(ends.server.region[i * 64L, 64]) } shouldBe null }
+                repeat(3) { i ->
+                    withTimeoutOrNull(20) { ends.server.qp.receive(ends.server.region[i * 64L, 64]) } shouldBe
+                        null
+                }
                 coroutineScope {
-                    launch { for (word in listOf("one", "two", "tre", "for")) ends.client.qp.send(ends.client.text(word)) }
+                    launch {
+                        for (word in listOf(
+                            "one",
+                            "two",
+                            "tre",
+                            "for",
+                        )) {
+                            ends.client.qp.send(ends.client.text(word))
+                        }
+                    }
                     val words =
                         List(4) {
                             ends.server.qp.receive(ends.server.region[1024, 64]).length shouldBe 3
@@ -211,7 +246,8 @@ class AsyncQueuePairSpec :
                 for (later in outcomes.drop(1)) {
                     val flushed = later.exceptionOrNull().shouldBeInstanceOf<WorkCompletionException>()
                     flushed.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
-                    flushed.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                    flushed.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe
+                        WorkCompletionStatus.REM_ACCESS_ERR
                 }
             }
         }
@@ -233,7 +269,8 @@ class AsyncQueuePairSpec :
                 val later = shouldThrow<WorkCompletionException> { ends.client.qp.read(gone, into = local[8, 8]) }
                 later.opcode() shouldBe WorkCompletionOpcode.RDMA_READ
                 later.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
-                later.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                later.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe
+                    WorkCompletionStatus.REM_ACCESS_ERR
             }
         }
 
@@ -301,11 +338,18 @@ class AsyncQueuePairSpec :
                     val calls =
                         listOf<suspend () -> Any>(
                             { ends.server.qp.receive(ends.server.region[0, 8]) },
-                            { ends.client.qp.write(ends.client.text("goes on"), to = ends.server.region.remote(), offset = 64) },
+                            {
+                                ends.client.qp.write(
+                                    ends.client.text("goes on"),
+                                    to = ends.server.region.remote(),
+                                    offset = 64,
+                                )
+                            },
                             { ends.client.qp.batch { send(ends.client.text("too")) } },
                         ).map { launch(start = CoroutineStart.UNDISPATCHED) { it() } }
                     calls.forEach { it.cancel() }
-                    val returned = withTimeoutOrNull(20.seconds) { calls.joinAll() } // nothing completes, as nobody polls
+                    // nothing completes, as nobody polls
+                    val returned = withTimeoutOrNull(20.seconds) { calls.joinAll() }
                     var completions = 0
                     while (completions < 3) completions += ends.client.dispatcher.poll() + ends.server.dispatcher.poll()
                     returned.shouldNotBeNull()
@@ -355,7 +399,9 @@ class AsyncQueuePairSpec :
         }
     })
 
-private suspend fun openUnconnected(block: suspend (AsyncQueuePair<org.kverbs.dsl.RcVerbs>, org.kverbs.MemoryRegion) -> Unit) {
+private suspend fun openUnconnected(
+    block: suspend (AsyncQueuePair<org.kverbs.dsl.RcVerbs>, org.kverbs.MemoryRegion) -> Unit,
+) {
     org.kverbs.dsl.openDevice("embedded0").use { device ->
         val pd = device.protectionDomain()
         val qp = device.completionDispatcher().qp(pd, RC) { maxSendWr(2) }

@@ -8,7 +8,9 @@ import java.net.InetSocketAddress
 import kotlin.time.Duration.Companion.seconds
 
 /** What a server does that sends back what comes. */
-internal val ECHO: suspend CoroutineScope.(MessageConnection) -> Unit = { for (message in it.incoming) it.send(message) }
+internal val ECHO: suspend CoroutineScope.(
+    MessageConnection,
+) -> Unit = { for (message in it.incoming) it.send(message) }
 
 internal suspend fun MessageConnection.ask(question: String): String {
     send(question.encodeToByteArray())
@@ -22,7 +24,11 @@ internal suspend fun bound(
 ) = coroutineScope {
     rdmaHost { provider("embedded") }.use { host ->
         host.bind(0, settings).use { server ->
-            rdmaHost { provider("embedded") }.use { block(server, it, InetSocketAddress("127.0.0.1", server.address.port)) }
+            rdmaHost {
+                provider(
+                    "embedded",
+                )
+            }.use { block(server, it, InetSocketAddress("127.0.0.1", server.address.port)) }
         }
     }
 }

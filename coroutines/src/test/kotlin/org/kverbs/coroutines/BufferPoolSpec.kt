@@ -37,7 +37,8 @@ class BufferPoolSpec :
     FunSpec({
         timeout = 30_000
 
-        fun <T> onDevice(block: (ProtectionDomain) -> T): T = openDevice("embedded0").use { block(it.protectionDomain()) }
+        fun <T> onDevice(block: (ProtectionDomain) -> T): T =
+            openDevice("embedded0").use { block(it.protectionDomain()) }
 
         suspend fun <T> withPool(
             slabs: Int,
@@ -64,7 +65,10 @@ class BufferPoolSpec :
                 val buffers = listOf(1L, 255, 256, 257, 1000, 4096, 300).map { pool.take(it) }
                 buffers.map { it.memory.byteSize() } shouldContainExactly listOf(1L, 255, 256, 257, 1000, 4096, 300)
                 buffers.forEachIndexed { i, buffer -> buffer.memory.fill((i + 1).toByte()) }
-                buffers.forEachIndexed { i, buffer -> buffer.memory.toArray(JAVA_BYTE).toSet() shouldBe setOf((i + 1).toByte()) }
+                buffers.forEachIndexed { i, buffer ->
+                    buffer.memory.toArray(JAVA_BYTE).toSet() shouldBe
+                        setOf((i + 1).toByte())
+                }
                 pool.taken shouldBe 7
                 pool.available shouldBe 16.KiB - (3 * 256 + 2 * 512 + 1024 + 4096)
                 buffers.forEach { it.close() }
@@ -82,7 +86,8 @@ class BufferPoolSpec :
                         buffer.slice(50).length() shouldBe 150
                         buffer.slice(0, 10).length() shouldBe 10
                         buffer.slice().address() shouldNotBe first.slice().address()
-                        shouldThrow<IndexOutOfBoundsException> { buffer.slice(100, 101) }.message shouldContain "buffer of 200 bytes"
+                        shouldThrow<IndexOutOfBoundsException> { buffer.slice(100, 101) }.message shouldContain
+                            "buffer of 200 bytes"
                         shouldThrow<IndexOutOfBoundsException> { buffer.slice(-1, 1) }
                     }
                 }
@@ -123,7 +128,8 @@ class BufferPoolSpec :
 
         test("should refuse settings that exclude each other") {
             onDevice { pd ->
-                fun refusal(block: BufferPoolBuilder.() -> Unit) = shouldThrow<IllegalArgumentException> { pd.bufferPool(block) }.message
+                fun refusal(block: BufferPoolBuilder.() -> Unit) =
+                    shouldThrow<IllegalArgumentException> { pd.bufferPool(block) }.message
 
                 refusal {
                     minBuffer(4096)
@@ -254,7 +260,8 @@ class BufferPoolSpec :
                 first.close()
                 pool.taken shouldBe 1
                 second.memory.set(JAVA_LONG, 0, 7)
-                shouldThrow<IllegalStateException> { first.memory }.message shouldContain "buffer of 4096 bytes at 0 in slab 0"
+                shouldThrow<IllegalStateException> { first.memory }.message shouldContain
+                    "buffer of 4096 bytes at 0 in slab 0"
                 shouldThrow<IllegalStateException> { first.slice() }
                 shouldThrow<IllegalStateException> { first.pin() }
                 second.close()
@@ -293,7 +300,8 @@ class BufferPoolSpec :
                         val waiter = async(start = CoroutineStart.UNDISPATCHED) { runCatching { pool.take(10) } }
                         if (closeDomain) pd.close() else shouldThrow<IllegalStateException> { pool.close() }
                         val failure = waiter.await().exceptionOrNull()
-                        shouldThrow<IllegalStateException> { throw failure.shouldNotBeNull() }.message shouldContain "closed"
+                        shouldThrow<IllegalStateException> { throw failure.shouldNotBeNull() }.message shouldContain
+                            "closed"
                     }
                     shouldThrow<IllegalStateException> { pool.tryTake(10) }
                     held.close()
@@ -340,7 +348,9 @@ class BufferPoolSpec :
                                     buffer.pin()
                                     try {
                                         if (yields == 3) delay(1) else repeat(yields) { yield() }
-                                        check(buffer.memory.toArray(JAVA_BYTE).all { it == color }) { "another wrote into the $buffer" }
+                                        check(
+                                            buffer.memory.toArray(JAVA_BYTE).all { it == color },
+                                        ) { "another wrote into the $buffer" }
                                     } finally {
                                         buffer.unpin()
                                     }
@@ -360,7 +370,14 @@ class BufferPoolSpec :
         test("should tell its numbers, in all and by size") {
             withPool(slabs = 2) { pool ->
                 pool.stats shouldBe
-                    BufferPoolStats(8192, 0, 0, 0, 0, listOf(256L, 512, 1024, 2048, 4096).map { BufferSizeStats(it, 0, 0, 0) })
+                    BufferPoolStats(
+                        8192,
+                        0,
+                        0,
+                        0,
+                        0,
+                        listOf(256L, 512, 1024, 2048, 4096).map { BufferSizeStats(it, 0, 0, 0) },
+                    )
                 val small = List(2) { pool.take(200) }
                 val large = pool.take(4096)
                 val waiting = taking(pool, 1000)

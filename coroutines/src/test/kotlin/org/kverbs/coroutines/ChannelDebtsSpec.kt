@@ -13,7 +13,10 @@ import kotlin.random.Random
 
 class ChannelDebtsSpec :
     FunSpec({
-        test("should never have more than two messages with nothing but credits under way, and never leave the peer without a credit") {
+        test(
+            "should never have more than two messages with nothing but credits under way, and never leave the peer " +
+                "without a credit",
+        ) {
             for (seed in 1..500) {
                 val random = Random(seed)
                 val slots = random.nextInt(1, 10)

@@ -22,9 +22,13 @@ abstract class FilledInbox {
         return if (taken == null && !inbox.isAtEnd) "nothing" else told(taken)
     }
 
-    private fun told(arrival: ChannelArrival?): String = arrival?.bytes?.single()?.toString() ?: inbox.cause?.message ?: "the end"
+    private fun told(arrival: ChannelArrival?): String =
+        arrival?.bytes?.single()?.toString() ?: inbox.cause?.message ?: "the end"
 
-    protected fun sendOne(): String = synchronized(pollingThread) { unlessRefused { inbox.add(ChannelArrival(byteArrayOf(sent))) } }
+    protected fun sendOne(): String =
+        synchronized(pollingThread) {
+            unlessRefused { inbox.add(ChannelArrival(byteArrayOf(sent))) }
+        }
 
     protected fun announceOne(): String =
         synchronized(pollingThread) {
@@ -213,7 +217,10 @@ class ChannelInboxLincheckSpec :
         timeout = 300_000
 
         for (inbox in listOf(InboxUnderLincheck::class, InboxOfLateReceivers::class)) {
-            test("should hand over messages and ends as one thread would, in every order that model checking tries (${inbox.simpleName})") {
+            test(
+                "should hand over messages and ends as one thread would, in every order that model checking tries " +
+                    "(${inbox.simpleName})",
+            ) {
                 checkOrders(inbox, InboxInWords::class, iterations = 5)
             }
 

@@ -29,11 +29,14 @@ class ChannelInboxSpec :
     FunSpec({
         timeout = 60_000
 
-        test("should give each message to the receiver that has waited longest, and that of a cancelled one to the next") {
+        test(
+            "should give each message to the receiver that has waited longest, and that of a cancelled one to the next",
+        ) {
             val inbox = ChannelInbox {}
             val incoming = IncomingMessages(inbox)
             coroutineScope {
-                val waiting = List(4) { async(start = CoroutineStart.UNDISPATCHED) { incoming.receive().decodeToString() } }
+                val waiting =
+                    List(4) { async(start = CoroutineStart.UNDISPATCHED) { incoming.receive().decodeToString() } }
                 waiting[0].cancel()
                 inbox.add("a")
                 waiting[1].cancel() // woken, and cancelled before it runs
@@ -124,13 +127,16 @@ class ChannelInboxSpec :
                 val inbox = ChannelInbox {}
                 val incoming = IncomingMessages(inbox)
                 coroutineScope {
-                    val receivers = List(2) { async(start = CoroutineStart.UNDISPATCHED) { incoming.receiveCatching() } }
+                    val receivers =
+                        List(2) { async(start = CoroutineStart.UNDISPATCHED) { incoming.receiveCatching() } }
                     if (comes == "before") inbox.add("dropped") // the first is woken, and has not taken it yet
                     inbox.drop(null)
                     if (comes == "after") inbox.add("dropped")
                     inbox.finish()
                     for (end in receivers.awaitAll()) {
-                        withClue(comes) { (end.exceptionOrNull() is ChannelClosedException) shouldBe (comes != "never") }
+                        withClue(
+                            comes,
+                        ) { (end.exceptionOrNull() is ChannelClosedException) shouldBe (comes != "never") }
                         end.isClosed shouldBe true
                     }
                 }

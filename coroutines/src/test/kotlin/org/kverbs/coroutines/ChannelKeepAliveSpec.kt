@@ -57,7 +57,8 @@ class ChannelKeepAliveSpec :
                         delay(100) // what it sends has arrived, so that nothing is under way
                         die()
                         val failure = waiting.await().shouldBeInstanceOf<ConnectionException>()
-                        failure.message shouldContain "the peer did not answer the keep-alive: nothing came from it for 50ms"
+                        failure.message shouldContain
+                            "the peer did not answer the keep-alive: nothing came from it for 50ms"
                         failure.message shouldContain "RETRY_EXC_ERR"
                         generateSequence<Throwable>(failure) { it.cause }
                             .toList()

@@ -66,7 +66,11 @@ class ChannelMemorySpec :
                         delay(1) // the device says that it has sent it
                     }
                     val regions = Diagnostics.openResources().map { it.resource() }.filterIsInstance<MemoryRegion>()
-                    regions.filter { it.protectionDomain() === ends.serverPd }.sumOf { it.length() } shouldBeLessThanOrEqual 120_000
+                    regions
+                        .filter {
+                            it.protectionDomain() === ends.serverPd
+                        }.sumOf { it.length() } shouldBeLessThanOrEqual
+                        120_000
                 }
             }
         }
@@ -94,7 +98,8 @@ class ChannelMemorySpec :
                         val dispatcher = device.completionDispatcher { queueEntries(1) }
                         dispatcher.messageChannel(pd)
                         repeat(5) {
-                            shouldThrow<RdmaSystemException> { dispatcher.messageChannel(pd) }.operation() shouldNotBe "ibv_reg_mr"
+                            shouldThrow<RdmaSystemException> { dispatcher.messageChannel(pd) }.operation() shouldNotBe
+                                "ibv_reg_mr"
                         }
                         pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
                     }

@@ -32,7 +32,10 @@ class CompletionDispatcherSpec :
         }
 
         for ((name, strategy) in mapOf("busy" to WaitStrategy.busy(), "event" to WaitStrategy.event())) {
-            test("should cancel what it runs when the caller's thread is interrupted, and wait for its end, by the $name strategy") {
+            test(
+                "should cancel what it runs when the caller's thread is interrupted, and wait for its end, by the " +
+                    "$name strategy",
+            ) {
                 TwoEnds(dispatcher = {
                     callerPolls()
                     strategy(strategy)

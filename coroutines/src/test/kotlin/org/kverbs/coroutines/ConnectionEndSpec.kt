@@ -18,7 +18,9 @@ import org.kverbs.RdmaException
 import org.kverbs.dsl.modify
 import java.net.InetSocketAddress
 
-/** What is received when the connection manager tells of the end before the polling thread has taken the last messages. */
+/**
+ * What is received when the connection manager tells of the end before the polling thread has taken the last messages.
+ */
 class ConnectionEndSpec :
     FunSpec({
         timeout = 120_000
@@ -69,7 +71,10 @@ class ConnectionEndSpec :
             }
         }
 
-        test("should say that the connection has ended when the device flushes what waits before the manager tells of it") {
+        test(
+            "should say that the connection has ended when the device flushes what waits before the manager tells of " +
+                "it",
+        ) {
             coroutineScope {
                 rdmaHost { provider("embedded") }.use { host ->
                     host.bind(0).use { server ->
@@ -80,10 +85,17 @@ class ConnectionEndSpec :
                                     { connection.receive() },
                                     { connection.awaitRemote("nothing") },
                                     { while (true) connection.send(ByteArray(1)) },
-                                ).map { async(start = CoroutineStart.UNDISPATCHED) { runCatching { it() }.exceptionOrNull() } }
+                                ).map {
+                                    async(
+                                        start = CoroutineStart.UNDISPATCHED,
+                                    ) { runCatching { it() }.exceptionOrNull() }
+                                }
                             connection.channel.queuePair.queuePair
                                 .modify { state(QueuePairState.ERR) }
-                            for (wait in waits) wait.await().shouldBeInstanceOf<ConnectionException>().message shouldContain "has ended"
+                            for (wait in waits) {
+                                wait.await().shouldBeInstanceOf<ConnectionException>().message shouldContain
+                                    "has ended"
+                            }
                         }
                     }
                 }

@@ -73,8 +73,8 @@ class PatientCredits : LentCredits() {
 }
 
 /**
- * Who waits may be cancelled, also when its credits are on their way. Without tryAcquire, which may say no until they are back: it stands for
- * no moment at which nobody has them, and its callers wait then.
+ * Who waits may be cancelled, also when its credits are on their way. Without tryAcquire, which may say no until they
+ * are back: it stands for no moment at which nobody has them, and its callers wait then.
  */
 class CancelledCredits : LentCredits() {
     @Operation(promptCancellation = true)
@@ -101,7 +101,10 @@ class CreditsLincheckSpec :
         timeout = 300_000
 
         for (credits in listOf(PatientCredits::class, CancelledCredits::class)) {
-            test("should lend and take back as if one did it at a time, in every order that model checking tries (${credits.simpleName})") {
+            test(
+                "should lend and take back as if one did it at a time, in every order that model checking tries " +
+                    "(${credits.simpleName})",
+            ) {
                 checkOrders(credits)
             }
 

@@ -117,7 +117,14 @@ class CreditsSpec :
 
         test("should fail all waits with the cause, and those to come") {
             queue(2) {
-                val waits = List(3) { scope.async(start = CoroutineStart.UNDISPATCHED) { runCatching { credits.acquire(1 + it % 2) } } }
+                val waits =
+                    List(3) {
+                        scope.async(start = CoroutineStart.UNDISPATCHED) {
+                            runCatching {
+                                credits.acquire(1 + it % 2)
+                            }
+                        }
+                    }
                 val cause = IllegalStateException("the queue pair was closed")
                 credits.fail(cause)
                 for (wait in waits) wait.await().exceptionOrNull().origin() shouldBeSameInstanceAs cause

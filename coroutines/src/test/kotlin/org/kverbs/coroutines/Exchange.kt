@@ -23,7 +23,10 @@ fun numberOf(message: ByteArray): Int {
     return number
 }
 
-/** Sends so many messages of random length, most short, from one channel to another, and checks order and contents there. */
+/**
+ * Sends so many messages of random length, most short, from one channel to another, and checks order and contents
+ * there.
+ */
 suspend fun exchange(
     from: MessageChannel,
     to: MessageChannel,
@@ -33,7 +36,16 @@ suspend fun exchange(
     longest: Int = 1000,
 ): Unit =
     coroutineScope {
-        val lengths = IntArray(count) { if (random.nextInt(10) == 0) random.nextInt(4, longest) else random.nextInt(4, 200) }
+        val lengths =
+            IntArray(count) {
+                if (random.nextInt(10) ==
+                    0
+                ) {
+                    random.nextInt(4, longest)
+                } else {
+                    random.nextInt(4, 200)
+                }
+            }
         launch { for (i in 0 until count) from.send(numbered(i, lengths[i])) }
         for (i in 0 until count) {
             if (slow > 0 && i % slow == 0) delay(1)

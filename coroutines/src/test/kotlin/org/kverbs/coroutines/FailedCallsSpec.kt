@@ -47,17 +47,27 @@ class FailedCallsSpec :
                 frames("write", 0) shouldExist { "FailingProgram" in it && "main" in it }
             }
 
-            test("should name the caller of a receive whose queue pair was closed, in a JVM with ${options.joinToString(" ")}") {
+            test(
+                "should name the caller of a receive whose queue pair was closed, in a JVM with ${options.joinToString(
+                    " ",
+                )}",
+            ) {
                 frames("receive", 0) shouldExist { "FailingProgram" in it && "receiveForEver" in it }
                 frames("receive", 0) shouldExist { "FailingProgram" in it && "receiveAndClose" in it }
             }
 
             test("should name the caller of a write that another awaits, in a JVM with ${options.joinToString(" ")}") {
                 frames("awaited", 0) shouldExist { "FailingProgram" in it && "writeIntoNothing" in it }
-                if (options != listOf("-da")) frames("awaited", 0) shouldExist { "FailingProgram" in it && "awaitTheWrite" in it }
+                if (options !=
+                    listOf("-da")
+                ) {
+                    frames("awaited", 0) shouldExist { "FailingProgram" in it && "awaitTheWrite" in it }
+                }
             }
 
-            test("should name the caller of a connect whose host was closed, in a JVM with ${options.joinToString(" ")}") {
+            test(
+                "should name the caller of a connect whose host was closed, in a JVM with ${options.joinToString(" ")}",
+            ) {
                 frames("connect", 0) shouldExist { "FailingProgram" in it && "connectForEver" in it }
             }
 
@@ -70,16 +80,25 @@ class FailedCallsSpec :
 
             for (call in FailingProgram.calls.keys) {
                 test(
-                    "should name the caller of a message channel that the peer closed ($call), in a JVM with ${options.joinToString(" ")}",
+                    "should name the caller of a message channel that the peer closed ($call), in a JVM with " +
+                        "${options.joinToString(
+                            " ",
+                        )}",
                 ) {
                     frames(call, 0) shouldExist { "FailingProgram" in it && call in it }
-                    for (other in FailingProgram.calls.keys - call) frames(call, 0).filter { ".$other" in it }.shouldBeEmpty()
+                    for (other in FailingProgram.calls.keys - call) {
+                        frames(
+                            call,
+                            0,
+                        ).filter { ".$other" in it }.shouldBeEmpty()
+                    }
                 }
 
                 test(
-                    "should name the caller of a message channel that was closed before ($call), in a JVM with ${options.joinToString(
-                        " ",
-                    )}",
+                    "should name the caller of a message channel that was closed before ($call), in a JVM with " +
+                        "${options.joinToString(
+                            " ",
+                        )}",
                 ) {
                     frames("$call after the close", 0) shouldExist { "FailingProgram" in it && call in it }
                 }
@@ -94,15 +113,22 @@ class FailedCallsSpec :
                     coroutineScope {
                         List(4) {
                             async(start = CoroutineStart.UNDISPATCHED) {
-                                runCatching { ends.client.qp.write(ends.client.region[0, 8], to = gone) }.exceptionOrNull()!!
+                                runCatching {
+                                    ends.client.qp.write(
+                                        ends.client.region[0, 8],
+                                        to = gone,
+                                    )
+                                }.exceptionOrNull()!!
                             }
                         }.awaitAll()
                     }
                 distinct(failures) shouldHaveSize 4
                 failures[0].cause.shouldBeNull()
                 for (flushed in failures.drop(1)) {
-                    flushed.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
-                    flushed.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                    flushed.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe
+                        WorkCompletionStatus.WR_FLUSH_ERR
+                    flushed.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe
+                        WorkCompletionStatus.REM_ACCESS_ERR
                 }
             }
         }
@@ -120,7 +146,9 @@ class FailedCallsSpec :
                         ends.client.qp.close()
                         waits.awaitAll()
                     } +
-                        List(2) { shouldThrow<IllegalStateException> { ends.client.qp.receive(ends.client.region[0, 8]) } } +
+                        List(
+                            2,
+                        ) { shouldThrow<IllegalStateException> { ends.client.qp.receive(ends.client.region[0, 8]) } } +
                         List(2) { shouldThrow<IllegalStateException> { ends.client.qp.send(ends.client.region[0, 8]) } }
                 distinct(failures) shouldHaveSize 9
                 failures.forEach { it.shouldBeInstanceOf<IllegalStateException>().message shouldContain "was closed" }
@@ -131,10 +159,17 @@ class FailedCallsSpec :
             Operation.POST_SEND to "a request",
             Operation.REGISTER_MEMORY to "memory for what comes",
         )) {
-            test("should give each wait that ends because the device refuses $what an exception of its own, and its caller's") {
+            test(
+                "should give each wait that ends because the device refuses $what an exception of its own, and its " +
+                    "caller's",
+            ) {
                 EmbeddedFabric.realTime(1).use { fabric ->
                     val device = fabric.addDevice()
-                    TwoChannels({ keepAlive(null) }, clientDevice = device.open(), serverDevice = fabric.addDevice().open()).use { ends ->
+                    TwoChannels(
+                        { keepAlive(null) },
+                        clientDevice = device.open(),
+                        serverDevice = fabric.addDevice().open(),
+                    ).use { ends ->
                         coroutineScope {
                             suspend fun receiveHere(): Throwable =
                                 shouldThrow<RdmaSystemException> {
@@ -152,7 +187,8 @@ class FailedCallsSpec :
                             distinct(failures) shouldHaveSize 6
                             for (failure in failures) {
                                 failure.message shouldContain "A test injected it"
-                                failure.stackTrace.toList() shouldExist { "receiveHere" in it.methodName || "receiveHere" in it.className }
+                                failure.stackTrace.toList() shouldExist
+                                    { "receiveHere" in it.methodName || "receiveHere" in it.className }
                                 failure.addSuppressed(IllegalStateException("what a use block adds"))
                             }
                             val shared = failures.map { generateSequence(it) { each -> each.cause }.last() }
@@ -191,7 +227,9 @@ class FailedCallsSpec :
                 val local = ends.client.region
                 coroutineScope {
                     val first =
-                        async(start = CoroutineStart.UNDISPATCHED) { runCatching { ends.client.qp.write(local[0, 8], to = gone) } }
+                        async(
+                            start = CoroutineStart.UNDISPATCHED,
+                        ) { runCatching { ends.client.qp.write(local[0, 8], to = gone) } }
                     val failure =
                         shouldThrow<WorkCompletionException> {
                             ends.client.qp.batch { repeat(3) { read(open, into = local[8, 8]) } }
@@ -199,7 +237,8 @@ class FailedCallsSpec :
                     first.await()
                     failure.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
                     failure.opcode() shouldBe WorkCompletionOpcode.RDMA_READ
-                    failure.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                    failure.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe
+                        WorkCompletionStatus.REM_ACCESS_ERR
                 }
             }
         }
@@ -214,7 +253,10 @@ private fun distinct(failures: List<Throwable>): Set<Throwable> =
 private fun outputOf(options: List<String>): String {
     val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
     val program = listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.coroutines.FailingProgram")
-    val process = ProcessBuilder(listOf(java, "--enable-native-access=ALL-UNNAMED") + options + program).redirectErrorStream(true).start()
+    val process =
+        ProcessBuilder(
+            listOf(java, "--enable-native-access=ALL-UNNAMED") + options + program,
+        ).redirectErrorStream(true).start()
     val output = process.inputReader().readText()
     check(process.waitFor() == 0) { output }
     return output

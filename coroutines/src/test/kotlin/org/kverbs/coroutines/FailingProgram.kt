@@ -11,7 +11,10 @@ import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.selects.select
 import org.kverbs.dsl.get
 
-/** Fails in several calls and prints the stack trace of each failure, for [FailedCallsSpec]: a JVM of its own has assertions on or off. */
+/**
+ * Fails in several calls and prints the stack trace of each failure, for [FailedCallsSpec]: a JVM of its own has
+ * assertions on or off.
+ */
 object FailingProgram {
     @JvmStatic
     fun main(arguments: Array<String>) {
@@ -24,13 +27,17 @@ object FailingProgram {
         runBlocking { failuresOfLaterCalls() }.forEach { (name, failure) -> print(name, failure) }
     }
 
-    /** What calls of a message channel throw that wait when the peer closes it, by the name of the function that calls. */
+    /**
+     * What calls of a message channel throw that wait when the peer closes it, by the name of the function that calls.
+     */
     private suspend fun failuresOfWaits(): Map<String, Throwable?> =
         coroutineScope {
             TwoChannels({ receiveSlots(1) }).use { ends ->
                 val waits =
                     calls.mapValues { (_, call) ->
-                        async(start = CoroutineStart.UNDISPATCHED) { runCatching { call(ends.client) }.exceptionOrNull() }
+                        async(
+                            start = CoroutineStart.UNDISPATCHED,
+                        ) { runCatching { call(ends.client) }.exceptionOrNull() }
                     }
                 ends.server.close()
                 waits.mapValues { (_, wait) -> wait.await() }
@@ -81,7 +88,10 @@ object FailingProgram {
     private suspend fun failuresOfLaterCalls(): Map<String, Throwable?> =
         TwoChannels().use { ends ->
             ends.client.close()
-            calls.entries.associate { (name, call) -> "$name after the close" to runCatching { call(ends.client) }.exceptionOrNull() }
+            calls.entries.associate { (name, call) ->
+                "$name after the close" to
+                    runCatching { call(ends.client) }.exceptionOrNull()
+            }
         }
 
     /** The functions that call a message channel, by name. */
@@ -128,7 +138,10 @@ object FailingProgram {
         delay(1)
     }
 
-    private suspend fun failure(call: suspend (TwoEnds) -> Unit): Throwable? = TwoEnds().use { runCatching { call(it) }.exceptionOrNull() }
+    private suspend fun failure(call: suspend (TwoEnds) -> Unit): Throwable? =
+        TwoEnds().use {
+            runCatching { call(it) }.exceptionOrNull()
+        }
 
     private fun print(
         name: String,

@@ -150,8 +150,11 @@ class FlowsSpec :
                     shouldThrow<IllegalStateException> { flow.collect() }.message shouldContain "collected already"
                     first.cancel()
                 }
-                shouldThrow<IllegalArgumentException> { looped.dispatcher.completions(device.completionQueue { entries(8) }) }
-                    .message shouldContain "dispatcher.channel"
+                shouldThrow<IllegalArgumentException> {
+                    looped.dispatcher.completions(
+                        device.completionQueue { entries(8) },
+                    )
+                }.message shouldContain "dispatcher.channel"
             }
         }
 
@@ -171,7 +174,9 @@ class FlowsSpec :
                         delay(50) // until the polling thread sleeps, which is the hard case
                         close(looped)
                         withTimeout(PATIENCE.seconds) { end.await() }.shouldBeClosed()
-                        withTimeout(PATIENCE.seconds) { runCatching { flow.collect() }.exceptionOrNull() }.shouldBeClosed()
+                        withTimeout(
+                            PATIENCE.seconds,
+                        ) { runCatching { flow.collect() }.exceptionOrNull() }.shouldBeClosed()
                     }
                 }
             }
@@ -193,14 +198,17 @@ class FlowsSpec :
             }
         }
 
-        test("should end the flow of events when the device is closed, and its thread when the collector is cancelled") {
+        test(
+            "should end the flow of events when the device is closed, and its thread when the collector is cancelled",
+        ) {
             val device = openDevice("embedded0")
             coroutineScope {
                 val collector = launch(start = UNDISPATCHED) { device.asyncEvents().collect() }
                 withTimeout(PATIENCE.seconds) { while (eventThreads() == 0) delay(10) }
                 collector.cancel()
                 withTimeout(PATIENCE.seconds) { while (eventThreads() > 0) delay(10) }
-                val end = async(start = UNDISPATCHED) { runCatching { device.asyncEvents().collect() }.exceptionOrNull() }
+                val end =
+                    async(start = UNDISPATCHED) { runCatching { device.asyncEvents().collect() }.exceptionOrNull() }
                 device.close()
                 withTimeout(PATIENCE.seconds) { end.await() }.shouldBeClosed()
             }

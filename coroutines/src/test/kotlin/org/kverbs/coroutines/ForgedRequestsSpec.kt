@@ -67,7 +67,28 @@ private class Forger(
         val data = ByteArray(92).also { it[1] = 0x40 }
         target.address.copyInto(data, 32) // the address that was asked for, of the header of the RDMA IP CM service
         val request =
-            Message.Req(id, TCP_SERVICE + port, id.toLong(), 0, id, 1, 1, 18, 0, false, 99, 0, 7, 0xffff, 3, 7, 15, false, path, data)
+            Message.Req(
+                id,
+                TCP_SERVICE + port,
+                id.toLong(),
+                0,
+                id,
+                1,
+                1,
+                18,
+                0,
+                false,
+                99,
+                0,
+                7,
+                0xffff,
+                3,
+                7,
+                15,
+                false,
+                path,
+                data,
+            )
         MemorySegment.copy(Mad(1, request).encode(), 0, payload, JAVA_BYTE, 0, MAD)
         packet.opcode = Opcode.UD_SEND_ONLY
         packet.pkey = 0xffff
@@ -78,9 +99,20 @@ private class Forger(
         packet.payloadLength = MAD
         val length = PacketCodec.encode(packet, wire.address())
         val icrc =
-            Icrc().ofV4(number(address), number(target), Icrc.DONT_FRAGMENT, Icrc.UDP_PORT, Icrc.UDP_PORT, wire.address(), length)
+            Icrc().ofV4(
+                number(address),
+                number(target),
+                Icrc.DONT_FRAGMENT,
+                Icrc.UDP_PORT,
+                Icrc.UDP_PORT,
+                wire.address(),
+                length,
+            )
         Icrc.put(wire.address() + length, icrc)
-        channel.send(wire.asSlice(0, length.toLong() + Icrc.LENGTH).asByteBuffer(), InetSocketAddress(target, Icrc.UDP_PORT))
+        channel.send(
+            wire.asSlice(0, length.toLong() + Icrc.LENGTH).asByteBuffer(),
+            InetSocketAddress(target, Icrc.UDP_PORT),
+        )
     }
 
     /** How many datagrams came since the last call. */
@@ -97,7 +129,10 @@ private class Forger(
 
 private fun number(address: InetAddress) = ByteBuffer.wrap(address.address).getInt()
 
-private fun device(address: String): Device = EmbeddedProvider("udp:$address").let { Device.of(it, it.devices().single()) }
+private fun device(address: String): Device =
+    EmbeddedProvider("udp:$address").let {
+        Device.of(it, it.devices().single())
+    }
 
 private fun directMemory(): Long =
     ManagementFactory.getPlatformMXBeans(BufferPoolMXBean::class.java).single { it.name == "direct" }.memoryUsed
@@ -125,7 +160,10 @@ private suspend fun CoroutineScope.echo(
 
 class ForgedRequestsSpec :
     FunSpec({
-        test("should serve an honest client during and after $REQUESTS forged requests, with bounded memory, answers and log lines") {
+        test(
+            "should serve an honest client during and after $REQUESTS forged requests, with bounded memory, answers " +
+                "and log lines",
+        ) {
             val net = Random.nextInt(1, 250)
             val target = InetAddress.ofLiteral("127.78.$net.1")
             val forgers = List(FORGERS) { Forger(InetAddress.ofLiteral("127.78.$net.${it + 3}"), target) }
@@ -165,7 +203,10 @@ class ForgedRequestsSpec :
                                         most - base shouldBeLessThan HALF_OPEN * 256.KiB
                                     }
                                     val seconds = begin.elapsedNow().inWholeSeconds.toInt()
-                                    withClue("log lines in $seconds s") { log.lines.size shouldBeLessThan 2 * seconds + 10 }
+                                    withClue("log lines in $seconds s") {
+                                        log.lines.size shouldBeLessThan
+                                            2 * seconds + 10
+                                    }
                                     one.close()
                                 }
                             }

@@ -28,7 +28,10 @@ class HalfOpenSpec :
             halfOpen: HalfOpen,
             source: InetAddress,
             block: suspend () -> Unit = { awaitCancellation() },
-        ): Deferred<Result<Boolean>> = async(start = CoroutineStart.UNDISPATCHED) { runCatching { halfOpen.inPlace(source, block) } }
+        ): Deferred<Result<Boolean>> =
+            async(start = CoroutineStart.UNDISPATCHED) {
+                runCatching { halfOpen.inPlace(source, block) }
+            }
 
         test("should let in clients of the address that has the fewest first") {
             runBlocking {
@@ -36,7 +39,8 @@ class HalfOpenSpec :
                 val order = ArrayList<String>()
                 val inside = List(2) { asking(halfOpen, CROWD) }
                 val waiting =
-                    List(3) { asking(halfOpen, CROWD) { order += "crowd" } } + asking(halfOpen, OTHER) { order += "other" }
+                    List(3) { asking(halfOpen, CROWD) { order += "crowd" } } +
+                        asking(halfOpen, OTHER) { order += "other" }
                 halfOpen.count shouldBe 2
                 inside.forEach { it.cancelAndJoin() }
                 waiting.forEach { it.await() }

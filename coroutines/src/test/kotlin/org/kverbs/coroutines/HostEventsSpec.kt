@@ -62,7 +62,10 @@ class HostEventsSpec :
     FunSpec({
         timeout = 60_000
 
-        test("should serve the next client after a request that there was no room for, and that could not be rejected either") {
+        test(
+            "should serve the next client after a request that there was no room for, and that could not be rejected " +
+                "either",
+        ) {
             val hosts = List(3) { rdmaHost { provider("embedded") } }
             val (server, client, other) = hosts
             val held = HeldEvents()
@@ -103,7 +106,8 @@ class HostEventsSpec :
                         val failed = async { runCatching { listener.accept { prepared { error("no receives") } } } }
                         runCatching { client.connect(addressOf(listener)) { timeout(SOON) } }.isFailure shouldBe true
                         failed.await().exceptionOrNull()?.message shouldBe "no receives"
-                        val served = async(start = CoroutineStart.UNDISPATCHED) { listener.accept().use { it.awaitEnd() } }
+                        val served =
+                            async(start = CoroutineStart.UNDISPATCHED) { listener.accept().use { it.awaitEnd() } }
                         client.connect(addressOf(listener)) { timeout(SOON) }.disconnect()
                         served.await()
                     }

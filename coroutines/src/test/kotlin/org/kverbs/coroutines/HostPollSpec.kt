@@ -39,7 +39,10 @@ class HostPollSpec :
                                 }
                             }
                         val bound = server.bind(InetSocketAddress("127.0.0.1", 0))
-                        val serving = bound.serve(this) { for (message in it.incoming) it.send(message.reversedArray()) }
+                        val serving =
+                            bound.serve(
+                                this,
+                            ) { for (message in it.incoming) it.send(message.reversedArray()) }
                         client.connectMessages("127.0.0.1", bound.address.port).use {
                             it.send("ping".encodeToByteArray())
                             it.receive().decodeToString() shouldBe "gnip"

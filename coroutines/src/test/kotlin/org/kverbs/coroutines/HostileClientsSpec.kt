@@ -80,7 +80,12 @@ class HostileClientsSpec :
 
         suspend fun echoing(
             settings: ServerBuilder.() -> Unit = {},
-            block: suspend CoroutineScope.(server: RdmaServer, address: InetSocketAddress, hostile: RdmaHost, honest: RdmaHost) -> Unit,
+            block: suspend CoroutineScope.(
+                server: RdmaServer,
+                address: InetSocketAddress,
+                hostile: RdmaHost,
+                honest: RdmaHost,
+            ) -> Unit,
         ) = coroutineScope {
             val hosts = List(3) { rdmaHost { provider("embedded") } }
             try {
@@ -115,7 +120,8 @@ class HostileClientsSpec :
             diagnosed {
                 echoing { server, address, hostile, honest ->
                     talk(honest, address)
-                    shouldThrow<ConnectionRejectedException> { hostile.connect(address) } // the devices of all are open then
+                    // the devices of all are open then
+                    shouldThrow<ConnectionRejectedException> { hostile.connect(address) }
                     eventually { server.stats.connections == 0 }
                     val before = heldForConnections()
                     val others = async { repeat(20) { talk(honest, address) } }
@@ -132,7 +138,11 @@ class HostileClientsSpec :
                                     hello.clone().also { it[random.nextInt(6)] = -1 }
                                 }
                             val asking = async { runCatching { hostile.connect(address) { privateData(bytes) } } }
-                            if (number % 10 == 0) asking.await().exceptionOrNull().shouldBeInstanceOf<ConnectionRejectedException>()
+                            if (number % 10 ==
+                                0
+                            ) {
+                                asking.await().exceptionOrNull().shouldBeInstanceOf<ConnectionRejectedException>()
+                            }
                         }
                     }
                     others.await()
@@ -170,7 +180,9 @@ class HostileClientsSpec :
             }
         }
 
-        test("should not take a client for idle that only uses published memory, nor one whose memory the server uses") {
+        test(
+            "should not take a client for idle that only uses published memory, nor one whose memory the server uses",
+        ) {
             rdmaHost { provider("embedded") }.use { host ->
                 coroutineScope {
                     val server =
@@ -208,7 +220,8 @@ class HostileClientsSpec :
         test("should keep nothing of a thousand clients that were killed") {
             diagnosed {
                 EmbeddedFabric.realTime(1).use { fabric ->
-                    val device = fabric.addDevice() // the first one, from which the connection manager leads to the others
+                    // the first one, from which the connection manager leads to the others
+                    val device = fabric.addDevice()
                     val clients = rdmaHost { device(device) }
                     val host = rdmaHost { device(fabric.addDevice()) }
                     coroutineScope {
@@ -231,7 +244,8 @@ class HostileClientsSpec :
                         withClue("$before resources were open before the clients came") {
                             eventually { heldForConnections() <= before }
                         }
-                        registered() - registeredBefore shouldBeLessThan 8.MiB // a thousand had 112 MiB of slots of their own
+                        // a thousand had 112 MiB of slots of their own
+                        registered() - registeredBefore shouldBeLessThan 8.MiB
                         server.close()
                     }
                     host.close()
@@ -239,7 +253,10 @@ class HostileClientsSpec :
             }
         }
 
-        test("should hold no more than memory of large messages that nobody receives, and let the others wait in their senders' memory") {
+        test(
+            "should hold no more than memory of large messages that nobody receives, and let the others wait in " +
+                "their senders' memory",
+        ) {
             val mayReceive = Channel<Unit>(Channel.UNLIMITED)
             val received = Channel<Int>(Channel.UNLIMITED)
             rdmaHost { provider("embedded") }.use { host ->
@@ -260,7 +277,8 @@ class HostileClientsSpec :
                             mayReceive.receive()
                             received.send(it.receive().size)
                         }
-                        val clients = List(3) { client.connectMessages(InetSocketAddress("127.0.0.1", server.address.port)) }
+                        val clients =
+                            List(3) { client.connectMessages(InetSocketAddress("127.0.0.1", server.address.port)) }
                         clients.forEach { it.send(ByteArray(100_000)) }
                         val most = 3 * 4.KiB + 2 * 98.KiB // three have slots; there is no room for the third message
                         eventually { server.connections.sumOf { it.stats.waitingMessages } == 3 }

@@ -34,8 +34,10 @@ class LateCancellationSpec :
                 val late = LateDispatcher()
                 val pool = ends.server.pd.bufferPool()
                 runBlocking {
-                    val receive = launch(late, CoroutineStart.UNDISPATCHED) { pool.take(256).use { ends.server.qp.receive(it) } }
-                    val send = launch(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.send(ends.client.text("word")) }
+                    val receive =
+                        launch(late, CoroutineStart.UNDISPATCHED) { pool.take(256).use { ends.server.qp.receive(it) } }
+                    val send =
+                        launch(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.send(ends.client.text("word")) }
                     for (end in listOf(ends.server, ends.client)) while (end.dispatcher.poll() == 0) Thread.onSpinWait()
                     send.join()
                     then(ends, pool) {

@@ -119,7 +119,11 @@ class LentMemorySpec :
 
         test("should let a peer reach the memory that a region was moved to, and no more the one before") {
             val reading: suspend CoroutineScope.(MessageConnection) -> Unit = { connection ->
-                for (name in connection.incoming) connection.send(connection.awaitRemote(name.decodeToString()).read(0, 5))
+                for (name in connection.incoming) {
+                    connection.send(
+                        connection.awaitRemote(name.decodeToString()).read(0, 5),
+                    )
+                }
             }
             Arena.ofShared().use { arena ->
                 val (first, second) = listOf("first", "other").map { arena.allocateFrom(it) }
@@ -201,7 +205,9 @@ class LentMemorySpec :
                     }
                 val sending =
                     List(3) {
-                        launch(start = CoroutineStart.UNDISPATCHED) { runCatching { connection.send(pool.take(2.MiB)) } }
+                        launch(
+                            start = CoroutineStart.UNDISPATCHED,
+                        ) { runCatching { connection.send(pool.take(2.MiB)) } }
                     }
                 eventually(20.seconds) { connection.stats.sent shouldBe 3 }
                 connection.whileNobodyPolls { shouldNotThrowAny { connection.close() } }

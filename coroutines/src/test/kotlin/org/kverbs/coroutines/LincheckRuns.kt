@@ -6,7 +6,8 @@ import org.jetbrains.lincheck.datastructures.StressOptions
 import kotlin.reflect.KClass
 
 /**
- * Runs a class's operations in many orders, each chosen, and looks whether one thread alone could have had the same results.
+ * Runs a class's operations in many orders, each chosen, and looks whether one thread alone could have had the same
+ * results.
  *
  * @param model what that thread uses; the same class hides what it does wrong with one thread, too
  */

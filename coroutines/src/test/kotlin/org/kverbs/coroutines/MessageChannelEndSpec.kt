@@ -48,13 +48,19 @@ class MessageChannelEndSpec :
                         ).map { async(start = CoroutineStart.UNDISPATCHED) { failure(it) } }
                     delay(20)
                     ends.client.close()
-                    waits.forEach { it.await().shouldBeInstanceOf<ChannelClosedException>().message shouldContain "closed by this side" }
+                    waits.forEach {
+                        it.await().shouldBeInstanceOf<ChannelClosedException>().message shouldContain
+                            "closed by this side"
+                    }
                 }
                 shouldThrow<ChannelClosedException> { ends.client.receive() }
                 shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(1)) }
                 shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(100_000)) }
                 shouldThrow<ChannelClosedException> {
-                    ends.client.publish("x", ends.clientPd.memoryRegion(8, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE))
+                    ends.client.publish(
+                        "x",
+                        ends.clientPd.memoryRegion(8, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE),
+                    )
                 }
                 ends.client.close()
             }
@@ -64,12 +70,16 @@ class MessageChannelEndSpec :
             TwoChannels({ receiveSlots(4) }).use { ends ->
                 repeat(3) { ends.client.send(byteArrayOf(it.toByte())) }
                 coroutineScope {
-                    val sender = async(start = CoroutineStart.UNDISPATCHED) { failure { while (true) ends.server.send(ByteArray(1)) } }
+                    val sender =
+                        async(
+                            start = CoroutineStart.UNDISPATCHED,
+                        ) { failure { while (true) ends.server.send(ByteArray(1)) } }
                     ends.client.close()
                     sender.await().shouldBeInstanceOf<ChannelClosedException>().message shouldContain "the peer closed"
                 }
                 repeat(3) { ends.server.receive() shouldBe byteArrayOf(it.toByte()) }
-                shouldThrow<ChannelClosedException> { ends.server.receiveOrNull() }.message shouldContain "the peer closed"
+                shouldThrow<ChannelClosedException> { ends.server.receiveOrNull() }.message shouldContain
+                    "the peer closed"
                 shouldThrow<ChannelClosedException> { for (message in ends.server.incoming) error("nothing came") }
                 shouldThrow<ChannelClosedException> { ends.server.send(ByteArray(1)) }
                 ends.server.isOpen shouldBe false
@@ -143,7 +153,8 @@ class MessageChannelEndSpec :
                         fabric.kill(other)
                         ends.client.send("is anybody there?".encodeToByteArray())
                         for (wait in waits) {
-                            wait.await().shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.RETRY_EXC_ERR
+                            wait.await().shouldBeInstanceOf<WorkCompletionException>().status() shouldBe
+                                WorkCompletionStatus.RETRY_EXC_ERR
                         }
                     }
                     shouldThrow<WorkCompletionException> { ends.client.send(ByteArray(1)) }
@@ -191,7 +202,8 @@ class MessageChannelEndSpec :
 
         test("should refuse what the peer doesn't take, and go on") {
             TwoChannels({ maxMessage(5000) }).use { ends ->
-                shouldThrow<IllegalArgumentException> { ends.client.send(ByteArray(5001)) }.message shouldContain "takes at most 5000"
+                shouldThrow<IllegalArgumentException> { ends.client.send(ByteArray(5001)) }.message shouldContain
+                    "takes at most 5000"
                 coroutineScope {
                     launch { ends.client.send(ByteArray(5000)) }
                     ends.server.receive().size shouldBe 5000
@@ -202,9 +214,11 @@ class MessageChannelEndSpec :
         test("should say that it isn't started") {
             TwoChannels().use { ends ->
                 val channel = ends.clientDispatcher.messageChannel(ends.clientPd)
-                shouldThrow<IllegalStateException> { channel.send(ByteArray(1)) }.message shouldContain "call connect(endpoint, hello)"
+                shouldThrow<IllegalStateException> { channel.send(ByteArray(1)) }.message shouldContain
+                    "call connect(endpoint, hello)"
                 channel.close()
-                shouldThrow<IllegalStateException> { ends.client.start(ends.server.hello) }.message shouldContain "started before"
+                shouldThrow<IllegalStateException> { ends.client.start(ends.server.hello) }.message shouldContain
+                    "started before"
             }
         }
 
@@ -227,7 +241,9 @@ class MessageChannelEndSpec :
                             withTimeout(20_000) {
                                 for (end in both) {
                                     val cause = end.await()
-                                    withClue(cause?.stackTraceToString()) { cause.shouldBeInstanceOf<ChannelClosedException>() }
+                                    withClue(
+                                        cause?.stackTraceToString(),
+                                    ) { cause.shouldBeInstanceOf<ChannelClosedException>() }
                                 }
                             }
                         }

@@ -54,7 +54,10 @@ class MessageChannelSpec :
         }
 
         for ((slots, sends) in listOf(1 to 1, 1 to 8, 2 to 2, 3 to 1, 5 to 3)) {
-            test("should never find the peer without a receive, with $slots slots, $sends sends, and a slow reader on both sides") {
+            test(
+                "should never find the peer without a receive, with $slots slots, $sends sends, and a slow reader on " +
+                    "both sides",
+            ) {
                 TwoChannels({
                     receiveSlots(slots)
                     sendSlots(sends)
@@ -99,8 +102,10 @@ class MessageChannelSpec :
                     .map { it[0].toInt() }
                     .toList() shouldBe listOf(0, 1, 2)
                 ends.server.receiveOrNull().shouldBeNull()
-                shouldThrow<ChannelClosedException> { ends.server.receive() }.message shouldContain "has sent its last message"
-                shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(1)) }.message shouldContain "finished by this side"
+                shouldThrow<ChannelClosedException> { ends.server.receive() }.message shouldContain
+                    "has sent its last message"
+                shouldThrow<ChannelClosedException> { ends.client.send(ByteArray(1)) }.message shouldContain
+                    "finished by this side"
                 ends.server.send("still open".encodeToByteArray())
                 ends.client.receive().decodeToString() shouldBe "still open"
             }
@@ -113,7 +118,8 @@ class MessageChannelSpec :
                     val sender = launch { repeat(500) { ends.client.send(numbered(it, random.nextInt(4, 600))) } }
                     var next = 0
                     while (next < 500) {
-                        // What an async returns after it was cancelled is lost, so the message is looked at where it was received.
+                        // What an async returns after it was cancelled is lost, so the message is looked at where it
+                        // was received.
                         val receiver = launch { numberOf(ends.server.receive()) shouldBe next++ }
                         if (random.nextBoolean()) delay(random.nextLong(2))
                         receiver.cancelAndJoin()

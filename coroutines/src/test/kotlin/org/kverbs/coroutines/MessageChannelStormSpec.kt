@@ -91,12 +91,31 @@ class MessageChannelStormSpec :
                         withContext(Dispatchers.Default) {
                             launch {
                                 val pace = Random(-seed)
-                                repeat(crashAfter) { ends.client.send(numbered(it, if (pace.nextInt(3) == 0) 900 else 20)) }
+                                repeat(crashAfter) {
+                                    ends.client.send(
+                                        numbered(
+                                            it,
+                                            if (pace.nextInt(3) ==
+                                                0
+                                            ) {
+                                                900
+                                            } else {
+                                                20
+                                            },
+                                        ),
+                                    )
+                                }
                                 if (crashAfter == count) ends.client.finish()
                                 ends.client.close()
                             }
                             var received = 0
-                            val end = runCatching { for (message in ends.server.incoming) numberOf(message) shouldBe received++ }
+                            val end =
+                                runCatching {
+                                    for (message in ends.server.incoming) {
+                                        numberOf(message) shouldBe
+                                            received++
+                                    }
+                                }
                             if (crashAfter == count) {
                                 end.getOrThrow()
                                 received shouldBe count
@@ -109,7 +128,10 @@ class MessageChannelStormSpec :
             }
         }
 
-        test("should never wait for a receiver of the other side, as long as there are credits, whatever the lengths are") {
+        test(
+            "should never wait for a receiver of the other side, as long as there are credits, whatever the lengths " +
+                "are",
+        ) {
             for (seed in 1..30) {
                 withClue("seed $seed") {
                     val random = Random(seed)
@@ -123,7 +145,18 @@ class MessageChannelStormSpec :
                             repeat(20) {
                                 // Half of the slots: the credits of the rest may not have come back yet.
                                 val lengths =
-                                    List(slots / 2) { if (random.nextBoolean()) random.nextInt(4, 248) else random.nextInt(249, 20_000) }
+                                    List(
+                                        slots / 2,
+                                    ) {
+                                        if (random.nextBoolean()) {
+                                            random.nextInt(
+                                                4,
+                                                248,
+                                            )
+                                        } else {
+                                            random.nextInt(249, 20_000)
+                                        }
+                                    }
                                 for (channel in listOf(ends.client, ends.server)) {
                                     lengths.forEachIndexed { number, length -> channel.send(numbered(number, length)) }
                                 }
@@ -139,7 +172,9 @@ class MessageChannelStormSpec :
 
         test("should let every send end, though the peer reads nothing") {
             TwoChannels({ receiveSlots(2) }).use { ends ->
-                repeat(2) { withTimeoutOrNull(50) { while (true) ends.client.send(ByteArray(2_000_000)) } shouldBe null }
+                repeat(
+                    2,
+                ) { withTimeoutOrNull(50) { while (true) ends.client.send(ByteArray(2_000_000)) } shouldBe null }
                 val pool = ends.clientPd.bufferPool { access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ) }
                 pool.take(100_000).use { buffer ->
                     withTimeoutOrNull(50) { ends.client.send(buffer) } shouldBe null

@@ -43,7 +43,11 @@ class MessageServicesSpec :
             rdmaHost { provider("embedded") }.use { host ->
                 host.bind(0) { onFailure(onFailure) }.use { server ->
                     server.serve(this, handler)
-                    rdmaHost { provider("embedded") }.use { block(it, InetSocketAddress("127.0.0.1", server.address.port)) }
+                    rdmaHost {
+                        provider(
+                            "embedded",
+                        )
+                    }.use { block(it, InetSocketAddress("127.0.0.1", server.address.port)) }
                 }
             }
         }
@@ -117,7 +121,9 @@ class MessageServicesSpec :
 
         test("should refuse private data that a request has no room for, and name the limit") {
             served(handler = {}) { host, address ->
-                shouldThrow<IllegalArgumentException> { host.connectMessages(address) { privateData(ByteArray(33)) } }.message shouldContain
+                shouldThrow<IllegalArgumentException> {
+                    host.connectMessages(address) { privateData(ByteArray(33)) }
+                }.message shouldContain
                     "at most 32"
                 host.connectMessages(address) { privateData(ByteArray(32)) }.close()
             }
@@ -186,7 +192,8 @@ class MessageServicesSpec :
             }) { host, address ->
                 val connection = host.connectMessages(address)
                 val counter = connection.awaitRemote("counter")
-                coroutineScope { List(20) { async { counter.fetchAndAdd(0, 5) } }.awaitAll() }.sorted() shouldBe List(20) { it * 5L }
+                coroutineScope { List(20) { async { counter.fetchAndAdd(0, 5) } }.awaitAll() }.sorted() shouldBe
+                    List(20) { it * 5L }
                 counter.readLong(0) shouldBe 100
                 counter.write("text".encodeToByteArray(), 8)
                 counter.read(8, 4).decodeToString() shouldBe "text"
@@ -205,7 +212,14 @@ class MessageServicesSpec :
                 val listening = CompletableDeferred<InetSocketAddress>()
                 val failed = CompletableDeferred<Throwable>()
                 val server =
-                    launch { rdmaServer(0, "embedded0", { onFailure(failed::complete) }, listening::complete) { error("planted") } }
+                    launch {
+                        rdmaServer(
+                            0,
+                            "embedded0",
+                            { onFailure(failed::complete) },
+                            listening::complete,
+                        ) { error("planted") }
+                    }
                 runCatching { rdmaClient("127.0.0.1", listening.await().port, "embedded0") { it.receive() } }
                 withTimeout(20.seconds) { failed.await() }.message shouldBe "planted"
                 server.cancelAndJoin()
@@ -217,7 +231,11 @@ class MessageServicesSpec :
                 val listening = CompletableDeferred<InetSocketAddress>()
                 val server =
                     launch {
-                        rdmaServer(0, "embedded0", onListening = listening::complete) { for (message in it.incoming) it.send(message) }
+                        rdmaServer(
+                            0,
+                            "embedded0",
+                            onListening = listening::complete,
+                        ) { for (message in it.incoming) it.send(message) }
                     }
                 for (host in listOf("127.0.0.1", "::1", "198.18.0.1")) {
                     rdmaClient(host, listening.await().port, "embedded0") {
@@ -236,7 +254,8 @@ class MessageServicesSpec :
                         server.serve(this) { it.send(ByteArray(7)) }
                         host.connectMessages(SlowNames.MANY, server.address.port).use { it.receive().size shouldBe 7 }
                         server.close()
-                        val failure = shouldThrow<ConnectionException> { host.connect(SlowNames.MANY, server.address.port) }
+                        val failure =
+                            shouldThrow<ConnectionException> { host.connect(SlowNames.MANY, server.address.port) }
                         val tried =
                             (failure.suppressed.toList() + failure).map {
                                 (it as ConnectionException)
@@ -250,8 +269,12 @@ class MessageServicesSpec :
             }
         }
 
-        test("should say that no host has the name, and at which step, without blocking the thread meanwhile or once it is cancelled") {
-            // This thread is the only one of its coroutines: a lookup that blocked it would be over before the test goes on.
+        test(
+            "should say that no host has the name, and at which step, without blocking the thread meanwhile or once " +
+                "it is cancelled",
+        ) {
+            // This thread is the only one of its coroutines: a lookup that blocked it would be over before the test
+            // goes on.
             runBlocking {
                 val client = launch { rdmaClient(SlowNames.HOST, 7471, "embedded0") {} }
                 withTimeout(20.seconds) { while (SlowNames.asked.count > 0) delay(1) }

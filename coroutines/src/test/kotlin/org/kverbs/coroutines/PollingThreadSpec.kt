@@ -104,7 +104,9 @@ class PollingThreadSpec :
             test("should poll on when the dispatcher of a coroutine that waits in $what throws") {
                 TwoEnds(dispatcher = { strategy(WaitStrategy.event()) }).use { ends ->
                     ends.whileNobodyPolls {
-                        CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { wait(ends) }
+                        CoroutineScope(
+                            ThrowingDispatcher + Job(),
+                        ).launch(start = CoroutineStart.UNDISPATCHED) { wait(ends) }
                     }
                     if (what == "receive") ends.server.qp.send(ends.server.region[0, 8])
                     shouldBeReported()
@@ -113,13 +115,20 @@ class PollingThreadSpec :
             }
         }
 
-        test("should poll on when the dispatcher of a coroutine that waits for room throws, and give the room to the next") {
+        test(
+            "should poll on when the dispatcher of a coroutine that waits for room throws, and give the room to the " +
+                "next",
+        ) {
             TwoEnds(settings = { maxSendWr(1) }).use { ends ->
                 val remote = ends.server.region.remote()
                 val scope = CoroutineScope(ThrowingDispatcher + Job())
                 ends.whileNobodyPolls {
-                    launch(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.write(ends.client.region[0, 8], to = remote) }
-                    scope.launch(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.write(ends.client.region[0, 8], to = remote) }
+                    launch(
+                        start = CoroutineStart.UNDISPATCHED,
+                    ) { ends.client.qp.write(ends.client.region[0, 8], to = remote) }
+                    scope.launch(
+                        start = CoroutineStart.UNDISPATCHED,
+                    ) { ends.client.qp.write(ends.client.region[0, 8], to = remote) }
                 }
                 shouldBeReported()
                 ends.stillWork()
@@ -131,7 +140,10 @@ class PollingThreadSpec :
                 CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) {
                     ends.client.qp.receive(ends.client.region[0, 8])
                 }
-                val next = async(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.receive(ends.client.region[8, 8]).length }
+                val next =
+                    async(
+                        start = CoroutineStart.UNDISPATCHED,
+                    ) { ends.client.qp.receive(ends.client.region[8, 8]).length }
                 ends.server.qp.send(ends.server.region[0, 5])
                 withTimeout(20.seconds) { next.await() } shouldBe 5
                 shouldBeReported()
@@ -143,7 +155,9 @@ class PollingThreadSpec :
                 val others =
                     coroutineScope {
                         val scope = CoroutineScope(ThrowingDispatcher + Job())
-                        scope.launch(start = CoroutineStart.UNDISPATCHED) { ends.server.qp.receive(ends.server.region[0, 8]) }
+                        scope.launch(
+                            start = CoroutineStart.UNDISPATCHED,
+                        ) { ends.server.qp.receive(ends.server.region[0, 8]) }
                         val others =
                             List(3) {
                                 async(start = CoroutineStart.UNDISPATCHED) {
@@ -168,7 +182,9 @@ class PollingThreadSpec :
                 val buffer = pool.take(1.MiB)
                 val posted = ends.client.qp.postReceive(buffer)
                 buffer.close()
-                CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { pool.take(1.KiB) }
+                CoroutineScope(
+                    ThrowingDispatcher + Job(),
+                ).launch(start = CoroutineStart.UNDISPATCHED) { pool.take(1.KiB) }
                 ends.server.qp.send(ends.server.region[0, 8])
                 withTimeout(20.seconds) { posted.await() }.length shouldBe 8
                 shouldBeReported()
@@ -190,14 +206,21 @@ class PollingThreadSpec :
         }
 
         for ((what, wait) in listOf<Pair<String, suspend (TwoChannels) -> Unit>>(
-            "send" to { it.client.send(it.clientPd.bufferPool { access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ) }.take(64.KiB)) },
+            "send" to
+                {
+                    it.client.send(
+                        it.clientPd.bufferPool { access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ) }.take(64.KiB),
+                    )
+                },
             "remote" to { it.client.remote("nothing") },
             "awaitRemote" to { it.client.awaitRemote("memory") },
         )) {
             test("should keep a channel open though the dispatcher of a coroutine that waits in $what throws") {
                 TwoChannels().use { ends ->
                     ends.clientDispatcher.whileHeld {
-                        CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { wait(ends) }
+                        CoroutineScope(
+                            ThrowingDispatcher + Job(),
+                        ).launch(start = CoroutineStart.UNDISPATCHED) { wait(ends) }
                     }
                     ends.server.publish("memory", 8)
                     shouldBeReported()
@@ -217,8 +240,11 @@ class PollingThreadSpec :
         test("should take the events of connections on when the dispatcher of one that connects throws") {
             rdmaHost { provider("embedded") }.use { host ->
                 val other = host.listen(ANYWHERE)
-                CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { host.connect(addressOf(other)) }
-                // It has suspended: steps can be done before it waits for them, but not the last one, which needs this answer.
+                CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) {
+                    host.connect(addressOf(other))
+                }
+                // It has suspended: steps can be done before it waits for them, but not the last one, which needs this
+                // answer.
                 val accepting = launch(Dispatchers.Default) { other.accept() }
                 shouldBeReported()
                 accepting.cancel()
@@ -226,10 +252,14 @@ class PollingThreadSpec :
             }
         }
 
-        test("should reject a client when the dispatcher of the one that takes its request throws, and serve the next") {
+        test(
+            "should reject a client when the dispatcher of the one that takes its request throws, and serve the next",
+        ) {
             rdmaHost { provider("embedded") }.use { host ->
                 val listener = host.listen(ANYWHERE)
-                CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) { listener.request() }
+                CoroutineScope(
+                    ThrowingDispatcher + Job(),
+                ).launch(start = CoroutineStart.UNDISPATCHED) { listener.request() }
                 shouldThrow<ConnectionRejectedException> { host.connect(addressOf(listener)) }
                 shouldBeReported()
                 host.shouldServe(listener)
@@ -273,7 +303,8 @@ class PollingThreadSpec :
                 withContext(ends.client.dispatcher.coroutines) { Thread.currentThread().interrupt() }
                 rounds.set(0)
                 delay(300)
-                rounds.get() shouldBeLessThan 1000 // 600 in the two of them; a thread that spins looks millions of times
+                // 600 in the two of them; a thread that spins looks millions of times
+                rounds.get() shouldBeLessThan 1000
                 withContext(ends.client.dispatcher.coroutines) { Thread.currentThread().isInterrupted } shouldBe false
             }
         }

@@ -35,7 +35,16 @@ class PostedReceiveSpec :
             TwoEnds().use { ends ->
                 val posted = List(3) { ends.server.qp.postReceive(ends.server.region[it * 64L, 64]) }
                 coroutineScope {
-                    launch { for (word in listOf("a", "bb", "ccc", "dddd")) ends.client.qp.send(ends.client.text(word)) }
+                    launch {
+                        for (word in listOf(
+                            "a",
+                            "bb",
+                            "ccc",
+                            "dddd",
+                        )) {
+                            ends.client.qp.send(ends.client.text(word))
+                        }
+                    }
                     val last = ends.server.qp.receive(ends.server.region[3 * 64L, 64])
                     posted.map { it.await().length } + last.length shouldContainExactly listOf(1L, 2L, 3L, 4L)
                 }
@@ -60,7 +69,9 @@ class PostedReceiveSpec :
                 coroutineScope {
                     val first = async(start = UNDISPATCHED) { ends.server.qp.receive(ends.server.region[0, 64]) }
                     repeat(6) {
-                        launch(start = UNDISPATCHED) { ends.server.qp.receive(ends.server.region[64, 64]) }.cancelAndJoin()
+                        launch(
+                            start = UNDISPATCHED,
+                        ) { ends.server.qp.receive(ends.server.region[64, 64]) }.cancelAndJoin()
                     }
                     val posted = ends.server.qp.postReceive(ends.server.region[128, 64])
                     for (word in listOf("one", "four")) ends.client.qp.send(ends.client.text(word))
@@ -94,7 +105,11 @@ class PostedReceiveSpec :
         test("should refuse one more than the queue holds, and take one again when a message has come") {
             TwoEnds(settings = { maxRecvWr(2) }).use { ends ->
                 val posted = List(2) { ends.server.qp.postReceive(ends.server.region[0, 64]) }
-                shouldThrow<IllegalStateException> { ends.server.qp.postReceive(ends.server.region[0, 64]) }.message shouldContain
+                shouldThrow<IllegalStateException> {
+                    ends.server.qp.postReceive(
+                        ends.server.region[0, 64],
+                    )
+                }.message shouldContain
                     "all 2 receives of this queue are posted"
                 ends.client.qp.send(ends.client.text("room"))
                 posted[0].await()
@@ -118,7 +133,11 @@ class PostedReceiveSpec :
 
         test("should say that a queue pair made without receives has none to post") {
             TwoEnds(settings = { maxRecvWr(0) }).use { ends ->
-                shouldThrow<IllegalStateException> { ends.server.qp.postReceive(ends.server.region[0, 64]) }.message shouldContain
+                shouldThrow<IllegalStateException> {
+                    ends.server.qp.postReceive(
+                        ends.server.region[0, 64],
+                    )
+                }.message shouldContain
                     "maxRecvWr(0)"
             }
         }
@@ -135,10 +154,15 @@ class PostedReceiveSpec :
                             client to server
                         }
                     val posted = List(2) { srq.postReceive(ends.server.region[it * 64L, 64]) }
-                    shouldThrow<IllegalStateException> { srq.postReceive(ends.server.region[128, 64]) }.message shouldContain
+                    shouldThrow<IllegalStateException> {
+                        srq.postReceive(
+                            ends.server.region[128, 64],
+                        )
+                    }.message shouldContain
                         "all 2 receives"
                     pairs.forEachIndexed { i, (client, _) -> client.send(ends.client.text("from $i")) }
-                    posted.map { it.await().queuePairNumber } shouldContainExactly pairs.map { (_, server) -> server.queuePair.number() }
+                    posted.map { it.await().queuePairNumber } shouldContainExactly
+                        pairs.map { (_, server) -> server.queuePair.number() }
                     ends.server.textAt(64, 6) shouldBe "from 1"
                     pairs.forEach { (_, server) -> server.close() }
                 }
@@ -152,7 +176,11 @@ class PostedReceiveSpec :
                 ends.server.qp.close()
                 shouldThrow<IllegalStateException> { posted.await() }.message shouldContain "was closed"
                 shouldThrow<CancellationException> { cancelled.await() }
-                shouldThrow<IllegalStateException> { ends.server.qp.postReceive(ends.server.region[0, 64]) }.message shouldContain
+                shouldThrow<IllegalStateException> {
+                    ends.server.qp.postReceive(
+                        ends.server.region[0, 64],
+                    )
+                }.message shouldContain
                     "was closed"
             }
         }

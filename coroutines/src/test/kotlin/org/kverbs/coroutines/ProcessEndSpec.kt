@@ -65,7 +65,9 @@ class ProcessEndSpec :
                             connection.receive().decodeToString() shouldBe "I am here"
                             coroutineScope {
                                 val waiting =
-                                    async(start = CoroutineStart.UNDISPATCHED) { runCatching { wait(connection) }.exceptionOrNull() }
+                                    async(
+                                        start = CoroutineStart.UNDISPATCHED,
+                                    ) { runCatching { wait(connection) }.exceptionOrNull() }
                                 process.destroyForcibly().waitFor() shouldBe 128 + 9
                                 waiting.await().shouldBeInstanceOf<RdmaException>()
                             }
@@ -93,6 +95,14 @@ private fun clientProcess(
 ): Process {
     val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
     val options = listOf("--enable-native-access=ALL-UNNAMED", "-Dkverbs.embedded=udp:$address")
-    val program = listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.coroutines.ClientProgram", how, server, "$port")
+    val program =
+        listOf(
+            "-cp",
+            System.getProperty("java.class.path"),
+            "org.kverbs.coroutines.ClientProgram",
+            how,
+            server,
+            "$port",
+        )
     return ProcessBuilder(listOf(java) + options + program).inheritIO().start()
 }

@@ -42,7 +42,13 @@ class RdmaDatagramsSpec :
     FunSpec({
         timeout = 60_000
 
-        suspend fun service(block: suspend CoroutineScope.(listener: RdmaListener, client: RdmaHost, address: InetSocketAddress) -> Unit) {
+        suspend fun service(
+            block: suspend CoroutineScope.(
+                listener: RdmaListener,
+                client: RdmaHost,
+                address: InetSocketAddress,
+            ) -> Unit,
+        ) {
             rdmaHost { provider("embedded") }.use { server ->
                 rdmaHost { provider("embedded") }.use { client ->
                     val listener = server.listen(InetSocketAddress("0.0.0.0", 0), portSpace = PortSpace.UDP)
@@ -64,7 +70,15 @@ class RdmaDatagramsSpec :
                         }.use { ours ->
                             ours.service shouldBe null
                             val came = first.received.await()
-                            ours.sender(came, first.memory.memory()).use { ours.queuePair.send(first.memory[GRH, came.length - GRH], it) }
+                            ours.sender(came, first.memory.memory()).use {
+                                ours.queuePair.send(
+                                    first.memory[
+                                        GRH, came.length -
+                                            GRH,
+                                    ],
+                                    it,
+                                )
+                            }
                         }
                 }
                 val echo = First(this)
@@ -88,15 +102,20 @@ class RdmaDatagramsSpec :
                 val refusal = shouldThrow<ConnectionRejectedException> { client.connectDatagrams(address) }
                 refusal.privateData().decodeToString() shouldStartWith "not today"
                 listener.close()
-                shouldThrow<ConnectionRejectedException> { client.connectDatagrams(address) }.message shouldContain "Nobody listens"
+                shouldThrow<ConnectionRejectedException> { client.connectDatagrams(address) }.message shouldContain
+                    "Nobody listens"
             }
         }
 
-        test("should not take a request for datagrams for one for a connection, nor the other way round, and leave it to be answered") {
+        test(
+            "should not take a request for datagrams for one for a connection, nor the other way round, and leave it " +
+                "to be answered",
+        ) {
             service { listener, client, address ->
                 launch {
                     val request = listener.request()
-                    shouldThrow<IllegalStateException> { request.accept() }.message shouldContain "acceptDatagrams answers that"
+                    shouldThrow<IllegalStateException> { request.accept() }.message shouldContain
+                        "acceptDatagrams answers that"
                     request.reject()
                 }
                 shouldThrow<ConnectionRejectedException> { client.connectDatagrams(address) }
@@ -108,7 +127,11 @@ class RdmaDatagramsSpec :
                             "a connection: accept answers that"
                         request.reject()
                     }
-                    shouldThrow<ConnectionRejectedException> { client.connect(InetSocketAddress("127.0.0.1", connections.address.port)) }
+                    shouldThrow<ConnectionRejectedException> {
+                        client.connect(
+                            InetSocketAddress("127.0.0.1", connections.address.port),
+                        )
+                    }
                 }
             }
         }

@@ -58,7 +58,14 @@ class RdmaHostSpec :
     FunSpec({
         timeout = 60_000
 
-        suspend fun pair(block: suspend (server: RdmaHost, listener: RdmaListener, client: RdmaHost, address: InetSocketAddress) -> Unit) {
+        suspend fun pair(
+            block: suspend (
+                server: RdmaHost,
+                listener: RdmaListener,
+                client: RdmaHost,
+                address: InetSocketAddress,
+            ) -> Unit,
+        ) {
             rdmaHost { provider("embedded") }.use { server ->
                 rdmaHost { provider("embedded") }.use { client ->
                     val listener = server.listen(ANYWHERE)
@@ -83,7 +90,8 @@ class RdmaHostSpec :
                     val connection = client.connect(address)
                     val region = connection.pd.memoryRegion(128, AccessFlag.LOCAL_WRITE)
                     region.memory().setString(0, "hello")
-                    val echo = async(start = CoroutineStart.UNDISPATCHED) { connection.queuePair.receive(region[64, 64]) }
+                    val echo =
+                        async(start = CoroutineStart.UNDISPATCHED) { connection.queuePair.receive(region[64, 64]) }
                     connection.queuePair.send(region[0, 6])
                     echo.await().length shouldBe 6
                     region.memory().getString(64) shouldBe "hello"
@@ -122,7 +130,8 @@ class RdmaHostSpec :
         test("should tell that nobody listens") {
             pair { _, listener, client, address ->
                 listener.close()
-                shouldThrow<ConnectionException> { client.connect(address) }.message shouldContain address.port.toString()
+                shouldThrow<ConnectionException> { client.connect(address) }.message shouldContain
+                    address.port.toString()
             }
         }
 
@@ -137,7 +146,13 @@ class RdmaHostSpec :
             diagnosed {
                 pair { _, listener, client, address ->
                     withTimeoutOrNull(100) { client.connect(address) } shouldBe null
-                    openConnections { it.none { it.startsWith("queue pair") } }.filter { it.startsWith("queue pair") }.shouldBeEmpty()
+                    openConnections {
+                        it.none {
+                            it.startsWith(
+                                "queue pair",
+                            )
+                        }
+                    }.filter { it.startsWith("queue pair") }.shouldBeEmpty()
                     listener.request().rejectQuietly()
                     openConnections { it.size == 1 } shouldHaveSize 1 // which is the listener
                 }
@@ -152,7 +167,16 @@ class RdmaHostSpec :
                             launch {
                                 while (true) {
                                     val request = listener.request()
-                                    launch { runCatching { request.accept { timeout(1.seconds) }.use { it.awaitEnd() } } }
+                                    launch {
+                                        runCatching {
+                                            request
+                                                .accept {
+                                                    timeout(
+                                                        1.seconds,
+                                                    )
+                                                }.use { it.awaitEnd() }
+                                        }
+                                    }
                                 }
                             }
                         var connected = 0
@@ -193,7 +217,9 @@ class RdmaHostSpec :
                     val region = connection.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
                     val waits =
                         listOf(
-                            async(start = CoroutineStart.UNDISPATCHED) { runCatching { connection.queuePair.receive(region[0, 64]) } },
+                            async(
+                                start = CoroutineStart.UNDISPATCHED,
+                            ) { runCatching { connection.queuePair.receive(region[0, 64]) } },
                             async(start = CoroutineStart.UNDISPATCHED) { runCatching { listener.request() } },
                         )
                     server.close()
@@ -244,13 +270,21 @@ class RdmaHostSpec :
                     val listener = host.listen(ANYWHERE)
                     coroutineScope {
                         launch(Dispatchers.Default) {
-                            runCatching { host.connect(InetSocketAddress("127.0.0.1", listener.address.port)) { timeout(1.seconds) } }
+                            runCatching {
+                                host.connect(
+                                    InetSocketAddress("127.0.0.1", listener.address.port),
+                                ) { timeout(1.seconds) }
+                            }
                         }
                         if (round % 2 == 0) delay(1) else repeat(round) { yield() }
                         host.close()
                     }
                 }
-                Diagnostics.openResources().filter { it.resource() is Context }.map { it.resource().describe() }.shouldBeEmpty()
+                Diagnostics
+                    .openResources()
+                    .filter { it.resource() is Context }
+                    .map { it.resource().describe() }
+                    .shouldBeEmpty()
             }
         }
 

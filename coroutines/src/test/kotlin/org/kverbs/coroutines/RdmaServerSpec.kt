@@ -55,7 +55,10 @@ class RdmaServerSpec :
                         both.await() // blocks a thread until the other handler runs
                         it.send(ByteArray(1))
                     }
-                    List(2) { async { host.connectMessages(address).use { it.receive().size } } }.forEach { it.await() shouldBe 1 }
+                    List(2) { async { host.connectMessages(address).use { it.receive().size } } }.forEach {
+                        it.await() shouldBe
+                            1
+                    }
                 }
             }
         }
@@ -124,7 +127,8 @@ class RdmaServerSpec :
                 next.disconnect()
                 clients[1].disconnect()
                 withTimeout(20.seconds) { while (server.connections.isNotEmpty()) delay(1) }
-                server.stats shouldBe ServerStats(connections = 0, halfOpen = 0, accepted = 3, refused = 1, failed = 0, memory = 0)
+                server.stats shouldBe
+                    ServerStats(connections = 0, halfOpen = 0, accepted = 3, refused = 1, failed = 0, memory = 0)
             }
         }
 
@@ -140,11 +144,18 @@ class RdmaServerSpec :
                 }) { server, host, address ->
                     server.serve(this, ECHO)
                     val refusal =
-                        shouldThrow<ConnectionRejectedException> { host.connectMessages(address) { privateData("hm".encodeToByteArray()) } }
+                        shouldThrow<ConnectionRejectedException> {
+                            host.connectMessages(
+                                address,
+                            ) { privateData("hm".encodeToByteArray()) }
+                        }
                     refusal.privateData().decodeToString() shouldStartWith "not authorized"
                     refusal.message shouldContain "The peer's program said no: not authorized."
                     queuePairs.receive() shouldBe 1 // the client's
-                    host.connectMessages(address) { privateData("let me in".encodeToByteArray()) }.use { it.ask("in") shouldBe "in" }
+                    host.connectMessages(address) { privateData("let me in".encodeToByteArray()) }.use {
+                        it.ask("in") shouldBe
+                            "in"
+                    }
                 }
             }
         }
@@ -152,7 +163,15 @@ class RdmaServerSpec :
         test("should reject a client whose authorization throws or takes too long") {
             bound({
                 timeout(1.seconds)
-                authorize { request -> if (request.privateData[0] == 1.toByte()) error("planted") else awaitCancellation() }
+                authorize { request ->
+                    if (request.privateData[0] ==
+                        1.toByte()
+                    ) {
+                        error("planted")
+                    } else {
+                        awaitCancellation()
+                    }
+                }
                 onFailure {}
             }) { server, host, address ->
                 server.serve(this, ECHO)
@@ -167,7 +186,10 @@ class RdmaServerSpec :
             }
         }
 
-        test("should not let a client reach what was published to another, nor a server what was published to another server") {
+        test(
+            "should not let a client reach what was published to another, nor a server what was published to another " +
+                "server",
+        ) {
             for (isShared in listOf(false, true)) {
                 bound({ if (isShared) sharedDomain() }) { server, host, address ->
                     server.serve(this) {
@@ -235,7 +257,8 @@ class RdmaServerSpec :
                         memoryPerConnection(1.MiB)
                     }
                 }.message shouldContain "memoryPerConnection(1048576)"
-                shouldThrow<IllegalArgumentException> { host.bind(address) { memory(1.MiB) } }.message shouldContain "memory(1048576)"
+                shouldThrow<IllegalArgumentException> { host.bind(address) { memory(1.MiB) } }.message shouldContain
+                    "memory(1048576)"
                 host.bind(address).close()
             }
         }
@@ -270,7 +293,10 @@ class RdmaServerSpec :
             }
         }
 
-        test("should wait for no memory for what comes when the handler has returned, nor for what came and waited for it") {
+        test(
+            "should wait for no memory for what comes when the handler has returned, nor for what came and waited " +
+                "for it",
+        ) {
             val isHeld = CompletableDeferred<Unit>()
             val mayReturn = CompletableDeferred<Unit>()
             bound({
@@ -311,7 +337,8 @@ class RdmaServerSpec :
                 val client = host.connectMessages(address)
                 val sending = launch { repeat(3) { client.send(ByteArray(1)) } }
                 withTimeout(20.seconds) { while (client.stats.waitingSends == 0) delay(1) }
-                client.stats shouldBe ChannelStats(sent = 2, received = 0, credits = 0, waitingSends = 1, waitingMessages = 0)
+                client.stats shouldBe
+                    ChannelStats(sent = 2, received = 0, credits = 0, waitingSends = 1, waitingMessages = 0)
                 val served = server.endOf(client)
                 withTimeout(20.seconds) { while (served.stats.waitingMessages < 2) delay(1) }
                 served.stats.received shouldBe 2

@@ -74,7 +74,9 @@ class RdmaServerStopSpec :
     FunSpec({
         timeout = 120_000
 
-        test("should reject a request that was taken when serving is cancelled, whether its coroutine has begun or not") {
+        test(
+            "should reject a request that was taken when serving is cancelled, whether its coroutine has begun or not",
+        ) {
             for (handlers in listOf(Dispatchers.Default, Holding())) {
                 val isAsked = Channel<Unit>(Channel.UNLIMITED)
                 bound({
@@ -102,7 +104,15 @@ class RdmaServerStopSpec :
                 server.endOf(client)
                 val stopping = launch { server.stop(5.minutes) }
                 withTimeout(20.seconds) {
-                    while (runCatching { host.connectMessages(address).close() }.exceptionOrNull() !is ConnectionException) delay(1)
+                    while (runCatching {
+                            host
+                                .connectMessages(
+                                    address,
+                                ).close()
+                        }.exceptionOrNull() !is ConnectionException
+                    ) {
+                        delay(1)
+                    }
                 }
                 stopping.isActive shouldBe true
                 client.ask("still there") shouldBe "still there"
@@ -194,7 +204,10 @@ class RdmaServerStopSpec :
             }
         }
 
-        test("should say in the log whose handler ignores its cancellation, while stop waits for it as long as its caller does") {
+        test(
+            "should say in the log whose handler ignores its cancellation, while stop waits for it as long as its " +
+                "caller does",
+        ) {
             val mayEnd = CompletableDeferred<Unit>()
             bound { server, host, address ->
                 server.serve(this) {

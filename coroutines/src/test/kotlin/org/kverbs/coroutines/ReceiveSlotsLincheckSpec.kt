@@ -5,7 +5,10 @@ import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.jetbrains.lincheck.datastructures.Operation
 
-/** The slots of a receive queue of two requests, used as [ReceiveSide] does, and a peer whose messages wait until they are posted. */
+/**
+ * The slots of a receive queue of two requests, used as [ReceiveSide] does, and a peer whose messages wait until they
+ * are posted.
+ */
 private class Receiving {
     private val stage = ReceiveStage { Completions.memory.region() }
     private val slots = ReceiveSlots(CAPACITY, Failures(), stage)
@@ -44,11 +47,11 @@ private class Receiving {
 }
 
 /**
- * What Lincheck makes many of and runs from several threads. The messages come in order, 1 byte, 2 bytes, 3 bytes and so on, and so must
- * their receivers get them, as [MessagesInOrder] says.
+ * What Lincheck makes many of and runs from several threads. The messages come in order, 1 byte, 2 bytes, 3 bytes and
+ * so on, and so must their receivers get them, as [MessagesInOrder] says.
  *
- * Compared with itself run by one thread, as it was, this class hid a fault that one thread alone shows: that a message by the request of a
- * cancelled receiver passed the receiver that waited.
+ * Compared with itself run by one thread, as it was, this class hid a fault that one thread alone shows: that a message
+ * by the request of a cancelled receiver passed the receiver that waited.
  */
 class ReceiveSlotsUnderLincheck {
     private val receiving = Receiving()
@@ -80,8 +83,8 @@ class MessagesInOrder {
 }
 
 /**
- * The same with receivers that are cancelled after they were resumed. Their messages go to the next receiver, perhaps behind a later message
- * that has been handed over meanwhile; so this looks only that none is lost or comes twice.
+ * The same with receivers that are cancelled after they were resumed. Their messages go to the next receiver, perhaps
+ * behind a later message that has been handed over meanwhile; so this looks only that none is lost or comes twice.
  */
 class LateReceiveSlotsUnderLincheck {
     private val receiving = Receiving()
@@ -107,7 +110,10 @@ class ReceiveSlotsLincheckSpec :
             checkUnderStress(ReceiveSlotsUnderLincheck::class, MessagesInOrder::class)
         }
 
-        test("should lose no message to a receiver that is cancelled late, in every order of steps that model checking tries") {
+        test(
+            "should lose no message to a receiver that is cancelled late, in every order of steps that model " +
+                "checking tries",
+        ) {
             checkOrders(LateReceiveSlotsUnderLincheck::class)
         }
 

@@ -101,7 +101,8 @@ class ReceiverOrderSpec :
                     receivers[2].soon() shouldBe "a"
                     val late = receiving(ends, 6)
                     ends.send("b", "c", "d")
-                    listOf(receivers[4], receivers[5], late).map { it.soon() } shouldContainExactly listOf("b", "c", "d")
+                    listOf(receivers[4], receivers[5], late).map { it.soon() } shouldContainExactly
+                        listOf("b", "c", "d")
                 }
             }
         }
@@ -130,7 +131,9 @@ class ReceiverOrderSpec :
                     coroutineScope {
                         val workers =
                             List(3) {
-                                async(start = CoroutineStart.UNDISPATCHED) { srq.receive(ends.server.region[it * 64L, 64]).length }
+                                async(
+                                    start = CoroutineStart.UNDISPATCHED,
+                                ) { srq.receive(ends.server.region[it * 64L, 64]).length }
                             }
                         workers[0].cancelAndJoin()
                         client.send(ends.client.text("1"))
@@ -147,9 +150,11 @@ class ReceiverOrderSpec :
             TwoEnds(dispatcher = { callerPolls() }).use { ends ->
                 val late = LateDispatcher()
                 runBlocking {
-                    val gone = async(late, CoroutineStart.UNDISPATCHED) { ends.server.qp.receive(ends.server.region[0, 64]) }
+                    val gone =
+                        async(late, CoroutineStart.UNDISPATCHED) { ends.server.qp.receive(ends.server.region[0, 64]) }
                     val next = async(Dispatchers.Unconfined) { ends.server.qp.receive(ends.server.region[64, 64]) }
-                    val send = async(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.send(ends.client.text("word")) }
+                    val send =
+                        async(start = CoroutineStart.UNDISPATCHED) { ends.client.qp.send(ends.client.text("word")) }
                     for (end in listOf(ends.server, ends.client)) while (end.dispatcher.poll() == 0) Thread.onSpinWait()
                     send.await()
                     next.isCompleted shouldBe false

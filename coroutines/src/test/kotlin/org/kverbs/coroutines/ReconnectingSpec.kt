@@ -43,7 +43,10 @@ class ReconnectingSpec :
                             val isAnswered = CompletableDeferred<Unit>()
                             val client =
                                 async {
-                                    host.reconnecting(address, { backOff(1.milliseconds, 50.milliseconds) }) { connection ->
+                                    host.reconnecting(
+                                        address,
+                                        { backOff(1.milliseconds, 50.milliseconds) },
+                                    ) { connection ->
                                         for (question in answers.size..2) {
                                             connection.send("$question".encodeToByteArray())
                                             answers += connection.receive().decodeToString()
@@ -55,7 +58,10 @@ class ReconnectingSpec :
                             isAnswered.await()
                             first.close()
                             val second = serving.bind(address.port)
-                            second.serve(this) { it.send("second ${it.receive().decodeToString()}".encodeToByteArray()) } // one answer each
+                            second.serve(
+                                this,
+                                // one answer each
+                            ) { it.send("second ${it.receive().decodeToString()}".encodeToByteArray()) }
                             client.await() shouldBe "done"
                             answers shouldContainExactly listOf("first 0", "second 1", "second 2")
                             second.close()
@@ -71,13 +77,22 @@ class ReconnectingSpec :
                     coroutineScope {
                         server.serve(this) { it.receive() }
                         val address = InetSocketAddress("127.0.0.1", server.address.port)
-                        shouldThrow<IllegalStateException> { host.reconnecting(address) { error("planted") } }.message shouldBe "planted"
+                        shouldThrow<IllegalStateException> {
+                            host.reconnecting(
+                                address,
+                            ) { error("planted") }
+                        }.message shouldBe
+                            "planted"
                         server.close()
                         val settings: ClientBuilder.() -> Unit = {
                             backOff(1.milliseconds)
                             giveUpAfter(100.milliseconds)
                         }
-                        shouldThrow<ConnectionException> { withTimeout(20.seconds) { host.reconnecting(address, settings) {} } }
+                        shouldThrow<ConnectionException> {
+                            withTimeout(
+                                20.seconds,
+                            ) { host.reconnecting(address, settings) {} }
+                        }
                     }
                 }
             }
@@ -102,7 +117,12 @@ class ReconnectingSpec :
             bound({ authorize { decisions.incrementAndGet() < 0 } }) { host, server, address ->
                 server.serve(this) {}
                 val refusal =
-                    shouldThrow<ConnectionRejectedException> { host.reconnecting(address, { backOff(1.milliseconds) }) {} }
+                    shouldThrow<ConnectionRejectedException> {
+                        host.reconnecting(
+                            address,
+                            { backOff(1.milliseconds) },
+                        ) {}
+                    }
                 refusal.message shouldContain "not authorized"
                 decisions.get() shouldBe 1
             }
@@ -161,7 +181,8 @@ class ReconnectingSpec :
                     val client = launch { host.reconnecting("127.0.0.1", port, { backOff(1.milliseconds) }) {} }
                     withTimeout(20.seconds) { while (log.lines.none { ":$port failed" in it }) delay(1) }
                     client.cancel()
-                    log.lines.first { ":$port failed" in it } shouldStartWith "the connection to 127.0.0.1:$port failed: "
+                    log.lines.first { ":$port failed" in it } shouldStartWith
+                        "the connection to 127.0.0.1:$port failed: "
                 }
             }
         }
@@ -181,7 +202,8 @@ class ReconnectingSpec :
                             val client = launch { host.reconnecting(address, { backOff(1.milliseconds) }) {} }
                             val start = "the connection to 127.0.0.1:${address.port} failed: "
                             withTimeout(20.seconds) { while (log.lines.none { it.startsWith(start) }) delay(1) }
-                            log.lines.first { it.startsWith(start) } shouldStartWith start + "the server rejected it: full; "
+                            log.lines.first { it.startsWith(start) } shouldStartWith
+                                start + "the server rejected it: full; "
                             first.close()
                             client.join()
                             server.close()
@@ -195,7 +217,11 @@ class ReconnectingSpec :
             val clock = TestTimeSource()
             val backOff = BackOff(100.milliseconds, 1.seconds, Duration.INFINITE, clock, Random(1))
 
-            fun next(expected: Duration) = checkNotNull(backOff.pause()).let { (it >= expected / 2 && it <= expected) shouldBe true }
+            fun next(expected: Duration) =
+                checkNotNull(backOff.pause()).let {
+                    (it >= expected / 2 && it <= expected) shouldBe
+                        true
+                }
             for (millis in listOf(100, 200, 400, 800, 1000, 1000)) next(millis.milliseconds)
             backOff.connected()
             next(1.seconds) // lost at once

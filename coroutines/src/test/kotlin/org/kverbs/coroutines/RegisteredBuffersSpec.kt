@@ -42,7 +42,12 @@ class RegisteredBuffersSpec :
                 it.readByteArray(offset = 96, length = 4) shouldBe byteArrayOf(0, 1, 2, 3)
                 it.readByteArray(96) shouldBe byteArrayOf(0, 1, 2, 3)
                 it.readByteArray().size shouldBe 100
-                shouldThrow<IndexOutOfBoundsException> { it.write(byteArrayOf(1, 2), offset = 99) }.message shouldContain
+                shouldThrow<IndexOutOfBoundsException> {
+                    it.write(
+                        byteArrayOf(1, 2),
+                        offset = 99,
+                    )
+                }.message shouldContain
                     "buffer of 100 bytes"
                 shouldThrow<IndexOutOfBoundsException> { it.readByteArray(-1, 1) }
             }
@@ -68,7 +73,13 @@ class RegisteredBuffersSpec :
             onBuffer(100) {
                 val from = Buffer().apply { write(ByteArray(101)) }
                 shouldThrow<IndexOutOfBoundsException> { it.write(from) }
-                shouldThrow<EOFException> { it.write(from.copy().apply { skip(50) }, length = 52) }.message shouldContain "holds 51"
+                shouldThrow<EOFException> {
+                    it.write(
+                        from.copy().apply { skip(50) },
+                        length = 52,
+                    )
+                }.message shouldContain
+                    "holds 51"
                 from.size shouldBe 101
                 shouldThrow<IndexOutOfBoundsException> { it.readTo(from, length = 101) }
                 from.size shouldBe 101
@@ -97,8 +108,12 @@ class RegisteredBuffersSpec :
                 it.readTo(sink)
                 sink.flush()
                 to.readByteArray() shouldBe bytes
-                shouldThrow<EOFException> { it.write(Buffer().apply { writeString("abc") } as kotlinx.io.Source, length = 4) }
-                    .message shouldContain "after 3 bytes of 4"
+                shouldThrow<EOFException> {
+                    it.write(
+                        Buffer().apply { writeString("abc") } as kotlinx.io.Source,
+                        length = 4,
+                    )
+                }.message shouldContain "after 3 bytes of 4"
             }
         }
 

@@ -24,7 +24,9 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.random.Random
 
 private fun ProtectionDomain.open(bytes: Long) =
-    memoryRegion(bytes) { access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC) }
+    memoryRegion(bytes) {
+        access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+    }
 
 class RemoteRegionSpec :
     FunSpec({
@@ -39,7 +41,14 @@ class RemoteRegionSpec :
                 for ((at, length) in listOf(0 to 0, 0 to 1, 3 to 17, 1_000_000 to 3_500_000, 4_999_999 to 1)) {
                     val bytes = Random(length).nextBytes(length)
                     remote.write(bytes, at.toLong())
-                    region.memory().asSlice(at.toLong(), length.toLong()).toArray(JAVA_BYTE).contentEquals(bytes) shouldBe true
+                    region
+                        .memory()
+                        .asSlice(
+                            at.toLong(),
+                            length.toLong(),
+                        ).toArray(JAVA_BYTE)
+                        .contentEquals(bytes) shouldBe
+                        true
                     remote.read(at.toLong(), length).contentEquals(bytes) shouldBe true
                 }
             }
@@ -119,7 +128,8 @@ class RemoteRegionSpec :
 
         test("should answer what is published when a name is not, as one that is mistyped") {
             TwoChannels({ receiveSlots(1) }).use { ends ->
-                shouldThrow<NotPublishedException> { ends.client.remote("table") }.message shouldContain "it has published nothing"
+                shouldThrow<NotPublishedException> { ends.client.remote("table") }.message shouldContain
+                    "it has published nothing"
                 ends.server.publish("table", 64)
                 ends.server.publish("counter", 8, AccessFlag.REMOTE_ATOMIC)
                 val failure = shouldThrow<NotPublishedException> { ends.client.remote("tabel") }
@@ -162,7 +172,12 @@ class RemoteRegionSpec :
                     val own = ends.server.publish("own", 64, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)
                     ends.client.awaitRemote("own").write("written".encodeToByteArray())
                     own.memory.asSlice(0, 7).toArray(JAVA_BYTE).decodeToString() shouldBe "written"
-                    shouldThrow<IllegalArgumentException> { ends.server.publish("foreign", ends.clientPd.open(8)) }.message shouldContain
+                    shouldThrow<IllegalArgumentException> {
+                        ends.server.publish(
+                            "foreign",
+                            ends.clientPd.open(8),
+                        )
+                    }.message shouldContain
                         "another protection domain"
                     published.withdraw()
                     published.region.isOpen shouldBe false
@@ -190,11 +205,19 @@ class RemoteRegionSpec :
                 val closed = ends.serverPd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
                 shouldThrow<IllegalArgumentException> { ends.server.publish("closed", closed) }.message shouldContain
                     "allows a peer nothing"
-                shouldThrow<IllegalArgumentException> { ends.server.publish("x".repeat(201), region) }.message shouldContain "201 bytes"
+                shouldThrow<IllegalArgumentException> {
+                    ends.server.publish(
+                        "x".repeat(201),
+                        region,
+                    )
+                }.message shouldContain
+                    "201 bytes"
                 ends.server.publish("one", region)
-                shouldThrow<IllegalArgumentException> { ends.server.publish("one", region) }.message shouldContain "published already"
+                shouldThrow<IllegalArgumentException> { ends.server.publish("one", region) }.message shouldContain
+                    "published already"
                 ends.server.finish()
-                shouldThrow<ChannelClosedException> { ends.client.awaitRemote("never") }.message shouldContain "last message"
+                shouldThrow<ChannelClosedException> { ends.client.awaitRemote("never") }.message shouldContain
+                    "last message"
             }
         }
 

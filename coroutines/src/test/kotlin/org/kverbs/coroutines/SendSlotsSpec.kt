@@ -64,7 +64,8 @@ class SendSlotsSpec :
                 slots.complete(0, refused) {}
                 slots.complete(1, flushed) {}
                 val failure = second.await().shouldBeInstanceOf<WorkCompletionException>()
-                failure.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
+                failure.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe
+                    WorkCompletionStatus.REM_ACCESS_ERR
             }
         }
     })

@@ -185,7 +185,9 @@ class SharedChannelsSpec :
                 rdmaHost { device(device) }.use { host ->
                     coroutineScope {
                         val server = host.bind(InetSocketAddress("198.18.0.1", 0))
-                        server.serve(this) { connection -> for (message in connection.incoming) connection.send(message) }
+                        server.serve(
+                            this,
+                        ) { connection -> for (message in connection.incoming) connection.send(message) }
                         val client = host.connectMessages(server.address)
                         val events = client.node.context.asyncEvents().produceIn(this)
                         val receives = checkNotNull(client.node.sharedChannels).receives

@@ -9,8 +9,8 @@ import org.kverbs.dsl.memoryRegion
 import org.kverbs.dsl.openDevice
 
 /**
- * What Lincheck makes many of and runs from several threads: one slab, which is one large chunk or two small ones. A thread gives
- * back its own chunks only: what it holds is then no race of the test's own.
+ * What Lincheck makes many of and runs from several threads: one slab, which is one large chunk or two small ones. A
+ * thread gives back its own chunks only: what it holds is then no race of the test's own.
  */
 class SlabsUnderLincheck {
     private val slabs = Slabs(capacity = 1, slabBytes = 512, minBits = 8, maxBits = 9) { region }
@@ -48,7 +48,11 @@ class SlabsUnderLincheck {
     ): Boolean {
         own[thread].addLast(chunk)
         synchronized(lent) {
-            check(lent.none { chunk.offset < it.offset + it.size && it.offset < chunk.offset + chunk.size }) { "the same bytes lent twice" }
+            check(
+                lent.none {
+                    chunk.offset < it.offset + it.size && it.offset < chunk.offset + chunk.size
+                },
+            ) { "the same bytes lent twice" }
             lent.add(chunk)
         }
         return true

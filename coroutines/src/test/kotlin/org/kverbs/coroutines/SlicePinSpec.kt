@@ -47,7 +47,9 @@ class SlicePinSpec :
                 }
             },
         )) {
-            test("should keep a closed pooled buffer from others while a cancelled ${operation.name} uses a slice of it") {
+            test(
+                "should keep a closed pooled buffer from others while a cancelled ${operation.name} uses a slice of it",
+            ) {
                 TwoEnds({ maxSendSge(2) }, { callerPolls() }).use { ends ->
                     ends.client.pd
                         .bufferPool { access(LOCAL_WRITE, REMOTE_READ) }
@@ -56,7 +58,9 @@ class SlicePinSpec :
                             val buffer = pool.take(64)
                             coroutineScope {
                                 val call =
-                                    launch(start = CoroutineStart.UNDISPATCHED) { operation.run(ends.client.qp, ends, buffer) }
+                                    launch(
+                                        start = CoroutineStart.UNDISPATCHED,
+                                    ) { operation.run(ends.client.qp, ends, buffer) }
                                 call.cancelAndJoin()
                             }
                             buffer.close()
@@ -89,7 +93,13 @@ class SlicePinSpec :
                     val slice = pool.take(1.MiB).use { it.slice(0, 8) }
                     pool.take(1.MiB).use {
                         val remote = ends.server.region.remote()
-                        shouldThrow<IllegalStateException> { ends.client.qp.read(remote, into = slice) }.message shouldContain "is closed"
+                        shouldThrow<IllegalStateException> {
+                            ends.client.qp.read(
+                                remote,
+                                into = slice,
+                            )
+                        }.message shouldContain
+                            "is closed"
                         shouldThrow<IllegalStateException> {
                             ends.client.qp.batch { read(remote, into = slice) }
                         }.message shouldContain "is closed"

@@ -41,7 +41,10 @@ internal class Pin : RegisteredBuffer() {
     override fun close() = Unit
 }
 
-/** What a device says of messages that came: for Lincheck, which can't wait for a device. Those of one index are always the same. */
+/**
+ * What a device says of messages that came: for Lincheck, which can't wait for a device. Those of one index are always
+ * the same.
+ */
 internal object Completions {
     const val COUNT = 16
     private val device = openDevice("embedded0")

@@ -9,7 +9,10 @@ import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit.SECONDS
 import java.util.stream.Stream
 
-/** A name service of this JVM that knows two hosts more. One is [MANY]. A thread that asks for [HOST] waits until it is let go, and hears that there is none. */
+/**
+ * A name service of this JVM that knows two hosts more. One is [MANY]. A thread that asks for [HOST] waits until it is
+ * let go, and hears that there is none.
+ */
 class SlowNames : InetAddressResolverProvider() {
     override fun get(configuration: Configuration): InetAddressResolver {
         val usual = configuration.builtinResolver()

@@ -6,8 +6,8 @@ import org.kverbs.dsl.connectOptions
 import org.kverbs.dsl.openDevice
 
 /**
- * Two channels that are connected to each other, on one embedded device or on two. A peer without a receive fails the test: no
- * side tries again.
+ * Two channels that are connected to each other, on one embedded device or on two. A peer without a receive fails the
+ * test: no side tries again.
  */
 class TwoChannels(
     clientSettings: MessageChannelBuilder.() -> Unit = {},

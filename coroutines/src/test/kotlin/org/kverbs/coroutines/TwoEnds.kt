@@ -37,7 +37,10 @@ class TwoEnds(
     ) {
         val dispatcher = device.completionDispatcher(builder)
         val qp: AsyncQueuePair<RcVerbs> = dispatcher.qp(pd, RC, block = settings)
-        val region: MemoryRegion = pd.memoryRegion(65536) { access(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC) }
+        val region: MemoryRegion =
+            pd.memoryRegion(
+                65536,
+            ) { access(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC) }
         val pd get() = this@TwoEnds.pd
 
         fun text(

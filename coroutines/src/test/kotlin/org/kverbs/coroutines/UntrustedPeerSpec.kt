@@ -91,26 +91,48 @@ class UntrustedPeerSpec :
             ),
             Triple("a length beyond an Int", { say(1, length = -1) }, "header for 4294967295 bytes and 0 bytes"),
             Triple("credits that nobody used", { say(16, credits = 1) }, "gave back 1 credits, 1 more than were used"),
-            Triple("a large message of half a header", { say(2, body = ByteArray(12)) }, "body of 12 bytes where 24 were expected"),
+            Triple(
+                "a large message of half a header",
+                { say(2, body = ByteArray(12)) },
+                "body of 12 bytes where 24 were expected",
+            ),
             Triple(
                 "a large message beyond maxMessage",
                 { say(2, body = large(1L shl 40)) },
                 "1099511627776 bytes, above maxMessage(67108864)",
             ),
-            Triple("a large message of a negative length", { say(2, body = large(-1)) }, "18446744073709551615 bytes, above maxMessage"),
-            Triple("that it has read what nobody sent", { say(17, body = ByteArray(4)) }, "large message 0, which isn't under way"),
-            Triple("a body where none belongs", { say(18, body = ByteArray(1)) }, "body of 1 bytes where 0 were expected"),
+            Triple("a large message of a negative length", {
+                say(2, body = large(-1))
+            }, "18446744073709551615 bytes, above maxMessage"),
+            Triple(
+                "that it has read what nobody sent",
+                { say(17, body = ByteArray(4)) },
+                "large message 0, which isn't under way",
+            ),
+            Triple(
+                "a body where none belongs",
+                { say(18, body = ByteArray(1)) },
+                "body of 1 bytes where 0 were expected",
+            ),
             Triple("a message after its end", { say(18).also { say(1) } }, "a message after its end"),
             Triple("memory without an address", { say(3, body = ByteArray(19)) }, "published 19 bytes; no memory"),
-            Triple("memory of a negative length", { say(3, body = region(-1, ByteArray(1))) }, "memory of 18446744073709551615 bytes"),
+            Triple("memory of a negative length", {
+                say(3, body = region(-1, ByteArray(1)))
+            }, "memory of 18446744073709551615 bytes"),
             Triple("memory without a name", { say(3, body = region(1, ByteArray(0))) }, "a name of 0 bytes"),
             Triple("a name that isn't text", { say(3, body = region(1, byteArrayOf(-1))) }, "isn't UTF-8"),
             Triple("the withdrawal of too long a name", { say(4, body = ByteArray(300)) }, "a name of 300 bytes"),
             Triple("an answer that nobody asked for", { say(20) }, "a question that this side did not ask"),
             Triple("an answer with a body", { say(20, body = ByteArray(1)) }, "body of 1 bytes where 0 were expected"),
             Triple("a question with a body", { say(5, body = ByteArray(8)) }, "body of 8 bytes where 0 were expected"),
-            Triple("questions without end", { runCatching { repeat(40) { say(5) } } }, "asked again before it was answered"),
-            Triple("more announcements than it has credits for", { repeat(17) { say(2, body = large(0)) } }, "more messages than the 16"),
+            Triple(
+                "questions without end",
+                { runCatching { repeat(40) { say(5) } } },
+                "asked again before it was answered",
+            ),
+            Triple("more announcements than it has credits for", {
+                repeat(17) { say(2, body = large(0)) }
+            }, "more messages than the 16"),
             Triple("a message longer than any array", { say(2, body = large(1L shl 31)) }, "above maxMessage"),
             Triple("more than it has credits for", { repeat(17) { say(1) } }, "more messages than the 16"),
         )) {

@@ -46,8 +46,15 @@ class WaitStrategySpec :
             for (rounds in listOf(34, 35, 66, 67, 1000, Int.MAX_VALUE)) strategy.idle(rounds) shouldBe 10_000
         }
 
-        test("should sleep the longest back-off for good, and never less than before on the way there, whatever the durations") {
-            for ((from, upTo) in listOf(1.microseconds to 1.hours, 10.seconds to 1.hours, 7.microseconds to 7.microseconds)) {
+        test(
+            "should sleep the longest back-off for good, and never less than before on the way there, whatever the " +
+                "durations",
+        ) {
+            for ((from, upTo) in listOf(
+                1.microseconds to 1.hours,
+                10.seconds to 1.hours,
+                7.microseconds to 7.microseconds,
+            )) {
                 val sleeps = WaitStrategy.backOff(spins = 0, from = from, upTo = upTo).idle(1..100)
                 withClue("$from to $upTo: $sleeps") {
                     sleeps.first() shouldBe from.inWholeNanoseconds
@@ -58,8 +65,10 @@ class WaitStrategySpec :
         }
 
         test("should refuse settings that make no sense") {
-            shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(spins = -1) }.message shouldContain "spins is -1"
-            shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(from = Duration.ZERO) }.message shouldContain "0s"
+            shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(spins = -1) }.message shouldContain
+                "spins is -1"
+            shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(from = Duration.ZERO) }.message shouldContain
+                "0s"
             shouldThrow<IllegalArgumentException> {
                 WaitStrategy.backOff(
                     from = 2.milliseconds,
@@ -94,7 +103,10 @@ class WaitStrategySpec :
     }
 }
 
-/** Moves something between the ends, so that it is no dispatcher that was never used. Returns the thread that polls for the client. */
+/**
+ * Moves something between the ends, so that it is no dispatcher that was never used. Returns the thread that polls for
+ * the client.
+ */
 private suspend fun traffic(ends: TwoEnds): Long =
     withContext(Dispatchers.Default) {
         repeat(100) { ends.client.qp.write(ends.client.region[0, 8], to = ends.server.region.remote()) }

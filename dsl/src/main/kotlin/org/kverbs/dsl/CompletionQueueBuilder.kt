@@ -28,7 +28,9 @@ public class CompletionQueueBuilder internal constructor() {
         vector = index
     }
 
-    /** Makes and polls it by the extended calls: see [CompletionQueueAttributes.extended]; default is the plain ones. */
+    /**
+     * Makes and polls it by the extended calls: see [CompletionQueueAttributes.extended]; default is the plain ones.
+     */
     public fun extended() {
         extended = true
     }

@@ -7,7 +7,10 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.toJavaDuration
 
-/** Hands up to [limit] completions to the handler, which is made once and kept where speed matters; see [CompletionQueue.poll]. */
+/**
+ * Hands up to [limit] completions to the handler, which is made once and kept where speed matters; see
+ * [CompletionQueue.poll].
+ */
 public fun CompletionQueue.poll(
     limit: Int = 64,
     handler: CompletionHandler,

@@ -3,8 +3,8 @@ package org.kverbs.dsl
 import org.kverbs.AddressHandle
 
 /**
- * Where a datagram goes: the path, the queue pair there and its key. Make it once and use it often. Closing it closes the
- * address handle; so does closing the protection domain.
+ * Where a datagram goes: the path, the queue pair there and its key. Make it once and use it often. Closing it closes
+ * the address handle; so does closing the protection domain.
  */
 public class Destination(
     /** The path to the port. */

@@ -8,8 +8,8 @@ public class MemoryRegionBuilder internal constructor() {
     private var access: Set<AccessFlag> = setOf(AccessFlag.LOCAL_WRITE)
 
     /**
-     * What the device and peers may do; default [LOCAL_WRITE]. It replaces the default: `access()` alone makes memory that
-     * the device may only read.
+     * What the device and peers may do; default [LOCAL_WRITE]. It replaces the default: `access()` alone makes memory
+     * that the device may only read.
      */
     public fun access(vararg flags: AccessFlag) {
         access = flags.toSet()

@@ -40,7 +40,8 @@ public fun ProtectionDomain.register(
  * @throws IllegalArgumentException if a part is missing or two exclude each other; names them
  * @throws org.kverbs.RdmaSystemException if the device refuses
  */
-public fun ProtectionDomain.qp(block: QueuePairBuilder.() -> Unit): QueuePair = queuePair(QueuePairBuilder().apply(block).build())
+public fun ProtectionDomain.qp(block: QueuePairBuilder.() -> Unit): QueuePair =
+    queuePair(QueuePairBuilder().apply(block).build())
 
 /**
  * Makes a queue pair that offers only what its transport can do: `pd.qp(RC) { cq(cq) }`.

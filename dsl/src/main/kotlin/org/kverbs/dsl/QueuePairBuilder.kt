@@ -18,5 +18,10 @@ public class QueuePairBuilder internal constructor() : QueuePairSettings() {
         this.type = type
     }
 
-    internal fun build(): QueuePairInitAttributes = build(requireNotNull(type) { "type is missing: say type(RC), type(UC) or type(UD)" })
+    internal fun build(): QueuePairInitAttributes =
+        build(
+            requireNotNull(type) {
+                "type is missing: say type(RC), type(UC) or type(UD)"
+            },
+        )
 }

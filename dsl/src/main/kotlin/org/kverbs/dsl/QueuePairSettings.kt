@@ -38,8 +38,8 @@ public open class QueuePairSettings internal constructor() {
     }
 
     /**
-     * One completion queue for both, chosen when the sizes are known: [choose] gets how many send and how many receive requests
-     * can be under way.
+     * One completion queue for both, chosen when the sizes are known: [choose] gets how many send and how many receive
+     * requests can be under way.
      */
     public fun cq(choose: (sends: Int, receives: Int) -> CompletionQueue) {
         chooseCq = choose
@@ -80,7 +80,10 @@ public open class QueuePairSettings internal constructor() {
         signalAll = true
     }
 
-    /** Makes it and posts sends by the extended calls: see [QueuePairInitAttributes.extended]; default is the plain ones. */
+    /**
+     * Makes it and posts sends by the extended calls: see [QueuePairInitAttributes.extended]; default is the plain
+     * ones.
+     */
     public fun extended() {
         extended = true
     }
@@ -105,7 +108,11 @@ public open class QueuePairSettings internal constructor() {
 
     private fun requireNoReceiveQueueBesideShared() {
         if (srq == null) return
-        require(maxRecvWr == null) { "srq(...) and maxRecvWr($maxRecvWr) exclude each other: the shared queue has its own size" }
-        require(maxRecvSge == null) { "srq(...) and maxRecvSge($maxRecvSge) exclude each other: the shared queue has its own size" }
+        require(maxRecvWr == null) {
+            "srq(...) and maxRecvWr($maxRecvWr) exclude each other: the shared queue has its own size"
+        }
+        require(maxRecvSge == null) {
+            "srq(...) and maxRecvSge($maxRecvSge) exclude each other: the shared queue has its own size"
+        }
     }
 }

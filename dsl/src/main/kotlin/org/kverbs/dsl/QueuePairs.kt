@@ -9,7 +9,10 @@ import org.kverbs.QueuePairAttributesBuilder
 import org.kverbs.QueuePairEndpoint
 import org.kverbs.SendRequests
 
-/** Changes attributes: `qp.modify { state(QueuePairState.RTS); sqPsn(0) }` (ibv_modify_qp); errors as [QueuePair.modify]. */
+/**
+ * Changes attributes: `qp.modify { state(QueuePairState.RTS); sqPsn(0) }` (ibv_modify_qp); errors as
+ * [QueuePair.modify].
+ */
 public fun QueuePair.modify(block: (@RdmaDsl QueuePairAttributesBuilder).() -> Unit): Unit =
     modify(QueuePairAttributes.builder().apply(block).build())
 
@@ -30,7 +33,8 @@ public fun TypedQueuePair<ConnectedVerbs>.connect(
 ): Unit = queuePair.connect(remote, options)
 
 /** Makes a datagram queue pair ready to send and receive; errors as [QueuePair.activate]. */
-public fun TypedQueuePair<DatagramVerbs>.activate(options: ConnectOptions = ConnectOptions.DEFAULTS): Unit = queuePair.activate(options)
+public fun TypedQueuePair<DatagramVerbs>.activate(options: ConnectOptions = ConnectOptions.DEFAULTS): Unit =
+    queuePair.activate(options)
 
 /** Makes the destination of datagrams to a peer's queue pair. */
 public fun TypedQueuePair<DatagramVerbs>.destination(
@@ -57,8 +61,9 @@ public fun QueuePair.postReceive(
 /**
  * Posts what the block says, in one call: `qp.post { write(local, to = remote.at(64)); signaled() }` (ibv_post_send).
  *
- * The block runs at once, and other threads' posts to this queue pair wait for it. It can't suspend and must not post to
- * the same queue pair. After warm-up the post allocates nothing; of the operations, `bind` makes an array of its flags.
+ * The block runs at once, and other threads' posts to this queue pair wait for it. It can't suspend and must not post
+ * to the same queue pair. After warm-up the post allocates nothing; of the operations, `bind` makes an array of its
+ * flags.
  *
  * @throws org.kverbs.WorkRequestException if a request is refused; ENOMEM is a full queue
  */

@@ -18,7 +18,10 @@ public class ResourceScope
             return resource
         }
 
-        /** Closes all, newest first, and gives what to throw: [failure] or the first exception, the others suppressed in it. */
+        /**
+         * Closes all, newest first, and gives what to throw: [failure] or the first exception, the others suppressed in
+         * it.
+         */
         @PublishedApi
         internal fun closeAll(failure: Throwable?): Throwable? {
             var first = failure
@@ -34,8 +37,8 @@ public class ResourceScope
     }
 
 /**
- * Runs the block and closes what it owns in reverse order, however it ends. The block's exception is thrown with those of
- * closing suppressed in it; without one, the first exception of closing is.
+ * Runs the block and closes what it owns in reverse order, however it ends. The block's exception is thrown with those
+ * of closing suppressed in it; without one, the first exception of closing is.
  */
 public inline fun <R> resourceScope(block: ResourceScope.() -> R): R {
     val scope = ResourceScope()

@@ -8,7 +8,8 @@ import java.lang.foreign.MemorySegment
 
 // One line an operation: the words of the core's SendRequests as a sentence, each only where the transport can do it.
 // `id` is what the completion names, 0 where nobody asks. `immediate` is a number in host order. `offset` counts
-// bytes from the start of the remote memory; it is checked against its length, and makes no object as remote.at(64) may.
+// bytes from the start of the remote memory; it is checked against its length, and makes no object as remote.at(64)
+// may.
 
 /** Sends a message to the peer's next receive request. */
 public fun SendScope<ConnectedVerbs>.send(
@@ -162,7 +163,9 @@ public fun SendScope<ReadVerbs>.read(
     requests.read(id, from.addressAt(offset), from.rkey()).into(into)
 }
 
-/** If the peer's 8 bytes equal [compare] they become [swap]; what was there comes [into] 8 bytes here, in host order. */
+/**
+ * If the peer's 8 bytes equal [compare] they become [swap]; what was there comes [into] 8 bytes here, in host order.
+ */
 public fun SendScope<ReadVerbs>.compareAndSwap(
     on: RemoteMemory,
     compare: Long,
@@ -193,7 +196,10 @@ public fun SendScope<WriteVerbs>.localInvalidate(
     requests.localInvalidate(id, key)
 }
 
-/** Binds a type 2 window under [key], made by [nextKey], to part of a region. The list of flags is an array, made anew by each call. */
+/**
+ * Binds a type 2 window under [key], made by [nextKey], to part of a region. The list of flags is an array, made anew
+ * by each call.
+ */
 public fun SendScope<WriteVerbs>.bind(
     window: MemoryWindow,
     key: Int,

@@ -19,7 +19,10 @@ public class SharedReceiveQueueBuilder internal constructor() {
         maxSge = count
     }
 
-    /** Below so many waiting requests the device raises SRQ_LIMIT_REACHED once; default 0, never. Set once the queue exists. */
+    /**
+     * Below so many waiting requests the device raises SRQ_LIMIT_REACHED once; default 0, never. Set once the queue
+     * exists.
+     */
     public fun limit(count: Int) {
         limit = count
     }

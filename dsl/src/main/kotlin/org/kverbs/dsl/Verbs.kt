@@ -1,8 +1,8 @@
 package org.kverbs.dsl
 
 /**
- * What a transport can do, as a type: the operations of a [SendScope] are there or not by this, so that a wrong one does
- * not compile. Nothing implements it; IBA vol 1, table 46 has the operations of each transport.
+ * What a transport can do, as a type: the operations of a [SendScope] are there or not by this, so that a wrong one
+ * does not compile. Nothing implements it; IBA vol 1, table 46 has the operations of each transport.
  */
 public sealed interface Verbs
 

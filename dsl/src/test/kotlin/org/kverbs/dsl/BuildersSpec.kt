@@ -36,7 +36,8 @@ internal class BuildersSpec :
                 refusal { context.completionQueue { entries(0) } } shouldBe
                     "entries(0): a completion queue needs room for one completion at least"
                 refusal { context.completionQueue { vector(-1) } } shouldBe "vector(-1) is below zero"
-                shouldThrow<RdmaSystemException> { context.completionQueue { vector(5) } }.message shouldContain "comp_vector=5"
+                shouldThrow<RdmaSystemException> { context.completionQueue { vector(5) } }.message shouldContain
+                    "comp_vector=5"
             }
         }
 
@@ -44,7 +45,8 @@ internal class BuildersSpec :
             onNullDevice { context ->
                 onNullDevice { other ->
                     val channel = other.completionChannel()
-                    refusal { context.completionQueue { channel(channel) } } shouldContain "make the channel from the same context"
+                    refusal { context.completionQueue { channel(channel) } } shouldContain
+                        "make the channel from the same context"
                 }
             }
         }
@@ -55,7 +57,8 @@ internal class BuildersSpec :
                 val direct = ByteBuffer.allocateDirect(64)
                 pd.memoryRegion(64) { }.access() shouldBe setOf(AccessFlag.LOCAL_WRITE)
                 pd.register(direct) { }.access() shouldBe setOf(AccessFlag.LOCAL_WRITE)
-                pd.register(MemorySegment.ofBuffer(direct)) { access(REMOTE_READ) }.access() shouldBe setOf(AccessFlag.REMOTE_READ)
+                pd.register(MemorySegment.ofBuffer(direct)) { access(REMOTE_READ) }.access() shouldBe
+                    setOf(AccessFlag.REMOTE_READ)
                 pd.memoryRegion(64) { access() }.access() shouldBe emptySet()
             }
         }
@@ -63,10 +66,13 @@ internal class BuildersSpec :
         test("should refuse a region that peers write and this side may not, one of no bytes, and one on the heap") {
             onNullDevice { context ->
                 val pd = context.protectionDomain()
-                refusal { pd.memoryRegion(64) { access(REMOTE_WRITE) } } shouldContain "REMOTE_WRITE needs LOCAL_WRITE too"
-                refusal { pd.memoryRegion(64) { access(REMOTE_READ, REMOTE_ATOMIC) } } shouldContain "REMOTE_ATOMIC needs LOCAL_WRITE too"
+                refusal { pd.memoryRegion(64) { access(REMOTE_WRITE) } } shouldContain
+                    "REMOTE_WRITE needs LOCAL_WRITE too"
+                refusal { pd.memoryRegion(64) { access(REMOTE_READ, REMOTE_ATOMIC) } } shouldContain
+                    "REMOTE_ATOMIC needs LOCAL_WRITE too"
                 refusal { pd.memoryRegion(0) { } } shouldContain "length 0 is out of range"
-                refusal { pd.register(MemorySegment.ofArray(ByteArray(8))) { } } shouldContain "memory on the Java heap can't be registered"
+                refusal { pd.register(MemorySegment.ofArray(ByteArray(8))) { } } shouldContain
+                    "memory on the Java heap can't be registered"
             }
         }
 
@@ -104,7 +110,8 @@ internal class BuildersSpec :
         test("should refuse a limit above the shared queue's size, in any order, and name both") {
             onNullDevice { context ->
                 val pd = context.protectionDomain()
-                refusal { pd.srq { limit(129) } } shouldBe "limit(129) is above maxWr(128), so it would always be reached"
+                refusal { pd.srq { limit(129) } } shouldBe
+                    "limit(129) is above maxWr(128), so it would always be reached"
                 refusal {
                     pd.srq {
                         limit(9)
@@ -133,7 +140,8 @@ internal class BuildersSpec :
                 address.attributes().serviceLevel() shouldBe 3
                 address.attributes().globalRoute() shouldBe GlobalRoute(gid, 0, 2, GlobalRoute.DEFAULT_HOP_LIMIT, 0)
                 refusal { pd.addressHandle { globalRoute(gid, 2) } } shouldBe "port 0 is out of range: 1 to 255"
-                refusal { pd.addressHandle { port(1).serviceLevel(16) } } shouldBe "service level 16 is out of range: 0 to 15"
+                refusal { pd.addressHandle { port(1).serviceLevel(16) } } shouldBe
+                    "service level 16 is out of range: 0 to 15"
             }
         }
     })

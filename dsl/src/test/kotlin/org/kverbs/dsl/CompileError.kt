@@ -25,8 +25,10 @@ internal fun compile(sources: Map<String, String>): List<CompileError> {
         val errors = mutableListOf<CompileError>()
         val arguments =
             K2JVMCompilerArguments().apply {
-                freeArgs = sources.map { (name, text) -> folder.resolve("$name.kt").apply { writeText(text) }.toString() }
-                classpath = listOf(RC::class, Context::class, Unit::class).joinToString(":") { it.java.origin().toString() }
+                freeArgs =
+                    sources.map { (name, text) -> folder.resolve("$name.kt").apply { writeText(text) }.toString() }
+                classpath =
+                    listOf(RC::class, Context::class, Unit::class).joinToString(":") { it.java.origin().toString() }
                 destination = folder.resolve("classes").toString()
                 noStdlib = true
                 noReflect = true

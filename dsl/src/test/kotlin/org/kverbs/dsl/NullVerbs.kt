@@ -12,8 +12,8 @@ import java.nio.file.Path
 import kotlin.io.path.listDirectoryEntries
 
 /**
- * The core's libibverbs that needs no RDMA (`core-java/src/test/c`): compiled when first used, and from then on this JVM's. Where it
- * can't be compiled, the test that asks for it fails and says what to install.
+ * The core's libibverbs that needs no RDMA (`core-java/src/test/c`): compiled when first used, and from then on this
+ * JVM's. Where it can't be compiled, the test that asks for it fails and says what to install.
  */
 internal object NullVerbs {
     /** NULL_COMPLETE of `enum null_option`: each signaled send completes at once. */
@@ -34,7 +34,9 @@ internal object NullVerbs {
                 )
             }
         val output = compiler.inputStream.readAllBytes().decodeToString()
-        check(compiler.waitFor() == 0) { "libnullverbs doesn't compile; it needs libc6-dev and libibverbs-dev:\n$output" }
+        check(
+            compiler.waitFor() == 0,
+        ) { "libnullverbs doesn't compile; it needs libc6-dev and libibverbs-dev:\n$output" }
         System.setProperty("kverbs.libibverbs", file.toString())
         file
     }

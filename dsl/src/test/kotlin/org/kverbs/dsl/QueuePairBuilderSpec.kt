@@ -20,7 +20,10 @@ private const val NO_SEND_CQ = "sendCq is missing: say sendCq(cq)"
 
 internal class QueuePairBuilderSpec :
     FunSpec({
-        test("should ask for 128 requests of one entry each way, no inline bytes and no shared queue, unless told otherwise") {
+        test(
+            "should ask for 128 requests of one entry each way, no inline bytes and no shared queue, unless told " +
+                "otherwise",
+        ) {
             onDomain { pd, cq ->
                 val qp =
                     pd.qp {
@@ -145,7 +148,10 @@ internal class QueuePairBuilderSpec :
             }
         }
 
-        test("should keep nothing of a builder: what is said to it after its block changes neither its queue pair nor the next") {
+        test(
+            "should keep nothing of a builder: what is said to it after its block changes neither its queue pair nor " +
+                "the next",
+        ) {
             onDomain { pd, cq ->
                 lateinit var leaked: QueuePairBuilder
                 val qp =

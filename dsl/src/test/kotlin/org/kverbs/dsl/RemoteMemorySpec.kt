@@ -17,7 +17,9 @@ private val operations =
     listOf(
         Operation("write") { local, remote, at -> write(local, to = remote, offset = at) },
         Operation("writeInline") { local, remote, at -> writeInline(local.memory(), to = remote, offset = at) },
-        Operation("writeWithImmediate") { local, remote, at -> writeWithImmediate(local, to = remote, immediate = 1, offset = at) },
+        Operation(
+            "writeWithImmediate",
+        ) { local, remote, at -> writeWithImmediate(local, to = remote, immediate = 1, offset = at) },
         Operation("read") { local, remote, at -> read(remote, into = local, offset = at) },
         Operation("compareAndSwap") { local, remote, at -> compareAndSwap(remote, 1, 2, into = local, offset = at) },
         Operation("fetchAndAdd") { local, remote, at -> fetchAndAdd(remote, 1, into = local, offset = at) },
@@ -37,7 +39,10 @@ internal class RemoteMemorySpec :
         }
 
         operations.forEach { operation ->
-            test("should refuse a ${operation.name} outside the remote memory, name the offset, and post nothing of the block") {
+            test(
+                "should refuse a ${operation.name} outside the remote memory, name the offset, and post nothing of " +
+                    "the block",
+            ) {
                 onNullDevice { context ->
                     val pd = context.protectionDomain()
                     val cq = context.completionQueue { }

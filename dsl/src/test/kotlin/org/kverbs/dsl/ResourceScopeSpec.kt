@@ -33,7 +33,12 @@ internal class ResourceScopeSpec :
         test("should throw the first exception of closing with the later ones suppressed") {
             val thrown =
                 shouldThrow<RuntimeException> {
-                    resourceScope { listOf("first", "second").forEach { own(AutoCloseable { throw RuntimeException(it) }) } }
+                    resourceScope {
+                        listOf(
+                            "first",
+                            "second",
+                        ).forEach { own(AutoCloseable { throw RuntimeException(it) }) }
+                    }
                 }
             thrown.message shouldBe "second"
             thrown.suppressed.map { it.message } shouldBe listOf("first")

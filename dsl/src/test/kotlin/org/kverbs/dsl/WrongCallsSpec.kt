@@ -27,10 +27,30 @@ private fun post(
 
 private val cases =
     listOf(
-        Case("a read on UC", post("UC", "read(remote, into = local)"), NO_RECEIVER, post("RC", "read(remote, into = local)")),
-        Case("a write on UD", post("UD", "write(local, to = remote)"), NO_RECEIVER, post("UC", "write(local, to = remote)")),
-        Case("a send without an address on UD", post("UD", "send(local)"), NO_ADDRESS, post("UD", "send(local, to = peer)")),
-        Case("a send with an address on RC", post("RC", "send(local, to = peer)"), NO_SUCH_ADDRESS, post("RC", "send(local)")),
+        Case(
+            "a read on UC",
+            post("UC", "read(remote, into = local)"),
+            NO_RECEIVER,
+            post("RC", "read(remote, into = local)"),
+        ),
+        Case(
+            "a write on UD",
+            post("UD", "write(local, to = remote)"),
+            NO_RECEIVER,
+            post("UC", "write(local, to = remote)"),
+        ),
+        Case(
+            "a send without an address on UD",
+            post("UD", "send(local)"),
+            NO_ADDRESS,
+            post("UD", "send(local, to = peer)"),
+        ),
+        Case(
+            "a send with an address on RC",
+            post("RC", "send(local, to = peer)"),
+            NO_SUCH_ADDRESS,
+            post("RC", "send(local)"),
+        ),
         Case(
             "an atomic on UC",
             post("UC", "compareAndSwap(remote, 1, 2, into = local)"),
@@ -39,7 +59,12 @@ private val cases =
         ),
         Case("connect on UD", "pd.qp(UD) { cq(cq) }.connect(end)", NO_RECEIVER, "pd.qp(UC) { cq(cq) }.connect(end)"),
         Case("activate on RC", "pd.qp(RC) { cq(cq) }.activate()", NO_RECEIVER, "pd.qp(UD) { cq(cq) }.activate()"),
-        Case("a type in the typed form", "pd.qp(RC) { type(RC); cq(cq) }", "Unresolved reference 'type'", "pd.qp { type(RC); cq(cq) }"),
+        Case(
+            "a type in the typed form",
+            "pd.qp(RC) { type(RC); cq(cq) }",
+            "Unresolved reference 'type'",
+            "pd.qp { type(RC); cq(cq) }",
+        ),
         Case(
             "an outer builder's setter in an inner block",
             "pd.qp { type(RC); pd.srq { maxRecvWr(1) }; cq(cq) }",

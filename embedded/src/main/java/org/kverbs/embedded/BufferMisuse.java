@@ -3,10 +3,10 @@ package org.kverbs.embedded;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A mistake with memory that belonged to the device, found by the diagnostics of an {@link EmbeddedFabric} or of the devices that
- * {@link EmbeddedProvider} gives. From its posting until its completion was polled a request's memory is the device's; that of an
- * unsignaled request until a later completion of the same send queue was polled (man 3 ibv_post_send, ibv_post_recv). A network card
- * says nothing of such mistakes: data is wrong, sometimes.
+ * A mistake with memory that belonged to the device, found by the diagnostics of an {@link EmbeddedFabric} or of the
+ * devices that {@link EmbeddedProvider} gives. From its posting until its completion was polled a request's memory is
+ * the device's; that of an unsignaled request until a later completion of the same send queue was polled (man 3
+ * ibv_post_send, ibv_post_recv). A network card says nothing of such mistakes: data is wrong, sometimes.
  *
  * @param kind what was done wrong
  * @param buffer whose memory it is
@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 public record BufferMisuse(Kind kind, PostedBuffer buffer, long offset, @Nullable PostedBuffer other) {
 
     /**
-     * What memory is filled with as long as the device may still write it: who reads it before the completion was polled reads these
-     * bytes.
+     * What memory is filled with as long as the device may still write it: who reads it before the completion was
+     * polled reads these bytes.
      */
     public static final byte POISON = (byte) 0xdb;
 
@@ -56,17 +56,22 @@ public record BufferMisuse(Kind kind, PostedBuffer buffer, long offset, @Nullabl
         String where = " (from byte " + offset + " on)";
         return switch (kind) {
             case SOURCE_CHANGED -> buffer + where
-                    + " were changed while they were posted: change a source only after its completion was polled, or send it inline";
+                    + " were changed while they were posted: change a source only after its completion was polled, or "
+                    + "send it inline";
             case DESTINATION_WRITTEN -> buffer + where
-                    + " were written by the program while they were posted: the device may write them until the completion was polled";
+                    + " were written by the program while they were posted: the device may write them until the "
+                    + "completion was polled";
             case OVERLAP -> buffer + where + " were posted while " + other
-                    + " use some of them: give each request that the device writes for memory of its own, or poll the first one before";
+                    + " use some of them: give each request that the device writes for memory of its own, or poll the "
+                    + "first one before";
             case MEMORY_FREED -> "the memory region at 0x%x of %s was freed while it was registered,"
                             .formatted(buffer.address(), buffer.device())
-                    + " and %d bytes of it were to be %s (queue pair %d): close the memory region before the arena of its memory"
+                    + " and %d bytes of it were to be %s (queue pair %d): close the memory region before the arena of "
+                    + "its memory"
                             .formatted(buffer.length(), use(), buffer.queuePair());
             case REGION_CLOSED -> buffer
-                    + " were deregistered while they were posted: poll the completion or close the queue pair before the memory region";
+                    + " were deregistered while they were posted: poll the completion or close the queue pair before "
+                    + "the memory region";
         };
     }
 }

@@ -31,7 +31,10 @@ final class Configuration {
     private static final String HALF_OPEN_VARIABLE = "KVERBS_EMBEDDED_HALF_OPEN";
     private static final String NONE = "none";
     private static final String DEFAULT = "memory,memory";
-    /** Headers and their like beside the payload; what Soft-RoCE reckons with, so that both have the same MTU on the same link. */
+    /**
+     * Headers and their like beside the payload; what Soft-RoCE reckons with, so that both have the same MTU on the
+     * same link.
+     */
     private static final int HEADERS = 80;
 
     private final String words;
@@ -54,14 +57,16 @@ final class Configuration {
     /** What the property or the environment asks for, or else the usual devices. */
     static Configuration read() {
         String set = System.getProperty(PROPERTY, System.getenv(VARIABLE));
-        boolean diagnoses = Boolean.parseBoolean(System.getProperty(DIAGNOSTICS_PROPERTY, System.getenv(DIAGNOSTICS_VARIABLE)));
+        boolean diagnoses =
+                Boolean.parseBoolean(System.getProperty(DIAGNOSTICS_PROPERTY, System.getenv(DIAGNOSTICS_VARIABLE)));
         Semantics semantics = semantics();
         try {
             Configuration configuration = of(set == null || set.isBlank() ? DEFAULT : set, diagnoses, semantics);
             configuration.limitHalfOpen(System.getProperty(HALF_OPEN_PROPERTY, System.getenv(HALF_OPEN_VARIABLE)));
             return configuration;
         } catch (IllegalArgumentException e) {
-            throw new RdmaException("the property " + PROPERTY + ", or else the environment's " + VARIABLE + ", asks for " + e.getMessage(), e);
+            throw new RdmaException("the property " + PROPERTY + ", or else the environment's " + VARIABLE
+                    + ", asks for " + e.getMessage(), e);
         }
     }
 
@@ -70,7 +75,8 @@ final class Configuration {
             return;
         }
         if (!set.strip().matches("[1-9][0-9]{0,5}")) {
-            throw new RdmaException("the property " + HALF_OPEN_PROPERTY + ", or else the environment's " + HALF_OPEN_VARIABLE + ", is '"
+            throw new RdmaException("the property " + HALF_OPEN_PROPERTY + ", or else the environment's "
+                    + HALF_OPEN_VARIABLE + ", is '"
                     + set + "': it says how many connections of a listener may be half open, from 1 to 999999");
         }
         connectionManager().limitHalfOpen(Integer.parseInt(set.strip()));
@@ -176,7 +182,8 @@ final class Configuration {
     /** @return false, and no device, if the address should be reserved and is not to be had */
     private boolean addUdp(InetAddress address, boolean reserved) {
         Gids gids = UdpPort.gids(address);
-        // A GUID from the address, so that it is the same at the next start (EUI-64, with the bit for "locally administered").
+        // A GUID from the address, so that it is the same at the next start (EUI-64, with the bit for "locally
+        // administered").
         long guid = 0x0200_00ff_fe00_0000L ^ gids.high(0) ^ Long.rotateLeft(gids.low(0), 8);
         // On the same engine as all the others, as connections may be between any of them.
         var hca = new Hca(name(), guid, fabric.engine(), gids, mtu(address), random, semantics, DeviceLimits.DEFAULTS);
@@ -213,6 +220,7 @@ final class Configuration {
 
     private static boolean isAt(VerbsDevice device, InetAddress address) {
         Gids gids = UdpPort.gids(address);
-        return device instanceof EmbeddedDevice embedded && embedded.hca().gids().indexOf(gids.high(0), gids.low(0)) >= 0;
+        return device instanceof EmbeddedDevice embedded
+                && embedded.hca().gids().indexOf(gids.high(0), gids.low(0)) >= 0;
     }
 }

@@ -33,9 +33,9 @@ import org.kverbs.spi.VerbsProvider;
  * }
  * }</pre>
  *
- * <p>Without faults a message goes from memory to memory at once. With faults it goes as RoCEv2 packets, whose fate follows from the seed; with
- * the {@linkplain #virtual virtual clock} and one thread everything happens in the same order each time, queue pair numbers and keys too.
- * Any thread may use it.
+ * <p>Without faults a message goes from memory to memory at once. With faults it goes as RoCEv2 packets, whose fate
+ * follows from the seed; with the {@linkplain #virtual virtual clock} and one thread everything happens in the same
+ * order each time, queue pair numbers and keys too. Any thread may use it.
  *
  * <p>Its devices hold a program to what hardware demands ({@link Semantics#STRICT}), unless they are added otherwise. A
  * test chooses their {@linkplain DeviceLimits limits}, lets calls and work requests {@linkplain #inject fail}, and has
@@ -177,7 +177,8 @@ public final class EmbeddedFabric implements AutoCloseable {
      */
     public VirtualClock clock() {
         if (clock == null) {
-            throw new IllegalStateException("this fabric lives in real time: only EmbeddedFabric.virtual(seed) has a clock to be moved");
+            throw new IllegalStateException("this fabric lives in real time: only EmbeddedFabric.virtual(seed) has a "
+                    + "clock to be moved");
         }
         return clock;
     }
@@ -213,32 +214,34 @@ public final class EmbeddedFabric implements AutoCloseable {
     }
 
     /**
-     * {@linkplain #diagnose(Consumer) Turns the diagnostics on}, and logs what they find as a warning of the {@link System.Logger} named
-     * {@code org.kverbs.embedded}.
+     * {@linkplain #diagnose(Consumer) Turns the diagnostics on}, and logs what they find as a warning of the
+     * {@link System.Logger} named {@code org.kverbs.embedded}.
      */
     public void diagnose() {
         diagnose(MisuseLog::warn);
     }
 
     /**
-     * Turns the diagnostics on, for all that is posted from now on and for good: they find what a card would do wrong in silence
-     * ({@link BufferMisuse}). They change what a program sees only where it must not look. Memory of a posted receive, and what a read or
-     * an atomic is to bring, is full of {@link BufferMisuse#POISON} until the completion is polled (for an unsignaled request: a later one
-     * of the same send queue), and so is what has arrived in it already; then it has what came and, elsewhere, what it was before.
+     * Turns the diagnostics on, for all that is posted from now on and for good: they find what a card would do wrong
+     * in silence ({@link BufferMisuse}). They change what a program sees only where it must not look. Memory of a
+     * posted receive, and what a read or an atomic is to bring, is full of {@link BufferMisuse#POISON} until the
+     * completion is polled (for an unsignaled request: a later one of the same send queue), and so is what has arrived
+     * in it already; then it has what came and, elsewhere, what it was before.
      *
-     * <p>They keep a copy of all posted memory on the Java heap, and every post and poll takes the longer for it. They are blind for: a
-     * program that writes exactly the poison, or to a source what is there already; entries of more than 256 MiB; requests that
-     * overlap others once this was said, and memory that a peer reads or writes on its own while it is posted, from then on; a peer's
-     * writes and atomics otherwise, which have no completion here. Memory that another thread frees while the device copies it may
-     * end the JVM, as it may without the diagnostics.
+     * <p>They keep a copy of all posted memory on the Java heap, and every post and poll takes the longer for it. They
+     * are blind for: a program that writes exactly the poison, or to a source what is there already; entries of more
+     * than 256 MiB; requests that overlap others once this was said, and memory that a peer reads or writes on its own
+     * while it is posted, from then on; a peer's writes and atomics otherwise, which have no completion here. Memory
+     * that another thread frees while the device copies it may end the JVM, as it may without the diagnostics.
      *
-     * @param listener called at once by the thread that polls, posts or closes, with the lock of all devices held: it must be quick and
-     *     wait for nobody. What it throws is logged
+     * @param listener called at once by the thread that polls, posts or closes, with the lock of all devices held: it
+     *     must be quick and wait for nobody. What it throws is logged
      * @throws IllegalStateException if they are on
      */
     public synchronized void diagnose(Consumer<? super BufferMisuse> listener) {
         if (watch != null) {
-            throw new IllegalStateException("the diagnostics of this fabric are on; turn them on once, before it is used");
+            throw new IllegalStateException("the diagnostics of this fabric are on; turn them on once, before it is "
+                    + "used");
         }
         misuses.tell(Objects.requireNonNull(listener, "listener"));
         Watch diagnostics = new Watch(misuses::add);

@@ -4,17 +4,19 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * What goes wrong on a way from one embedded device to another. Immutable: each function gives a copy with one thing changed, as in
- * {@code Faults.NONE.loss(0.01).delay(Duration.ofMillis(5))}. Which packets are hit follows from the fabric's seed.
+ * What goes wrong on a way from one embedded device to another. Immutable: each function gives a copy with one thing
+ * changed, as in {@code Faults.NONE.loss(0.01).delay(Duration.ofMillis(5))}. Which packets are hit follows from the
+ * fabric's seed.
  *
  * @param loss the part of the packets that is lost, 0 to 1
  * @param duplication the part of the packets that arrives twice
  * @param reordering the part of the packets that later ones overtake
- * @param corruption the part of the packets in which a bit is turned over; the receiver's ICRC finds that, and drops them
+ * @param corruption the part of the packets in which a bit is turned over; the receiver's ICRC finds that, and drops
+ *     them
  * @param minDelay how long a packet is on its way at least
  * @param maxDelay how long it is on its way at most
- * @param packetsPerSecond how many packets the receiver takes in a second, the others waiting in a queue of {@value #QUEUE}, beyond which
- *     they are lost; 0 for as many as come
+ * @param packetsPerSecond how many packets the receiver takes in a second, the others waiting in a queue of
+ *     {@value #QUEUE}, beyond which they are lost; 0 for as many as come
  */
 public record Faults(
         double loss,
@@ -46,7 +48,8 @@ public record Faults(
         part("reordering", reordering);
         part("corruption", corruption);
         if (Objects.requireNonNull(minDelay, "minDelay").isNegative() || maxDelay.compareTo(minDelay) < 0) {
-            throw new IllegalArgumentException("a delay from " + minDelay + " to " + maxDelay + ": it must go up from zero");
+            throw new IllegalArgumentException("a delay from " + minDelay + " to " + maxDelay
+                    + ": it must go up from zero");
         }
         if (packetsPerSecond < 0) {
             throw new IllegalArgumentException("packetsPerSecond " + packetsPerSecond + ": 0 or more");

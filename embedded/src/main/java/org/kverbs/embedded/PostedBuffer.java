@@ -12,7 +12,8 @@ import org.kverbs.WorkCompletionOpcode;
  * @param opcode what its completion says; a receive is {@link WorkCompletionOpcode#RECV}
  * @param address of its first byte in this process
  * @param length bytes
- * @param postedAt a throwable whose stack trace shows where it was posted; null if {@link org.kverbs.Diagnostics} were off then
+ * @param postedAt a throwable whose stack trace shows where it was posted; null if {@link org.kverbs.Diagnostics} were
+ *     off then
  */
 public record PostedBuffer(
         String device,

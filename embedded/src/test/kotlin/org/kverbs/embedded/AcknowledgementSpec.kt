@@ -50,7 +50,8 @@ class AcknowledgementSpec :
                 bench.qp.beginPost().write(1, bench.mr.remote()).from(bench.mr.slice(0, 8)).signaled()
                 bench.qp.finishPost()
                 val refused = bench.packet(Opcode.RC_ACK, 0) { syndrome = REMOTE_ACCESS }
-                bench.arriveTogether(bench.write(0), refused) shouldContainExactly listOf(Sent(Opcode.RC_ACK, 0, ACK, 0))
+                bench.arriveTogether(bench.write(0), refused) shouldContainExactly
+                    listOf(Sent(Opcode.RC_ACK, 0, ACK, 0))
             }
         }
     })

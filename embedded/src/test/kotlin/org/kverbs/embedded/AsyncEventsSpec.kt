@@ -87,7 +87,8 @@ class AsyncEventsSpec :
                 a.take(1).single().status() shouldBe WR_FLUSH_ERR
                 b.qp.state() shouldBe RTS
                 a.qp.close()
-                shouldThrow<IllegalArgumentException> { pair.fabric.raise(a.qp, QP_FATAL) }.message shouldContain "is closed"
+                shouldThrow<IllegalArgumentException> { pair.fabric.raise(a.qp, QP_FATAL) }.message shouldContain
+                    "is closed"
             }
         }
 
@@ -124,7 +125,8 @@ class AsyncEventsSpec :
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 fun refused(raise: () -> Unit) = shouldThrow<IllegalArgumentException> { raise() }.message
                 refused { pair.fabric.raise(pair.client, CQ_ERR) } shouldContain "CQ_ERR is no event of a device"
-                refused { pair.fabric.raise(pair.a.qp, DEVICE_FATAL) } shouldContain "DEVICE_FATAL is no event of a queue pair"
+                refused { pair.fabric.raise(pair.a.qp, DEVICE_FATAL) } shouldContain
+                    "DEVICE_FATAL is no event of a queue pair"
                 refused { pair.fabric.raise(pair.a.qp, AsyncEventType.UNKNOWN) } shouldContain "UNKNOWN is no event"
             }
         }

@@ -22,7 +22,8 @@ import java.time.Duration
 
 private const val BYTES = 1L shl 16
 private const val PATIENCE = 20_000_000_000
-private val ALL = arrayOf(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+private val ALL =
+    arrayOf(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
 
 /** A file that is mapped as the memory of a region, and then cut: every touch of it throws an InternalError. */
 private class CutFile(
@@ -106,7 +107,10 @@ class BrokenMemorySpec :
 
         for (words in listOf("memory,memory", "udp,udp")) {
             for ((what, request) in requests) {
-                test("should end one connection and no other when a peer's $what meets a mapping whose file was cut, by $words") {
+                test(
+                    "should end one connection and no other when a peer's $what meets a mapping whose file was cut, " +
+                        "by $words",
+                ) {
                     TwoConnections(words).use { all ->
                         CutFile(all.far).use { broken ->
                             all.far.qp.postReceive(1, broken.mr.slice())
@@ -121,7 +125,10 @@ class BrokenMemorySpec :
                 }
             }
 
-            test("should end one connection and no other when what is to be sent is a mapping whose file was cut, by $words") {
+            test(
+                "should end one connection and no other when what is to be sent is a mapping whose file was cut, by " +
+                    "$words",
+            ) {
                 TwoConnections(words).use { all ->
                     CutFile(all.near).use { broken ->
                         broken.cut()
@@ -136,7 +143,10 @@ class BrokenMemorySpec :
         }
 
         for ((words, writes) in mapOf("memory,memory" to 200_000, "udp,udp" to 60_000)) {
-            test("should end the right connection, once, when the code is compiled that meets a mapping whose file was cut, by $words") {
+            test(
+                "should end the right connection, once, when the code is compiled that meets a mapping whose file " +
+                    "was cut, by $words",
+            ) {
                 val devices = Configuration.of(words).devices().map { Device.of(EmbeddedProvider(), it) }
                 val options = ConnectOptions.builder().timeout(if (words.startsWith("udp")) 14 else 0).build()
                 val near = End(devices[0], QueuePairType.RC, BYTES)

@@ -34,7 +34,9 @@ private val options =
 /** Faults that come and go while requests are under way: messages then go whole and in packets by turns. */
 class ChangingFaultsSpec :
     FunSpec({
-        test("should take the answer to a read that was asked for again in a smaller part, when it comes in one piece") {
+        test(
+            "should take the answer to a read that was asked for again in a smaller part, when it comes in one piece",
+        ) {
             Pair(EmbeddedFabric.virtual(1), QueuePairType.RC, options, COUNTER + 8).use { pair ->
                 val (a, b) = pair
                 a.fill(1)
@@ -74,15 +76,36 @@ private class ChangingFaultsRound(
         val (a, b) = pair
         val counter = b.mr.remote().at(COUNTER)
         b.mr.memory().set(JAVA_LONG, COUNTER, 0)
-        kinds.forEachIndexed { i, kind -> if (kind == 0) b.qp.postReceive(i.toLong(), b.mr.slice(HALF + i * SLOT, SLOT)) }
+        kinds.forEachIndexed { i, kind ->
+            if (kind ==
+                0
+            ) {
+                b.qp.postReceive(i.toLong(), b.mr.slice(HALF + i * SLOT, SLOT))
+            }
+        }
         a.post {
             kinds.forEachIndexed { i, kind ->
                 val from = a.mr.slice(i * SLOT, sizes[i])
                 when (kind) {
-                    0 -> send(i.toLong()).from(from)
-                    1 -> write(i.toLong(), b.mr.remote().at(HALF + i * SLOT)).from(from)
-                    2 -> read(i.toLong(), b.mr.remote().at(i * SLOT)).into(a.mr.slice(HALF + i * SLOT, sizes[i]))
-                    else -> fetchAndAdd(i.toLong(), counter, 1).into(a.mr.slice(HALF + i * SLOT, Long.SIZE_BYTES.toLong()))
+                    0 -> {
+                        send(i.toLong()).from(from)
+                    }
+
+                    1 -> {
+                        write(i.toLong(), b.mr.remote().at(HALF + i * SLOT)).from(from)
+                    }
+
+                    2 -> {
+                        read(i.toLong(), b.mr.remote().at(i * SLOT)).into(a.mr.slice(HALF + i * SLOT, sizes[i]))
+                    }
+
+                    else -> {
+                        fetchAndAdd(
+                            i.toLong(),
+                            counter,
+                            1,
+                        ).into(a.mr.slice(HALF + i * SLOT, Long.SIZE_BYTES.toLong()))
+                    }
                 }.signaled()
             }
         }
@@ -101,7 +124,9 @@ private class ChangingFaultsRound(
         b.mr.memory().get(JAVA_LONG, COUNTER) shouldBe added
     }
 
-    /** Polls both ends until all is done, with other faults now and then; each empty poll lets the next event happen. */
+    /**
+     * Polls both ends until all is done, with other faults now and then; each empty poll lets the next event happen.
+     */
     private fun awaitAll() {
         val sent = ArrayList<WorkCompletion>()
         val received = ArrayList<WorkCompletion>()

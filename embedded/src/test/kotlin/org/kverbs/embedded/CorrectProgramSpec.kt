@@ -129,7 +129,10 @@ class CorrectProgramSpec :
             }
         }
 
-        test("should let a queue pair be reset and its receives be posted again, after their memory was used for something else") {
+        test(
+            "should let a queue pair be reset and its receives be posted again, after their memory was used for " +
+                "something else",
+        ) {
             correct {
                 b.qp.postReceive(1, b.mr.slice(0, 64))
                 b.qp.modify(QueuePairAttributes.builder().state(QueuePairState.RESET).build())
@@ -152,7 +155,11 @@ class CorrectProgramSpec :
                 other.connect(far.endpoint())
                 far.connect(other.endpoint())
                 other.postWith { it.write(9, b.mr.remote().at(4096)).from(a.mr.slice(4096, 64)).signaled() }
-                a.post { repeat(8) { read(it.toLong(), b.mr.remote().at(it * 64L)).into(a.mr.slice(it * 64L, 64)).signaled() } }
+                a.post {
+                    repeat(
+                        8,
+                    ) { read(it.toLong(), b.mr.remote().at(it * 64L)).into(a.mr.slice(it * 64L, 64)).signaled() }
+                }
                 other.close()
                 a.mr.memory().set(JAVA_BYTE, 4096, 0)
                 a.cq.resize(2000)

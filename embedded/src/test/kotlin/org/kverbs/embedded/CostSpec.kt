@@ -23,7 +23,8 @@ private const val BYTES = PACKETS * 4096L
 private const val IDLE_MILLIS = 2000L
 
 /** Each of the devices that a process has by these words, as [Configuration] explains them. */
-private fun devices(words: String): List<Device> = Configuration.of(words).devices().map { Device.of(EmbeddedProvider(), it) }
+private fun devices(words: String): List<Device> =
+    Configuration.of(words).devices().map { Device.of(EmbeddedProvider(), it) }
 
 /** Two ends on the two devices, and traffic between them that needs no object. */
 private class Traffic(
@@ -125,18 +126,25 @@ class CostSpec :
                             Triple("one end polls", PACKETS, traffic::write),
                         )
                     for ((what, pieces, round) in rounds) {
-                        // The first turns link and compile. An object now and then, not for each piece, is for threads that wait for each other.
+                        // The first turns link and compile. An object now and then, not for each piece, is for threads
+                        // that wait for each other.
                         val most = LEAST * pieces * ROUNDS
                         var least = Long.MAX_VALUE
                         var turns = 0
                         while (least >= most && turns++ < TURNS) least = minOf(least, bytesOfOneTurn(round))
-                        withClue("bytes of $ROUNDS rounds of $pieces pieces in which $what") { least shouldBeLessThan most }
+                        withClue("bytes of $ROUNDS rounds of $pieces pieces in which $what") {
+                            least shouldBeLessThan
+                                most
+                        }
                     }
                 }
             }
         }
 
-        test("should use no processor while nothing is to be done, by devices in process and by UDP that were used before") {
+        test(
+            "should use no processor while nothing is to be done, by devices in process and by UDP that were used " +
+                "before",
+        ) {
             val used = listOf("memory,memory", udpWords(2)).map(::Traffic)
             try {
                 used.forEach { traffic -> repeat(ROUNDS) { traffic.exchange() } }

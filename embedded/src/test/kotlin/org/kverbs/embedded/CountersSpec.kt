@@ -63,7 +63,13 @@ class CountersSpec :
                 }
             }
             val expected =
-                listOf("retrans_pkts", "duplicate_request", "out_of_seq_request", "rcvd_seq_err", "completer_retry_err") +
+                listOf(
+                    "retrans_pkts",
+                    "duplicate_request",
+                    "out_of_seq_request",
+                    "rcvd_seq_err",
+                    "completer_retry_err",
+                ) +
                     "local_ack_timeout_err"
             expected.filter { it !in sum }.shouldBeEmpty()
         }

@@ -11,7 +11,10 @@ import org.kverbs.RdmaSystemException
 import java.io.FileInputStream
 import java.io.IOException
 
-/** Prints what devices say when the process has no file descriptor left, for [DescriptorsSpec]: it has a limit of its own. */
+/**
+ * Prints what devices say when the process has no file descriptor left, for [DescriptorsSpec]: it has a limit of its
+ * own.
+ */
 object DescriptorsProgram {
     @JvmStatic
     fun main(arguments: Array<String>) {

@@ -21,7 +21,12 @@ class DeviceLimitsSpec :
             use: (Context) -> Unit,
         ) = EmbeddedFabric.virtual(1).use { fabric -> fabric.addDevice(limits).open().use(use) }
 
-        fun refusal(create: () -> Unit) = shouldThrow<RdmaSystemException> { create() }.also { it.errnoName() shouldBe "ENOMEM" }.message
+        fun refusal(create: () -> Unit) =
+            shouldThrow<RdmaSystemException> { create() }
+                .also {
+                    it.errnoName() shouldBe
+                        "ENOMEM"
+                }.message
 
         /** Makes two, is refused a third by name, and can make another in place of one that goes. */
         fun <T : AutoCloseable> twoAtMost(
@@ -46,7 +51,13 @@ class DeviceLimitsSpec :
         }
 
         test("should refuse one more of every other object than there can be") {
-            val two = DeviceLimits.DEFAULTS.completionQueues(2).protectionDomains(3).memoryRegions(2).sharedReceiveQueues(2)
+            val two =
+                DeviceLimits.DEFAULTS
+                    .completionQueues(
+                        2,
+                    ).protectionDomains(3)
+                    .memoryRegions(2)
+                    .sharedReceiveQueues(2)
             on(two) { context ->
                 twoAtMost("completion queues") { context.completionQueue(8) }
                 val pd = context.protectionDomain()
@@ -77,7 +88,10 @@ class DeviceLimitsSpec :
 
         test("should count the objects of all contexts of a device, and have those of a closed one again") {
             EmbeddedFabric.virtual(1).use { fabric ->
-                val device = fabric.addDevice(DeviceLimits.DEFAULTS.completionQueues(2).lockedBytes(100).protectionDomains(2))
+                val device =
+                    fabric.addDevice(
+                        DeviceLimits.DEFAULTS.completionQueues(2).lockedBytes(100).protectionDomains(2),
+                    )
                 val first = device.open()
                 device.open().use { second ->
                     first.completionQueue(4)
@@ -93,17 +107,30 @@ class DeviceLimitsSpec :
         }
 
         test("should refuse sizes beyond the limits, which the attributes of the device say") {
-            val small = DeviceLimits.DEFAULTS.workRequests(16).entries(2).completions(32).sharedReceives(8).reads(4).inlineBytes(64)
+            val small =
+                DeviceLimits.DEFAULTS
+                    .workRequests(
+                        16,
+                    ).entries(2)
+                    .completions(32)
+                    .sharedReceives(8)
+                    .reads(4)
+                    .inlineBytes(64)
             on(small) { context ->
                 val most = context.queryDevice()
-                listOf(most.maxQpWr(), most.maxSge(), most.maxCqe(), most.maxSrqWr(), most.maxQpRdAtom()) shouldBe listOf(16, 2, 32, 8, 4)
+                listOf(most.maxQpWr(), most.maxSge(), most.maxCqe(), most.maxSrqWr(), most.maxQpRdAtom()) shouldBe
+                    listOf(16, 2, 32, 8, 4)
                 val pd = context.protectionDomain()
                 val cq = context.completionQueue(32)
 
-                fun refused(create: () -> Unit) = shouldThrow<RdmaSystemException> { create() }.errnoName() shouldBe "EINVAL"
+                fun refused(create: () -> Unit) =
+                    shouldThrow<RdmaSystemException> { create() }.errnoName() shouldBe "EINVAL"
                 refused { context.completionQueue(33) }
                 refused { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(9, 1)) }
-                val sizes = listOf(17 to 1, 16 to 3).map { (requests, entries) -> QueuePairCapabilities(requests, 16, entries, 2, 64) }
+                val sizes =
+                    listOf(17 to 1, 16 to 3).map { (requests, entries) ->
+                        QueuePairCapabilities(requests, 16, entries, 2, 64)
+                    }
                 (sizes + QueuePairCapabilities(16, 16, 2, 2, 65)).forEach {
                     refused { pd.queuePair(QueuePairInitAttributes.of(RC, cq).with(it)) }
                 }
@@ -111,20 +138,31 @@ class DeviceLimitsSpec :
             }
         }
 
-        test("should name the limit of inline data, which no attribute of a device says, and then the limit of the next refusal") {
+        test(
+            "should name the limit of inline data, which no attribute of a device says, and then the limit of the " +
+                "next refusal",
+        ) {
             on(DeviceLimits.DEFAULTS.inlineBytes(64).workRequests(16)) { context ->
                 val pd = context.protectionDomain()
                 val cq = context.completionQueue(32)
 
                 fun advice(capabilities: QueuePairCapabilities) =
-                    shouldThrow<RdmaSystemException> { pd.queuePair(QueuePairInitAttributes.of(RC, cq).with(capabilities)) }.advice()
-                advice(QueuePairCapabilities(16, 16, 2, 2, 65)) shouldBe "max_inline_data 65 is above the device's limit of 64."
-                advice(QueuePairCapabilities(17, 16, 2, 2, 65)) shouldContain "max_send_wr 17 is above the device's max_qp_wr of 16."
+                    shouldThrow<RdmaSystemException> {
+                        pd.queuePair(
+                            QueuePairInitAttributes.of(RC, cq).with(capabilities),
+                        )
+                    }.advice()
+                advice(QueuePairCapabilities(16, 16, 2, 2, 65)) shouldBe
+                    "max_inline_data 65 is above the device's limit of 64."
+                advice(QueuePairCapabilities(17, 16, 2, 2, 65)) shouldContain
+                    "max_send_wr 17 is above the device's max_qp_wr of 16."
             }
         }
 
         test("should refuse limits that make no sense") {
-            shouldThrow<IllegalArgumentException> { DeviceLimits.DEFAULTS.queuePairs(-1) }.message shouldBe "queuePairs -1: 0 to 65536"
-            shouldThrow<IllegalArgumentException> { DeviceLimits.DEFAULTS.entries(33) }.message shouldBe "entries 33: 0 to 32"
+            shouldThrow<IllegalArgumentException> { DeviceLimits.DEFAULTS.queuePairs(-1) }.message shouldBe
+                "queuePairs -1: 0 to 65536"
+            shouldThrow<IllegalArgumentException> { DeviceLimits.DEFAULTS.entries(33) }.message shouldBe
+                "entries 33: 0 to 32"
         }
     })

@@ -41,14 +41,18 @@ class DiagnosticsSpec :
                 b.bytes(0, 32) shouldBe ByteArray(32)
                 fabric.misuses().single().run {
                     kind shouldBe SOURCE_CHANGED
-                    buffer shouldBe PostedBuffer("embedded0", a.qp.number(), 5, RDMA_WRITE, a.mr.address() + 64, 32, null)
+                    buffer shouldBe
+                        PostedBuffer("embedded0", a.qp.number(), 5, RDMA_WRITE, a.mr.address() + 64, 32, null)
                     offset shouldBe 6
                     other.shouldBeNull()
                 }
             }
         }
 
-        test("should report the changed source of an unsignaled send when a later completion of its queue says that it is done") {
+        test(
+            "should report the changed source of an unsignaled send when a later completion of its queue says that " +
+                "it is done",
+        ) {
             diagnosed { (a, b) ->
                 b.receive(1, 0, 8)
                 b.receive(2, 8, 8)
@@ -57,11 +61,15 @@ class DiagnosticsSpec :
                 a.post { send(4).from(a.mr.slice(8, 8)).signaled() }
                 fabric.misuses().shouldBeEmpty()
                 a.take(1)
-                fabric.misuses().single().run { Triple(kind, buffer.workRequestId(), offset) } shouldBe Triple(SOURCE_CHANGED, 3L, 7L)
+                fabric.misuses().single().run { Triple(kind, buffer.workRequestId(), offset) } shouldBe
+                    Triple(SOURCE_CHANGED, 3L, 7L)
             }
         }
 
-        test("should report the changed source of unsignaled sends of which none is ever signaled, when a card's queue were full") {
+        test(
+            "should report the changed source of unsignaled sends of which none is ever signaled, when a card's " +
+                "queue were full",
+        ) {
             // A strict device refuses the 257th.
             diagnosed(semantics = RXE) { (a, b) ->
                 a.post { write(3, b.mr.remote()).from(a.mr.slice(0, 8)) }
@@ -111,7 +119,10 @@ class DiagnosticsSpec :
             }
         }
 
-        test("should show poison to who reads before the completion was polled, then the data, and the old bytes beyond it") {
+        test(
+            "should show poison to who reads before the completion was polled, then the data, and the old bytes " +
+                "beyond it",
+        ) {
             diagnosed { (a, b) ->
                 a.fill(1)
                 b.fill(2)
@@ -140,7 +151,14 @@ class DiagnosticsSpec :
                 b.take(2)
                 b.bytes(0, 96) shouldBe a.bytes(0, 32) + a.bytes(64, 64)
                 a.take(2)
-                fabric.misuses().map { listOf(it.kind, it.buffer.workRequestId(), it.offset, it.other?.workRequestId()) } shouldBe
+                fabric.misuses().map {
+                    listOf(
+                        it.kind,
+                        it.buffer.workRequestId(),
+                        it.offset,
+                        it.other?.workRequestId(),
+                    )
+                } shouldBe
                     listOf(listOf(OVERLAP, 2L, 0L, 1L), listOf(OVERLAP, 3L, 0L, 1L))
             }
         }
@@ -161,11 +179,15 @@ class DiagnosticsSpec :
                 b.receive(1, 0, 64)
                 a.post { read(1, b.mr.remote()).into(a.mr.slice(0, 64)) }
                 a.post { send(2).from(a.mr.slice(0, 64)).signaled() }
-                fabric.misuses().single().run { Triple(kind, buffer.opcode(), other?.opcode()) } shouldBe Triple(OVERLAP, SEND, RDMA_READ)
+                fabric.misuses().single().run { Triple(kind, buffer.opcode(), other?.opcode()) } shouldBe
+                    Triple(OVERLAP, SEND, RDMA_READ)
             }
         }
 
-        test("should report a region that is deregistered or registered anew while a receive or an unpolled send uses it") {
+        test(
+            "should report a region that is deregistered or registered anew while a receive or an unpolled send uses " +
+                "it",
+        ) {
             diagnosed { (a, b) ->
                 b.receive(1, 0, 64)
                 b.mr.reregister(AccessFlag.LOCAL_WRITE)
@@ -191,7 +213,10 @@ class DiagnosticsSpec :
             }
         }
 
-        test("should name the queue pair that took the receive of a shared queue, and give back what none took when that is closed") {
+        test(
+            "should name the queue pair that took the receive of a shared queue, and give back what none took when " +
+                "that is closed",
+        ) {
             diagnosed { (a, b) ->
                 val pd = b.mr.protectionDomain()
                 val srq = pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(4, 1))
@@ -253,7 +278,8 @@ class DiagnosticsSpec :
                     val misuse = fabric.misuses().single()
                     val place = misuse.buffer.postedAt().shouldNotBeNull()
                     place.stackTraceToString() shouldContain "DiagnosticsSpec.kt"
-                    misuse.toString() shouldContain "32 bytes at 0x${a.mr.address().toString(16)} of RDMA_WRITE with wr_id 5 on queue pair"
+                    misuse.toString() shouldContain
+                        "32 bytes at 0x${a.mr.address().toString(16)} of RDMA_WRITE with wr_id 5 on queue pair"
                     misuse.toString() shouldContain "change a source only after its completion was polled"
                 }
             } finally {
@@ -261,7 +287,11 @@ class DiagnosticsSpec :
             }
         }
 
-        for (thrown in listOf(IllegalStateException("not my problem"), AssertionError("a test's own"), StackOverflowError())) {
+        for (thrown in listOf(
+            IllegalStateException("not my problem"),
+            AssertionError("a test's own"),
+            StackOverflowError(),
+        )) {
             test("should tell a listener that throws ${thrown.javaClass.simpleName}, and be turned on once") {
                 val told = mutableListOf<BufferMisuse>()
                 val fabric = EmbeddedFabric.virtual(1)

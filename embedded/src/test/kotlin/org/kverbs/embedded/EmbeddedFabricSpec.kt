@@ -40,7 +40,10 @@ class EmbeddedFabricSpec :
             }
         }
 
-        test("should read more than a window though responses are lost, which the peer answers again but not beyond what it had answered") {
+        test(
+            "should read more than a window though responses are lost, which the peer answers again but not beyond " +
+                "what it had answered",
+        ) {
             val bytes = 4L shl 20
             Pair(EmbeddedFabric.virtual(3), options = patient, bytes = bytes).use { pair ->
                 val (a, b) = pair
@@ -57,13 +60,21 @@ class EmbeddedFabricSpec :
                 Pair(EmbeddedFabric.virtual(seed), options = patient).use { pair ->
                     pair.fabric.setFaults(Faults.BAD_LINE)
                     exchange(pair, Random(7))
-                    listOf(pair.fabric.clock().elapsed(), pair.fabric.faultsInjected(), pair.a.qp.number(), pair.a.mr.rkey())
+                    listOf(
+                        pair.fabric.clock().elapsed(),
+                        pair.fabric.faultsInjected(),
+                        pair.a.qp.number(),
+                        pair.a.mr.rkey(),
+                    )
                 }
             trace(1) shouldBe trace(1)
             trace(1) shouldNotBe trace(2)
         }
 
-        test("should exceed its retries over a partition, in virtual seconds and no real time, and go on after it is healed") {
+        test(
+            "should exceed its retries over a partition, in virtual seconds and no real time, and go on after it is " +
+                "healed",
+        ) {
             val slow = ConnectOptions.builder().timeout(18).retryCount(7).build()
             Pair(EmbeddedFabric.virtual(1), options = slow).use { pair ->
                 val (a, b) = pair
@@ -98,7 +109,10 @@ class EmbeddedFabricSpec :
             }
         }
 
-        test("should raise PORT_ERR and PORT_ACTIVE when its cable is pulled and plugged in, and lose what is sent meanwhile") {
+        test(
+            "should raise PORT_ERR and PORT_ACTIVE when its cable is pulled and plugged in, and lose what is sent " +
+                "meanwhile",
+        ) {
             Pair(EmbeddedFabric.virtual(1), options = patient).use { pair ->
                 val (a, b) = pair
                 pair.fabric.linkDown(pair.server)
@@ -158,7 +172,8 @@ class EmbeddedFabricSpec :
         }
 
         test("should refuse faults that make no sense, devices of others, and a clock that is not there") {
-            shouldThrow<IllegalArgumentException> { Faults.NONE.loss(1.5) }.message shouldBe "loss 1.5: a part of all packets is 0 to 1"
+            shouldThrow<IllegalArgumentException> { Faults.NONE.loss(1.5) }.message shouldBe
+                "loss 1.5: a part of all packets is 0 to 1"
             shouldThrow<IllegalArgumentException> { Faults.NONE.delay(Duration.ofMillis(2), Duration.ofMillis(1)) }
             EmbeddedFabric.realTime(1).use { one ->
                 EmbeddedFabric.virtual(1).use { other ->

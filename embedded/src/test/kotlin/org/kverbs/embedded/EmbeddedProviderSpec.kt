@@ -22,7 +22,10 @@ class EmbeddedProviderSpec :
             val provider = EmbeddedProvider("memory, udp:$address,memory")
             val devices = provider.devices().map { Device.of(provider, it) }
             devices.map { it.name() } shouldBe listOf("embedded0", "embedded1", "embedded2")
-            val gids = devices.map { device -> device.open().use { it.queryGid(1, it.defaultGidIndex(1)).toCompactString() } }
+            val gids =
+                devices.map { device ->
+                    device.open().use { it.queryGid(1, it.defaultGidIndex(1)).toCompactString() }
+                }
             gids shouldBe listOf("::ffff:198.18.0.1", "::ffff:$address", "::ffff:198.18.0.2")
             provider.devices() shouldBe provider.devices()
             EmbeddedProvider().devices().first() shouldNotBe provider.devices().first()
@@ -46,8 +49,14 @@ class EmbeddedProviderSpec :
             val java = "${System.getProperty("java.home")}/bin/java"
             val classPath = System.getProperty("java.class.path")
             val asked =
-                ProcessBuilder(java, "-cp", classPath, "-Dkverbs.embedded=none", "--enable-native-access=ALL-UNNAMED", SeekingProgram.NAME)
-                    .redirectErrorStream(true)
+                ProcessBuilder(
+                    java,
+                    "-cp",
+                    classPath,
+                    "-Dkverbs.embedded=none",
+                    "--enable-native-access=ALL-UNNAMED",
+                    SeekingProgram.NAME,
+                ).redirectErrorStream(true)
                     .start()
             val answer = asked.inputReader().use { it.readText() }
             asked.waitFor() shouldBe 0
@@ -100,7 +109,8 @@ class EmbeddedProviderSpec :
                     id.listen(1)
                 }
             },
-            "binds to it" to { channel, taken -> channel.id(PortSpace.TCP).use { it.bind(InetSocketAddress(taken, 7471)) } },
+            "binds to it" to
+                { channel, taken -> channel.id(PortSpace.TCP).use { it.bind(InetSocketAddress(taken, 7471)) } },
             "connects from it" to { channel, taken ->
                 channel.id(PortSpace.TCP).use { id ->
                     id.resolveAddress(InetSocketAddress(taken, 7471), Duration.ofSeconds(10))

@@ -64,7 +64,9 @@ class FailuresSpec :
 
         fun End.statuses(count: Int) = take(count).map { it.workRequestId().toInt() to it.status() }
 
-        test("should refuse the next creation with the errno, say that a test wanted it, and let the one after that be") {
+        test(
+            "should refuse the next creation with the errno, say that a test wanted it, and let the one after that be",
+        ) {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 val a = pair.a
                 val injected = pair.fabric.inject(Failure.of(CREATE_QUEUE_PAIR, ENOMEM))
@@ -100,7 +102,16 @@ class FailuresSpec :
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 pair.fabric.inject(pair.client, Failure.of(REGISTER_MEMORY, EAGAIN).nth(3).times(2))
                 val results =
-                    List(6) { runCatching { pair.a.pd.memoryRegion(8, LOCAL_WRITE) }.exceptionOrNull() as RdmaSystemException? }
+                    List(
+                        6,
+                    ) {
+                        runCatching {
+                            pair.a.pd.memoryRegion(
+                                8,
+                                LOCAL_WRITE,
+                            )
+                        }.exceptionOrNull() as RdmaSystemException?
+                    }
                 results.map { it?.errnoName() } shouldBe listOf(null, null, "EAGAIN", "EAGAIN", null, null)
                 repeat(6) { pair.b.pd.memoryRegion(8, LOCAL_WRITE) }
             }
@@ -110,13 +121,24 @@ class FailuresSpec :
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 val (a, b) = pair
                 val always =
-                    listOf(OPEN_DEVICE to ENODEV, QUERY_DEVICE to EIO, CREATE_COMPLETION_QUEUE to EINVAL, MODIFY_QUEUE_PAIR to EINVAL)
-                        .map { (operation, errno) -> pair.fabric.inject(Failure.of(operation, errno).times(Int.MAX_VALUE)) }
+                    listOf(
+                        OPEN_DEVICE to ENODEV,
+                        QUERY_DEVICE to EIO,
+                        CREATE_COMPLETION_QUEUE to EINVAL,
+                        MODIFY_QUEUE_PAIR to EINVAL,
+                    ).map { (operation, errno) ->
+                        pair.fabric.inject(Failure.of(operation, errno).times(Int.MAX_VALUE))
+                    }
                 failed { pair.client.open() }.errnoName() shouldBe "ENODEV"
                 repeat(2) { failed { a.context.queryDevice() }.errnoName() shouldBe "EIO" }
                 always[1].close() // as connecting asks for the device's attributes, too
                 failed { a.context.completionQueue(4) }.errnoName() shouldBe "EINVAL"
-                failed { a.pd.queuePair(QueuePairInitAttributes.of(RC, a.cq)).connect(b.qp.endpoint()) }.message shouldContain
+                failed {
+                    a.pd
+                        .queuePair(
+                            QueuePairInitAttributes.of(RC, a.cq),
+                        ).connect(b.qp.endpoint())
+                }.message shouldContain
                     "A test injected it: MODIFY_QUEUE_PAIR with EINVAL, always."
                 always.forEach { it.close() }
                 a.context.completionQueue(4)
@@ -230,7 +252,8 @@ class FailuresSpec :
                     val kinds =
                         mapOf<WorkCompletionOpcode, SendRequests.() -> Unit>(
                             RECV to { send(2).from(a.mr.slice(0, 8)).signaled() },
-                            RECV_RDMA_WITH_IMM to { writeWithImmediate(2, b.mr.remote(), 5).inline(byteArrayOf(1)).signaled() },
+                            RECV_RDMA_WITH_IMM to
+                                { writeWithImmediate(2, b.mr.remote(), 5).inline(byteArrayOf(1)).signaled() },
                         )
                     for ((kind, request) in kinds) {
                         b.qp.postReceive(7, b.mr.slice(0, 64))
@@ -252,14 +275,29 @@ class FailuresSpec :
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 val (a, b) = pair
 
-                fun End.messages(count: Int) = take(count).map { shouldThrow<WorkCompletionException> { it.orThrow() }.message.orEmpty() }
-                for (inject in listOf(SEND to REM_ACCESS_ERR, LOCAL_INV to WorkCompletionStatus.MW_BIND_ERR, RECV to LOC_LEN_ERR)) {
+                fun End.messages(count: Int) =
+                    take(count).map {
+                        shouldThrow<WorkCompletionException> { it.orThrow() }.message.orEmpty()
+                    }
+                for (inject in listOf(
+                    SEND to REM_ACCESS_ERR,
+                    LOCAL_INV to WorkCompletionStatus.MW_BIND_ERR,
+                    RECV to LOC_LEN_ERR,
+                )) {
                     val (opcode, status) = inject
                     repeat(2) { b.qp.postReceive(it.toLong(), b.mr.slice(0, 8)) }
                     pair.fabric.inject(Failure.of(opcode, status))
                     a.post {
                         if (opcode == LOCAL_INV) localInvalidate(1, 77)
-                        repeat(if (opcode == LOCAL_INV) 1 else 2) { send(it.toLong()).inline(byteArrayOf(1)).signaled() }
+                        repeat(
+                            if (opcode ==
+                                LOCAL_INV
+                            ) {
+                                1
+                            } else {
+                                2
+                            },
+                        ) { send(it.toLong()).inline(byteArrayOf(1)).signaled() }
                     }
                     val (failing, other) = if (opcode == RECV) b to a else a to b
                     val (first, second) = failing.messages(2)
@@ -277,7 +315,11 @@ class FailuresSpec :
                     a.qp.activate(org.kverbs.ConnectOptions.DEFAULTS)
                     val to = a.qp.addressHandle(a.qp.endpoint(), org.kverbs.ConnectOptions.DEFAULTS)
                     fabric.inject(Failure.of(SEND, LOC_PROT_ERR).nth(2))
-                    a.post { repeat(2) { send(it.toLong()).inline(byteArrayOf(1)).to(to, a.qp.number(), 1).signaled() } }
+                    a.post {
+                        repeat(
+                            2,
+                        ) { send(it.toLong()).inline(byteArrayOf(1)).to(to, a.qp.number(), 1).signaled() }
+                    }
                     a.statuses(2) shouldBe listOf(0 to SUCCESS, 1 to LOC_PROT_ERR)
                 }
             }
@@ -303,6 +345,7 @@ class FailuresSpec :
         test("should refuse failures that make no sense") {
             shouldThrow<IllegalArgumentException> { Failure.of(SEND, SUCCESS) }.message shouldBe "SUCCESS is no failure"
             shouldThrow<IllegalArgumentException> { Failure.of(POLL, EIO).nth(0) }.message shouldBe "nth(0): from 1"
-            Failure.of(POST_SEND, ENOMEM).nth(3).times(2).toString() shouldBe "POST_SEND with ENOMEM, from number 3 on, 2 times"
+            Failure.of(POST_SEND, ENOMEM).nth(3).times(2).toString() shouldBe
+                "POST_SEND with ENOMEM, from number 3 on, 2 times"
         }
     })

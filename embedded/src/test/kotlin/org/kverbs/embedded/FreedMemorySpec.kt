@@ -23,7 +23,13 @@ import java.time.Duration
 private const val LARGE = 64L * 1024 * 1024
 
 private val ALL =
-    arrayOf(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC, AccessFlag.MW_BIND)
+    arrayOf(
+        AccessFlag.LOCAL_WRITE,
+        AccessFlag.REMOTE_READ,
+        AccessFlag.REMOTE_WRITE,
+        AccessFlag.REMOTE_ATOMIC,
+        AccessFlag.MW_BIND,
+    )
 
 /**
  * An arena that is closed before the regions of its memory: the device sees it when it is to use them, and does not.
@@ -61,7 +67,9 @@ class FreedMemorySpec :
 
         remotely("written by a peer") { a, region -> write(1, region.remote()).from(a.mr.slice(0, 8)) }
         remotely("read by a peer") { a, region -> read(1, region.remote()).into(a.mr.slice(0, 8)) }
-        remotely("changed by a peer's atomic") { a, region -> fetchAndAdd(1, region.remote(), 5).into(a.mr.slice(0, 8)) }
+        remotely(
+            "changed by a peer's atomic",
+        ) { a, region -> fetchAndAdd(1, region.remote(), 5).into(a.mr.slice(0, 8)) }
 
         test("should refuse to register memory of an arena that is closed already, and to move a region there") {
             Pair(EmbeddedFabric.virtual(1)).use { (a, _) ->

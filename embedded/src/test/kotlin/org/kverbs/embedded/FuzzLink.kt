@@ -20,7 +20,8 @@ internal class FuzzLink(
         sent++
         check(allowed-- > 0) { "more packets were sent than one packet or one event may cause" }
         PacketCodec.encode(packet, wire.address())
-        val isData = packet.opcode in Opcode.RC_READ_RESPONSE_FIRST..Opcode.RC_READ_RESPONSE_ONLY && packet.payloadLength > 0
+        val isData =
+            packet.opcode in Opcode.RC_READ_RESPONSE_FIRST..Opcode.RC_READ_RESPONSE_ONLY && packet.payloadLength > 0
         check(!isData || mayBeRead(packet.payload, packet.payloadLength)) { "bytes were sent that no peer may read" }
     }
 

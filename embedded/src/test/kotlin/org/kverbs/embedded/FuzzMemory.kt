@@ -16,7 +16,9 @@ import kotlin.random.Random
 
 private const val GUARD = 4096L
 
-/** A region between painted guards, of which only [changeable] may ever be written and only [readable] be read by peers. */
+/**
+ * A region between painted guards, of which only [changeable] may ever be written and only [readable] be read by peers.
+ */
 internal class FuzzArea(
     private val name: String,
     pd: ProtectionDomain,
@@ -43,7 +45,9 @@ internal class FuzzArea(
         val end = if (changeable.isEmpty()) 0L else GUARD + changeable.first
         val again = if (changeable.isEmpty()) 0L else GUARD + changeable.last + 1
         val touched = all.asSlice(0, end).mismatch(painted.asSlice(0, end)).takeIf { it >= 0 } ?: tail(again)
-        withClue("the byte at $touched of '$name', whose region begins at $GUARD, was written") { touched shouldBe null }
+        withClue(
+            "the byte at $touched of '$name', whose region begins at $GUARD, was written",
+        ) { touched shouldBe null }
     }
 
     private fun tail(from: Long): Long? =
@@ -87,7 +91,17 @@ internal class FuzzMemory(
             FuzzArea("for writes", pd, all, nothing, random, LOCAL_WRITE, REMOTE_WRITE),
             FuzzArea("for atomics", pd, all, nothing, random, LOCAL_WRITE, REMOTE_ATOMIC),
             FuzzArea("for everything", pd, all, all, random, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC),
-            FuzzArea("of another domain", other, nothing, nothing, random, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC),
+            FuzzArea(
+                "of another domain",
+                other,
+                nothing,
+                nothing,
+                random,
+                LOCAL_WRITE,
+                REMOTE_READ,
+                REMOTE_WRITE,
+                REMOTE_ATOMIC,
+            ),
         )
 
     fun mayBeRead(

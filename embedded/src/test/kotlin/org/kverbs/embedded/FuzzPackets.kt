@@ -18,7 +18,8 @@ private val MEAN_LENGTHS = intArrayOf(0, 1, -1, Int.MIN_VALUE, Int.MIN_VALUE + 1
 private val MEAN_ADDRESSES = longArrayOf(0, -1, -4096, Long.MIN_VALUE, Long.MAX_VALUE, 1)
 
 /**
- * Makes packets that come near to what a queue pair waits for: captured ones, told to whom they go and to which memory, and then damaged.
+ * Makes packets that come near to what a queue pair waits for: captured ones, told to whom they go and to which memory,
+ * and then damaged.
  */
 internal class FuzzPackets(
     private val queuePairs: List<FuzzQueuePair>,
@@ -119,7 +120,8 @@ internal class FuzzPackets(
             packet.psn = inside.unacknowledged + random.nextInt(maxOf(1, inside.onTheWay)) and 0xffffff
         }
         val mtu = if (target.kind.type == QueuePairType.UD) PacketCodec.MAX_PAYLOAD else target.kind.mtu.bytes()
-        packet.payloadLength = if (Opcode.isFirst(packet.opcode) || Opcode.isMiddle(packet.opcode)) mtu else random.nextInt(mtu + 1)
+        packet.payloadLength =
+            if (Opcode.isFirst(packet.opcode) || Opcode.isMiddle(packet.opcode)) mtu else random.nextInt(mtu + 1)
         aimAtMemory(target, mtu)
     }
 
@@ -140,7 +142,13 @@ internal class FuzzPackets(
         val area = memory.areas.random(random)
         val inWindow = target.window != null && oneIn(5)
         val edge = if (inWindow) FuzzArea.MIDDLE.last + 1 else FuzzArea.BYTES
-        val offset = if (oneIn(4)) edge - 8L * random.nextInt(1, 200) else 8L * random.nextInt((FuzzArea.BYTES / 8).toInt())
+        val offset =
+            if (oneIn(4)) {
+                edge - 8L * random.nextInt(1, 200)
+            } else {
+                8L *
+                    random.nextInt((FuzzArea.BYTES / 8).toInt())
+            }
         // What ends shortly before or after the edge tells whether it is where it should be.
         packet.rkey = if (inWindow) target.windowKey else area.region.rkey()
         packet.remoteAddress = (if (inWindow) memory.windowed else area).region.address() + offset
@@ -156,20 +164,62 @@ internal class FuzzPackets(
 
     private fun spoil() {
         when (random.nextInt(14)) {
-            0 -> packet.psn = random.nextInt(1 shl 24)
-            1 -> packet.opcode = knownOpcodes.random(random)
-            2 -> packet.solicited = !packet.solicited
-            3 -> packet.dmaLength = MEAN_LENGTHS.random(random)
-            4 -> packet.dmaLength = random.nextInt()
-            5 -> packet.remoteAddress = MEAN_ADDRESSES.random(random)
-            6 -> packet.remoteAddress += random.nextLong(-FuzzArea.BYTES, FuzzArea.BYTES)
-            7 -> packet.rkey = if (oneIn(2)) random.nextInt() else packet.rkey xor (1 shl random.nextInt(32))
-            8 -> packet.payloadLength = random.nextInt(PacketCodec.MAX_PAYLOAD + 1)
-            9 -> packet.syndrome = random.nextInt(256)
-            10 -> packet.qkey = random.nextInt()
-            11 -> packet.destinationQp = if (oneIn(2)) queuePairs.random(random).qp.number() else random.nextInt(1 shl 24)
-            12 -> packet.pkey = random.nextInt(1 shl 16)
-            else -> packet.ackRequest = !packet.ackRequest
+            0 -> {
+                packet.psn = random.nextInt(1 shl 24)
+            }
+
+            1 -> {
+                packet.opcode = knownOpcodes.random(random)
+            }
+
+            2 -> {
+                packet.solicited = !packet.solicited
+            }
+
+            3 -> {
+                packet.dmaLength = MEAN_LENGTHS.random(random)
+            }
+
+            4 -> {
+                packet.dmaLength = random.nextInt()
+            }
+
+            5 -> {
+                packet.remoteAddress = MEAN_ADDRESSES.random(random)
+            }
+
+            6 -> {
+                packet.remoteAddress += random.nextLong(-FuzzArea.BYTES, FuzzArea.BYTES)
+            }
+
+            7 -> {
+                packet.rkey = if (oneIn(2)) random.nextInt() else packet.rkey xor (1 shl random.nextInt(32))
+            }
+
+            8 -> {
+                packet.payloadLength = random.nextInt(PacketCodec.MAX_PAYLOAD + 1)
+            }
+
+            9 -> {
+                packet.syndrome = random.nextInt(256)
+            }
+
+            10 -> {
+                packet.qkey = random.nextInt()
+            }
+
+            11 -> {
+                packet.destinationQp =
+                    if (oneIn(2)) queuePairs.random(random).qp.number() else random.nextInt(1 shl 24)
+            }
+
+            12 -> {
+                packet.pkey = random.nextInt(1 shl 16)
+            }
+
+            else -> {
+                packet.ackRequest = !packet.ackRequest
+            }
         }
     }
 }

@@ -180,7 +180,11 @@ internal class FuzzQueuePair(
     private fun bindWindow() {
         val made = bench.pd.memoryWindow(MemoryWindowType.TYPE_2)
         windowKey = MemoryWindow.nextRkey(made.rkey())
-        val slice = bench.memory.windowed.region.slice(FuzzArea.MIDDLE.first, FuzzArea.MIDDLE.last + 1 - FuzzArea.MIDDLE.first)
+        val slice =
+            bench.memory.windowed.region.slice(
+                FuzzArea.MIDDLE.first,
+                FuzzArea.MIDDLE.last + 1 - FuzzArea.MIDDLE.first,
+            )
         val access = AccessFlag.mask(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
         post { bind(1, made, windowKey, slice, access) }
         window = made

@@ -21,8 +21,8 @@ import java.time.Duration
 import kotlin.random.Random
 
 /**
- * Throws damaged packets at a device: 200,000 of them, or as many as the system property fuzz.count says; fuzz.seed makes a failure
- * come again. `embedded/fuzz` does it with ten million.
+ * Throws damaged packets at a device: 200,000 of them, or as many as the system property fuzz.count says; fuzz.seed
+ * makes a failure come again. `embedded/fuzz` does it with ten million.
  */
 class FuzzSpec :
     FunSpec({
@@ -31,7 +31,10 @@ class FuzzSpec :
         val count = System.getProperty("fuzz.count", "200000").toLong()
         val seed = System.getProperty("fuzz.seed")?.toLong() ?: System.nanoTime()
 
-        test("should take damaged packets without a crash, a stray byte, a leak or more work than they ask for (seed $seed)") {
+        test(
+            "should take damaged packets without a crash, a stray byte, a leak or more work than they ask for (seed " +
+                "$seed)",
+        ) {
             println("fuzz: $count packets, fuzz.seed=$seed")
             Fuzz(seed).run(count)
         }
@@ -42,7 +45,10 @@ class FuzzSpec :
     }
 }
 
-/** Most that one packet or one timer may make the device send: the window again, and another that was acknowledged; and an answer. */
+/**
+ * Most that one packet or one timer may make the device send: the window again, and another that was acknowledged; and
+ * an answer.
+ */
 private const val MOST_SENT = 2L * FuzzLink.WINDOW + 2
 private const val CHECKED = 1_000L
 private const val COMPLETIONS = 4096
@@ -53,7 +59,14 @@ private class Fuzz(
     private val random = Random(seed)
     private val engine = Engine(true).also { it.onFailure { failure -> throw failure } }
     private val hca =
-        Hca("fuzzed", 1, engine, Gids(FuzzSpec.SELF.subnetPrefix(), FuzzSpec.SELF.interfaceId()), 4096, java.util.Random(seed))
+        Hca(
+            "fuzzed",
+            1,
+            engine,
+            Gids(FuzzSpec.SELF.subnetPrefix(), FuzzSpec.SELF.interfaceId()),
+            4096,
+            java.util.Random(seed),
+        )
     private val link = FuzzLink { address, bytes -> memory.mayBeRead(address, bytes) }.also(hca::connect)
     private val context: Context = Device.of(EmbeddedProvider(), EmbeddedDevice(hca)).open()
     private val pd = context.protectionDomain()
@@ -137,7 +150,10 @@ private class Fuzz(
         }
     }
 
-    /** Once it shrinks no more: the cleaner of native memory, of which each queue pair has some, is a thread that comes when it can. */
+    /**
+     * Once it shrinks no more: the cleaner of native memory, of which each queue pair has some, is a thread that comes
+     * when it can.
+     */
     private fun usedHeap(): Long {
         var used = Long.MAX_VALUE
         repeat(100) {

@@ -13,7 +13,10 @@ import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
 import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_ONLY
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
-/** A [PeerBench] for a peer that misbehaves: its memory is painted, and beside its queue pair is another, whose peer is honest. */
+/**
+ * A [PeerBench] for a peer that misbehaves: its memory is painted, and beside its queue pair is another, whose peer is
+ * honest.
+ */
 internal class GuardedBench(
     type: QueuePairType = QueuePairType.RC,
 ) : PeerBench(type) {
@@ -32,7 +35,10 @@ internal class GuardedBench(
         mr.memory().fill(UNTOUCHED)
     }
 
-    /** Checks the state, that no byte was written outside these ranges of the region, and that the honest peer is served. */
+    /**
+     * Checks the state, that no byte was written outside these ranges of the region, and that the honest peer is
+     * served.
+     */
     fun unharmed(
         state: QueuePairState,
         vararg writable: LongRange,

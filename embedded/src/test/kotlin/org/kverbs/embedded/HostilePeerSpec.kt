@@ -55,7 +55,8 @@ class HostilePeerSpec :
                         payloadLength = 8
                         dmaLength = 8
                     }.shouldBeEmpty()
-                bench.pass(SOON).takeLast(2).map { it.opcode to it.psn } shouldBe listOf(RC_ATOMIC_ACK to 100, RC_ACK to 101)
+                bench.pass(SOON).takeLast(2).map { it.opcode to it.psn } shouldBe
+                    listOf(RC_ATOMIC_ACK to 100, RC_ACK to 101)
             }
         }
 
@@ -136,11 +137,13 @@ class HostilePeerSpec :
         test("should refuse reads and writes of more than 2 GiB, whatever the region") {
             listOf(RC_READ_REQUEST, RC_WRITE_ONLY).forEach { opcode ->
                 PeerBench().use { bench ->
-                    bench.arrive(opcode, 0) { dmaLength = TWO_GIB + 1 } shouldBe listOf(Sent(RC_ACK, 0, NAK_INVALID_REQUEST, 0))
+                    bench.arrive(opcode, 0) { dmaLength = TWO_GIB + 1 } shouldBe
+                        listOf(Sent(RC_ACK, 0, NAK_INVALID_REQUEST, 0))
                     bench.qp.state() shouldBe QueuePairState.ERR
                 }
                 PeerBench().use { bench ->
-                    bench.arrive(opcode, 0) { dmaLength = TWO_GIB } shouldBe listOf(Sent(RC_ACK, 0, NAK_REMOTE_ACCESS, 0))
+                    bench.arrive(opcode, 0) { dmaLength = TWO_GIB } shouldBe
+                        listOf(Sent(RC_ACK, 0, NAK_REMOTE_ACCESS, 0))
                 }
             }
         }
@@ -155,7 +158,9 @@ class HostilePeerSpec :
         test("should do an atomic once, and give the same answer again, as often as it is asked") {
             PeerBench().use { bench ->
                 repeat(3) { psn ->
-                    repeat(3) { bench.arrive(RC_FETCH_ADD, psn) { swapOrAdd = 1 }.single().opcode shouldBe RC_ATOMIC_ACK }
+                    repeat(
+                        3,
+                    ) { bench.arrive(RC_FETCH_ADD, psn) { swapOrAdd = 1 }.single().opcode shouldBe RC_ATOMIC_ACK }
                 }
                 bench.mr.memory().get(ValueLayout.JAVA_LONG, 0) shouldBe 3
                 bench.arrive(RC_FETCH_ADD, 0) { swapOrAdd = 1 }.shouldBeEmpty() // forgotten: it takes two
@@ -171,7 +176,10 @@ class HostilePeerSpec :
             }
         }
 
-        test("should keep to the receiver's timer when a NAK for the sequence comes behind it, even without a timeout of its own") {
+        test(
+            "should keep to the receiver's timer when a NAK for the sequence comes behind it, even without a timeout " +
+                "of its own",
+        ) {
             PeerBench(timeout = 0).use { bench ->
                 bench.during { bench.qp.postWith { it.send(1).from(bench.mr.slice(0, 8)).signaled() } }.size shouldBe 1
                 bench.arrive(RC_ACK, 0) { syndrome = RNR_NAK }.shouldBeEmpty()
@@ -213,7 +221,8 @@ class HostilePeerSpec :
                 bench.arrive(UD_SEND_ONLY, 2, long)
                 bench.qp.state() shouldBe QueuePairState.RTS
                 bench.qp.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build())
-                bench.poll().map { it.workRequestId() to it.status() } shouldBe listOf(8L to WorkCompletionStatus.WR_FLUSH_ERR)
+                bench.poll().map { it.workRequestId() to it.status() } shouldBe
+                    listOf(8L to WorkCompletionStatus.WR_FLUSH_ERR)
             }
         }
 

@@ -37,7 +37,10 @@ private const val PAD_SHIFT = 4
 private const val BTH_FLAGS = 1
 private const val LONGEST = 65_507
 
-/** Datagrams that are no packets, from a peer on the loopback network: the device drops them in silence, and serves the peer's others. */
+/**
+ * Datagrams that are no packets, from a peer on the loopback network: the device drops them in silence, and serves the
+ * peer's others.
+ */
 class MisbehavingDatagramsSpec :
     FunSpec({
         fun wrong(
@@ -59,13 +62,24 @@ class MisbehavingDatagramsSpec :
             }
         }
 
-        wrong("another version of the BTH") { (1..15).map { version -> signed(write { it[BTH_FLAGS] = version.toByte() }) } }
+        wrong(
+            "another version of the BTH",
+        ) { (1..15).map { version -> signed(write { it[BTH_FLAGS] = version.toByte() }) } }
 
         wrong("more pad than there is payload") {
-            (1..3).map { pad -> signed(packet(Opcode.RC_WRITE_ONLY, 0).encoded().also { it[BTH_FLAGS] = (pad shl PAD_SHIFT).toByte() }) }
+            (1..3).map { pad ->
+                signed(
+                    packet(Opcode.RC_WRITE_ONLY, 0).encoded().also {
+                        it[BTH_FLAGS] =
+                            (pad shl PAD_SHIFT).toByte()
+                    },
+                )
+            }
         }
 
-        wrong("a length that 4 doesn't divide") { (1..3).map { more -> signed(write {}.let { it.copyOf(it.size + more) }) } }
+        wrong(
+            "a length that 4 doesn't divide",
+        ) { (1..3).map { more -> signed(write {}.let { it.copyOf(it.size + more) }) } }
 
         wrong("a payload behind an opcode that has none") {
             val bare =
@@ -181,7 +195,10 @@ private class RawUdpPeer : AutoCloseable {
         return bytes + ByteBuffer.allocate(Icrc.LENGTH).putInt(Integer.reverseBytes(sum)).array()
     }
 
-    /** Sends a datagram and an honest write to the other queue pair behind it: the device answers the write, and nothing else. */
+    /**
+     * Sends a datagram and an honest write to the other queue pair behind it: the device answers the write, and nothing
+     * else.
+     */
     fun isDropped(bytes: ByteArray) {
         send(bytes)
         val honest = packet(Opcode.RC_WRITE_ONLY, to = neighbour)
@@ -210,7 +227,9 @@ private class RawUdpPeer : AutoCloseable {
             val datagram = DatagramPacket(bytes, bytes.size).also(socket::receive)
             MemorySegment.copy(bytes, 0, scratch, JAVA_BYTE, 0, datagram.length)
             val packet = Packet(0)
-            check(PacketCodec.decode(packet, scratch.address(), datagram.length - Icrc.LENGTH)) { "the device sent what is no packet" }
+            check(PacketCodec.decode(packet, scratch.address(), datagram.length - Icrc.LENGTH)) {
+                "the device sent what is no packet"
+            }
             found += packet.opcode to packet.psn
         } while (packet.opcode != Opcode.RC_ACK)
         return found

@@ -90,7 +90,10 @@ private fun whole(
 private val firstSend = send(RC_SEND_FIRST, MTU)
 private val firstWrite = write(RC_WRITE_FIRST, MTU, of = 600)
 
-/** Messages of which the last packet is of a length or a kind that it must not be (IBA volume 1, 9.7.4.1.2 to 9.7.4.1.7). */
+/**
+ * Messages of which the last packet is of a length or a kind that it must not be (IBA volume 1, 9.7.4.1.2 to
+ * 9.7.4.1.7).
+ */
 private val wrongMessages: Map<String, List<Step>> =
     mapOf(
         "a first packet that is shorter than the path MTU" to listOf(send(RC_SEND_FIRST, MTU - 1)),
@@ -132,7 +135,8 @@ private val wrongMessages: Map<String, List<Step>> =
         "a write that ends too early" to listOf(firstWrite, send(RC_WRITE_LAST, 100)),
         "a write with immediate data that ends too early" to listOf(firstWrite, send(RC_WRITE_LAST_IMMEDIATE, 100)),
         "a write that ends too late" to listOf(write(RC_WRITE_FIRST, MTU, of = 300), send(RC_WRITE_LAST, 100)),
-        "a write that goes on where it should end" to listOf(write(RC_WRITE_FIRST, MTU, of = 2 * MTU), send(RC_WRITE_MIDDLE, MTU)),
+        "a write that goes on where it should end" to
+            listOf(write(RC_WRITE_FIRST, MTU, of = 2 * MTU), send(RC_WRITE_MIDDLE, MTU)),
         "an atomic at an address that 8 doesn't divide" to listOf(whole(RC_FETCH_ADD) { remoteAddress += 4 }),
         "a comparison at an odd address" to listOf(whole(RC_COMPARE_SWAP) { remoteAddress++ }),
     )
@@ -186,14 +190,22 @@ private val strays: Map<String, Step> =
         "the answer to an atomic that nobody posted" to Step(RC_ATOMIC_ACK) { originalValue = -1 },
     )
 
-/** A peer that asks for what it must not: the device answers as IBA volume 1, 9.9.3 says, and other queue pairs know nothing of it. */
+/**
+ * A peer that asks for what it must not: the device answers as IBA volume 1, 9.9.3 says, and other queue pairs know
+ * nothing of it.
+ */
 class MisbehavingRequesterSpec :
     FunSpec({
         wrongMessages.forEach { (name, packets) ->
             test("should refuse $name, end the queue pair, and serve another") {
                 bench().use { bench ->
                     val inReceive = packets.first() === firstSend
-                    bench.refuses(packets, NAK_INVALID_REQUEST, QP_REQ_ERR, if (inReceive) REM_INV_REQ_ERR else WR_FLUSH_ERR)
+                    bench.refuses(
+                        packets,
+                        NAK_INVALID_REQUEST,
+                        QP_REQ_ERR,
+                        if (inReceive) REM_INV_REQ_ERR else WR_FLUSH_ERR,
+                    )
                 }
             }
             val uc = packets.filter { it.opcode <= RC_WRITE_ONLY_IMMEDIATE }
@@ -205,7 +217,8 @@ class MisbehavingRequesterSpec :
         }
 
         test(
-            "should refuse a send that is longer than its receive, complete the receive with a length error, and write nothing behind it",
+            "should refuse a send that is longer than its receive, complete the receive with a length error, and " +
+                "write nothing behind it",
         ) {
             bench().use { bench ->
                 val packets = listOf(firstSend, send(RC_SEND_MIDDLE, MTU), send(RC_SEND_LAST, MTU))
@@ -213,9 +226,19 @@ class MisbehavingRequesterSpec :
             }
         }
 
-        listOf(RC_WRITE_ONLY, RC_WRITE_ONLY_IMMEDIATE, RC_READ_REQUEST, RC_FETCH_ADD, RC_COMPARE_SWAP).forEach { opcode ->
+        listOf(
+            RC_WRITE_ONLY,
+            RC_WRITE_ONLY_IMMEDIATE,
+            RC_READ_REQUEST,
+            RC_FETCH_ADD,
+            RC_COMPARE_SWAP,
+        ).forEach { opcode ->
             wrongPlaces.forEach { (name, move) ->
-                test("should refuse memory $name to opcode 0x%02x, touch nothing, and serve another queue pair".format(opcode)) {
+                test(
+                    "should refuse memory $name to opcode 0x%02x, touch nothing, and serve another queue pair".format(
+                        opcode,
+                    ),
+                ) {
                     bench().use { bench ->
                         val step = whole(opcode) { bench.move(this) }
                         bench.refuses(listOf(step), NAK_REMOTE_ACCESS, QP_ACCESS_ERR, WR_FLUSH_ERR)
@@ -326,10 +349,12 @@ class MisbehavingRequesterSpec :
 
         test("should not do a wrong request that comes behind a gap, and refuse it in its turn") {
             bench().use { bench ->
-                bench.arrive(RC_SEND_MIDDLE, 1) { payloadLength = MTU } shouldBe listOf(Sent(RC_ACK, 0, NAK_SEQUENCE, 0))
+                bench.arrive(RC_SEND_MIDDLE, 1) { payloadLength = MTU } shouldBe
+                    listOf(Sent(RC_ACK, 0, NAK_SEQUENCE, 0))
                 bench.unharmed(RTS)
                 bench.arrive(RC_SEND_ONLY, 0) { ackRequest = true } shouldBe listOf(Sent(RC_ACK, 0, ACK, 0))
-                bench.arrive(RC_SEND_MIDDLE, 1) { payloadLength = MTU } shouldBe listOf(Sent(RC_ACK, 1, NAK_INVALID_REQUEST, 0))
+                bench.arrive(RC_SEND_MIDDLE, 1) { payloadLength = MTU } shouldBe
+                    listOf(Sent(RC_ACK, 1, NAK_INVALID_REQUEST, 0))
                 bench.unharmed(ERR)
             }
         }
@@ -358,9 +383,13 @@ class MisbehavingRequesterSpec :
     })
 
 /** With a receive, number 7. */
-private fun bench(type: QueuePairType = QueuePairType.RC) = GuardedBench(type).apply { qp.postReceive(7, mr.slice(RECEIVE, ROOM)) }
+private fun bench(type: QueuePairType = QueuePairType.RC) =
+    GuardedBench(type).apply { qp.postReceive(7, mr.slice(RECEIVE, ROOM)) }
 
-/** Sends the packets in order: the last gets a NAK, ends the queue pair, and is told of; the receive completes with [receive]. */
+/**
+ * Sends the packets in order: the last gets a NAK, ends the queue pair, and is told of; the receive completes with
+ * [receive].
+ */
 private fun GuardedBench.refuses(
     packets: List<Step>,
     nak: Int,

@@ -39,7 +39,12 @@ private val READ_BYTES = TARGET until TARGET + READ
 /** Long enough for all retries of a queue pair whose timeout is 4 ms. */
 private val LONG = Duration.ofMillis(100)
 
-private val responses = listOf(RC_READ_RESPONSE_FIRST to MTU, RC_READ_RESPONSE_MIDDLE to MTU, RC_READ_RESPONSE_LAST to 88)
+private val responses =
+    listOf(
+        RC_READ_RESPONSE_FIRST to MTU,
+        RC_READ_RESPONSE_MIDDLE to MTU,
+        RC_READ_RESPONSE_LAST to 88,
+    )
 
 /** How long the responses to the read are, of which the last is wrong (IBA volume 1, 9.7.5.2). */
 private val wrongLengths: Map<String, List<Int>> =
@@ -58,16 +63,24 @@ private val wrongLengths: Map<String, List<Int>> =
         "a last response as long as the path MTU" to listOf(MTU, MTU, MTU),
     )
 
-/** PSNs of which no request is on its way while those with 0 to 2 are: of the past, of the future, and far from both. */
+/**
+ * PSNs of which no request is on its way while those with 0 to 2 are: of the past, of the future, and far from both.
+ */
 private val foreignPsns = listOf(0xffffff, 0xfffff0, 0x800002, 3, 4, 16, 0x7fffff, 0x800001)
 
-/** A peer that answers what nobody asked, or wrongly: requests complete as IBA volume 1, 9.9.2 says, and others know nothing of it. */
+/**
+ * A peer that answers what nobody asked, or wrongly: requests complete as IBA volume 1, 9.9.2 says, and others know
+ * nothing of it.
+ */
 class MisbehavingResponderSpec :
     FunSpec({
         for (code in 1..31) {
             val status =
                 mapOf(1 to REM_INV_REQ_ERR, 2 to REM_ACCESS_ERR, 3 to REM_OP_ERR).getOrDefault(code, BAD_RESP_ERR)
-            test("should fail the request of a NAK with code $code by $status, complete what was before, and flush the rest") {
+            test(
+                "should fail the request of a NAK with code $code by $status, complete what was before, and flush " +
+                    "the rest",
+            ) {
                 GuardedBench().use { bench ->
                     bench.writes(3)
                     bench.arrive(RC_ACK, 1) { syndrome = NAK or code }.shouldBeEmpty()
@@ -88,7 +101,10 @@ class MisbehavingResponderSpec :
             }
         }
 
-        test("should complete in order what one acknowledgement covers, and be silent about those before it that come later") {
+        test(
+            "should complete in order what one acknowledgement covers, and be silent about those before it that come " +
+                "later",
+        ) {
             GuardedBench().use { bench ->
                 bench.writes(5)
                 bench.arrive(RC_ACK, 3) { syndrome = ACK }.shouldBeEmpty()
@@ -101,7 +117,9 @@ class MisbehavingResponderSpec :
             }
         }
 
-        val bogus = mapOf("an acknowledgement" to ACK, "an RNR NAK" to RNR_NAK) + (0..4).map { "a NAK with code $it" to (NAK or it) }
+        val bogus =
+            mapOf("an acknowledgement" to ACK, "an RNR NAK" to RNR_NAK) +
+                (0..4).map { "a NAK with code $it" to (NAK or it) }
         bogus.forEach { (name, code) ->
             test("should not believe $name for what isn't on its way") {
                 GuardedBench().use { bench ->
@@ -121,7 +139,11 @@ class MisbehavingResponderSpec :
         test("should drop an AETH of the reserved kind, whatever its PSN") {
             GuardedBench().use { bench ->
                 bench.writes(3)
-                for (syndrome in 0x40..0x5f) repeat(4) { psn -> bench.arrive(RC_ACK, psn) { this.syndrome = syndrome }.shouldBeEmpty() }
+                for (syndrome in 0x40..0x5f) {
+                    repeat(
+                        4,
+                    ) { psn -> bench.arrive(RC_ACK, psn) { this.syndrome = syndrome }.shouldBeEmpty() }
+                }
                 bench.results().shouldBeEmpty()
                 bench.unharmed(RTS)
                 bench.arrive(RC_ACK, 2) { syndrome = ACK }
@@ -155,7 +177,12 @@ class MisbehavingResponderSpec :
             GuardedBench().use { bench ->
                 bench.writes(2)
                 bench.arrive(RC_ACK, 0) { syndrome = NAK_SEQUENCE }.map { it.psn } shouldBe listOf(0, 1)
-                repeat(1000) { bench.arrive(RC_ACK, it and 1) { syndrome = NAK_SEQUENCE }.size.let { sent -> (sent <= 1) shouldBe true } }
+                repeat(1000) {
+                    bench.arrive(RC_ACK, it and 1) { syndrome = NAK_SEQUENCE }.size.let { sent ->
+                        (sent <= 1) shouldBe
+                            true
+                    }
+                }
                 repeat(100) {
                     bench.pass(Duration.ofMillis(1))
                     bench.arrive(RC_ACK, 1) { syndrome = NAK_SEQUENCE }
@@ -191,7 +218,9 @@ class MisbehavingResponderSpec :
             GuardedBench().use { bench ->
                 bench.read()
                 for (psn in listOf(3, 4, 0x7fffff, 0xffffff)) {
-                    responses.forEach { (opcode, bytes) -> bench.arrive(opcode, psn) { payloadLength = bytes }.shouldBeEmpty() }
+                    responses.forEach { (opcode, bytes) ->
+                        bench.arrive(opcode, psn) { payloadLength = bytes }.shouldBeEmpty()
+                    }
                 }
                 bench.results().shouldBeEmpty()
                 bench.unharmed(RTS)
@@ -219,7 +248,8 @@ class MisbehavingResponderSpec :
             GuardedBench().use { bench ->
                 bench.read()
                 bench.answer(0..0)
-                bench.arrive(RC_READ_RESPONSE_LAST, 2) { payloadLength = 88 } shouldBe listOf(Sent(RC_READ_REQUEST, 1, 0, 0))
+                bench.arrive(RC_READ_RESPONSE_LAST, 2) { payloadLength = 88 } shouldBe
+                    listOf(Sent(RC_READ_REQUEST, 1, 0, 0))
                 repeat(10) { bench.arrive(RC_READ_RESPONSE_LAST, 2) { payloadLength = 88 }.shouldBeEmpty() }
                 bench.results().shouldBeEmpty()
                 bench.unharmed(RTS, TARGET until TARGET + MTU)
@@ -270,7 +300,12 @@ class MisbehavingResponderSpec :
         }
 
         test("should fail an atomic that is answered as a read, and a read that is answered as an atomic") {
-            for (opcode in listOf(RC_READ_RESPONSE_ONLY, RC_READ_RESPONSE_FIRST, RC_READ_RESPONSE_MIDDLE, RC_READ_RESPONSE_LAST)) {
+            for (opcode in listOf(
+                RC_READ_RESPONSE_ONLY,
+                RC_READ_RESPONSE_FIRST,
+                RC_READ_RESPONSE_MIDDLE,
+                RC_READ_RESPONSE_LAST,
+            )) {
                 GuardedBench().use { bench ->
                     bench.atomic()
                     bench.arrive(opcode, 0) { payloadLength = 8 }.shouldBeEmpty()
@@ -303,7 +338,9 @@ class MisbehavingResponderSpec :
         test("should not complete a write by data, nor write it anywhere") {
             GuardedBench().use { bench ->
                 bench.writes(1)
-                responses.forEach { (opcode, bytes) -> bench.arrive(opcode, 0) { payloadLength = bytes }.shouldBeEmpty() }
+                responses.forEach { (opcode, bytes) ->
+                    bench.arrive(opcode, 0) { payloadLength = bytes }.shouldBeEmpty()
+                }
                 bench.arrive(RC_ATOMIC_ACK, 0) { originalValue = 6 }.shouldBeEmpty()
                 bench.results().shouldBeEmpty()
                 bench.arrive(RC_ACK, 0) { syndrome = ACK }
@@ -324,7 +361,10 @@ class MisbehavingResponderSpec :
         }
     })
 
-/** IBA volume 1, table 45: from 10 us on each time is twice the one before the last, but for code 0, which is the longest. */
+/**
+ * IBA volume 1, table 45: from 10 us on each time is twice the one before the last, but for code 0, which is the
+ * longest.
+ */
 private fun rnrNanos(code: Int): Long =
     when (code) {
         0 -> 655_360_000
@@ -353,7 +393,11 @@ private fun GuardedBench.atomic() {
     qp.postWith { it.fetchAndAdd(1, mr.remote(), 1).into(mr.slice(TARGET, 8)).signaled() }
 }
 
-private fun GuardedBench.results(): List<kotlin.Pair<Long, WorkCompletionStatus>> = poll().map { it.workRequestId() to it.status() }
+private fun GuardedBench.results(): List<kotlin.Pair<Long, WorkCompletionStatus>> =
+    poll().map {
+        it.workRequestId() to
+            it.status()
+    }
 
 /** The queue pair is in the error state, and is silent. */
 private fun GuardedBench.ended(writable: LongRange = LongRange.EMPTY) {

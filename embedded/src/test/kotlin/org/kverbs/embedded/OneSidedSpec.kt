@@ -53,7 +53,10 @@ class OneSidedSpec :
                                 Thread.sleep(10)
                                 polled.toDouble() / never
                             }
-                        withClue("medians with polls by medians without: $ratios") { ratios.sorted()[TURNS / 2] shouldBeLessThan 4.0 }
+                        withClue("medians with polls by medians without: $ratios") {
+                            ratios.sorted()[TURNS / 2] shouldBeLessThan
+                                4.0
+                        }
                     }
                 }
             }

@@ -44,7 +44,8 @@ class OverrunSpec :
         test("should flush what is posted on the other queue of a queue pair") {
             Pair(EmbeddedFabric.virtual(1), entries = 4).use { (a, b) ->
                 val receiving = a.context.completionQueue(16)
-                val mixed = QueuePairInitAttributes(RC, a.cq, receiving, null, QueuePairCapabilities(16, 16, 1, 1, 16), false)
+                val mixed =
+                    QueuePairInitAttributes(RC, a.cq, receiving, null, QueuePairCapabilities(16, 16, 1, 1, 16), false)
                 val qp = a.pd.queuePair(mixed)
                 qp.connect(b.qp.endpoint(), ConnectOptions.DEFAULTS)
                 b.qp.modify(org.kverbs.QueuePairAttributes.builder().state(org.kverbs.QueuePairState.RESET).build())

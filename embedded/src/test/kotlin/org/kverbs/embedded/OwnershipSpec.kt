@@ -43,7 +43,10 @@ class OwnershipSpec :
             EmbeddedFabric.virtual(1).use { fabric ->
                 End(fabric.addDevice(), QueuePairType.UD, 64).use { end ->
                     repeat(3000) {
-                        val qp = end.qp.protectionDomain().queuePair(QueuePairInitAttributes.of(QueuePairType.UD, end.cq))
+                        val qp =
+                            end.qp.protectionDomain().queuePair(
+                                QueuePairInitAttributes.of(QueuePairType.UD, end.cq),
+                            )
                         val gate = CyclicBarrier(2)
                         val joining =
                             thread {

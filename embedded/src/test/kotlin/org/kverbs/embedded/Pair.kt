@@ -36,7 +36,13 @@ internal class End(
     val pd: ProtectionDomain = context.protectionDomain()
     val cq: CompletionQueue = context.completionQueue(entries)
     val mr: MemoryRegion =
-        pd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+        pd.memoryRegion(
+            bytes,
+            AccessFlag.LOCAL_WRITE,
+            AccessFlag.REMOTE_READ,
+            AccessFlag.REMOTE_WRITE,
+            AccessFlag.REMOTE_ATOMIC,
+        )
     val qp: QueuePair = pd.queuePair(QueuePairInitAttributes.of(type, cq).with(capabilities))
 
     fun post(requests: SendRequests.() -> Unit) = qp.postWith(Consumer { it.requests() })

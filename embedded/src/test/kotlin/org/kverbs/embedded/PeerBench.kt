@@ -54,9 +54,25 @@ internal open class PeerBench(
     private val pd = context.protectionDomain()
     val cq: CompletionQueue = context.completionQueue(64)
     val mr: MemoryRegion =
-        pd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
-    val srq: SharedReceiveQueue? = if (srqEntries > 0) pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(srqEntries, 1)) else null
-    val qp: QueuePair = pd.queuePair(QueuePairInitAttributes(type, cq, cq, srq, QueuePairCapabilities(16, 16, 2, 2, 0), false))
+        pd.memoryRegion(
+            bytes,
+            AccessFlag.LOCAL_WRITE,
+            AccessFlag.REMOTE_READ,
+            AccessFlag.REMOTE_WRITE,
+            AccessFlag.REMOTE_ATOMIC,
+        )
+    val srq: SharedReceiveQueue? =
+        if (srqEntries >
+            0
+        ) {
+            pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(srqEntries, 1))
+        } else {
+            null
+        }
+    val qp: QueuePair =
+        pd.queuePair(
+            QueuePairInitAttributes(type, cq, cq, srq, QueuePairCapabilities(16, 16, 2, 2, 0), false),
+        )
 
     private val path = AddressAttributes.builder().port(1).globalRoute(GlobalRoute(FuzzSpec.PEER, 0, 0, 64, 0)).build()
 
@@ -89,7 +105,10 @@ internal open class PeerBench(
         packet: Packet.() -> Unit = {},
     ): List<Sent> = arriveTogether(packet(opcode, psn, packet))
 
-    /** Lets packets arrive of which the device has taken all before it goes on, as from a socket, and returns what it sends at once. */
+    /**
+     * Lets packets arrive of which the device has taken all before it goes on, as from a socket, and returns what it
+     * sends at once.
+     */
     fun arriveTogether(vararg packets: Packet): List<Sent> = during { locked { packets.forEach(hca::take) } }
 
     /** A packet of the peer, of which [fill] may change what it likes. */

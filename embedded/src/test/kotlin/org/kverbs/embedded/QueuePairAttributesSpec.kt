@@ -16,7 +16,8 @@ class QueuePairAttributesSpec :
                 End(fabric.addDevice(), QueuePairType.RC, 64).use { end ->
                     val qp = end.qp.protectionDomain().queuePair(QueuePairInitAttributes.of(QueuePairType.RC, end.cq))
                     val init = QueuePairAttributes.builder().state(QueuePairState.INIT).port(1).accessFlags(setOf())
-                    shouldThrow<RdmaSystemException> { qp.modify(init.pkeyIndex(0x100).build()) }.errnoName() shouldBe "EINVAL"
+                    shouldThrow<RdmaSystemException> { qp.modify(init.pkeyIndex(0x100).build()) }.errnoName() shouldBe
+                        "EINVAL"
                     qp.modify(init.pkeyIndex(0).build())
                 }
             }

@@ -61,10 +61,13 @@ class RegionKeysSpec :
         test("should read the semantics of the process's devices from the property") {
             val property = "kverbs.embedded.semantics"
 
-            fun keysDiffer() =
-                EmbeddedProvider("memory").let { org.kverbs.Device.of(it, it.devices().first()) }.open().use { context ->
+            fun keysDiffer(): Boolean {
+                val device = EmbeddedProvider("memory").let { org.kverbs.Device.of(it, it.devices().first()) }
+                return device.open().use { context ->
                     context.protectionDomain().memoryRegion(8, LOCAL_WRITE).let { it.lkey() != it.rkey() }
                 }
+            }
+
             val before = System.getProperty(property)
             try {
                 System.clearProperty(property)
@@ -73,7 +76,8 @@ class RegionKeysSpec :
                 keysDiffer() shouldBe false
                 System.setProperty(property, "mlx6")
                 shouldThrow<RdmaException> { keysDiffer() }.message shouldBe
-                    "the property kverbs.embedded.semantics, or else the environment's KVERBS_EMBEDDED_SEMANTICS, asks for 'mlx6'," +
+                    "the property kverbs.embedded.semantics, or else the environment's KVERBS_EMBEDDED_SEMANTICS, " +
+                    "asks for 'mlx6'," +
                     " and must be strict or rxe"
             } finally {
                 if (before == null) System.clearProperty(property) else System.setProperty(property, before)

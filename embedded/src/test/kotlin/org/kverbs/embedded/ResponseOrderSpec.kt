@@ -142,4 +142,10 @@ private fun PeerBench.read(packets: Int) {
 }
 
 /** Responses for the packets from the second on. */
-private fun PeerBench.answer(vararg opcodes: Int) = opcodes.forEachIndexed { i, opcode -> arrive(opcode, i + 1) { payloadLength = MTU } }
+private fun PeerBench.answer(vararg opcodes: Int) =
+    opcodes.forEachIndexed { i, opcode ->
+        arrive(opcode, i + 1) {
+            payloadLength =
+                MTU
+        }
+    }

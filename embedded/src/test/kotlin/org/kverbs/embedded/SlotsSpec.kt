@@ -46,9 +46,11 @@ class SlotsSpec :
         test("should refuse more unsignaled writes than a send queue has slots, though all of them are done") {
             pair(STRICT).use { (a, b) ->
                 a.taken { write(it, b.mr.remote()).from(a.mr.slice(0, 8)) } shouldBe 8
-                val refusal = shouldThrow<WorkRequestException> { a.post { write(9, b.mr.remote()).from(a.mr.slice(0, 8)) } }
+                val refusal =
+                    shouldThrow<WorkRequestException> { a.post { write(9, b.mr.remote()).from(a.mr.slice(0, 8)) } }
                 refusal.errnoName() shouldBe "ENOMEM"
-                refusal.message shouldContain "an unsignaled request keeps its place until a later signaled one is polled"
+                refusal.message shouldContain
+                    "an unsignaled request keeps its place until a later signaled one is polled"
             }
         }
 
@@ -121,7 +123,9 @@ class SlotsSpec :
         listOf(RC, UC).forEach { type ->
             test("should keep the slots of flushed requests until they are polled, on $type") {
                 Pair(EmbeddedFabric.virtual(1), type, capabilities = EIGHT).use { (a, b) ->
-                    b.qp.postReceive(ReceiveRequests().apply { repeat(8) { receive(it.toLong()).into(b.mr.slice(0, 8)) } })
+                    b.qp.postReceive(
+                        ReceiveRequests().apply { repeat(8) { receive(it.toLong()).into(b.mr.slice(0, 8)) } },
+                    )
                     b.qp.to(ERR)
                     shouldThrow<WorkRequestException> { b.qp.postReceive(receives(b)) }.index() shouldBe 0
                     b.poll(5).map { it.status() }.toSet() shouldBe setOf(WR_FLUSH_ERR)
@@ -168,7 +172,8 @@ class SlotsSpec :
 
         test("should keep the order and the bytes of sends when more are under way than ever before") {
             pair(STRICT).use { (a, b) ->
-                fun sends(ids: LongRange) = a.post { ids.forEach { send(it).inline(ByteArray(it.toInt()) { 7 }).signaled() } }
+                fun sends(ids: LongRange) =
+                    a.post { ids.forEach { send(it).inline(ByteArray(it.toInt()) { 7 }).signaled() } }
 
                 fun receives(ids: LongRange) = ids.forEach { b.qp.postReceive(it, b.mr.slice(16 * it, 16)) }
                 sends(1L..3L) // which find no receive, and wait

@@ -60,7 +60,10 @@ private fun UdpPair.flood(content: (InetSocketAddress) -> ByteArray) {
     strangers(address(near)).forEach { stranger ->
         DatagramChannel.open().use {
             it.bind(InetSocketAddress(stranger, 0))
-            it.send(ByteBuffer.wrap(content(it.localAddress as InetSocketAddress)), InetSocketAddress(target, Icrc.UDP_PORT))
+            it.send(
+                ByteBuffer.wrap(content(it.localAddress as InetSocketAddress)),
+                InetSocketAddress(target, Icrc.UDP_PORT),
+            )
         }
         far.cq.poll(batch)
     }
@@ -86,7 +89,10 @@ class StrangersSpec :
                     pair.flood { pair.content(it) }
                     var after = pair.cost()
                     repeat(TURNS) { if (after > 2 * before) after = minOf(after, pair.cost()) }
-                    withClue("ns of a write before and after: $before, $after") { after.toDouble() / before shouldBeLessThan 2.0 }
+                    withClue("ns of a write before and after: $before, $after") {
+                        after.toDouble() / before shouldBeLessThan
+                            2.0
+                    }
                 }
             }
         }

@@ -13,7 +13,10 @@ internal class UdpPair(
     bytes: Long = 4096,
 ) : AutoCloseable {
     // Both words of one configuration have addresses of their own; that the other's engine is not used is the point.
-    private val devices = List(2) { Configuration.of("udp,udp").devices()[it] }.map { Device.of(EmbeddedProvider(), it) }
+    private val devices =
+        List(
+            2,
+        ) { Configuration.of("udp,udp").devices()[it] }.map { Device.of(EmbeddedProvider(), it) }
     val near = End(devices[0], QueuePairType.RC, bytes)
     val far = End(devices[1], QueuePairType.RC, bytes)
     private val batch = WorkCompletions(16)

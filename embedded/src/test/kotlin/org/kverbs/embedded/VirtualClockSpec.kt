@@ -39,11 +39,19 @@ class VirtualClockSpec :
             }
         }
 
-        test("should call actions in the order of their times, between its own timers, and not those that were cancelled") {
+        test(
+            "should call actions in the order of their times, between its own timers, and not those that were " +
+                "cancelled",
+        ) {
             EmbeddedFabric.virtual(1).use { fabric ->
                 val clock = fabric.clock()
                 val told = mutableListOf<kotlin.Pair<Int, Duration>>()
-                for (seconds in listOf(3, 1, 2)) clock.after(ofSeconds(seconds.toLong())) { told += seconds to clock.elapsed() }
+                for (seconds in listOf(3, 1, 2)) {
+                    clock.after(ofSeconds(seconds.toLong())) {
+                        told +=
+                            seconds to clock.elapsed()
+                    }
+                }
                 clock.after(ofMillis(1500)) { error("cancelled") }.run()
                 told.shouldBeEmpty()
                 clock.advance(ofSeconds(2))
@@ -64,12 +72,14 @@ class VirtualClockSpec :
                 val (a, b) = pair
                 a.post { send(1).from(a.mr.slice(0, 8)).signaled() }
                 val batch = WorkCompletions(1)
-                shouldThrow<IllegalStateException> { while (a.cq.poll(batch) == 0) Unit }.message shouldContain "rnr_retry 7"
+                shouldThrow<IllegalStateException> { while (a.cq.poll(batch) == 0) Unit }.message shouldContain
+                    "rnr_retry 7"
                 shouldThrow<IllegalStateException> {
                     a.context.completionChannel().use { it.awaitEvent(Duration.ofDays(10_000)) }
                 }.message shouldContain "rnr_retry 7"
                 pair.fabric.clock().hold()
-                shouldThrow<IllegalStateException> { while (pair.fabric.clock().next()) Unit }.message shouldContain "rnr_retry 7"
+                shouldThrow<IllegalStateException> { while (pair.fabric.clock().next()) Unit }.message shouldContain
+                    "rnr_retry 7"
                 b.qp.postReceive(2, b.mr.slice(0, 8))
                 while (a.cq.poll(batch) == 0) pair.fabric.clock().next()
                 batch.get(0).isSuccess shouldBe true

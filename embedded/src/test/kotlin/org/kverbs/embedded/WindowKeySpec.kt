@@ -16,23 +16,27 @@ import java.lang.foreign.ValueLayout.JAVA_BYTE
 /** Keys of type 1 windows, whose binds wait in the send queue: it is drained meanwhile (IBA volume 1, 10.3.1). */
 class WindowKeySpec :
     FunSpec({
-        /** Posts three binds of a window, to a byte each, before the first can be carried out, and then carries them out. */
-        fun bindThrice(block: Pair.(window: MemoryWindow, keys: List<Int>, address: Long, memory: () -> List<Byte>) -> Unit) =
-            Pair(EmbeddedFabric.virtual(1)).use { pair ->
-                val qp = pair.a.qp
-                val pd = qp.protectionDomain()
-                val region = pd.memoryRegion(3, LOCAL_WRITE, MW_BIND)
-                val window = pd.memoryWindow(MemoryWindowType.TYPE_1)
-                qp.modify(QueuePairAttributes.builder().state(QueuePairState.SQD).build())
-                val keys =
-                    (0L..2).map {
-                        window.bind(qp, it, region, it, 1, REMOTE_WRITE)
-                        window.rkey()
-                    }
-                qp.modify(QueuePairAttributes.builder().state(QueuePairState.RTS).build())
-                pair.a.take(3).map { it.status() } shouldBe List(3) { SUCCESS }
-                pair.block(window, keys, region.address()) { region.memory().toArray(JAVA_BYTE).toList() }
-            }
+        /**
+         * Posts three binds of a window, to a byte each, before the first can be carried out, and then carries them
+         * out.
+         */
+        fun bindThrice(
+            block: Pair.(window: MemoryWindow, keys: List<Int>, address: Long, memory: () -> List<Byte>) -> Unit,
+        ) = Pair(EmbeddedFabric.virtual(1)).use { pair ->
+            val qp = pair.a.qp
+            val pd = qp.protectionDomain()
+            val region = pd.memoryRegion(3, LOCAL_WRITE, MW_BIND)
+            val window = pd.memoryWindow(MemoryWindowType.TYPE_1)
+            qp.modify(QueuePairAttributes.builder().state(QueuePairState.SQD).build())
+            val keys =
+                (0L..2).map {
+                    window.bind(qp, it, region, it, 1, REMOTE_WRITE)
+                    window.rkey()
+                }
+            qp.modify(QueuePairAttributes.builder().state(QueuePairState.RTS).build())
+            pair.a.take(3).map { it.status() } shouldBe List(3) { SUCCESS }
+            pair.block(window, keys, region.address()) { region.memory().toArray(JAVA_BYTE).toList() }
+        }
 
         test("should give each bind that is posted the key after that of the one before, done or not") {
             bindThrice { window, keys, _, _ ->

@@ -23,7 +23,8 @@ private val carrying: MutableSet<MessageConnection> = ConcurrentHashMap.newKeySe
 
 private suspend fun <R> MessageConnection.carrying(block: suspend CoroutineScope.() -> R): R {
     check(carrying.add(this)) {
-        "$this carries kRPC already: one krpcClient or serveKrpc at a time. One RpcClient makes any number of calls at once"
+        "$this carries kRPC already: one krpcClient or serveKrpc at a time. One RpcClient makes any number of calls " +
+            "at once"
     }
     try {
         return coroutineScope(block)

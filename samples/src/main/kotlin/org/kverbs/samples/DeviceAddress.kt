@@ -14,8 +14,8 @@ import kotlin.io.path.name
 import kotlin.io.path.readText
 
 /**
- * The IP address that connections to a device of this name go by: its GID on the embedded device and with RoCE, and otherwise, as with iWARP,
- * whose GID is a MAC address, one of its network interface.
+ * The IP address that connections to a device of this name go by: its GID on the embedded device and with RoCE, and
+ * otherwise, as with iWARP, whose GID is a MAC address, one of its network interface.
  *
  * @throws CliktError if it has none; says what to do
  */
@@ -29,9 +29,13 @@ private fun ipAddressOf(device: Context): InetAddress {
     return addressOf(name, interfacesOf(Path("/sys/class/infiniband/$name"), gid))
 }
 
-private fun isReachable(address: InetAddress) = !address.isLinkLocalAddress && NetworkInterface.getByInetAddress(address) != null
+private fun isReachable(address: InetAddress) =
+    !address.isLinkLocalAddress && NetworkInterface.getByInetAddress(address) != null
 
-/** The network interfaces that a device of Linux is known to sit on, the surest first; soft-iWARP's, under Linux 6.1, by its MAC address alone. */
+/**
+ * The network interfaces that a device of Linux is known to sit on, the surest first; soft-iWARP's, under Linux 6.1, by
+ * its MAC address alone.
+ */
 private fun interfacesOf(
     device: Path,
     gid: ByteArray,

@@ -55,11 +55,16 @@ class FileCommand : CoreCliktCommand("file") {
         }
         try {
             // The server's failures are told by its client, here.
-            both(device, { name, onListening -> fileServer(to, 0, name, onListening, onFailure = {}) }) { host, port, name ->
+            both(
+                device,
+                { name, onListening -> fileServer(to, 0, name, onListening, onFailure = {}) },
+            ) { host, port, name ->
                 val size = from.fileSize()
                 val took =
                     if (progress || System.console()?.isTerminal == true) {
-                        bar(from.name, size, System.err).use { bar -> sendFile(from, host, port, name) { bar.stepTo(it) } }
+                        bar(from.name, size, System.err).use { bar ->
+                            sendFile(from, host, port, name) { bar.stepTo(it) }
+                        }
                     } else {
                         sendFile(from, host, port, name)
                     }
@@ -76,7 +81,13 @@ class FileCommand : CoreCliktCommand("file") {
         took: Duration,
     ): String {
         val seconds = took.toDouble(SECONDS)
-        return "%s: %d bytes in %.2f seconds = %.1f MB/s, checksums agree".format(Locale.ROOT, name, size, seconds, size / seconds / 1e6)
+        return "%s: %d bytes in %.2f seconds = %.1f MB/s, checksums agree".format(
+            Locale.ROOT,
+            name,
+            size,
+            seconds,
+            size / seconds / 1e6,
+        )
     }
 
     private fun wrong(

@@ -27,16 +27,17 @@ import kotlin.io.path.isRegularFile
 import kotlin.time.Duration
 import kotlin.time.measureTime
 
-// The receiver lends the sender a few slots of its memory. The sender writes a piece of the file into each by RDMA and says so in a
-// message; the receiver moves the piece to its file and gives the slot back. So all slots are under way at once, and files may be larger
-// than memory.
+// The receiver lends the sender a few slots of its memory. The sender writes a piece of the file into each by RDMA and
+// says so in a message; the receiver moves the piece to its file and gives the slot back. So all slots are under way at
+// once, and files may be larger than memory.
 
 /** Bytes of a slot. */
 internal const val SLOT = 1L shl 20
 private const val SLOTS = 8
 
 /**
- * Receives a file from each client and puts it [to] there, once it is whole and has the sender's checksum. Until it is cancelled.
+ * Receives a file from each client and puts it [to] there, once it is whole and has the sender's checksum. Until it is
+ * cancelled.
  *
  * As `cp` does, it follows a link, and gives a new file the mode of the sender's file, less the umask. An existing file
  * keeps its mode and its hard links. Anything else than a regular file, such as a device node or a FIFO, is refused and
@@ -95,7 +96,9 @@ private suspend fun receiveInto(
     while (true) {
         val (slot, offset, length) = numbers(connection.receive())
         if (length == 0L) break
-        withContext(Dispatchers.IO) { file.writeAll(slots.memory().asSlice(slot * SLOT, length).asByteBuffer(), offset) }
+        withContext(
+            Dispatchers.IO,
+        ) { file.writeAll(slots.memory().asSlice(slot * SLOT, length).asByteBuffer(), offset) }
         connection.send("$slot".encodeToByteArray())
     }
 }
@@ -105,7 +108,8 @@ private suspend fun receiveInto(
  *
  * @param onProgress told how many bytes have arrived, from any thread
  * @return how long the bytes took, without the comparison of checksums
- * @throws IOException if the file changes meanwhile, or arrives as another one, or if the server can't keep it; says why
+ * @throws IOException if the file changes meanwhile, or arrives as another one, or if the server can't keep it; says
+ *     why
  */
 suspend fun sendFile(
     from: Path,
@@ -139,7 +143,11 @@ private suspend fun send(
 
 /** The server's reason not to go on, if this is it. */
 private fun refusal(message: ByteArray): IOException? =
-    message.decodeToString().takeIf { it.startsWith(FAILED) }?.let { IOException("the receiver: ${it.removePrefix(FAILED)}") }
+    message
+        .decodeToString()
+        .takeIf {
+            it.startsWith(FAILED)
+        }?.let { IOException("the receiver: ${it.removePrefix(FAILED)}") }
 
 private suspend fun sendFrom(
     file: FileChannel,

@@ -22,8 +22,8 @@ import java.io.StringWriter
 import kotlin.system.exitProcess
 
 /**
- * The subcommands, in the order of the help. They extend [CoreCliktCommand], not Clikt's coloured one, whose look at the terminal
- * loads a native library and doubles the start-up.
+ * The subcommands, in the order of the help. They extend [CoreCliktCommand], not Clikt's coloured one, whose look at
+ * the terminal loads a native library and doubles the start-up.
  */
 private fun commands(): List<CoreCliktCommand> =
     listOf(
@@ -40,13 +40,16 @@ private class KverbsCommand : CoreCliktCommand("kverbs") {
     val debug by option("--debug", help = "Show where an error comes from").flag()
 
     init {
-        versionOption(javaClass.getPackage().implementationVersion ?: "(run from class files, not from its jar)") { "kverbs $it" }
+        versionOption(javaClass.getPackage().implementationVersion ?: "(run from class files, not from its jar)") {
+            "kverbs $it"
+        }
     }
 
     override fun help(context: Context) = "RDMA for Kotlin and Java: shows this machine's devices, and tries them out."
 
     override fun helpEpilog(context: Context) =
-        "One more command is the launcher's own: ./kverbs lab 'COMMAND' runs a command in a virtual machine that has RDMA devices."
+        "One more command is the launcher's own: ./kverbs lab 'COMMAND' runs a command in a virtual machine that has " +
+            "RDMA devices."
 
     override fun run() = Unit
 }
@@ -62,7 +65,8 @@ fun main(args: Array<String>) {
  * @param args what stands behind `kverbs`
  * @param out takes what the command has to tell
  * @param err takes errors
- * @return the exit status: 0 if all went well; 1 if the command failed, or there is no device; 2 if the command line is wrong
+ * @return the exit status: 0 if all went well; 1 if the command failed, or there is no device; 2 if the command line is
+ *     wrong
  */
 fun kverbs(
     args: List<String>,
@@ -103,7 +107,8 @@ private fun answer(
         }
 
         e.available().isEmpty() -> {
-            "this machine has no RDMA device, and KVERBS_EMBEDDED asks for no embedded one; leave that out, or use the lab, a virtual " +
+            "this machine has no RDMA device, and KVERBS_EMBEDDED asks for no embedded one; leave that out, or use " +
+                "the lab, a virtual " +
                 "machine that has some: ./kverbs lab './kverbs ${args.joinToString(" ")}'"
         }
 

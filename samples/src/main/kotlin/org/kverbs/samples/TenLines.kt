@@ -26,5 +26,10 @@ fun tenLines(name: String?): Unit =
         region.memory().setString(0, "Hello, RDMA")
         bob.postReceive(into = region[64, 64])
         alice.post { send(region[0, 64]) }
-        println("${cq.await().single().orThrow().byteLength()} bytes came on ${device.device().name()}: ${region.memory().getString(64)}")
+        println(
+            "${cq.await().single().orThrow().byteLength()} bytes came on ${device.device().name()}: " +
+                "${region.memory().getString(
+                    64,
+                )}",
+        )
     }

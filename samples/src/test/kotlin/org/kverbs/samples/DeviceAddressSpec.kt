@@ -20,6 +20,7 @@ class DeviceAddressSpec :
 
         test("should say that a device has no address, and what to do") {
             shouldThrow<CliktError> { addressOf("siw0", emptyList()) }.message shouldBe
-                "kverbs: connections go by IP addresses, and siw0 has no network interface that could have one: take another device by --device"
+                "kverbs: connections go by IP addresses, and siw0 has no network interface that could have one: take " +
+                "another device by --device"
         }
     })

@@ -33,7 +33,8 @@ class FileTransferSpec :
                 val outcome = Outcome("file", file("from$size", size).path, target.path, "-d", "embedded1")
                 withClue(outcome) {
                     outcome.status shouldBe 0
-                    outcome.out shouldMatch """embedded1: $size bytes in \d+\.\d\d seconds = \d+\.\d MB/s, checksums agree\n"""
+                    outcome.out shouldMatch
+                        """embedded1: $size bytes in \d+\.\d\d seconds = \d+\.\d MB/s, checksums agree\n"""
                 }
                 target.list() shouldBe arrayOf("from$size")
                 File(target, "from$size").readBytes() shouldBe File(folder, "from$size").readBytes()
@@ -112,8 +113,15 @@ class FileTransferSpec :
             val command = "ulimit -f 4096; exec \"$0\" $kverbs file \"$2\" \"$3\""
             val source = file("too long", 20 * SLOT.toInt())
             val process =
-                ProcessBuilder("bash", "-c", command, java, System.getProperty("java.class.path"), source.path, target.path)
-                    .redirectErrorStream(true)
+                ProcessBuilder(
+                    "bash",
+                    "-c",
+                    command,
+                    java,
+                    System.getProperty("java.class.path"),
+                    source.path,
+                    target.path,
+                ).redirectErrorStream(true)
                     .start()
             process.inputReader().readText() shouldBe "kverbs: the receiver: File too large\n"
             process.waitFor() shouldBe 1

@@ -14,7 +14,10 @@ internal class KverbsSpec :
         test("should list its commands in the help, and the launcher's own beside them") {
             val help = Outcome("--help")
             help.status shouldBe 0
-            listOf("devices", "devinfo", "pingpong", "sample", "script", "./kverbs lab").forEach { help.out shouldContain it }
+            listOf("devices", "devinfo", "pingpong", "sample", "script", "./kverbs lab").forEach {
+                help.out shouldContain
+                    it
+            }
         }
 
         context("should refuse a wrong command line with status 2 and say what is wrong") {
@@ -49,7 +52,8 @@ internal class KverbsSpec :
                 for (option in listOf("-d", "--device", "--ib-dev")) {
                     val outcome = Outcome(*command.toTypedArray(), option, "none_such")
                     outcome.status shouldBe 1
-                    outcome.err shouldBe "kverbs: there is no device 'none_such'; this machine has ${names.joinToString()}\n"
+                    outcome.err shouldBe
+                        "kverbs: there is no device 'none_such'; this machine has ${names.joinToString()}\n"
                     outcome.out.shouldBeEmpty()
                 }
             }
@@ -86,10 +90,15 @@ internal class KverbsSpec :
                 Triple(
                     "reconnecting",
                     "embedded0",
-                    "embedded0: the first server: one\nembedded0: the first server: two\nembedded0: the second server: three\n",
+                    "embedded0: the first server: one\nembedded0: the first server: two\nembedded0: the second " +
+                        "server: three\n",
                 ),
                 Triple("upload", "embedded0", "embedded0: got 5000000 bytes, the same\n"),
-                Triple("vault", "embedded0", "embedded0: the gold is in the cellar\nembedded0: rejected with another secret\n"),
+                Triple(
+                    "vault",
+                    "embedded0",
+                    "embedded0: the gold is in the cellar\nembedded0: rejected with another secret\n",
+                ),
                 Triple(
                     "orders",
                     "embedded0",

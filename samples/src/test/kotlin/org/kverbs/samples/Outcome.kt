@@ -3,7 +3,10 @@ package org.kverbs.samples
 import java.io.ByteArrayOutputStream
 import java.io.PrintStream
 
-/** What one command line, run in this process, printed, and its exit status. Samples print by themselves, to standard output. */
+/**
+ * What one command line, run in this process, printed, and its exit status. Samples print by themselves, to standard
+ * output.
+ */
 internal class Outcome(
     vararg arguments: String,
 ) {

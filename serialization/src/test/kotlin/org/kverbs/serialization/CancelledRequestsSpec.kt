@@ -28,12 +28,35 @@ private val meet = method<Unit, Unit>("meet")
 /** Does something that a cancellation, a deadline or the collector ends at any point. */
 private suspend fun RequestScope.askSomething(random: Random) {
     when (random.nextInt(6)) {
-        0 -> call(echo, "x")
-        1 -> runCatching { call(sleep, Unit, timeout = random.nextInt(1, 2000).microseconds) }
-        2 -> call(sleep, Unit)
-        3 -> stream(count, 100, timeout = 1.hours, buffer = random.nextInt(1, 9)).take(random.nextInt(1, 20)).collect {}
-        4 -> stream(count, 20, timeout = 1.hours, buffer = random.nextInt(1, 9)).collect { if (random.nextInt(8) == 0) delay(1) }
-        else -> runCatching { stream(count, 20, timeout = 1.hours).collect { check(it < 10) } }
+        0 -> {
+            call(echo, "x")
+        }
+
+        1 -> {
+            runCatching { call(sleep, Unit, timeout = random.nextInt(1, 2000).microseconds) }
+        }
+
+        2 -> {
+            call(sleep, Unit)
+        }
+
+        3 -> {
+            stream(count, 100, timeout = 1.hours, buffer = random.nextInt(1, 9)).take(random.nextInt(1, 20)).collect {}
+        }
+
+        4 -> {
+            stream(count, 20, timeout = 1.hours, buffer = random.nextInt(1, 9)).collect {
+                if (random.nextInt(8) ==
+                    0
+                ) {
+                    delay(1)
+                }
+            }
+        }
+
+        else -> {
+            runCatching { stream(count, 20, timeout = 1.hours).collect { check(it < 10) } }
+        }
     }
 }
 
@@ -41,7 +64,9 @@ class CancelledRequestsSpec :
     FunSpec({
         timeout = 120_000
 
-        test("should end the requests of callers that are cancelled at any point, and have room for as many as before") {
+        test(
+            "should end the requests of callers that are cancelled at any point, and have room for as many as before",
+        ) {
             val running = AtomicInteger()
             val met = AtomicInteger()
             val allMet = CompletableDeferred<Unit>()

@@ -140,7 +140,13 @@ class RequestStreamsSpec :
             }) {
                 val taken = ArrayList<Int>()
                 val failure =
-                    shouldThrow<RequestTimeoutException> { stream(count, 3, timeout = 1.seconds).collect { taken += it } }
+                    shouldThrow<RequestTimeoutException> {
+                        stream(
+                            count,
+                            3,
+                            timeout = 1.seconds,
+                        ).collect { taken += it }
+                    }
                 failure.message shouldBe "the stream \"count\" did not end within 1s; ${taken.size} items had come"
             }
         }

@@ -52,7 +52,16 @@ internal class AtomicSpec :
 
         case("should refuse an atomic on an address that is no multiple of 8", RAW_CONNECT, ATOMICS) {
             val (a, b) = linked()
-            val refusal = shouldThrow<WorkRequestException> { a.post { fetchAndAdd(1, b.mr.remote().at(4), 1).into(a.mr.slice(0, 8)) } }
+            val refusal =
+                shouldThrow<WorkRequestException> {
+                    a.post {
+                        fetchAndAdd(
+                            1,
+                            b.mr.remote().at(4),
+                            1,
+                        ).into(a.mr.slice(0, 8))
+                    }
+                }
             refusal.errnoName() shouldBe "EINVAL"
             refusal.index() shouldBe 0
             refusal.message shouldContain "multiple of 8"

@@ -52,7 +52,11 @@ internal class Bench(
 
     /** Local writing and everything that a peer can do on this device. */
     fun everyAccess(): Array<AccessFlag> {
-        val more = listOf(AccessFlag.REMOTE_ATOMIC to Capability.ATOMICS, AccessFlag.MW_BIND to Capability.MEMORY_WINDOWS)
+        val more =
+            listOf(
+                AccessFlag.REMOTE_ATOMIC to Capability.ATOMICS,
+                AccessFlag.MW_BIND to Capability.MEMORY_WINDOWS,
+            )
         return FULL_ACCESS + more.filter { it.second in device.capabilities }.map { it.first }
     }
 
@@ -129,7 +133,9 @@ internal class Link(
         }
 }
 
-/** Opens it; ::1 is the only address of its kind, which another run on this machine may have for the moment of a case. */
+/**
+ * Opens it; ::1 is the only address of its kind, which another run on this machine may have for the moment of a case.
+ */
 private fun opened(device: DeviceUnderTest): Context {
     var opened: Context? = null
     await("the address of ${device.name}") {

@@ -39,14 +39,18 @@ internal class CapabilitiesSpec :
 
         if (RAW_CONNECT !in device.capabilities) {
             case("should say that the connection manager connects queue pairs, where nothing else does") {
-                shouldThrow<RdmaSystemException> { linked() }.advice() shouldContain "connected by the connection manager only"
+                shouldThrow<RdmaSystemException> { linked() }.advice() shouldContain
+                    "connected by the connection manager only"
             }
         }
 
         if (EXTENDED_QUEUES !in device.capabilities) {
             case("should refuse extended queue pairs as it refuses extended completion queues") {
-                shouldThrow<RdmaSystemException> { pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq()).asExtended()) }
-                    .operation() shouldBe "ibv_create_qp_ex"
+                shouldThrow<RdmaSystemException> {
+                    pd.queuePair(
+                        QueuePairInitAttributes.of(QueuePairType.RC, cq()).asExtended(),
+                    )
+                }.operation() shouldBe "ibv_create_qp_ex"
             }
         }
 
@@ -62,8 +66,8 @@ internal class CapabilitiesSpec :
     })
 
 /**
- * A call that only a device with the capability answers; null for a capability without such a call, which the cases that name it check
- * both ways: what a device does with it and what it does without.
+ * A call that only a device with the capability answers; null for a capability without such a call, which the cases
+ * that name it check both ways: what a device does with it and what it does without.
  */
 private fun callFor(capability: Capability): (Bench.() -> Unit)? =
     when (capability) {
@@ -123,9 +127,16 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
             }
         }
 
-        Capability.CHECKS_STATE, Capability.ATOMICS, Capability.REPORTS_INVALIDATED_KEY, Capability.CHECKS_WINDOW_BOUNDS,
-        Capability.PRECISE_LOCAL_ERRORS, Capability.FLUSHES_LATE_RECEIVES, Capability.EXTENDED_GATHERING, Capability.EXTENDED_UC_WINDOWS,
-        Capability.ADDRESS_EVENTS, Capability.MULTICAST_ROUTE,
+        Capability.CHECKS_STATE,
+        Capability.ATOMICS,
+        Capability.REPORTS_INVALIDATED_KEY,
+        Capability.CHECKS_WINDOW_BOUNDS,
+        Capability.PRECISE_LOCAL_ERRORS,
+        Capability.FLUSHES_LATE_RECEIVES,
+        Capability.EXTENDED_GATHERING,
+        Capability.EXTENDED_UC_WINDOWS,
+        Capability.ADDRESS_EVENTS,
+        Capability.MULTICAST_ROUTE,
         -> {
             null
         }

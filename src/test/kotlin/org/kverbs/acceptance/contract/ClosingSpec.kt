@@ -50,7 +50,8 @@ internal class ClosingSpec :
             qp.close()
             var seen: Throwable? = null
             Thread.ofPlatform().start { seen = runCatching { qp.query() }.exceptionOrNull() }.join()
-            seen.shouldBeInstanceOf<IllegalStateException>().message shouldContain "is closed (set -Dkverbs.diagnostics=true to see where)"
+            seen.shouldBeInstanceOf<IllegalStateException>().message shouldContain
+                "is closed (set -Dkverbs.diagnostics=true to see where)"
             seen?.cause shouldBe null
         }
 
@@ -78,7 +79,10 @@ internal class ClosingSpec :
             context.isOpen shouldBe true
         }
 
-        case("should close a queue with events that nobody acknowledged, and a queue pair with work outstanding", RAW_CONNECT) {
+        case(
+            "should close a queue with events that nobody acknowledged, and a queue pair with work outstanding",
+            RAW_CONNECT,
+        ) {
             val channel = context.completionChannel()
             val (a, b) = linked(b = end(cq = cq(channel = channel)))
             b.qp.postReceive(1, b.mr.slice())
@@ -91,15 +95,22 @@ internal class ClosingSpec :
             channel.close()
         }
 
-        case("should refuse a request that uses a closed address or window", RAW_CONNECT, ADDRESS_HANDLES, MEMORY_WINDOWS) {
+        case(
+            "should refuse a request that uses a closed address or window",
+            RAW_CONNECT,
+            ADDRESS_HANDLES,
+            MEMORY_WINDOWS,
+        ) {
             val (a, b) = linked(UD)
             val address = a.qp.addressHandle(b.qp.endpoint(), ConnectOptions.DEFAULTS)
             address.close()
-            shouldThrow<IllegalStateException> { a.post { send(1).to(address, 2, 3) } }.message shouldContain "address handle on"
+            shouldThrow<IllegalStateException> { a.post { send(1).to(address, 2, 3) } }.message shouldContain
+                "address handle on"
             val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
             window.close()
             val (c, _) = linked()
-            shouldThrow<IllegalStateException> { c.post { bind(1, window, 5, c.mr.slice(), 0) } }.message shouldContain "memory window"
+            shouldThrow<IllegalStateException> { c.post { bind(1, window, 5, c.mr.slice(), 0) } }.message shouldContain
+                "memory window"
         }
 
         case("should keep every refusal when a region can't be closed before its window", RAW_CONNECT, MEMORY_WINDOWS) {
@@ -116,7 +127,11 @@ internal class ClosingSpec :
             b.mr.close()
         }
 
-        case("should close the device though a region is bound to a window that was made before it", RAW_CONNECT, MEMORY_WINDOWS) {
+        case(
+            "should close the device though a region is bound to a window that was made before it",
+            RAW_CONNECT,
+            MEMORY_WINDOWS,
+        ) {
             val window = pd.memoryWindow(MemoryWindowType.TYPE_1)
             val (_, b) = linked()
             window.bind(b.qp, 1, b.mr, 0, 100)
@@ -168,5 +183,6 @@ private fun Bench.everyResource(): List<Pair<Resource, () -> Unit>> {
         } else {
             emptyList()
         }
-    return windows + addresses + common + listOf(pd to { pd.memoryRegion(8).close() }, context to { context.queryDevice() })
+    return windows + addresses + common +
+        listOf(pd to { pd.memoryRegion(8).close() }, context to { context.queryDevice() })
 }

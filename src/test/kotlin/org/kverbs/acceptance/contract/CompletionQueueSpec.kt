@@ -21,7 +21,11 @@ internal class CompletionQueueSpec :
     ContractSpec({
         case("should make a completion queue of at least the size asked for, on every vector") {
             repeat(minOf(context.completionVectors(), 4)) { vector ->
-                context.completionQueue(CompletionQueueAttributes(10, null, vector)).entries() shouldBeGreaterThanOrEqual 10
+                context
+                    .completionQueue(
+                        CompletionQueueAttributes(10, null, vector),
+                    ).entries() shouldBeGreaterThanOrEqual
+                    10
             }
         }
 
@@ -49,7 +53,11 @@ internal class CompletionQueueSpec :
             (cq.entries() < large) shouldBe true
         }
 
-        case("should keep what waits in a queue when it is resized, and refuse less room than that", RAW_CONNECT, RESIZE_CQ) {
+        case(
+            "should keep what waits in a queue when it is resized, and refuse less room than that",
+            RAW_CONNECT,
+            RESIZE_CQ,
+        ) {
             val (a, b) = linked()
             writes(a, b, 20)
             await("the last write") { b.mr.long(160) == 20L }
@@ -65,7 +73,8 @@ internal class CompletionQueueSpec :
             links.forEach { (a, b) -> writes(a, b, 5) }
             val done = cq.take(15)
             links.forEach { (a, _) ->
-                done.filter { it.queuePairNumber() == a.qp.number() }.map { it.workRequestId() } shouldBe (1L..5L).toList()
+                done.filter { it.queuePairNumber() == a.qp.number() }.map { it.workRequestId() } shouldBe
+                    (1L..5L).toList()
             }
         }
 

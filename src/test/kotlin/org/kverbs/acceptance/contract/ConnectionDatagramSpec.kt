@@ -27,7 +27,10 @@ import java.net.InetSocketAddress
 /** Datagrams and multicast by the connection manager. */
 internal class ConnectionDatagramSpec :
     ContractSpec({
-        case("should tell who asks the queue pair and the address of a datagram service, with private data both ways", DATAGRAM) {
+        case(
+            "should tell who asks the queue pair and the address of a datagram service, with private data both ways",
+            DATAGRAM,
+        ) {
             channels { clients, servers ->
                 val (a, b) = end(UD) to end(UD)
                 val client = clients.resolved(checkNotNull(listener(servers, UDP).localAddress()), UDP)
@@ -54,7 +57,8 @@ internal class ConnectionDatagramSpec :
                 nobody.connect(a.qp, ConnectionParameters.DEFAULTS)
                 val missing = shouldThrow<ConnectionRejectedException> { clients.next().orThrow() }
                 missing.reason() shouldBe RejectReason.INVALID_SERVICE_ID
-                missing.message shouldContain "connecting to $shownIp:9 failed: rejected, reason 1 (INVALID_SERVICE_ID). Nobody listens"
+                missing.message shouldContain
+                    "connecting to $shownIp:9 failed: rejected, reason 1 (INVALID_SERVICE_ID). Nobody listens"
                 val client = clients.resolved(checkNotNull(listener(servers, UDP).localAddress()), UDP)
                 client.connect(a.qp, ConnectionParameters.DEFAULTS)
                 servers.expect(CONNECT_REQUEST).id().reject("not today".encodeToByteArray())
@@ -86,7 +90,8 @@ internal class ConnectionDatagramSpec :
                 member.cq.takeOne().shouldBeDone(7, RECV, member.qp, bytes = GRH_BYTES + 12)
                 sender.cq.shouldStayEmpty()
                 ids.forEach { it.leaveMulticast(group) }
-                shouldThrow<RdmaSystemException> { ids[0].leaveMulticast(group) }.message shouldContain "has not joined that group"
+                shouldThrow<RdmaSystemException> { ids[0].leaveMulticast(group) }.message shouldContain
+                    "has not joined that group"
             }
         }
 
@@ -94,10 +99,19 @@ internal class ConnectionDatagramSpec :
             channels { channel, _ ->
                 val id = channel.id(UDP)
                 id.bind(at(0))
-                shouldThrow<IllegalArgumentException> { id.joinMulticast(InetSocketAddress("10.1.2.3", 0)) }.message shouldBe
-                    "10.1.2.3:0 is no multicast address: those of IPv4 are 224.0.0.0 to 239.255.255.255, those of IPv6 begin with ff"
+                shouldThrow<IllegalArgumentException> {
+                    id.joinMulticast(
+                        InetSocketAddress("10.1.2.3", 0),
+                    )
+                }.message shouldBe
+                    "10.1.2.3:0 is no multicast address: those of IPv4 are 224.0.0.0 to 239.255.255.255, those of " +
+                    "IPv6 begin with ff"
                 if (isIwarp) {
-                    shouldThrow<RdmaSystemException> { id.joinMulticast(InetSocketAddress("239.1.2.3", 0)) }.message shouldContain
+                    shouldThrow<RdmaSystemException> {
+                        id.joinMulticast(
+                            InetSocketAddress("239.1.2.3", 0),
+                        )
+                    }.message shouldContain
                         "rdma_join_multicast_ex(239.1.2.3:0) failed: ENOSYS"
                 }
             }

@@ -240,11 +240,15 @@ internal class ConnectionSpec :
                 val id = channel.id(PortSpace.TCP)
                 val qp = end().qp
                 shouldThrow<RdmaSystemException> { id.connect(qp, ConnectionParameters.DEFAULTS) }.message shouldBe
-                    "rdma_connect(TCP, no peer yet) failed: EINVAL (Invalid argument). The route must be resolved first (wait for " +
-                    "ROUTE_RESOLVED). Private data of a request has at most 56 bytes on InfiniBand and RoCE, 180 for datagrams; reads " +
+                    "rdma_connect(TCP, no peer yet) failed: EINVAL (Invalid argument). The route must be resolved " +
+                    "first (wait for " +
+                    "ROUTE_RESOLVED). Private data of a request has at most 56 bytes on InfiniBand and RoCE, 180 for " +
+                    "datagrams; reads " +
                     "and atomics are at most what the device can."
-                shouldThrow<RdmaSystemException> { id.resolveRoute(STEP_TIMEOUT) }.message shouldContain "wait for ADDR_RESOLVED"
-                shouldThrow<RdmaSystemException> { id.accept(qp, ConnectionParameters.DEFAULTS) }.message shouldContain "CONNECT_REQUEST"
+                shouldThrow<RdmaSystemException> { id.resolveRoute(STEP_TIMEOUT) }.message shouldContain
+                    "wait for ADDR_RESOLVED"
+                shouldThrow<RdmaSystemException> { id.accept(qp, ConnectionParameters.DEFAULTS) }.message shouldContain
+                    "CONNECT_REQUEST"
                 shouldThrow<RdmaSystemException> { id.reject(ByteArray(0)) }.message shouldContain "CONNECT_REQUEST"
                 shouldThrow<RdmaSystemException> { id.establish() }.message shouldContain "CONNECT_RESPONSE"
                 shouldThrow<RdmaSystemException> { id.disconnect() }.message shouldContain "isn't connected"
@@ -254,8 +258,14 @@ internal class ConnectionSpec :
 
         case("should refuse an address that this machine does not have, and a port that is taken") {
             channels { channel, _ ->
-                shouldThrow<RdmaSystemException> { channel.id(PortSpace.TCP).bind(InetSocketAddress("192.0.2.1", 7)) }.message shouldBe
-                    "rdma_bind_addr(192.0.2.1:7) failed: EADDRNOTAVAIL (Cannot assign requested address). It is no address of this " +
+                shouldThrow<RdmaSystemException> {
+                    channel
+                        .id(
+                            PortSpace.TCP,
+                        ).bind(InetSocketAddress("192.0.2.1", 7))
+                }.message shouldBe
+                    "rdma_bind_addr(192.0.2.1:7) failed: EADDRNOTAVAIL (Cannot assign requested address). It is no " +
+                    "address of this " +
                     "machine (`ip addr` lists them), or another id has this port and has it on every address."
                 val taken = checkNotNull(listener(channel).localAddress())
                 shouldThrow<RdmaSystemException> { channel.id(PortSpace.TCP).bind(taken) }.message shouldContain
@@ -268,7 +278,8 @@ internal class ConnectionSpec :
                 val a = end()
                 val client = clients.resolved(checkNotNull(listener(servers).localAddress()))
                 a.qp.prepare(client, INIT)
-                shouldThrow<RdmaSystemException> { client.connect(a.qp, words("x".repeat(57))) }.message shouldContain "at most 56 bytes"
+                shouldThrow<RdmaSystemException> { client.connect(a.qp, words("x".repeat(57))) }.message shouldContain
+                    "at most 56 bytes"
                 client.connect(a.qp, words("x".repeat(56)))
                 servers.expect(CONNECT_REQUEST).words() shouldBe "x".repeat(56)
             }
@@ -306,7 +317,12 @@ internal class ConnectionSpec :
                 val other = devicesUnderTest.first { it.name != device.name }
                 val id = channel.id(PortSpace.TCP)
                 id.bind(Bench(other).use { it.at(0) })
-                shouldThrow<IllegalArgumentException> { id.connect(end().qp, ConnectionParameters.DEFAULTS) }.message shouldContain
+                shouldThrow<IllegalArgumentException> {
+                    id.connect(
+                        end().qp,
+                        ConnectionParameters.DEFAULTS,
+                    )
+                }.message shouldContain
                     "which is bound to ${other.name}: make the queue pair on that device"
             }
         }

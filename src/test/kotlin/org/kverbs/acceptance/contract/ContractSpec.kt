@@ -31,8 +31,9 @@ internal class Contract(
     val device: DeviceUnderTest,
 ) {
     /**
-     * Adds a case, if the device can do what it needs. It gets a [Bench] with the device open, which is closed behind it; then
-     * nothing that it made may be open still. An embedded device with its diagnostics on must have found it right, too.
+     * Adds a case, if the device can do what it needs. It gets a [Bench] with the device open, which is closed behind
+     * it; then nothing that it made may be open still. An embedded device with its diagnostics on must have found it
+     * right, too.
      */
     fun case(
         sentence: String,
@@ -42,16 +43,19 @@ internal class Contract(
     ) {
         if (!device.can(needed)) return
         val enabled = { _: TestCase -> device.absence?.let(Enabled::disabled) ?: Enabled.enabled }
-        spec.test("$sentence [${device.name}]").config(timeout = timeout, blockingTest = true, enabledOrReasonIf = enabled) {
-            Diagnostics.enable()
-            try {
-                Bench(device).use(body)
-                Diagnostics.openResources().map { it.resource().describe() }.shouldBeEmpty()
-                // Where a case looks at none of it, messages may come to the same memory.
-                EmbeddedProvider.misuses().filter { it.kind != OVERLAP }.shouldBeEmpty()
-            } finally {
-                Diagnostics.disable()
+        spec
+            .test(
+                "$sentence [${device.name}]",
+            ).config(timeout = timeout, blockingTest = true, enabledOrReasonIf = enabled) {
+                Diagnostics.enable()
+                try {
+                    Bench(device).use(body)
+                    Diagnostics.openResources().map { it.resource().describe() }.shouldBeEmpty()
+                    // Where a case looks at none of it, messages may come to the same memory.
+                    EmbeddedProvider.misuses().filter { it.kind != OVERLAP }.shouldBeEmpty()
+                } finally {
+                    Diagnostics.disable()
+                }
             }
-        }
     }
 }

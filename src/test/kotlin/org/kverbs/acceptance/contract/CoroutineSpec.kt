@@ -120,7 +120,8 @@ internal class CoroutineSpec :
                 val there = server.pd.memoryRegion(64, *FULL_ACCESS)
                 val waiting = server.queuePair.postReceive(there[0, 64])
                 client.close()
-                shouldThrow<WorkCompletionException> { waiting.await() }.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
+                shouldThrow<WorkCompletionException> { waiting.await() }.status() shouldBe
+                    WorkCompletionStatus.WR_FLUSH_ERR
             }
         }
 
@@ -181,7 +182,8 @@ internal class CoroutineSpec :
                 listener.bind(InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
                 SocketChannel.open(listener.localAddress).use { near ->
                     runBlocking(Dispatchers.Default) {
-                        val serving = async { listener.accept().use { there.connectOver(it, memory.remote().toText()) } }
+                        val serving =
+                            async { listener.accept().use { there.connectOver(it, memory.remote().toText()) } }
                         here.write(memory[0, 8], to = RemoteMemory.parse(here.connectOver(near)), offset = 64)
                         serving.await() shouldBe ""
                     }
@@ -209,8 +211,14 @@ internal class CoroutineSpec :
                     val asking = List(2) { client.connectDatagrams(listener.address) }
                     serving.await()
                     asking[1].privateData.decodeToString() shouldStartWith "as well"
-                    for (one in asking) one.queuePair.send(one.pd.memoryRegion(64, *FULL_ACCESS)[0, 9], one.service.shouldNotBeNull())
-                    came.awaitAll().map { it.sourceQueuePair } shouldContainExactlyInAnyOrder asking.map { it.queuePair.queuePair.number() }
+                    for (one in asking) {
+                        one.queuePair.send(
+                            one.pd.memoryRegion(64, *FULL_ACCESS)[0, 9],
+                            one.service.shouldNotBeNull(),
+                        )
+                    }
+                    came.awaitAll().map { it.sourceQueuePair } shouldContainExactlyInAnyOrder
+                        asking.map { it.queuePair.queuePair.number() }
                     came[0].await().length shouldBe GRH_BYTES + 9
                 }
             }
@@ -251,7 +259,8 @@ internal class CoroutineSpec :
                     if (accepting.isSuccess && context.device().transportType() == TransportType.IWARP) {
                         accepting.getOrThrow().awaitEnd()
                     } else {
-                        accepting.exceptionOrNull().shouldBeInstanceOf<ConnectionException>().step() shouldBe ConnectionStep.ACCEPT
+                        accepting.exceptionOrNull().shouldBeInstanceOf<ConnectionException>().step() shouldBe
+                            ConnectionStep.ACCEPT
                     }
                 }
             }
@@ -315,10 +324,11 @@ private fun Bench.connected(block: suspend CoroutineScope.(client: RdmaConnectio
         block(connection, accepted.await())
     }
 
-private fun Bench.messages(block: suspend CoroutineScope.(client: MessageConnection, server: MessageConnection) -> Unit) =
-    hosts { client, server ->
-        val listener = server.listen(at(0))
-        val accepted = async { listener.request().acceptMessages() }
-        val connection = client.connectMessages(listener.address)
-        coroutineScope { block(connection, accepted.await()) }
-    }
+private fun Bench.messages(
+    block: suspend CoroutineScope.(client: MessageConnection, server: MessageConnection) -> Unit,
+) = hosts { client, server ->
+    val listener = server.listen(at(0))
+    val accepted = async { listener.request().acceptMessages() }
+    val connection = client.connectMessages(listener.address)
+    coroutineScope { block(connection, accepted.await()) }
+}

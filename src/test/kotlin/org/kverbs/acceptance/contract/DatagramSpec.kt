@@ -41,7 +41,12 @@ internal class DatagramSpec :
             val route = pd.addressOf(PORT, received, b.mr.memory()).globalRoute().shouldNotBeNull()
             route.dgid() shouldBe sender
             val back = pd.addressHandle(PORT, received, b.mr.memory())
-            b.post { sendWithImmediate(2, 3).inline(pattern(30, seed = 2)).to(back, received.sourceQueuePair(), QKEY).signaled() }
+            b.post {
+                sendWithImmediate(
+                    2,
+                    3,
+                ).inline(pattern(30, seed = 2)).to(back, received.sourceQueuePair(), QKEY).signaled()
+            }
             b.cq.takeOne().shouldBeDone(2, SEND, b.qp)
             a.cq.takeOne().shouldBeDone(9, RECV, a.qp, bytes = GRH_BYTES + 30, immediate = 3)
             a.mr.bytes(30, GRH_BYTES) shouldBe pattern(30, seed = 2)
@@ -76,7 +81,10 @@ internal class DatagramSpec :
             b.cq.shouldStayEmpty()
         }
 
-        case("should give a multicast message to each queue pair that is attached, until it is detached", MULTICAST_ROUTE) {
+        case(
+            "should give a multicast message to each queue pair that is attached, until it is detached",
+            MULTICAST_ROUTE,
+        ) {
             val group = device.group
             val index = context.defaultGidIndex(PORT)
             val sender = end(UD)
@@ -99,7 +107,8 @@ internal class DatagramSpec :
             stayed.cq.takeOne().shouldBeDone(8, RECV, stayed.qp, bytes = GRH_BYTES + 5)
             left.cq.shouldStayEmpty()
             stayed.qp.detachMulticast(group, 0)
-            shouldThrow<RdmaSystemException> { stayed.qp.detachMulticast(group, 0) }.operation() shouldBe "ibv_detach_mcast"
+            shouldThrow<RdmaSystemException> { stayed.qp.detachMulticast(group, 0) }.operation() shouldBe
+                "ibv_detach_mcast"
         }
 
         case("should refuse a datagram without an address before the device sees it", DATAGRAM) {
@@ -119,7 +128,11 @@ internal class DatagramSpec :
         }
 
         if (MULTICAST_ROUTE !in device.capabilities) {
-            case("should complete a multicast message that has no way to its group, which gets nothing", MULTICAST, DATAGRAM) {
+            case(
+                "should complete a multicast message that has no way to its group, which gets nothing",
+                MULTICAST,
+                DATAGRAM,
+            ) {
                 val (sender, member) = List(2) { end(UD).apply { qp.activate(ConnectOptions.DEFAULTS) } }
                 member.qp.attachMulticast(device.group, 0)
                 member.qp.postReceive(7, member.mr.slice())
@@ -139,7 +152,10 @@ internal class DatagramSpec :
             refusal.message shouldContain "multicast"
         }
 
-        case("should refuse an address without a global route on Ethernet, and one of an empty GID index", ADDRESS_HANDLES) {
+        case(
+            "should refuse an address without a global route on Ethernet, and one of an empty GID index",
+            ADDRESS_HANDLES,
+        ) {
             val bare = shouldThrow<RdmaSystemException> { pd.addressHandle(AddressAttributes.toLid(1, PORT)) }
             bare.errnoName() shouldBe "EINVAL"
             bare.message shouldContain "needs a GRH"
@@ -162,6 +178,7 @@ internal class DatagramSpec :
             val end = end(UD)
             shouldThrow<IllegalStateException> { end.qp.connect(end.qp.endpoint()) }.message shouldContain "activate()"
             val connected = end()
-            shouldThrow<IllegalStateException> { connected.qp.activate(ConnectOptions.DEFAULTS) }.message shouldContain "connect(endpoint)"
+            shouldThrow<IllegalStateException> { connected.qp.activate(ConnectOptions.DEFAULTS) }.message shouldContain
+                "connect(endpoint)"
         }
     })

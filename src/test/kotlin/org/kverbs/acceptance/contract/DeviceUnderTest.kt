@@ -7,14 +7,17 @@ import java.net.NetworkInterface
 import kotlin.random.Random
 
 /**
- * What one device can do and another can't. [CapabilitiesSpec] checks both sides of it: what is declared works, and what is not
- * declared is refused, so no case is ever left out without a reason that was tested.
+ * What one device can do and another can't. [CapabilitiesSpec] checks both sides of it: what is declared works, and
+ * what is not declared is refused, so no case is ever left out without a reason that was tested.
  */
 internal enum class Capability {
     /** RC queue pairs are connected by ibv_modify_qp alone, without rdma_cm. */
     RAW_CONNECT,
 
-    /** Posts to a queue pair in the wrong state are refused; soft-iWARP takes receives, and refuses only the send that wakes it. */
+    /**
+     * Posts to a queue pair in the wrong state are refused; soft-iWARP takes receives, and refuses only the send that
+     * wakes it.
+     */
     CHECKS_STATE,
 
     /** Queue pairs of type UC. */
@@ -51,29 +54,38 @@ internal enum class Capability {
     REREGISTER,
 
     /**
-     * The completion of a receive says which key a send with invalidate ended (IBV_WC_WITH_INV). Soft-RoCE gives user programs the
-     * kernel's number of that flag, which is another.
+     * The completion of a receive says which key a send with invalidate ended (IBV_WC_WITH_INV). Soft-RoCE gives user
+     * programs the kernel's number of that flag, which is another.
      */
     REPORTS_INVALIDATED_KEY,
 
-    /** A window admits to its own bytes only, and not to all of its region (Soft-RoCE of Linux 6.1 checks no more than that). */
+    /**
+     * A window admits to its own bytes only, and not to all of its region (Soft-RoCE of Linux 6.1 checks no more than
+     * that).
+     */
     CHECKS_WINDOW_BOUNDS,
 
     /**
-     * A wrong lkey is a LOC_PROT_ERR and a message longer than its receive a LOC_LEN_ERR, as in IBA volume 1, 11.6.2. Soft-RoCE
-     * calls some of them LOC_QP_OP_ERR.
+     * A wrong lkey is a LOC_PROT_ERR and a message longer than its receive a LOC_LEN_ERR, as in IBA volume 1, 11.6.2.
+     * Soft-RoCE calls some of them LOC_QP_OP_ERR.
      */
     PRECISE_LOCAL_ERRORS,
 
-    /** A receive that is posted in the error state is flushed (IBA C10-42); Soft-RoCE keeps it until the queue pair goes. */
+    /**
+     * A receive that is posted in the error state is flushed (IBA C10-42); Soft-RoCE keeps it until the queue pair
+     * goes.
+     */
     FLUSHES_LATE_RECEIVES,
 
-    /** Completion queues and queue pairs of ibv_create_cq_ex and ibv_create_qp_ex, and the calls that poll and post on these. */
+    /**
+     * Completion queues and queue pairs of ibv_create_cq_ex and ibv_create_qp_ex, and the calls that poll and post on
+     * these.
+     */
     EXTENDED_QUEUES,
 
     /**
-     * The extended calls gather from entries of different lengths. Soft-RoCE's library takes all to be as long as the first
-     * (rdma-core before 63).
+     * The extended calls gather from entries of different lengths. Soft-RoCE's library takes all to be as long as the
+     * first (rdma-core before 63).
      */
     EXTENDED_GATHERING,
 
@@ -114,7 +126,10 @@ internal class DeviceUnderTest(
             },
         )
 
-    /** Why its cases are skipped, and counted as such; null where they run. Under KVERBS_REQUIRE_TOOLS=1, as in ./verify, they run and fail. */
+    /**
+     * Why its cases are skipped, and counted as such; null where they run. Under KVERBS_REQUIRE_TOOLS=1, as in
+     * ./verify, they run and fail.
+     */
     val absence: String?
         get() =
             "this machine has no ::1: 'sysctl net.ipv6.conf.lo.disable_ipv6=0' gives it one"
@@ -125,8 +140,9 @@ internal class DeviceUnderTest(
 }
 
 /**
- * The devices that the contract is checked on: the embedded ones everywhere, the kernel's in the lab, where the property says so. A device
- * that is not there fails each of its cases, unless its [absence][DeviceUnderTest.absence] says why they are skipped.
+ * The devices that the contract is checked on: the embedded ones everywhere, the kernel's in the lab, where the
+ * property says so. A device that is not there fails each of its cases, unless its [absence][DeviceUnderTest.absence]
+ * says why they are skipped.
  */
 internal val devicesUnderTest: List<DeviceUnderTest> =
     System.getProperty("kverbs.contract", "embedded").let { where ->
@@ -146,8 +162,8 @@ private val devices: Map<String, List<DeviceUnderTest>>
         )
 
 /**
- * Asks for embedded devices in this JVM, and on UDP sockets over IPv4 and IPv6. The IPv4 address is drawn: another build
- * on this machine could have a fixed one. Of IPv6 there is ::1 alone, which each case waits for.
+ * Asks for embedded devices in this JVM, and on UDP sockets over IPv4 and IPv6. The IPv4 address is drawn: another
+ * build on this machine could have a fixed one. Of IPv6 there is ::1 alone, which each case waits for.
  */
 private fun chooseEmbedded() {
     val address = "127.${Random.nextInt(128, 255)}.${Random.nextInt(256)}.${Random.nextInt(1, 255)}"
@@ -161,7 +177,15 @@ private fun embedded(
     index: Int,
     isIpv6: Boolean = false,
 ): DeviceUnderTest {
-    val lacks = if (isIpv6) setOf(Capability.ADDRESS_EVENTS, Capability.MULTICAST_ROUTE) else setOf(Capability.ADDRESS_EVENTS)
+    val lacks =
+        if (isIpv6) {
+            setOf(
+                Capability.ADDRESS_EVENTS,
+                Capability.MULTICAST_ROUTE,
+            )
+        } else {
+            setOf(Capability.ADDRESS_EVENTS)
+        }
     return DeviceUnderTest("embedded$index", "embedded", "", Capability.entries.toSet() - lacks, isIpv6)
 }
 

@@ -75,12 +75,19 @@ internal class ExtendedQueueSpec :
                 if (type == UD) (first.sourceQueuePair() to first.hasGrh()) shouldBe (a.qp.number() to true)
             }
 
-            case("should send inline bytes, from one place and from several, by extended calls on $type", EXTENDED_QUEUES) {
+            case(
+                "should send inline bytes, from one place and from several, by extended calls on $type",
+                EXTENDED_QUEUES,
+            ) {
                 val link = pair()
                 val (a, b) = link
                 repeat(2) { b.qp.postReceive(it.toLong(), b.mr.slice(it * 1000L, 1000)) }
                 link.message { send(1).inline(pattern(60)).signaled() }
-                link.message { send(2).inline(pattern(10)).inline(pattern(20, seed = 2)).inline(pattern(5, seed = 3)).signaled() }
+                link.message {
+                    send(
+                        2,
+                    ).inline(pattern(10)).inline(pattern(20, seed = 2)).inline(pattern(5, seed = 3)).signaled()
+                }
                 a.cq.take(2).forEachIndexed { i, done -> done.shouldBeDone(i + 1L, SEND, a.qp) }
                 b.cq.take(2).last().shouldBeDone(1, RECV, b.qp, bytes = link.offset + 35)
                 b.mr.bytes(60, link.offset) shouldBe pattern(60)
@@ -132,7 +139,11 @@ internal class ExtendedQueueSpec :
             listOf(a.mr.long(), a.mr.long(8), b.mr.long(8)) shouldBe listOf(40L, 42L, -7L)
         }
 
-        case("should bind a window and end its key, locally and by the peer, by extended calls", EXTENDED_QUEUES, MEMORY_WINDOWS) {
+        case(
+            "should bind a window and end its key, locally and by the peer, by extended calls",
+            EXTENDED_QUEUES,
+            MEMORY_WINDOWS,
+        ) {
             val (a, b) = linked(a = extendedEnd(), b = extendedEnd())
             val window = pd.memoryWindow(TYPE_2)
             val part = b.mr.slice(100, 200)
@@ -161,7 +172,11 @@ internal class ExtendedQueueSpec :
             a.cq.takeOne().shouldHaveFailed(7, REM_ACCESS_ERR, a.qp)
         }
 
-        case("should bind a window on UC by extended calls exactly if that is declared", EXTENDED_QUEUES, MEMORY_WINDOWS) {
+        case(
+            "should bind a window on UC by extended calls exactly if that is declared",
+            EXTENDED_QUEUES,
+            MEMORY_WINDOWS,
+        ) {
             val (_, b) = linked(UC, a = extendedEnd(UC), b = extendedEnd(UC))
             val window = pd.memoryWindow(TYPE_2)
             val before = window.rkey()
@@ -178,7 +193,10 @@ internal class ExtendedQueueSpec :
             }
         }
 
-        case("should gather from entries of different lengths by extended calls where the device does", EXTENDED_QUEUES) {
+        case(
+            "should gather from entries of different lengths by extended calls where the device does",
+            EXTENDED_QUEUES,
+        ) {
             val (a, b) = linked(a = extendedEnd(), b = extendedEnd())
             a.mr.put(pattern(300))
             a.post { write(1, b.mr.remote()).from(a.mr.slice(0, 100)).from(a.mr.slice(200, 100)).signaled() }
@@ -221,7 +239,11 @@ internal class ExtendedQueueSpec :
             refusal.message shouldContain "The list has 500 requests"
         }
 
-        case("should name the request that extended calls can't do, and post none before it", EXTENDED_QUEUES, ATOMICS) {
+        case(
+            "should name the request that extended calls can't do, and post none before it",
+            EXTENDED_QUEUES,
+            ATOMICS,
+        ) {
             val (a, b) = linked(a = extendedEnd(), b = extendedEnd())
             val bad =
                 mapOf<String, SendRequests.() -> Unit>(
@@ -229,7 +251,8 @@ internal class ExtendedQueueSpec :
                         write(2, b.mr.remote())
                         repeat(a.qp.capabilities().maxSendSge() + 1) { from(a.mr.slice(0, 1)) }
                     },
-                    "max_inline_data" to { write(2, b.mr.remote()).inline(pattern(a.qp.capabilities().maxInlineData() + 1)) },
+                    "max_inline_data" to
+                        { write(2, b.mr.remote()).inline(pattern(a.qp.capabilities().maxInlineData() + 1)) },
                     "multiple of 8" to { fetchAndAdd(2, b.mr.remote().at(4), 1).into(a.mr.slice(0, 8)) },
                 )
             for ((said, request) in bad) {
@@ -251,7 +274,8 @@ internal class ExtendedQueueSpec :
         case("should refuse an extended post before RTS", EXTENDED_QUEUES) {
             val end = extendedEnd()
             repeat(2) {
-                shouldThrow<WorkRequestException> { end.post { send(1).from(end.mr.slice(0, 4)) } }.errnoName() shouldBe "EINVAL"
+                shouldThrow<WorkRequestException> { end.post { send(1).from(end.mr.slice(0, 4)) } }.errnoName() shouldBe
+                    "EINVAL"
                 if (it == 0) end.qp.init(ConnectOptions.DEFAULTS)
             }
         }
@@ -290,7 +314,10 @@ internal class ExtendedQueueSpec :
             a.cq.takeOne().shouldBeDone(1, RDMA_WRITE, a.qp)
         }
 
-        case("should serve plain queue pairs by an extended completion queue, and the other way round", EXTENDED_QUEUES) {
+        case(
+            "should serve plain queue pairs by an extended completion queue, and the other way round",
+            EXTENDED_QUEUES,
+        ) {
             val plain = cq()
             val extended = cq(extended = true)
             val (a, b) = linked(a = end(cq = extended), b = extendedEnd(cq = plain))
@@ -304,7 +331,12 @@ internal class ExtendedQueueSpec :
 
         case("should refuse an extended completion queue beyond the device's sizes", EXTENDED_QUEUES) {
             val size = context.queryDevice().maxCqe() + 1
-            val refusal = shouldThrow<RdmaSystemException> { context.completionQueue(CompletionQueueAttributes.of(size).asExtended()) }
+            val refusal =
+                shouldThrow<RdmaSystemException> {
+                    context.completionQueue(
+                        CompletionQueueAttributes.of(size).asExtended(),
+                    )
+                }
             refusal.errnoName() shouldBe "EINVAL"
             refusal.operation() shouldBe "ibv_create_cq_ex"
             refusal.advice() shouldBe "cqe $size is above the device's max_cqe of ${size - 1}."

@@ -42,7 +42,11 @@ internal data class Held(
             arenas <= before.arenas + 256.KiB &&
             heap <= before.heap + 1.MiB
 
-    private infix fun Map<String, Int>.noMoreThan(before: Map<String, Int>) = all { (what, count) -> count <= before.getOrDefault(what, 0) }
+    private infix fun Map<String, Int>.noMoreThan(before: Map<String, Int>) =
+        all { (what, count) ->
+            count <=
+                before.getOrDefault(what, 0)
+        }
 
     /** The descriptors that are more than [before], and those that are fewer. */
     private fun fileChanges(before: Held): Map<String, Int> =

@@ -202,4 +202,13 @@ private fun announcement(bytes: Long): ByteArray =
         .array()
 
 /** Every tenth is too long for a slot. */
-private fun numbered(number: Int): ByteArray = ByteArray(if (number % 10 == 9) 10_000 else 100) { (it + number).toByte() }
+private fun numbered(number: Int): ByteArray =
+    ByteArray(
+        if (number % 10 ==
+            9
+        ) {
+            10_000
+        } else {
+            100
+        },
+    ) { (it + number).toByte() }

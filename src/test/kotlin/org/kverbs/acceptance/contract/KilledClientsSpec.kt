@@ -11,7 +11,8 @@ import kotlin.time.Duration.Companion.minutes
 
 /**
  * Kills processes of five connections each: 10 in the unit lane, 6 a device in the lab, where it takes seconds to start
- * one, and as many as the system property hostile.kills says: `coroutines/storm kills` kills 200, in about five minutes.
+ * one, and as many as the system property hostile.kills says: `coroutines/storm kills` kills 200, in about five
+ * minutes.
  */
 internal class KilledClientsSpec :
     ContractSpec({
@@ -21,7 +22,10 @@ internal class KilledClientsSpec :
         // A process has no way to the embedded device within this JVM, and needs an address of its own on UDP: of IPv6
         // there is one.
         if (isNative || device.name == "embedded1") {
-            case("should hold nothing of clients that were killed, wherever they were", timeout = (5 + kills / 4).minutes) {
+            case(
+                "should hold nothing of clients that were killed, wherever they were",
+                timeout = (5 + kills / 4).minutes,
+            ) {
                 val random = Random(kills)
                 siege(rounds = kills / AT_ONCE, handler = { connection ->
                     connection.publish(VAULT, connection.pd.memoryRegion(100_000L, *FULL_ACCESS))

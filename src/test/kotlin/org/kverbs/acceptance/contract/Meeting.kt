@@ -55,7 +55,10 @@ internal val Bench.isIwarp: Boolean get() = context.device().transportType() == 
 
 internal fun Bench.at(port: Int) = InetSocketAddress(ip, port)
 
-/** What peers of a connection are told, at the full length of the message on InfiniBand, as many bytes as were given on iWARP. */
+/**
+ * What peers of a connection are told, at the full length of the message on InfiniBand, as many bytes as were given on
+ * iWARP.
+ */
 internal fun ConnectionEvent.words(): String = privateData().decodeToString().trimEnd('\u0000')
 
 /** The next event, which must be of a type. */
@@ -66,7 +69,10 @@ internal fun ConnectionEventChannel.expect(type: ConnectionEventType): Connectio
 }
 
 /** The next event, which may be an error. */
-internal fun ConnectionEventChannel.next(): ConnectionEvent = checkNotNull(awaitEvent(EVENT_TIMEOUT)) { "no event within $EVENT_TIMEOUT" }
+internal fun ConnectionEventChannel.next(): ConnectionEvent =
+    checkNotNull(awaitEvent(EVENT_TIMEOUT)) {
+        "no event within $EVENT_TIMEOUT"
+    }
 
 internal fun QueuePair.prepare(
     id: ConnectionId,
@@ -96,7 +102,8 @@ internal fun ConnectionEventChannel.resolved(
         expect(ROUTE_RESOLVED).id() shouldBe it
     }
 
-internal fun words(text: String): ConnectionParameters = ConnectionParameters.DEFAULTS.withPrivateData(text.encodeToByteArray())
+internal fun words(text: String): ConnectionParameters =
+    ConnectionParameters.DEFAULTS.withPrivateData(text.encodeToByteArray())
 
 /** Two ends in this process that met by the connection manager, all on one thread. */
 internal class Meeting(

@@ -46,7 +46,10 @@ internal class MemoryRegionSpec :
             memory().lkey() shouldNotBe memory().lkey()
         }
 
-        case("should register and use memory that is given: a segment, a direct buffer, one with an address of its own", RAW_CONNECT) {
+        case(
+            "should register and use memory that is given: a segment, a direct buffer, one with an address of its own",
+            RAW_CONNECT,
+        ) {
             val (a, b) = linked()
             Arena.ofConfined().use { arena ->
                 val segment = arena.allocate(5000, 4096)
@@ -97,7 +100,11 @@ internal class MemoryRegionSpec :
         }
 
         case("should refuse memory that can't be registered, and access that contradicts itself") {
-            shouldThrow<IllegalArgumentException> { pd.register(MemorySegment.ofArray(ByteArray(8))) }.message shouldContain
+            shouldThrow<IllegalArgumentException> {
+                pd.register(
+                    MemorySegment.ofArray(ByteArray(8)),
+                )
+            }.message shouldContain
                 "garbage collector"
             shouldThrow<IllegalArgumentException> { pd.register(ByteBuffer.allocate(8)) }.message shouldContain "heap"
             shouldThrow<IllegalArgumentException> { pd.memoryRegion(0) }.message shouldContain "length 0"
@@ -106,7 +113,8 @@ internal class MemoryRegionSpec :
                 shouldThrow<IllegalArgumentException> { pd.register(readOnly) }.message shouldContain "read-only"
             }
             for (access in listOf(REMOTE_WRITE, REMOTE_ATOMIC)) {
-                shouldThrow<IllegalArgumentException> { pd.memoryRegion(8, access) }.message shouldContain "$access needs LOCAL_WRITE"
+                shouldThrow<IllegalArgumentException> { pd.memoryRegion(8, access) }.message shouldContain
+                    "$access needs LOCAL_WRITE"
             }
         }
 

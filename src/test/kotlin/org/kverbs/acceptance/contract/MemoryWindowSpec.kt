@@ -32,7 +32,11 @@ import org.kverbs.acceptance.contract.Capability.REPORTS_INVALIDATED_KEY
 /** Keys for a part of a region that come and go on the data path. */
 internal class MemoryWindowSpec :
     ContractSpec({
-        case("should admit the peer to what a type 1 window was bound to, until it is bound to nothing", RAW_CONNECT, MEMORY_WINDOWS) {
+        case(
+            "should admit the peer to what a type 1 window was bound to, until it is bound to nothing",
+            RAW_CONNECT,
+            MEMORY_WINDOWS,
+        ) {
             val (a, b) = linked()
             val window = pd.memoryWindow(TYPE_1)
             val before = window.rkey()
@@ -51,7 +55,11 @@ internal class MemoryWindowSpec :
             b.mr.bytes(50, 100) shouldBe pattern(50)
         }
 
-        case("should admit the peer to what a type 2 window was bound to, and not beyond", RAW_CONNECT, MEMORY_WINDOWS) {
+        case(
+            "should admit the peer to what a type 2 window was bound to, and not beyond",
+            RAW_CONNECT,
+            MEMORY_WINDOWS,
+        ) {
             val (a, b) = linked()
             b.mr.put(pattern(400))
             val (_, remote) = boundWindow(b)
@@ -68,7 +76,11 @@ internal class MemoryWindowSpec :
             }
         }
 
-        case("should admit by a type 2 window the peer of the queue pair that bound it, and no other", RAW_CONNECT, MEMORY_WINDOWS) {
+        case(
+            "should admit by a type 2 window the peer of the queue pair that bound it, and no other",
+            RAW_CONNECT,
+            MEMORY_WINDOWS,
+        ) {
             val (a, b) = linked()
             val (other, same) = linked() // in the same domain
             val memory = memory(4096, LOCAL_WRITE, MW_BIND)
@@ -121,7 +133,11 @@ internal class MemoryWindowSpec :
             a.cq.takeOne().shouldHaveFailed(2, REM_ACCESS_ERR, a.qp)
         }
 
-        case("should bind a type 2 window again after it was invalidated, under the next key", RAW_CONNECT, MEMORY_WINDOWS) {
+        case(
+            "should bind a type 2 window again after it was invalidated, under the next key",
+            RAW_CONNECT,
+            MEMORY_WINDOWS,
+        ) {
             val (a, b) = linked()
             val (window, remote) = boundWindow(b)
             window.rkey() shouldBe remote.rkey()
@@ -151,7 +167,9 @@ internal class MemoryWindowSpec :
             val (_, b) = linked()
             val window = pd.memoryWindow(TYPE_1)
             val refusal =
-                shouldThrow<IllegalArgumentException> { b.post { bind(5, window, window.rkey(), b.mr.slice(0, 100), mask(REMOTE_READ)) } }
+                shouldThrow<IllegalArgumentException> {
+                    b.post { bind(5, window, window.rkey(), b.mr.slice(0, 100), mask(REMOTE_READ)) }
+                }
             refusal.message shouldContain "TYPE_1"
         }
 
@@ -159,7 +177,15 @@ internal class MemoryWindowSpec :
             val (_, b) = linked()
             val plain = memory(4096, LOCAL_WRITE)
             val window = pd.memoryWindow(TYPE_2)
-            b.post { bind(5, window, MemoryWindow.nextRkey(window.rkey()), plain.slice(0, 100), mask(REMOTE_READ)).signaled() }
+            b.post {
+                bind(
+                    5,
+                    window,
+                    MemoryWindow.nextRkey(window.rkey()),
+                    plain.slice(0, 100),
+                    mask(REMOTE_READ),
+                ).signaled()
+            }
             b.cq.takeOne().shouldHaveFailed(5, MW_BIND_ERR, b.qp)
         }
 

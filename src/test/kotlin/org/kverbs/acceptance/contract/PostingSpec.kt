@@ -62,7 +62,12 @@ internal class PostingSpec :
 
         case("should post 60 sends and 60 receives in one call each", RAW_CONNECT) {
             val (a, b) = linked()
-            val receives = ReceiveRequests().apply { repeat(60) { receive(it.toLong()).into(b.mr.slice(it * 100L, 100)) } }
+            val receives =
+                ReceiveRequests().apply {
+                    repeat(
+                        60,
+                    ) { receive(it.toLong()).into(b.mr.slice(it * 100L, 100)) }
+                }
             b.qp.postReceive(receives)
             a.post { repeat(60) { send(100L + it).inline(pattern(20, seed = it)).signaled() } }
             a.cq.take(60).map { it.workRequestId() } shouldBe (100L..159L).toList()
@@ -149,7 +154,10 @@ internal class PostingSpec :
             refusal.message shouldContain "max_send_sge"
             a.cq.takeOne().shouldBeDone(1, RDMA_WRITE, a.qp)
 
-            val receive = ReceiveRequests().receive(7).apply { repeat(b.qp.capabilities().maxRecvSge() + 1) { into(b.mr.slice(0, 1)) } }
+            val receive =
+                ReceiveRequests().receive(7).apply {
+                    repeat(b.qp.capabilities().maxRecvSge() + 1) { into(b.mr.slice(0, 1)) }
+                }
             val refused = shouldThrow<WorkRequestException> { b.qp.postReceive(receive) }
             refused.errnoName() shouldBe "EINVAL"
             refused.message shouldContain "max_recv_sge"
@@ -160,14 +168,17 @@ internal class PostingSpec :
             val most = a.qp.capabilities().maxInlineData()
             a.post { write(1, b.mr.remote()).inline(pattern(most)).signaled() }
             a.cq.takeOne().shouldBeDone(1, RDMA_WRITE, a.qp)
-            val refusal = shouldThrow<WorkRequestException> { a.post { write(2, b.mr.remote()).inline(pattern(most + 1)) } }
+            val refusal =
+                shouldThrow<WorkRequestException> { a.post { write(2, b.mr.remote()).inline(pattern(most + 1)) } }
             refusal.errnoName() shouldBe "EINVAL"
             refusal.message shouldContain "max_inline_data"
         }
 
         case("should refuse an entry before any request was begun", RAW_CONNECT) {
             val end = end()
-            shouldThrow<IllegalStateException> { SendRequests().from(end.mr.slice()) }.message shouldContain "no request was begun"
-            shouldThrow<IllegalStateException> { ReceiveRequests().into(end.mr.slice()) }.message shouldContain "no request was begun"
+            shouldThrow<IllegalStateException> { SendRequests().from(end.mr.slice()) }.message shouldContain
+                "no request was begun"
+            shouldThrow<IllegalStateException> { ReceiveRequests().into(end.mr.slice()) }.message shouldContain
+                "no request was begun"
         }
     })

@@ -66,7 +66,15 @@ internal class QuerySpec :
             plain.nodeGuid() shouldBe context.device().guid()
             plain.physPortCnt() shouldBe 1
             plain.maxMrSize() shouldNotBe 0
-            listOf(plain.maxQp(), plain.maxQpWr(), plain.maxSge(), plain.maxCq(), plain.maxCqe(), plain.maxMr(), plain.maxPd()).forEach {
+            listOf(
+                plain.maxQp(),
+                plain.maxQpWr(),
+                plain.maxSge(),
+                plain.maxCq(),
+                plain.maxCqe(),
+                plain.maxMr(),
+                plain.maxPd(),
+            ).forEach {
                 it shouldBeGreaterThan 0
             }
             val extended = context.queryDeviceEx()
@@ -107,7 +115,10 @@ internal class QuerySpec :
             }
         }
 
-        case("should choose the RoCE v2 GID of the IPv4 address by default, or else of the IPv6 address", ADDRESS_HANDLES) {
+        case(
+            "should choose the RoCE v2 GID of the IPv4 address by default, or else of the IPv6 address",
+            ADDRESS_HANDLES,
+        ) {
             val chosen = context.queryGidEntry(PORT, context.defaultGidIndex(PORT))
             chosen.type() shouldBe GidType.ROCE_V2
             chosen.gid().isIpv4Mapped shouldBe !device.isIpv6
@@ -116,7 +127,10 @@ internal class QuerySpec :
             chosen.netdevIndex() shouldBe index
         }
 
-        case("should tell an empty GID index from one beyond the table, and refuse a table that is too small", ADDRESS_HANDLES) {
+        case(
+            "should tell an empty GID index from one beyond the table, and refuse a table that is too small",
+            ADDRESS_HANDLES,
+        ) {
             val length = context.queryPort(PORT).gidTableLength()
             val empty = shouldThrow<RdmaSystemException> { context.queryGidEntry(PORT, length - 1) }
             empty.errnoName() shouldBe "ENODATA"

@@ -154,8 +154,12 @@ internal class QueuePairSpec :
             refusal.message shouldContain "INIT"
         }
 
-        case("should suspect the port, the GID index or the read depth when the attributes are the right ones", RAW_CONNECT) {
-            queuePair().refuse { init().port(99) }.message shouldContain "PORT (IBV_QP_PORT) is 1 to the device's phys_port_cnt"
+        case(
+            "should suspect the port, the GID index or the read depth when the attributes are the right ones",
+            RAW_CONNECT,
+        ) {
+            queuePair().refuse { init().port(99) }.message shouldContain
+                "PORT (IBV_QP_PORT) is 1 to the device's phys_port_cnt"
             val qp = queuePair().apply { init(ConnectOptions.DEFAULTS) }
             val peer = qp.endpoint()
             val badIndex =
@@ -168,7 +172,8 @@ internal class QueuePairSpec :
             val eager = ConnectOptions.builder().maxReadAtomic(255).build()
             val depth = shouldThrow<RdmaSystemException> { qp.connect(peer, eager) }
             depth.message shouldContain "RTR -> RTS"
-            depth.message shouldContain "MAX_QP_RD_ATOMIC (IBV_QP_MAX_QP_RD_ATOMIC) is not above the device's max_qp_init_rd_atom"
+            depth.message shouldContain
+                "MAX_QP_RD_ATOMIC (IBV_QP_MAX_QP_RD_ATOMIC) is not above the device's max_qp_init_rd_atom"
         }
 
         case("should refuse a receive in RESET and take it in INIT", CHECKS_STATE) {
@@ -209,7 +214,8 @@ internal class QueuePairSpec :
 
 private fun state(state: QueuePairState): QueuePairAttributesBuilder = QueuePairAttributes.builder().state(state)
 
-private fun init(): QueuePairAttributesBuilder = state(QueuePairState.INIT).port(PORT).pkeyIndex(0).accessFlags(REMOTE_READ, REMOTE_WRITE)
+private fun init(): QueuePairAttributesBuilder =
+    state(QueuePairState.INIT).port(PORT).pkeyIndex(0).accessFlags(REMOTE_READ, REMOTE_WRITE)
 
 private fun toRtr(address: AddressAttributes): QueuePairAttributesBuilder =
     state(QueuePairState.RTR)

@@ -30,7 +30,14 @@ import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 internal class RemoteErrorSpec :
     ContractSpec({
         /** What a device says that does not tell local errors apart. */
-        fun orOperationError(status: WorkCompletionStatus) = if (PRECISE_LOCAL_ERRORS in device.capabilities) status else LOC_QP_OP_ERR
+        fun orOperationError(status: WorkCompletionStatus) =
+            if (PRECISE_LOCAL_ERRORS in
+                device.capabilities
+            ) {
+                status
+            } else {
+                LOC_QP_OP_ERR
+            }
 
         fails("a send whose lkey is wrong", orOperationError(LOC_PROT_ERR)) { a, _ ->
             send(1).entry(
@@ -39,7 +46,10 @@ internal class RemoteErrorSpec :
                 a.mr.lkey() xor 0x5500,
             )
         }
-        fails("a send beyond its region", LOC_PROT_ERR) { a, _ -> send(1).entry(a.mr.address() + a.mr.length() - 4, 8, a.mr.lkey()) }
+        fails(
+            "a send beyond its region",
+            LOC_PROT_ERR,
+        ) { a, _ -> send(1).entry(a.mr.address() + a.mr.length() - 4, 8, a.mr.lkey()) }
         fails("a write whose rkey is wrong", REM_ACCESS_ERR) { a, b ->
             write(1, b.mr.address(), b.mr.rkey() xor 0x5500).from(a.mr.slice(0, 8))
         }
@@ -100,7 +110,11 @@ internal class RemoteErrorSpec :
         fails("a read through a queue pair without REMOTE_READ", REM_INV_REQ_ERR, allowing(REMOTE_WRITE)) { a, b ->
             read(1, b.mr.remote()).into(a.mr.slice(0, 8))
         }
-        fails("a send to a peer that has no receive", RNR_RETRY_EXC_ERR, impatient) { a, _ -> send(1).from(a.mr.slice(0, 8)) }
+        fails(
+            "a send to a peer that has no receive",
+            RNR_RETRY_EXC_ERR,
+            impatient,
+        ) { a, _ -> send(1).from(a.mr.slice(0, 8)) }
         fails("a send to a peer that is gone", RETRY_EXC_ERR, impatient) { a, b ->
             b.qp.close()
             send(1).from(a.mr.slice(0, 8))

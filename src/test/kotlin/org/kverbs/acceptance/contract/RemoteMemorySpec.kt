@@ -16,7 +16,12 @@ internal class RemoteMemorySpec :
             case("should write into the peer's memory and complete nothing there on $type", type.capability) {
                 val (a, b) = linked(type)
                 a.mr.put(pattern(500))
-                a.post { write(1, RemoteMemory.parse(b.mr.remote().toText()).at(64)).from(a.mr.slice(0, 500)).signaled() }
+                a.post {
+                    write(
+                        1,
+                        RemoteMemory.parse(b.mr.remote().toText()).at(64),
+                    ).from(a.mr.slice(0, 500)).signaled()
+                }
                 a.cq.takeOne().shouldBeDone(1, RDMA_WRITE, a.qp)
                 await("the last byte") { b.mr.bytes(500, 64).contentEquals(pattern(500)) }
                 b.mr.bytes(64) shouldBe ByteArray(64)

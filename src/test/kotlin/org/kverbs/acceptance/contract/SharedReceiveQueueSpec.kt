@@ -70,12 +70,17 @@ internal class SharedReceiveQueueSpec :
             srq.query().limit() shouldBe 0
         }
 
-        case("should refuse a receive beyond the size of a shared receive queue, and take more after it was resized", RESIZE_SRQ) {
+        case(
+            "should refuse a receive beyond the size of a shared receive queue, and take more after it was resized",
+            RESIZE_SRQ,
+        ) {
             val srq = pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(4, 1))
             val memory = memory()
             val refusal =
                 shouldThrow<WorkRequestException> {
-                    srq.postReceive(ReceiveRequests().apply { repeat(100) { receive(it.toLong()).into(memory.slice(0, 8)) } })
+                    srq.postReceive(
+                        ReceiveRequests().apply { repeat(100) { receive(it.toLong()).into(memory.slice(0, 8)) } },
+                    )
                 }
             refusal.errnoName() shouldBe "ENOMEM"
             refusal.index() shouldBeGreaterThanOrEqual 4
@@ -92,7 +97,11 @@ internal class SharedReceiveQueueSpec :
             tooHigh.errnoName() shouldBe "EINVAL"
             tooHigh.message shouldContain "limit is not above max_wr"
             val tooLong =
-                shouldThrow<RdmaSystemException> { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(most.maxSrqWr() + 1, 1)) }
+                shouldThrow<RdmaSystemException> {
+                    pd.sharedReceiveQueue(
+                        SharedReceiveQueueAttributes.of(most.maxSrqWr() + 1, 1),
+                    )
+                }
             tooLong.errnoName() shouldBe "EINVAL"
             tooLong.advice() shouldBe
                 "max_wr ${most.maxSrqWr() + 1} is above the device's max_srq_wr of ${most.maxSrqWr()}."

@@ -68,7 +68,10 @@ internal class Siege(
     }
 
     /** The honest client asks over its connection. */
-    suspend fun askAgain(): Unit = asking.withLock { withTimeout(BOUND) { regular.shouldAnswer("question ${answers.incrementAndGet()}") } }
+    suspend fun askAgain(): Unit =
+        asking.withLock {
+            withTimeout(BOUND) { regular.shouldAnswer("question ${answers.incrementAndGet()}") }
+        }
 
     private suspend fun MessageConnection.shouldAnswer(question: String) {
         send(question.encodeToByteArray())

@@ -349,7 +349,8 @@ private class Setting(
     val here = region()
     val there = region()
 
-    private fun region() = pd.memoryRegion(4096) { access(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC, MW_BIND) }
+    private fun region() =
+        pd.memoryRegion(4096) { access(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC, MW_BIND) }
 
     fun <V : ConnectedVerbs> connected(transport: Transport<V>): Pair<TypedQueuePair<V>, TypedQueuePair<V>> {
         fun end() =

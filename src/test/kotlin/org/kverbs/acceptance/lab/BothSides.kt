@@ -31,7 +31,10 @@ internal enum class Direction(
     override fun toString() = text
 }
 
-/** The embedded device in another process, and Soft-RoCE in this one; for all specs, as each start takes an emulated machine seconds. */
+/**
+ * The embedded device in another process, and Soft-RoCE in this one; for all specs, as each start takes an emulated
+ * machine seconds.
+ */
 internal object BothSides {
     private val near by lazy { Station(SoftRoceWire.device) }
     private val nearIpv6 by lazy { Station(SoftRoceWire.device, SoftRoceWire.HERE_IPV6) }
@@ -73,7 +76,8 @@ internal class Linked(
     }
 
     /** Sizes of messages around the path MTU and far beyond; UC is lost in part if it is more than sockets hold. */
-    fun sizes(type: QueuePairType): List<Int> = listOf(0, 1, 4096, 4097, MIB) + if (type == RC) listOf(4 * MIB) else emptyList()
+    fun sizes(type: QueuePairType): List<Int> =
+        listOf(0, 1, 4096, 4097, MIB) + if (type == RC) listOf(4 * MIB) else emptyList()
 
     /** The peer's memory from an offset into its [TARGET] on. */
     fun at(offset: Long): String = memory.at(TARGET + offset).toText()

@@ -44,7 +44,10 @@ import java.time.Duration
 
 private const val ALSO_OURS = "10.99.8.8"
 
-/** What librdmacm can do beyond the contract: options, IPv6, moving an id to another channel, the addresses behind names. */
+/**
+ * What librdmacm can do beyond the contract: options, IPv6, moving an id to another channel, the addresses behind
+ * names.
+ */
 internal class ConnectionOptionsSpec :
     ContractSpec({
         case("should put the type of service and the acknowledge timeout into the queue pair", RAW_CONNECT) {
@@ -105,7 +108,8 @@ internal class ConnectionOptionsSpec :
                     if (alone) {
                         v4.bind(same)
                     } else {
-                        shouldThrow<RdmaSystemException> { v4.bind(same) }.message shouldContain "has it on every address"
+                        shouldThrow<RdmaSystemException> { v4.bind(same) }.message shouldContain
+                            "has it on every address"
                     }
                 }
             }
@@ -120,8 +124,15 @@ internal class ConnectionOptionsSpec :
                 channel.expect(ROUTE_RESOLVED).id() shouldBe id
                 shouldThrow<IllegalArgumentException> { id.options().path(ByteArray(63)) }.message shouldBe
                     "a path record has 64 bytes, not 63"
-                shouldThrow<RdmaSystemException> { channel.id(PortSpace.TCP).options().path(ByteArray(64)) }.message shouldContain
-                    "rdma_set_option(ib_path) failed: EINVAL (Invalid argument). The kernel or the device doesn't know the option"
+                shouldThrow<RdmaSystemException> {
+                    channel
+                        .id(
+                            PortSpace.TCP,
+                        ).options()
+                        .path(ByteArray(64))
+                }.message shouldContain
+                    "rdma_set_option(ib_path) failed: EINVAL (Invalid argument). The kernel or the device doesn't " +
+                    "know the option"
             }
         }
 
@@ -139,7 +150,8 @@ internal class ConnectionOptionsSpec :
                 server.accept(b.qp, ConnectionParameters.DEFAULTS)
                 clients.expect(CONNECT_RESPONSE)
                 client.options().remoteEce() shouldBe Ece(0x2c9, 1, 0)
-                shouldThrow<RdmaSystemException> { client.options().localEce(Ece(0, 1, 0)) }.message shouldContain "vendor must not be 0"
+                shouldThrow<RdmaSystemException> { client.options().localEce(Ece(0, 1, 0)) }.message shouldContain
+                    "vendor must not be 0"
             }
         }
 
@@ -182,7 +194,8 @@ internal class ConnectionOptionsSpec :
                 val numeric = AddressHints(PortSpace.TCP, false, true, true, StandardProtocolFamily.INET6, null)
                 channel.addressInfo("::1", "7", numeric).first().destination() shouldBe InetSocketAddress("::1", 7)
                 shouldThrow<RdmaSystemException> { channel.addressInfo("no.such.host", "7", numeric) }.message shouldBe
-                    "rdma_getaddrinfo(no.such.host, 7) failed: ENOENT (No such file or directory). There is no such host or service: " +
+                    "rdma_getaddrinfo(no.such.host, 7) failed: ENOENT (No such file or directory). There is no such " +
+                    "host or service: " +
                     "check the names, or give numbers."
             }
         }

@@ -34,10 +34,12 @@ internal class ConnectionTimeoutSpec :
 
         test("should end the resolving of an address that nobody has, by the time that was given") {
             ConnectionEventChannel.open().use { channel ->
-                channel.id(PortSpace.TCP).resolveAddress(InetSocketAddress("10.98.0.77", 7471), SHORT) // on the wire, where ARP asks
+                // on the wire, where ARP asks
+                channel.id(PortSpace.TCP).resolveAddress(InetSocketAddress("10.98.0.77", 7471), SHORT)
                 val timeout = shouldThrow<ConnectionTimeoutException> { channel.next().orThrow() }
                 timeout.message shouldBe
-                    "resolving the address 10.98.0.77:7471 failed: ETIMEDOUT (Connection timed out). Nobody answers for the address (ARP " +
+                    "resolving the address 10.98.0.77:7471 failed: ETIMEDOUT (Connection timed out). Nobody answers " +
+                    "for the address (ARP " +
                     "or neighbour discovery): check the address, and `ping` it."
                 timeout.step() shouldBe ConnectionStep.RESOLVE_ADDRESS
             }
@@ -51,7 +53,8 @@ internal class ConnectionTimeoutSpec :
                         id.resolveAddress(InetSocketAddress("192.0.2.7", 7471), SHORT)
                         channel.next().orThrow()
                     }
-                unreachable.message shouldContain "resolving the address 192.0.2.7:7471 failed: ENETUNREACH (Network is unreachable). "
+                unreachable.message shouldContain
+                    "resolving the address 192.0.2.7:7471 failed: ENETUNREACH (Network is unreachable). "
             }
         }
 
@@ -84,7 +87,8 @@ internal class ConnectionTimeoutSpec :
                     id.connect(qp, ConnectionParameters.DEFAULTS)
                     channel.awaitEvent(SHORT).shouldBeNull()
                     ConnectionTimeoutException(ConnectionStep.CONNECT, id.peerAddress(), SHORT).message shouldContain
-                        "connecting to 10.99.0.77:7471 failed: no event came within 300 ms. The peer's connection manager does not answer"
+                        "connecting to 10.99.0.77:7471 failed: no event came within 300 ms. The peer's connection " +
+                        "manager does not answer"
                     id.close()
                     channel.awaitEvent(SHORT).shouldBeNull()
                 }
@@ -95,14 +99,16 @@ internal class ConnectionTimeoutSpec :
             val channel = ConnectionEventChannel.open()
             val waiter = Waiter { channel.awaitEvent(Duration.ofSeconds(30)) }
             channel.close()
-            shouldThrow<IllegalStateException> { waiter.outcome() }.message shouldContain "connection event channel (native) is closed"
+            shouldThrow<IllegalStateException> { waiter.outcome() }.message shouldContain
+                "connection event channel (native) is closed"
         }
 
         test("should end a wait for an event when the thread is interrupted") {
             ConnectionEventChannel.open().use { channel ->
                 val waiter = Waiter { channel.awaitEvent(Duration.ofSeconds(30)) }
                 waiter.thread.interrupt()
-                shouldThrow<InterruptedException> { waiter.outcome() }.message shouldContain "interrupted while waiting for an event of"
+                shouldThrow<InterruptedException> { waiter.outcome() }.message shouldContain
+                    "interrupted while waiting for an event of"
             }
         }
     })

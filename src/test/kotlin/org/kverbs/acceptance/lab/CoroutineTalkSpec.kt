@@ -25,7 +25,10 @@ internal class CoroutineTalkSpec :
                 }
             }
 
-            case("should serve a client of ${program.name} by coroutines, and be disconnected by it or disconnect", *needed) {
+            case(
+                "should serve a client of ${program.name} by coroutines, and be disconnected by it or disconnect",
+                *needed,
+            ) {
                 val port = program.port()
                 val listening = CompletableFuture<Unit>()
                 val served = served(program, port, listening)

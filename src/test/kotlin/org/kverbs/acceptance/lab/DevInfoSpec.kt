@@ -59,11 +59,17 @@ internal class DevInfoSpec :
         }
 
         test("should list the devices and GUIDs that ibv_devices lists") {
-            val theirs = said("ibv_devices").lines().drop(2).filter { it.isNotBlank() }.map { it.trim().split(Regex("\\s+")) }
+            val theirs =
+                said(
+                    "ibv_devices",
+                ).lines().drop(2).filter { it.isNotBlank() }.map { it.trim().split(Regex("\\s+")) }
             theirs shouldHaveAtLeastSize 2
             Device.list().map { listOf(it.name(), "%016x".format(it.guid())) } shouldBe theirs
             val table = ours("devices")
-            theirs.forEach { (name, guid) -> table.lines().single { it.contains(name) } shouldContain guid.chunked(4).joinToString(":") }
+            theirs.forEach { (name, guid) ->
+                table.lines().single { it.contains(name) } shouldContain
+                    guid.chunked(4).joinToString(":")
+            }
         }
     })
 
@@ -74,4 +80,5 @@ private fun ours(vararg arguments: String): String {
 }
 
 /** The lines with text, in order, with each run of spaces and tabs as one space. */
-private fun fields(text: String): List<String> = text.lines().map { it.trim().replace(Regex("\\s+"), " ") }.filter { it.isNotEmpty() }
+private fun fields(text: String): List<String> =
+    text.lines().map { it.trim().replace(Regex("\\s+"), " ") }.filter { it.isNotEmpty() }

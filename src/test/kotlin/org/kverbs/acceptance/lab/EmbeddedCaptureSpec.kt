@@ -28,8 +28,12 @@ internal class EmbeddedCaptureSpec :
             captured(file) { Direction.entries.forEach(::sendEveryKind) }
             val packets = decoded(file)
             val ours = packets.filter { it.source == SoftRoceWire.THERE }
-            withClue("packets of ours that are no InfiniBand to tshark") { ours.filter { it.opcode == null }.shouldBeEmpty() }
-            withClue("what tshark complains about") { ours.filter { it.malformed || it.severity >= WARNING }.shouldBeEmpty() }
+            withClue(
+                "packets of ours that are no InfiniBand to tshark",
+            ) { ours.filter { it.opcode == null }.shouldBeEmpty() }
+            withClue(
+                "what tshark complains about",
+            ) { ours.filter { it.malformed || it.severity >= WARNING }.shouldBeEmpty() }
             withClue("opcodes of ours") { ours.mapNotNull { it.opcode }.toSet() shouldContainAll KINDS }
             withClue("packets of Soft-RoCE") { packets.any { it.source == SoftRoceWire.HERE } shouldBe true }
         }
@@ -38,13 +42,21 @@ internal class EmbeddedCaptureSpec :
 /** PI_WARN of Wireshark; a note or a chat is less. */
 private const val WARNING = 0x600000
 
-/** IBA volume 1, table 38: RC sends, writes, reads, their answers, atomics and invalidation; UC sends and writes; UD sends. */
+/**
+ * IBA volume 1, table 38: RC sends, writes, reads, their answers, atomics and invalidation; UC sends and writes; UD
+ * sends.
+ */
 private val KINDS: List<Int> = (0x00..0x14) + listOf(0x16, 0x17) + (0x20..0x2b) + listOf(0x64)
 
-/** Every number of pad bytes, payloads that tshark's guesses begin with, and messages of one, two and several packets. */
+/**
+ * Every number of pad bytes, payloads that tshark's guesses begin with, and messages of one, two and several packets.
+ */
 private val SIZES: List<Int> = (0..8) + listOf(20, 31, 64, 100, 8192, 12_288)
 
-/** Protocols that tshark takes payloads for by a guess, the short and the empty ones above all, and then finds malformed. */
+/**
+ * Protocols that tshark takes payloads for by a guess, the short and the empty ones above all, and then finds
+ * malformed.
+ */
 private val GUESSES: List<String> =
     listOf("smc", "smb_direct", "rpcordma", "nvme-rdma", "lnet", "iser", "infiniband.eoib", "infiniband_sdp", "fcoib")
         .flatMap { listOf("--disable-protocol", it) } + listOf("--disable-heuristic", "eth_over_ib")
@@ -111,10 +123,19 @@ private data class Decoded(
 )
 
 private fun decoded(file: File): List<Decoded> {
-    val fields = listOf("ip.src", "infiniband.bth.opcode", "_ws.malformed", "_ws.expert.severity", "_ws.expert.message", "_ws.col.Info")
+    val fields =
+        listOf(
+            "ip.src",
+            "infiniband.bth.opcode",
+            "_ws.malformed",
+            "_ws.expert.severity",
+            "_ws.expert.message",
+            "_ws.col.Info",
+        )
     val options = fields.flatMap { listOf("-e", it) }
     val command = listOf("tshark", "-n", "-r", file.path) + GUESSES + listOf("-T", "fields") + options
-    val process = ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start() // it warns of being root
+    // it warns of being root
+    val process = ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start()
     val lines = process.inputReader().readLines()
     process.waitFor() shouldBe 0
     return lines.map { line ->

@@ -4,7 +4,10 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.string.shouldContain
 
-/** Programs of rdma-core on Soft-RoCE, connected by the kernel's connection manager with the embedded device's, both ways. */
+/**
+ * Programs of rdma-core on Soft-RoCE, connected by the kernel's connection manager with the embedded device's, both
+ * ways.
+ */
 internal class EmbeddedConnectionSpec :
     FunSpec({
         val far by lazy { FarSide.running().also { it.memory() } } // which opens the device there

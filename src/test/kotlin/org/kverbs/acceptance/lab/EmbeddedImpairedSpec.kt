@@ -54,7 +54,9 @@ internal class EmbeddedImpairedSpec :
                     }
                 }
 
-                test("should do each atomic once, carry immediate data, and end windows' keys, with $netem, $direction") {
+                test(
+                    "should do each atomic once, carry immediate data, and end windows' keys, with $netem, $direction",
+                ) {
                     BothSides.linked(direction, RC) {
                         SoftRoceWire.impaired("netem $netem") {
                             count(rounds = 8)
@@ -104,7 +106,9 @@ private fun Linked.count(rounds: Int) {
     to.long(TARGET) shouldBe (rounds * ATOMICS).toLong()
 }
 
-/** Writes by a window and ends its key right behind that, for some windows; then the last of them must admit to nothing. */
+/**
+ * Writes by a window and ends its key right behind that, for some windows; then the last of them must admit to nothing.
+ */
 private fun Linked.invalidate(windows: Int) {
     val sent = Piece(0, MESSAGE)
     val written = Piece(TARGET, MESSAGE)
@@ -115,7 +119,12 @@ private fun Linked.invalidate(windows: Int) {
             from.fill(sent, seed = number)
             to.receive(7, listOf(received))
             val key = RemoteMemory.parse(window).rkey()
-            from.post(listOf(Request(1, WRITE, listOf(sent), window), Request(2, SEND_WITH_INVALIDATE, listOf(sent), word = key)))
+            from.post(
+                listOf(
+                    Request(1, WRITE, listOf(sent), window),
+                    Request(2, SEND_WITH_INVALIDATE, listOf(sent), word = key),
+                ),
+            )
             val (write, send) = from.take(2)
             write.shouldBe(1, WRITE)
             send.shouldBe(2, SEND_WITH_INVALIDATE)
@@ -128,14 +137,22 @@ private fun Linked.invalidate(windows: Int) {
     from.take(1).single().status shouldBe REM_ACCESS_ERR
 }
 
-/** Sends as many as the peer has receives, numbered by their immediate data, and checks those that arrive: so many at [least]. */
+/**
+ * Sends as many as the peer has receives, numbered by their immediate data, and checks those that arrive: so many at
+ * [least].
+ */
 private fun Linked.carryDatagrams(least: Int) {
     val places = List(DATAGRAMS) { TARGET + it * (GRH + DATAGRAM) }
     places.forEach { to.receive(it, listOf(Piece(it, GRH + DATAGRAM))) }
     repeat(PATTERNS) { from.fill(Piece(it * DATAGRAM.toLong(), DATAGRAM), seed = it) }
     from.post(
         List(DATAGRAMS) {
-            Request(it.toLong(), SEND_WITH_IMMEDIATE, listOf(Piece(it % PATTERNS * DATAGRAM.toLong(), DATAGRAM)), word = it)
+            Request(
+                it.toLong(),
+                SEND_WITH_IMMEDIATE,
+                listOf(Piece(it % PATTERNS * DATAGRAM.toLong(), DATAGRAM)),
+                word = it,
+            )
         },
     )
     from.take(DATAGRAMS).forEachIndexed { i, done -> done.shouldBe(i.toLong(), SEND_WITH_IMMEDIATE) }
@@ -147,7 +164,8 @@ private fun Linked.carryDatagrams(least: Int) {
     arrived.map { it.immediate }.shouldBeUnique()
     for (datagram in arrived) {
         val number = checkNotNull(datagram.immediate) { "$datagram has no number" }
-        datagram shouldBe Done(datagram.id, SUCCESS, RECV, GRH + DATAGRAM.toLong(), number, fromNumber, "::ffff:$fromAddress")
+        datagram shouldBe
+            Done(datagram.id, SUCCESS, RECV, GRH + DATAGRAM.toLong(), number, fromNumber, "::ffff:$fromAddress")
         withClue(datagram) { to.mismatch(Piece(datagram.id + GRH, DATAGRAM), seed = number % PATTERNS) shouldBe -1 }
     }
 }

@@ -26,7 +26,10 @@ private const val GRH = 40
 /** All hosts (RFC 1112): the one group that Linux has joined, which Soft-RoCE leaves to others. */
 private const val GROUP = "224.0.0.1"
 
-/** Every operation between the embedded device over UDP and Soft-RoCE, in both directions, with what arrived checked where it arrived. */
+/**
+ * Every operation between the embedded device over UDP and Soft-RoCE, in both directions, with what arrived checked
+ * where it arrived.
+ */
 internal class EmbeddedInteropSpec :
     FunSpec({
         for (direction in Direction.entries) {
@@ -43,7 +46,8 @@ internal class EmbeddedInteropSpec :
                 test("should gather from three places and scatter to three others on $type $direction") {
                     BothSides.linked(direction, type) {
                         val pieces = listOf(Piece(1, 3000), Piece(5000, 4097), Piece(100_001, 7))
-                        val targets = listOf(Piece(TARGET + 3, 5), Piece(TARGET + 10_000, 7000), Piece(TARGET + 50_000, 99))
+                        val targets =
+                            listOf(Piece(TARGET + 3, 5), Piece(TARGET + 10_000, 7000), Piece(TARGET + 50_000, 99))
                         pieces.forEachIndexed { i, piece -> from.fill(piece, seed = 10 + i) }
                         to.receive(7, targets)
                         from.post(listOf(Request(1, SEND, pieces)))
@@ -52,7 +56,9 @@ internal class EmbeddedInteropSpec :
                         // What lies in three pieces there lies in one here when it is written.
                         from.post(listOf(Request(2, WRITE, pieces, at(200_000))))
                         from.take(1).single().shouldBe(2, WRITE)
-                        await("the bytes of the write") { to.mismatch(Piece(TARGET + 200_000 + 7097, 7), seed = 12) < 0 }
+                        await(
+                            "the bytes of the write",
+                        ) { to.mismatch(Piece(TARGET + 200_000 + 7097, 7), seed = 12) < 0 }
                         to.mismatch(Piece(TARGET + 200_000, 3000), seed = 10) shouldBe -1
                         to.mismatch(Piece(TARGET + 203_000, 4097), seed = 11) shouldBe -1
                         val sent = to.read(Piece(TARGET + 200_000, 7104))
@@ -71,13 +77,19 @@ internal class EmbeddedInteropSpec :
                     to.fill(Piece(TARGET, 9000), seed = 4)
                     val pieces = listOf(Piece(0, 4000), Piece(10_000, 4999), Piece(20_000, 1))
                     to.receive(7, listOf(Piece(TARGET + 20_000, 4000)))
-                    from.post(listOf(Request(1, READ, pieces, at(0)), Request(2, SEND, listOf(Piece(0, 4000)), fenced = true)))
+                    from.post(
+                        listOf(
+                            Request(1, READ, pieces, at(0)),
+                            Request(2, SEND, listOf(Piece(0, 4000)), fenced = true),
+                        ),
+                    )
                     val (read, sent) = from.take(2)
                     read.shouldBe(1, READ)
                     sent.shouldBe(2, SEND)
                     to.take(1).single().status shouldBe SUCCESS
                     to.read(Piece(TARGET + 20_000, 4000)).toList() shouldBe to.read(Piece(TARGET, 4000)).toList()
-                    pieces.flatMap { from.read(Piece(it.offset, it.length)).asList() } shouldBe to.read(Piece(TARGET, 9000)).toList()
+                    pieces.flatMap { from.read(Piece(it.offset, it.length)).asList() } shouldBe
+                        to.read(Piece(TARGET, 9000)).toList()
                 }
             }
 
@@ -88,7 +100,8 @@ internal class EmbeddedInteropSpec :
                     listOf(
                         Request(1, COMPARE_AND_SWAP, into, at(8), number = 42, swap = -5) to (42L to -5L),
                         Request(2, COMPARE_AND_SWAP, into, at(8), number = 42, swap = 77) to (-5L to -5L),
-                        Request(3, FETCH_AND_ADD, into, at(8), number = 0x1234_5678_9abc_def0) to (-5L to 0x1234_5678_9abc_deeb),
+                        Request(3, FETCH_AND_ADD, into, at(8), number = 0x1234_5678_9abc_def0) to
+                            (-5L to 0x1234_5678_9abc_deeb),
                     ).forEach { (request, values) ->
                         from.post(listOf(request))
                         from.take(1).single().shouldBe(request.id, request.operation)
@@ -123,10 +136,20 @@ internal class EmbeddedInteropSpec :
                     for (size in listOf(0, 1, 1023, 4096)) {
                         from.fill(Piece(0, size), seed = size)
                         to.receive(TARGET, listOf(Piece(TARGET, GRH + size)))
-                        from.post(listOf(Request(1, SEND_WITH_IMMEDIATE, listOf(Piece(0, size)).filter { size > 0 }, word = -size)))
+                        from.post(
+                            listOf(
+                                Request(
+                                    1,
+                                    SEND_WITH_IMMEDIATE,
+                                    listOf(Piece(0, size)).filter { size > 0 },
+                                    word = -size,
+                                ),
+                            ),
+                        )
                         from.take(1).single().shouldBe(1, SEND)
                         val received = to.take(1).single()
-                        received shouldBe Done(TARGET, SUCCESS, RECV, GRH + size.toLong(), -size, fromNumber, "::ffff:$fromAddress")
+                        received shouldBe
+                            Done(TARGET, SUCCESS, RECV, GRH + size.toLong(), -size, fromNumber, "::ffff:$fromAddress")
                         to.mismatch(Piece(TARGET + GRH, size), seed = size) shouldBe -1
                     }
                 }

@@ -30,7 +30,10 @@ private val impatient = Patience(timeout = 12, retries = 2)
 /** The embedded device over IPv6: with Soft-RoCE, which sends no UDP checksum there, and with another of its kind. */
 internal class EmbeddedIpv6Spec :
     FunSpec({
-        test("should reach Soft-RoCE by IPv6, and not get what that answers, as an ordinary socket drops packets without checksum") {
+        test(
+            "should reach Soft-RoCE by IPv6, and not get what that answers, as an ordinary socket drops packets " +
+                "without checksum",
+        ) {
             BothSides.linked(Direction.TO_SOFT_ROCE, UC, ipv6 = true) {
                 from.fill(Piece(0, 5000), seed = 1)
                 from.post(listOf(Request(1, WRITE, listOf(Piece(0, 5000)), at(0))))
@@ -56,7 +59,12 @@ internal class EmbeddedIpv6Spec :
                     test("should carry sends and writes by IPv6 on $type $direction") {
                         BothSides.linked(direction, type, ipv6 = true) {
                             for (size in sizes(type)) {
-                                listOf(SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE).forEach { carry(it, size) }
+                                listOf(
+                                    SEND,
+                                    SEND_WITH_IMMEDIATE,
+                                    WRITE,
+                                    WRITE_WITH_IMMEDIATE,
+                                ).forEach { carry(it, size) }
                             }
                         }
                     }
@@ -94,9 +102,19 @@ internal class EmbeddedIpv6Spec :
                         for (size in listOf(0, 1, 4096)) {
                             from.fill(Piece(0, size), seed = size)
                             to.receive(TARGET, listOf(Piece(TARGET, GRH + size)))
-                            from.post(listOf(Request(1, SEND_WITH_IMMEDIATE, listOf(Piece(0, size)).filter { size > 0 }, word = -size)))
+                            from.post(
+                                listOf(
+                                    Request(
+                                        1,
+                                        SEND_WITH_IMMEDIATE,
+                                        listOf(Piece(0, size)).filter { size > 0 },
+                                        word = -size,
+                                    ),
+                                ),
+                            )
                             from.take(1).single().shouldBe(1, SEND)
-                            to.take(1).single() shouldBe Done(TARGET, SUCCESS, RECV, GRH + size.toLong(), -size, fromNumber, fromIpv6)
+                            to.take(1).single() shouldBe
+                                Done(TARGET, SUCCESS, RECV, GRH + size.toLong(), -size, fromNumber, fromIpv6)
                             to.mismatch(Piece(TARGET + GRH, size), seed = size) shouldBe -1
                         }
                     }
@@ -119,7 +137,11 @@ internal class EmbeddedIpv6Spec :
 
         for (type in listOf(RC, UC)) {
             test("should carry sends, writes and reads by IPv6 between two processes with embedded devices on $type") {
-                val (one, other) = listOf(SoftRoceWire.THERE_IPV6, SoftRoceWire.ALSO_THERE_IPV6).map { FarSide.running(it) }
+                val (one, other) =
+                    listOf(
+                        SoftRoceWire.THERE_IPV6,
+                        SoftRoceWire.ALSO_THERE_IPV6,
+                    ).map { FarSide.running(it) }
                 with(Linked(one, other, type, Patience())) {
                     for (size in sizes(type)) {
                         listOf(SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE).forEach { carry(it, size) }

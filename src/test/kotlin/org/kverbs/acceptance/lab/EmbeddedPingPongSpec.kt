@@ -17,7 +17,24 @@ internal class EmbeddedPingPongSpec :
         val far by lazy { FarSide.running() }
 
         val sizes = mapOf(RC to listOf(1, 4096, MIB), UC to listOf(1, 4096, MIB), UD to listOf(1, 1024, 4096))
-        val games = sizes.flatMap { (type, all) -> all.map { Game(type, it, iterations = if (it == MIB) 5 else 50, SoftRoceWire.device) } }
+        val games =
+            sizes.flatMap { (type, all) ->
+                all.map {
+                    Game(
+                        type,
+                        it,
+                        iterations =
+                            if (it ==
+                                MIB
+                            ) {
+                                5
+                            } else {
+                                50
+                            },
+                        SoftRoceWire.device,
+                    )
+                }
+            }
 
         for (game in games) {
             test("should play $game as the client of a C server${game.claim}") {
@@ -59,9 +76,25 @@ internal class EmbeddedPingPongSpec :
     })
 
 private fun Game.ours() =
-    listOf("pingpong", "-d", "embedded0", "--type", type.name.lowercase(), "-s", "$size", "-n", "$iterations", "-c", "--timeout", "20")
+    listOf(
+        "pingpong",
+        "-d",
+        "embedded0",
+        "--type",
+        type.name.lowercase(),
+        "-s",
+        "$size",
+        "-n",
+        "$iterations",
+        "-c",
+        "--timeout",
+        "20",
+    )
 
-/** A message of many packets may overrun a socket on a busy machine: what then is sent again is RC's to mend, and no defect. */
+/**
+ * A message of many packets may overrun a socket on a busy machine: what then is sent again is RC's to mend, and no
+ * defect.
+ */
 private val Game.losesNothing: Boolean get() = size < MIB
 
 private val Game.claim: String get() = if (losesNothing) ", and send nothing twice" else ""

@@ -6,7 +6,9 @@ import org.kverbs.QueuePairType.RC
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.acceptance.lab.Operation.WRITE
 
-/** What each side says when the other is gone. Its name makes it the last: a spec after it has to start a new process. */
+/**
+ * What each side says when the other is gone. Its name makes it the last: a spec after it has to start a new process.
+ */
 internal class EmbeddedUnreachableSpec :
     FunSpec({
         for (direction in Direction.entries) {

@@ -5,8 +5,8 @@ import java.io.ObjectOutputStream
 import java.lang.reflect.Proxy
 
 /**
- * A [Station] on the embedded device in the other namespace of [SoftRoceWire], in a process of its own. Closing it kills that, and it ends
- * with this process, too.
+ * A [Station] on the embedded device in the other namespace of [SoftRoceWire], in a process of its own. Closing it
+ * kills that, and it ends with this process, too.
  */
 internal class FarSide private constructor(
     private val process: Process,
@@ -36,7 +36,10 @@ internal class FarSide private constructor(
             val calls = ObjectOutputStream(process.outputStream)
             calls.flush()
             val results by lazy { ObjectInputStream(process.inputStream) }
-            return Proxy.newProxyInstance(Side::class.java.classLoader, arrayOf(Side::class.java)) { _, method, arguments ->
+            return Proxy.newProxyInstance(
+                Side::class.java.classLoader,
+                arrayOf(Side::class.java),
+            ) { _, method, arguments ->
                 calls.writeObject(method.name)
                 calls.writeObject(arguments ?: emptyArray<Any?>())
                 calls.flush()

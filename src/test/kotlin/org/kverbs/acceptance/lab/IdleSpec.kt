@@ -32,7 +32,10 @@ private const val SHARE = 30
 /** What waiting for completions costs when none come. */
 internal class IdleSpec :
     ContractSpec({
-        case("should use next to no processor time when nothing comes, by events and adaptively, and be there when something does") {
+        case(
+            "should use next to no processor time when nothing comes, by events and adaptively, and be there when " +
+                "something does",
+        ) {
             val strategies = listOf(WaitStrategy.busy(), WaitStrategy.event(), WaitStrategy.adaptive())
             val hosts = strategies.map { host(it) }
             try {
@@ -43,7 +46,12 @@ internal class IdleSpec :
                     val before = all.map { it.used() }
                     busy.awaitUse(BUSY_NANOS)
                     val used = all.zip(before) { thread, then -> thread.used() - then }
-                    withClue("ns of busy, event, adaptive: $used") { used.drop(1).forEach { it shouldBeLessThan used.first() / SHARE } }
+                    withClue("ns of busy, event, adaptive: $used") {
+                        used.drop(1).forEach {
+                            it shouldBeLessThan
+                                used.first() / SHARE
+                        }
+                    }
                     all.forEach { it.exchange() }
                 }
             } finally {

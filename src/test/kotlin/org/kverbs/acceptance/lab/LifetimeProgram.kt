@@ -25,18 +25,22 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.net.InetSocketAddress
 import kotlin.time.TimeSource
 
-/** How often [LifetimeProgram][main] opens and closes a resource before it looks at the memory, and how often it looks. */
+/**
+ * How often [LifetimeProgram][main] opens and closes a resource before it looks at the memory, and how often it looks.
+ */
 internal const val STEP = 1_000
 internal const val STEPS = 10
 
 /**
- * Opens and closes each resource on Soft-RoCE [STEP] times [STEPS]. Prints a line for each: its name in [Opened], open descriptors
- * before and after, milliseconds, and the bytes of the process in memory (VmRSS) after each step. Run by [LifetimeSpec].
+ * Opens and closes each resource on Soft-RoCE [STEP] times [STEPS]. Prints a line for each: its name in [Opened], open
+ * descriptors before and after, milliseconds, and the bytes of the process in memory (VmRSS) after each step. Run by
+ * [LifetimeSpec].
  */
 internal fun main() {
     Bench(devicesUnderTest.single { it.name == "rxe0" }).use { bench ->
         val bodies = Opened.entries.associateWith { it.prepare(bench) }
-        // Without it the first steps would show the JVM linking and compiling. What the control keeps here it keeps for good.
+        // Without it the first steps would show the JVM linking and compiling. What the control keeps here it keeps for
+        // good.
         bodies.values.forEach { body -> repeat(STEP) { body() } }
         bodies.forEach { (resource, body) ->
             val descriptors = openDescriptors()
@@ -118,7 +122,9 @@ private val mallocTrim =
         downcallHandle(defaultLookup().findOrThrow("malloc_trim"), FunctionDescriptor.of(JAVA_INT, JAVA_LONG))
     }
 
-/** What the process has in memory, when the garbage collector and the cleaner of off-heap memory have done their work. */
+/**
+ * What the process has in memory, when the garbage collector and the cleaner of off-heap memory have done their work.
+ */
 private fun residentBytes(): Long {
     System.gc()
     Thread.sleep(50)

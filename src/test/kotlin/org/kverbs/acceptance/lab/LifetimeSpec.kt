@@ -32,7 +32,10 @@ class LifetimeSpec :
         }
     })
 
-/** A kilobyte lost each time is 9,216,000 bytes; the JVM's own share goes up and down: of 129 measurements the most was 2 MiB. */
+/**
+ * A kilobyte lost each time is 9,216,000 bytes; the JVM's own share goes up and down: of 129 measurements the most was
+ * 2 MiB.
+ */
 private const val BOUND = 3L shl 20
 
 private class Lifetime(
@@ -43,10 +46,14 @@ private class Lifetime(
     /** Bytes that the process has in memory after the last step, above those after the first. */
     val grown: Long get() = resident.last() - resident.first()
 
-    override fun toString() = "$milliseconds ms, KiB above the first step: ${resident.map { (it - resident.first()) / 1024 }}"
+    override fun toString() =
+        "$milliseconds ms, KiB above the first step: ${resident.map { (it - resident.first()) / 1024 }}"
 }
 
-/** Runs [LifetimeProgram][main] in a JVM whose own memory stands as still as it can: all of its heap resident, one compiler. */
+/**
+ * Runs [LifetimeProgram][main] in a JVM whose own memory stands as still as it can: all of its heap resident, one
+ * compiler.
+ */
 private fun runLifetimeProgram(): Map<Opened, Lifetime> {
     val java =
         ProcessHandle
@@ -64,7 +71,9 @@ private fun runLifetimeProgram(): Map<Opened, Lifetime> {
             "--enable-native-access=ALL-UNNAMED",
             "-Dkverbs.contract=lab",
         )
-    val command = listOf(java) + options + listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.acceptance.lab.LifetimeProgram")
+    val command =
+        listOf(java) + options +
+            listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.acceptance.lab.LifetimeProgram")
     val builder = ProcessBuilder(command).redirectErrorStream(true)
     builder.environment()["MALLOC_ARENA_MAX"] = "1" // else each thread of the JVM has free memory of its own
     val child = builder.start()

@@ -24,24 +24,26 @@ import kotlin.time.Duration.Companion.minutes
 /** Many threads on one completion queue. */
 class LifetimeThreadsSpec :
     FunSpec({
-        test("should lose no completion and give none twice, when $THREADS threads post on their own queue pairs and all poll one queue")
-            .config(timeout = 5.minutes, blockingTest = true) {
-                Bench(devicesUnderTest.single { it.name == "rxe0" }).use { bench ->
-                    val cq = bench.cq(THREADS * WINDOW * 2)
-                    val links = List(THREADS) { bench.linked(a = bench.end(cq = cq), b = bench.end(cq = cq)) }
-                    val tally = Tally()
-                    val failures = ConcurrentLinkedQueue<Throwable>()
-                    val threads =
-                        links.mapIndexed { number, link ->
-                            thread { runCatching { sendAndPoll(number, link, cq, tally) }.onFailure { failures += it } }
-                        }
-                    threads.forEach { it.join() }
-                    failures.firstOrNull()?.let { throw it }
-                    cq.shouldStayEmpty()
-                    withClue("ids that came not once") { tally.notOnce().shouldBeEmpty() }
-                    links.sumOf { it.b.mr.long() } shouldBe THREADS * (MESSAGES_EACH - 1L)
-                }
+        test(
+            "should lose no completion and give none twice, when $THREADS threads post on their own queue pairs and " +
+                "all poll one queue",
+        ).config(timeout = 5.minutes, blockingTest = true) {
+            Bench(devicesUnderTest.single { it.name == "rxe0" }).use { bench ->
+                val cq = bench.cq(THREADS * WINDOW * 2)
+                val links = List(THREADS) { bench.linked(a = bench.end(cq = cq), b = bench.end(cq = cq)) }
+                val tally = Tally()
+                val failures = ConcurrentLinkedQueue<Throwable>()
+                val threads =
+                    links.mapIndexed { number, link ->
+                        thread { runCatching { sendAndPoll(number, link, cq, tally) }.onFailure { failures += it } }
+                    }
+                threads.forEach { it.join() }
+                failures.firstOrNull()?.let { throw it }
+                cq.shouldStayEmpty()
+                withClue("ids that came not once") { tally.notOnce().shouldBeEmpty() }
+                links.sumOf { it.b.mr.long() } shouldBe THREADS * (MESSAGES_EACH - 1L)
             }
+        }
     })
 
 private const val THREADS = 8

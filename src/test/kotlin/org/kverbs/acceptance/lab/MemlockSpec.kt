@@ -17,9 +17,11 @@ internal class MemlockSpec :
                     .info()
                     .command()
                     .orElseThrow()
-            val program = listOf(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
+            val program =
+                listOf(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
             val command = program + listOf("-cp", System.getProperty("java.class.path"), MAIN, device.name)
-            // Root is above the limit by CAP_IPC_LOCK, which a program can't get back once it is out of the bounding set.
+            // Root is above the limit by CAP_IPC_LOCK, which a program can't get back once it is out of the bounding
+            // set.
             val shell = "ulimit -l 64 && exec setpriv --bounding-set=-ipc_lock \"\$@\""
             val child = ProcessBuilder(listOf("bash", "-c", shell, "bash") + command).redirectErrorStream(true).start()
             val said = child.inputReader().readText()

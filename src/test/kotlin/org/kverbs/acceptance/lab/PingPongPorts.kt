@@ -18,7 +18,9 @@ internal fun awaitListener(
     port: Int,
     of: String = "self",
 ) {
-    await("a listener at TCP port $port") { listOf("/proc/$of/net/tcp", "/proc/$of/net/tcp6").any { isListening(it, port) } }
+    await("a listener at TCP port $port") {
+        listOf("/proc/$of/net/tcp", "/proc/$of/net/tcp6").any { isListening(it, port) }
+    }
 }
 
 /** Lines of proc_net_tcp(5): number, local address and port in hexadecimal, remote ones, state, ... */

@@ -75,7 +75,11 @@ internal class PingPongSpec :
                     val endless = Game(type, 64, 10_000_000)
                     endless.c(port, events = waiting == Waiting.EVENTS).use { c ->
                         awaitListener(port)
-                        val options = endless.options(waiting).copy(timeout = 2.seconds, peer = Peer.Server("localhost", port))
+                        val options =
+                            endless
+                                .options(
+                                    waiting,
+                                ).copy(timeout = 2.seconds, peer = Peer.Server("localhost", port))
                         val met = CountDownLatch(1)
                         val game = PingPong(options) { if (it.startsWith("  remote address:")) met.countDown() }
                         val client = inThread { runCatching { game.run() } }
@@ -84,9 +88,16 @@ internal class PingPongSpec :
                         withClue("already over: ${client.getNow(null)}") { client.isDone shouldBe false }
                         c.kill()
                         val failure = shouldThrow<RdmaException> { client.get(60, SECONDS).getOrThrow() }
-                        // RC asks for acknowledgements that don't come, if it was just sending; the others can tell by the silence alone.
-                        val unacknowledged = (failure as? WorkCompletionException)?.status() == WorkCompletionStatus.RETRY_EXC_ERR
-                        if (type != RC || !unacknowledged) failure.message shouldContain "nothing came from the peer for 2s (--timeout)"
+                        // RC asks for acknowledgements that don't come, if it was just sending; the others can tell by
+                        // the silence alone.
+                        val unacknowledged =
+                            (failure as? WorkCompletionException)?.status() == WorkCompletionStatus.RETRY_EXC_ERR
+                        if (type != RC ||
+                            !unacknowledged
+                        ) {
+                            failure.message shouldContain
+                                "nothing came from the peer for 2s (--timeout)"
+                        }
                     }
                 }
             }
@@ -98,7 +109,8 @@ internal class PingPongSpec :
             val server = inThread { runCatching { PingPong(options).run() } }
             awaitListener(port)
             Game(RC, 100, 5).c(port, events = false, "localhost").use {
-                shouldThrow<PingPongException> { server.join().getOrThrow() }.message shouldContain "messages of 100 bytes, not 200"
+                shouldThrow<PingPongException> { server.join().getOrThrow() }.message shouldContain
+                    "messages of 100 bytes, not 200"
             }
         }
 
@@ -108,7 +120,8 @@ internal class PingPongSpec :
             val server = inThread { runCatching { PingPong(options).run() } }
             awaitListener(port)
             CProgram("ibv_rc_pingpong", "-d", DEVICE, "-p", "$port", "localhost").use {
-                shouldThrow<PingPongException> { server.join().getOrThrow() }.message shouldContain "start it with -g INDEX"
+                shouldThrow<PingPongException> { server.join().getOrThrow() }.message shouldContain
+                    "start it with -g INDEX"
             }
         }
 
@@ -133,7 +146,8 @@ internal class PingPongSpec :
         }
 
         listOf(
-            listOf("--type", "ud", "-s", "${activeMtu + 1}") to "at most the port's MTU of $activeMtu bytes, and ${activeMtu + 1} is more",
+            listOf("--type", "ud", "-s", "${activeMtu + 1}") to
+                "at most the port's MTU of $activeMtu bytes, and ${activeMtu + 1} is more",
             listOf("-s", "1000000000") to "rxe0 sends messages of at most 8388608 bytes",
             listOf("-i", "2") to "rxe0 has ports 1 to 1, not 2",
             listOf("--transport", "memory") to
@@ -142,7 +156,9 @@ internal class PingPongSpec :
             listOf("-g", "250") to "is empty; in use are [0",
             listOf("-r", "1000000") to "rxe0 takes at most",
         ).forEach { (arguments, message) ->
-            test("should refuse pingpong ${arguments.joinToString(" ")} with exit status 2, as the device can't do that") {
+            test(
+                "should refuse pingpong ${arguments.joinToString(" ")} with exit status 2, as the device can't do that",
+            ) {
                 val said = Said("pingpong", "-d", DEVICE, *arguments.toTypedArray())
                 withClue(said) {
                     said.status shouldBe 2

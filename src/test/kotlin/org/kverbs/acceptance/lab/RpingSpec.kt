@@ -61,7 +61,10 @@ internal class RpingSpec :
             channels { clients, _ ->
                 val port = freePort()
                 CProgram("rping", "-s", "-a", ip, "-p", "$port", "-C", "1", "-d").use { c ->
-                    await("a listener of the connection manager at port $port") { "$ip:$port " in rdma("resource", "show", "cm_id") }
+                    await("a listener of the connection manager at port $port") {
+                        "$ip:$port " in
+                            rdma("resource", "show", "cm_id")
+                    }
                     val a = end()
                     val client = clients.resolved(at(port), PortSpace.TCP)
                     a.qp.prepare(client, INIT)

@@ -16,7 +16,10 @@ import kotlin.random.Random
 
 private const val ROCE = "rxe0"
 
-/** Its queue pairs are connected by the connection manager alone, and it has no atomics: the samples that need others aren't for it. */
+/**
+ * Its queue pairs are connected by the connection manager alone, and it has no atomics: the samples that need others
+ * aren't for it.
+ */
 private const val IWARP = "siw0"
 
 /** The samples and a script on real devices. */

@@ -6,8 +6,8 @@ import org.kverbs.WorkCompletionStatus
 import java.io.Serializable
 
 /**
- * One of two ends that may be in another process: a device, memory of it and one queue pair. Endpoints and remote memory are in the text
- * form of the core. [Station] is the real one, [FarSide] one in another process.
+ * One of two ends that may be in another process: a device, memory of it and one queue pair. Endpoints and remote
+ * memory are in the text form of the core. [Station] is the real one, [FarSide] one in another process.
  */
 internal interface Side {
     /** Makes a queue pair, and closes the one there was. Gives its endpoint. */

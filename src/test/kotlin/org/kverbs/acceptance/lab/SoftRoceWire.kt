@@ -6,8 +6,9 @@ import org.kverbs.acceptance.contract.await
 import java.io.File
 
 /**
- * Soft-RoCE at one end of a wire and nothing at the other, which is in a network namespace of its own: there a program can have UDP port
- * 4791, which Soft-RoCE holds here. Made when it is first used; the machine is thrown away with all of it.
+ * Soft-RoCE at one end of a wire and nothing at the other, which is in a network namespace of its own: there a program
+ * can have UDP port 4791, which Soft-RoCE holds here. Made when it is first used; the machine is thrown away with all
+ * of it.
  */
 internal object SoftRoceWire {
     // No constants: asking for these makes what they name.
@@ -39,7 +40,12 @@ internal object SoftRoceWire {
         val far = listOf("type", "veth", "peer", "name", FAR_NETDEV, "mtu", "4500", "netns", NAMESPACE)
         said("ip", "link", "add", netdev, "mtu", "4500", *far.toTypedArray())
         said("ip", "addr", "add", "$HERE/24", "dev", netdev)
-        (listOf(THERE, ALSO_THERE) + APART).forEach { said("ip", "-n", NAMESPACE, "addr", "add", "$it/24", "dev", FAR_NETDEV) }
+        (
+            listOf(
+                THERE,
+                ALSO_THERE,
+            ) + APART
+        ).forEach { said("ip", "-n", NAMESPACE, "addr", "add", "$it/24", "dev", FAR_NETDEV) }
         // Without detection of duplicates an IPv6 address can be used at once.
         said("ip", "addr", "add", "$HERE_IPV6/64", "dev", netdev, "nodad")
         for (address in listOf(THERE_IPV6, ALSO_THERE_IPV6)) {
@@ -47,21 +53,26 @@ internal object SoftRoceWire {
         }
         said("ip", "-n", NAMESPACE, "link", "set", "lo", "up")
         ends.forEach { (where, netdev) -> said("ip", *where.toTypedArray(), "link", "set", netdev, "up") }
-        // Nothing holds Soft-RoCE back on UC: a message of 1 MiB at once has to fit into the socket, and by default a tenth of it does.
+        // Nothing holds Soft-RoCE back on UC: a message of 1 MiB at once has to fit into the socket, and by default a
+        // tenth of it does.
         limitSockets(SOCKET_BUFFER)
         said("rdma", "link", "add", device, "type", "rxe", "netdev", netdev)
         val gids = listOf("::ffff:$HERE", HERE_IPV6)
         await("the GIDs of $HERE and $HERE_IPV6") {
-            Device.byName(device).open().use { context -> context.queryGidTable().map { it.gid().toCompactString() }.containsAll(gids) }
+            Device.byName(device).open().use { context ->
+                context.queryGidTable().map { it.gid().toCompactString() }.containsAll(gids)
+            }
         }
     }
 
     /**
-     * Lets the other namespace compute the UDP checksum of each packet that comes by IPv6. Soft-RoCE sends 0 there, which means "none" and
-     * which an ordinary socket takes on IPv4 only (RFC 8200, 8.1); to take it is a socket option that Java can't set.
+     * Lets the other namespace compute the UDP checksum of each packet that comes by IPv6. Soft-RoCE sends 0 there,
+     * which means "none" and which an ordinary socket takes on IPv4 only (RFC 8200, 8.1); to take it is a socket option
+     * that Java can't set.
      */
     fun fillInChecksums() {
-        val filter = listOf("protocol", "ipv6", "u32", "match", "ip6", "dport", "4791", "0xffff", "action", "csum", "udp")
+        val filter =
+            listOf("protocol", "ipv6", "u32", "match", "ip6", "dport", "4791", "0xffff", "action", "csum", "udp")
         said("tc", "-n", NAMESPACE, "qdisc", "add", "dev", FAR_NETDEV, "clsact")
         said("tc", "-n", NAMESPACE, "filter", "add", "dev", FAR_NETDEV, "ingress", *filter.toTypedArray())
     }
@@ -115,7 +126,16 @@ internal object SoftRoceWire {
     ): T {
         try {
             for ((where, netdev) in ends) {
-                said("tc", *where.toTypedArray(), "qdisc", "add", "dev", netdev, "root", *discipline.split(' ').toTypedArray())
+                said(
+                    "tc",
+                    *where.toTypedArray(),
+                    "qdisc",
+                    "add",
+                    "dev",
+                    netdev,
+                    "root",
+                    *discipline.split(' ').toTypedArray(),
+                )
             }
             return block()
         } finally {
@@ -126,11 +146,14 @@ internal object SoftRoceWire {
     }
 
     /**
-     * What Soft-RoCE has counted of packets that were lost: those the peer sent twice, those it sent too early, and those of ours that it
-     * missed. Its own timer counts for nothing: a message does not restart it, so that it runs out now and then while the next is on its way.
+     * What Soft-RoCE has counted of packets that were lost: those the peer sent twice, those it sent too early, and
+     * those of ours that it missed. Its own timer counts for nothing: a message does not restart it, so that it runs
+     * out now and then while the next is on its way.
      */
     fun losses(): Map<String, Long> =
-        listOf("duplicate_request", "out_of_seq_request", "rcvd_seq_err").associateWith { File("$counters/$it").readText().trim().toLong() }
+        listOf("duplicate_request", "out_of_seq_request", "rcvd_seq_err").associateWith {
+            File("$counters/$it").readText().trim().toLong()
+        }
 
     private val counters = "/sys/class/infiniband/$device/ports/$PORT/hw_counters"
 }
@@ -138,5 +161,9 @@ internal object SoftRoceWire {
 /** What a program prints; it must succeed. */
 internal fun said(vararg command: String): String {
     val process = ProcessBuilder(*command).redirectErrorStream(true).start()
-    return process.inputReader().readText().also { check(process.waitFor() == 0) { "${command.joinToString(" ")}: $it" } }
+    return process.inputReader().readText().also {
+        check(
+            process.waitFor() == 0,
+        ) { "${command.joinToString(" ")}: $it" }
+    }
 }

@@ -40,7 +40,10 @@ private const val MULTICAST_QPN = 0xffffff
 private const val WINDOW_BOUND = -7L
 private const val QUIET_POLLS = 100
 
-/** A side in this process, on a device by its name, at its default address or at another of its own. Closing it closes the device. */
+/**
+ * A side in this process, on a device by its name, at its default address or at another of its own. Closing it closes
+ * the device.
+ */
 internal class Station(
     private val device: String,
     address: String? = null,
@@ -48,7 +51,8 @@ internal class Station(
     AutoCloseable {
     private val context = Device.byName(device).open()
     private val gidIndex =
-        context.queryGidTable().firstOrNull { it.gid().toCompactString() == address }?.index() ?: context.defaultGidIndex(PORT)
+        context.queryGidTable().firstOrNull { it.gid().toCompactString() == address }?.index()
+            ?: context.defaultGidIndex(PORT)
     private val pd = context.protectionDomain()
     private val region = pd.memoryRegion(MEMORY, LOCAL_WRITE, MW_BIND, *REMOTE)
     private val patterns = mutableMapOf<Pair<Int, Int>, MemorySegment>()
@@ -175,7 +179,13 @@ internal class Station(
             completion.status(),
             completion.opcode(),
             if (completion.isSuccess) completion.byteLength() else 0,
-            if (completion.isSuccess && completion.opcode().isReceive && completion.hasImmediate()) completion.immediate() else null,
+            if (completion.isSuccess && completion.opcode().isReceive &&
+                completion.hasImmediate()
+            ) {
+                completion.immediate()
+            } else {
+                null
+            },
             completion.sourceQueuePair(),
             if (completion.isSuccess && completion.opcode().isReceive && isUnicast()) sender(completion) else null,
         )
@@ -218,7 +228,15 @@ internal class Station(
     override fun bindWindow(piece: Piece): String {
         val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
         val key = MemoryWindow.nextRkey(window.rkey())
-        end.post { bind(WINDOW_BOUND, window, key, slice(piece), AccessFlag.mask(REMOTE_READ, REMOTE_WRITE)).signaled() }
+        end.post {
+            bind(
+                WINDOW_BOUND,
+                window,
+                key,
+                slice(piece),
+                AccessFlag.mask(REMOTE_READ, REMOTE_WRITE),
+            ).signaled()
+        }
         end.cq
             .take(1)
             .single()
@@ -244,7 +262,8 @@ internal class Station(
         talk = whole
     }
 
-    override fun endTalk() = talk.get(3 * DEADLINE.inWholeSeconds, TimeUnit.SECONDS) // its first run is that of cold code
+    // its first run is that of cold code
+    override fun endTalk() = talk.get(3 * DEADLINE.inWholeSeconds, TimeUnit.SECONDS)
 
     override fun kverbs(arguments: List<String>): Pair<Int, String> {
         val said = StringBuilder()

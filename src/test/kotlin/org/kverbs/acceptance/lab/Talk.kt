@@ -45,7 +45,9 @@ internal fun talk(
     runBlocking(Dispatchers.Default) {
         val part = checkNotNull(parts[program to role]) { "no part of a $role of $program" }
         rdmaHost { device(Device.byName(device)) }.use { host ->
-            withTimeout(WHOLE_TALK) { Talk(host, InetSocketAddress(InetAddress.ofLiteral(address), port), listening).part() }
+            withTimeout(
+                WHOLE_TALK,
+            ) { Talk(host, InetSocketAddress(InetAddress.ofLiteral(address), port), listening).part() }
         }
     }
 
@@ -95,7 +97,8 @@ internal class Talk(
             it.accept(settings(ready))
         }
 
-    suspend fun connectDatagrams(ready: Talk.() -> Unit): RdmaDatagrams = host.connectDatagrams(address, settings(ready))
+    suspend fun connectDatagrams(ready: Talk.() -> Unit): RdmaDatagrams =
+        host.connectDatagrams(address, settings(ready))
 
     suspend fun acceptDatagrams(ready: Talk.() -> Unit): RdmaDatagrams =
         host.listen(address, portSpace = PortSpace.UDP).use {

@@ -25,7 +25,10 @@ import java.lang.foreign.ValueLayout
 import java.nio.ByteOrder
 import kotlin.time.Duration.Companion.seconds
 
-/** What the programs of rdma-core say to each other once they are connected, with the counts that [TalkProgram] gives them. */
+/**
+ * What the programs of rdma-core say to each other once they are connected, with the counts that [TalkProgram] gives
+ * them.
+ */
 internal val parts: Map<Pair<String, String>, suspend Talk.() -> Unit> =
     mapOf(
         ("rping" to "client") to Talk::pingAsClient,
@@ -35,7 +38,8 @@ internal val parts: Map<Pair<String, String>, suspend Talk.() -> Unit> =
         ("udaddy" to "client") to Talk::daddyAsClient,
         ("udaddy" to "server") to Talk::daddyAsServer,
         ("nobody" to "client") to {
-            shouldThrow<ConnectionRejectedException> { host.connect(address) }.reason() shouldBe RejectReason.INVALID_SERVICE_ID
+            shouldThrow<ConnectionRejectedException> { host.connect(address) }.reason() shouldBe
+                RejectReason.INVALID_SERVICE_ID
         },
     )
 
@@ -112,13 +116,29 @@ private suspend fun Talk.pingAsServer() {
 private const val MESSAGE_ROOM = 1024L
 private const val OUT = 32_768L
 
-private fun Talk.awaitMessages(before: Long = 0) = repeat(TALK_MESSAGES) { postReceive(it * MESSAGE_ROOM, before + TALK_BYTES) }
+private fun Talk.awaitMessages(before: Long = 0) =
+    repeat(TALK_MESSAGES) {
+        postReceive(
+            it * MESSAGE_ROOM,
+            before + TALK_BYTES,
+        )
+    }
 
-private suspend fun sendAll(one: suspend (Int) -> Unit) = coroutineScope { List(TALK_MESSAGES) { async { one(it) } }.awaitAll() }
+private suspend fun sendAll(one: suspend (Int) -> Unit) =
+    coroutineScope {
+        List(TALK_MESSAGES) { async { one(it) } }.awaitAll()
+    }
 
-private suspend fun Talk.sendAll(connection: RdmaConnection) = sendAll { connection.queuePair.send(memory[OUT, TALK_BYTES.toLong()]) }
+private suspend fun Talk.sendAll(connection: RdmaConnection) =
+    sendAll {
+        connection.queuePair.send(memory[OUT, TALK_BYTES.toLong()])
+    }
 
-private suspend fun Talk.takeAll(before: Long = 0) = repeat(TALK_MESSAGES) { received().length shouldBe before + TALK_BYTES }
+private suspend fun Talk.takeAll(before: Long = 0) =
+    repeat(TALK_MESSAGES) {
+        received().length shouldBe
+            before + TALK_BYTES
+    }
 
 private suspend fun Talk.matoseAsClient() {
     val connection = connect { awaitMessages() }
@@ -139,7 +159,9 @@ private suspend fun Talk.matoseAsServer() {
 private suspend fun Talk.sendAll(
     datagrams: RdmaDatagrams,
     to: Destination,
-) = sendAll { datagrams.queuePair.sendWithImmediate(memory[OUT, TALK_BYTES.toLong()], to, datagrams.queuePair.queuePair.number()) }
+) = sendAll {
+    datagrams.queuePair.sendWithImmediate(memory[OUT, TALK_BYTES.toLong()], to, datagrams.queuePair.queuePair.number())
+}
 
 private suspend fun Talk.daddyAsClient() =
     connectDatagrams { awaitMessages(GRH_BYTES) }.use {

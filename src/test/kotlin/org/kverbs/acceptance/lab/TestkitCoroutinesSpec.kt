@@ -28,7 +28,10 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
-/** The testkit's coroutines as its users have them on a real device: the lane sets the environment variable that names it. */
+/**
+ * The testkit's coroutines as its users have them on a real device: the lane sets the environment variable that names
+ * it.
+ */
 internal class TestkitCoroutinesSpec :
     FunSpec({
         val device = System.getenv(TEST_DEVICE)
@@ -85,9 +88,14 @@ internal class TestkitCoroutinesSpec :
                     shouldThrow<IllegalStateException> { connectedCoroutines(Faults.BAD_LINE) { _, _ -> } },
                     shouldThrow { connectedCoroutines { _, _ -> clock.elapsed() } },
                 )
-            refusals.forEach { it.message shouldContain "$TEST_DEVICE puts this pair on $device, where the time is real" }
-            shouldThrow<AssertionError> { connectedCoroutines(timeout = 50.milliseconds) { client, _ -> client.receive(8) } }
-                .message shouldContain "has not ended within 50ms"
+            refusals.forEach {
+                it.message shouldContain "$TEST_DEVICE puts this pair on $device, where the time is real"
+            }
+            shouldThrow<AssertionError> {
+                connectedCoroutines(
+                    timeout = 50.milliseconds,
+                ) { client, _ -> client.receive(8) }
+            }.message shouldContain "has not ended within 50ms"
         }
     })
 

@@ -55,11 +55,14 @@ internal class TestkitSpec :
             }
         }
 
-        test("should say that no message came in time, in what state the queue pair is, and take one that comes later") {
+        test(
+            "should say that no message came in time, in what state the queue pair is, and take one that comes later",
+        ) {
             connectedPair { client, server ->
                 server.postReceive(64)
                 val failure = shouldThrow<AssertionError> { server.awaitReceive(50.milliseconds) }
-                failure.message shouldContain "no completion of a receive on queue pair ${server.qp.number()} (RC) on $device"
+                failure.message shouldContain
+                    "no completion of a receive on queue pair ${server.qp.number()} (RC) on $device"
                 failure.message shouldContain "its state is RTS"
                 client.send("late".encodeToByteArray())
                 server.awaitReceive() shouldHaveText "late"
@@ -85,7 +88,15 @@ internal class TestkitSpec :
 
         test("should fail a test that leaves something open, name it and show where it was opened") {
             var leaked: CompletionQueue? = null
-            val failure = shouldThrow<AssertionError> { connectedPair { client, _ -> leaked = forgetful(client.context) } }
+            val failure =
+                shouldThrow<AssertionError> {
+                    connectedPair {
+                        client,
+                        _,
+                        ->
+                        leaked = forgetful(client.context)
+                    }
+                }
             failure.message shouldContain "1 resources are open still"
             failure.message shouldContain "completion queue on $device was opened"
             failure.message shouldContain "TestkitSpecKt.forgetful(TestkitSpec.kt:"
@@ -104,7 +115,8 @@ internal class TestkitSpec :
                     server.postReceive(64)
                     client.send(ByteArray(64))
                 }
-                shouldThrow<IllegalStateException> { connectedPair { _, _ -> error("the test's") } }.message shouldBe "the test's"
+                shouldThrow<IllegalStateException> { connectedPair { _, _ -> error("the test's") } }.message shouldBe
+                    "the test's"
             }
         }
 

@@ -32,7 +32,8 @@ internal class WaitingSpec :
                 down.port() shouldBe PORT
                 down.source().shouldBeNull()
                 down.toString() shouldBe "PORT_ERR on port 1"
-                shouldThrow<AsyncEventException> { down.orThrow() }.message shouldContain "PORT_ERR on port 1. It is down"
+                shouldThrow<AsyncEventException> { down.orThrow() }.message shouldContain
+                    "PORT_ERR on port 1. It is down"
                 await("the port's state") { context.queryPort(PORT).state() != PortState.ACTIVE }
             } finally {
                 ip("link", "set", device.netdev, "up")
@@ -60,7 +61,9 @@ internal class WaitingSpec :
             try {
                 ip("addr", "add", "10.99.7.7/32", "dev", device.netdev)
                 eventOf(AsyncEventType.GID_CHANGE).port() shouldBe PORT
-                await("the new GID") { context.queryGidTable().any { it.gid().toCompactString() == "::ffff:10.99.7.7" } }
+                await(
+                    "the new GID",
+                ) { context.queryGidTable().any { it.gid().toCompactString() == "::ffff:10.99.7.7" } }
             } finally {
                 ip("addr", "del", "10.99.7.7/32", "dev", device.netdev)
             }
@@ -80,28 +83,32 @@ internal class WaitingSpec :
         case("should end a wait for an event of the device when it is closed") {
             val waiter = Waiter { context.awaitAsyncEvent(LONG) }
             context.close()
-            shouldThrow<IllegalStateException> { waiter.outcome() }.message shouldContain "device ${device.name} is closed"
+            shouldThrow<IllegalStateException> { waiter.outcome() }.message shouldContain
+                "device ${device.name} is closed"
         }
 
         case("should end a wait for a completion event when the channel is closed") {
             val channel = context.completionChannel()
             val waiter = Waiter { channel.awaitEvent(LONG) }
             channel.close()
-            shouldThrow<IllegalStateException> { waiter.outcome() }.message shouldContain "${channel.describe()} is closed"
+            shouldThrow<IllegalStateException> { waiter.outcome() }.message shouldContain
+                "${channel.describe()} is closed"
         }
 
         case("should end a wait for a completion event when the device is closed") {
             val channel = context.completionChannel()
             val waiter = Waiter { channel.awaitEvent(LONG) }
             context.close()
-            shouldThrow<IllegalStateException> { waiter.outcome() }.message shouldContain "${channel.describe()} is closed"
+            shouldThrow<IllegalStateException> { waiter.outcome() }.message shouldContain
+                "${channel.describe()} is closed"
         }
 
         case("should end both kinds of wait when the thread is interrupted") {
             val channel = context.completionChannel()
             for (waiter in listOf(Waiter { channel.awaitEvent(LONG) }, Waiter { context.awaitAsyncEvent(LONG) })) {
                 waiter.thread.interrupt()
-                shouldThrow<InterruptedException> { waiter.outcome() }.message shouldContain "interrupted while waiting for an event of"
+                shouldThrow<InterruptedException> { waiter.outcome() }.message shouldContain
+                    "interrupted while waiting for an event of"
             }
         }
     })

@@ -26,8 +26,8 @@ public class ConnectedHosts internal constructor(
 }
 
 /**
- * Runs a coroutine, and those that it launches, on two hosts, which connect by IP addresses: a service and its client in
- * one test. What is said at [connectedCoroutines] of time, threads, failures and waits in vain goes for it too.
+ * Runs a coroutine, and those that it launches, on two hosts, which connect by IP addresses: a service and its client
+ * in one test. What is said at [connectedCoroutines] of time, threads, failures and waits in vain goes for it too.
  *
  * ```
  * test("should answer") {
@@ -43,8 +43,9 @@ public class ConnectedHosts internal constructor(
  * A wait in vain ends by the timeout as long as a connection has its keep-alive on. What a handler of a server throws
  * is told to that server; an [Error], such as an assertion that failed, fails the test, too.
  *
- * The hosts run their coroutines, and the handlers of their servers, on the test's thread and clock. They are closed after
- * the block, and with them their servers and connections; what the block opened otherwise, and left open, is a leak.
+ * The hosts run their coroutines, and the handlers of their servers, on the test's thread and clock. They are closed
+ * after the block, and with them their servers and connections; what the block opened otherwise, and left open, is a
+ * leak.
  *
  * @param faults as for [connectedCoroutines], and so all parameters
  * @throws AssertionError if something leaked or was misused, or the time was over
@@ -87,6 +88,9 @@ private fun host(
     }
 
 /** That of the GID that connections to the device use. */
-private fun Device.address(): InetAddress = open().use { InetAddress.getByAddress(it.queryGid(PORT, it.defaultGidIndex(PORT)).bytes()) }
+private fun Device.address(): InetAddress =
+    open().use {
+        InetAddress.getByAddress(it.queryGid(PORT, it.defaultGidIndex(PORT)).bytes())
+    }
 
 private const val PORT = 1

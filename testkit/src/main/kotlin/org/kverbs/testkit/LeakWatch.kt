@@ -22,8 +22,8 @@ private const val MISUSES = 10
  * Counted are resources that were opened by the thread that made the watch, by threads that this one started meanwhile,
  * and what was made from these resources on any thread. Of what an unknown thread opened, as one of a pool that was
  * there before, nobody can say which test it belongs to: that counts if no other watch was active meanwhile.
- * A thread of a pool counts for the test during which the pool started it, though another test uses it at the same time:
- * give tests that run in parallel a pool of their own each.
+ * A thread of a pool counts for the test during which the pool started it, though another test uses it at the same
+ * time: give tests that run in parallel a pool of their own each.
  *
  * It turns [Diagnostics] on and leaves them on. Construction and [close] are for one thread, [check] for any.
  */

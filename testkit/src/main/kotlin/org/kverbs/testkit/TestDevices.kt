@@ -74,6 +74,7 @@ private inline fun <R> watching(block: (LeakWatch) -> R): R = StartedThreads.cou
 
 internal fun impossibleOn(device: String) =
     IllegalStateException(
-        "$TEST_DEVICE puts this pair on $device, where the time is real and nothing can be made to go wrong: fabric, clock and faults" +
+        "$TEST_DEVICE puts this pair on $device, where the time is real and nothing can be made to go wrong: fabric, " +
+            "clock and faults" +
             " belong to embedded devices. Unset $TEST_DEVICE for this test, or ask isEmbedded before.",
     )

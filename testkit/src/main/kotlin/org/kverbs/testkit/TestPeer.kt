@@ -264,7 +264,8 @@ public class TestPeer internal constructor(
                 ""
             }
         return AssertionError(
-            "no completion of $what on ${qp.describe()} $how$hint; its state is ${qp.state()}; ${context.device().counted()}",
+            "no completion of $what on ${qp.describe()} $how$hint; its state is ${qp.state()}; " +
+                "${context.device().counted()}",
         )
     }
 

@@ -6,9 +6,9 @@ import kotlin.coroutines.AbstractCoroutineContextElement
 import kotlin.coroutines.CoroutineContext
 
 /**
- * Tells a test what a coroutine throws in a scope of its own that has no exception handler. kotlinx.coroutines finds this
- * class as a service. Such a scope does not say which test it belongs to; so a test is told only if no other test runs at
- * the same time.
+ * Tells a test what a coroutine throws in a scope of its own that has no exception handler. kotlinx.coroutines finds
+ * this class as a service. Such a scope does not say which test it belongs to; so a test is told only if no other test
+ * runs at the same time.
  */
 internal class UncaughtFailures :
     AbstractCoroutineContextElement(CoroutineExceptionHandler),

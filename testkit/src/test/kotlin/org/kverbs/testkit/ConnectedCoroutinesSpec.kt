@@ -61,7 +61,8 @@ class ConnectedCoroutinesSpec :
         // As docs/testing.md has it.
         test("should answer when the line is whole again") {
             connectedCoroutines { client, server ->
-                val serving = launch { answer(server.qp, server.pool) } // what is tested: a suspend function on an AsyncQueuePair
+                // what is tested: a suspend function on an AsyncQueuePair
+                val serving = launch { answer(server.qp, server.pool) }
                 val (here, there) = fabric.devices()
                 fabric.partition(here, there)
                 launch {
@@ -81,7 +82,10 @@ class ConnectedCoroutinesSpec :
                 connectedCoroutines(Faults.BAD_LINE, seed, connectOptions { retryCount(7) }) { client, server ->
                     for ((from, to) in listOf(client to server, server to client)) {
                         launch { repeat(50) { from.send("message $it".encodeToByteArray()) } }
-                        launch { List(50) { to.receive(64).decodeToString() } shouldContainExactly List(50) { "message $it" } }
+                        launch {
+                            List(50) { to.receive(64).decodeToString() } shouldContainExactly
+                                List(50) { "message $it" }
+                        }
                     }
                     used = fabric
                 }
@@ -158,16 +162,20 @@ class ConnectedCoroutinesSpec :
         test("should name what a test left open, and where it was opened or taken") {
             shouldThrow<AssertionError> { connectedCoroutines { client, _ -> forget(client) } }.message.let {
                 it shouldContain "1 buffers of the buffer pool on embedded0 weren't closed"
-                it shouldContain "was taken\n    at org.kverbs.testkit.ConnectedCoroutinesSpecKt.forget(ConnectedCoroutinesSpec.kt:"
+                it shouldContain
+                    "was taken\n    at org.kverbs.testkit.ConnectedCoroutinesSpecKt.forget(ConnectedCoroutinesSpec.kt:"
             }
             shouldThrow<AssertionError> { connectedCoroutines { _, server -> forgetRegion(server) } }.message.let {
                 it shouldContain "1 resources are open still"
-                it shouldContain "was opened\n    at org.kverbs.testkit.ConnectedCoroutinesSpecKt.forgetRegion(ConnectedCoroutinesSpec.kt:"
+                it shouldContain
+                    "was opened\n    at " +
+                    "org.kverbs.testkit.ConnectedCoroutinesSpecKt.forgetRegion(ConnectedCoroutinesSpec.kt:"
             }
             shouldThrow<AssertionError> { connectedCoroutines { client, _ -> forgetQueuePair(client) } }.message.let {
                 it shouldContain "queue pair"
                 it shouldContain
-                    "was opened\n    at org.kverbs.testkit.ConnectedCoroutinesSpecKt.forgetQueuePair(ConnectedCoroutinesSpec.kt:"
+                    "was opened\n    at " +
+                    "org.kverbs.testkit.ConnectedCoroutinesSpecKt.forgetQueuePair(ConnectedCoroutinesSpec.kt:"
             }
         }
 
@@ -181,10 +189,15 @@ class ConnectedCoroutinesSpec :
         }
 
         test("should end a block that doesn't end, and say what it waits for") {
-            shouldThrow<AssertionError> { connectedCoroutines(timeout = 50.milliseconds) { client, _ -> client.receive(8) } }
-                .message shouldContain "has not ended within 50ms; what it waits for doesn't happen"
             shouldThrow<AssertionError> {
-                connectedCoroutines(timeout = 50.milliseconds) { _, _ -> launch(CoroutineName("server")) { awaitCancellation() } }
+                connectedCoroutines(
+                    timeout = 50.milliseconds,
+                ) { client, _ -> client.receive(8) }
+            }.message shouldContain "has not ended within 50ms; what it waits for doesn't happen"
+            shouldThrow<AssertionError> {
+                connectedCoroutines(
+                    timeout = 50.milliseconds,
+                ) { _, _ -> launch(CoroutineName("server")) { awaitCancellation() } }
             }.message shouldContain "coroutines that it launched haven't either (server): cancel"
         }
 
@@ -206,7 +219,10 @@ class ConnectedCoroutinesSpec :
         test("should fail a test that changes what it has posted") {
             shouldThrow<AssertionError> {
                 connectedCoroutines(diagnostics = true) { client, server ->
-                    val write = launch(start = UNDISPATCHED) { client.qp.write(client.memory[0, 8], to = server.memory.remote()) }
+                    val write =
+                        launch(
+                            start = UNDISPATCHED,
+                        ) { client.qp.write(client.memory[0, 8], to = server.memory.remote()) }
                     client.memory.memory().set(JAVA_LONG, 0, 1)
                     write.join()
                 }

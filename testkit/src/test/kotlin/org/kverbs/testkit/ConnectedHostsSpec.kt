@@ -144,7 +144,8 @@ class ConnectedHostsSpec :
                 val connection = client.connectMessages(serverAddress(7471))
                 fabric.kill(serverDevice)
                 connection.send("anybody?".encodeToByteArray())
-                shouldThrow<AssertionError> { connection.awaitMessage(1.hours) }.message shouldContain "no message can come"
+                shouldThrow<AssertionError> { connection.awaitMessage(1.hours) }.message shouldContain
+                    "no message can come"
             }
         }
 

@@ -42,7 +42,11 @@ class ConnectedPairSpec :
         }
 
         test("should bring messages both ways over a bad line, in order") {
-            connectedPair(Faults.BAD_LINE, seed = 3, options = ConnectOptions.builder().timeout(10).build()) { client, server ->
+            connectedPair(
+                Faults.BAD_LINE,
+                seed = 3,
+                options = ConnectOptions.builder().timeout(10).build(),
+            ) { client, server ->
                 val messages = List(50) { ByteArray(it * 100) { i -> (i + it).toByte() } }
                 for ((from, to) in listOf(client to server, server to client)) {
                     messages.forEach { _ -> to.postReceive(8192) }
@@ -143,8 +147,12 @@ class ConnectedPairSpec :
                 server.postReceive(64)
                 client.send("ping".encodeToByteArray())
                 shouldThrow<AssertionError> { server.awaitReceive() shouldHaveText "pong" }.message shouldContain "ping"
-                shouldThrow<AssertionError> { client.awaitSend() shouldHaveFailedWith RETRY_EXC_ERR }.message shouldContain "SUCCESS"
-                shouldThrow<AssertionError> { server.awaitReceive(ZERO) }.message shouldContain "no completion of a receive"
+                shouldThrow<AssertionError> {
+                    client.awaitSend() shouldHaveFailedWith RETRY_EXC_ERR
+                }.message shouldContain
+                    "SUCCESS"
+                shouldThrow<AssertionError> { server.awaitReceive(ZERO) }.message shouldContain
+                    "no completion of a receive"
             }
         }
     })

@@ -115,7 +115,9 @@ class HostsSpec :
             }
         }
 
-        test("should find a peer dead in no time, on a virtual clock that is held while the threads of the hosts wait") {
+        test(
+            "should find a peer dead in no time, on a virtual clock that is held while the threads of the hosts wait",
+        ) {
             val fabric = EmbeddedFabric.virtual(1)
             fabric.clock().hold()
             connected(fabric) { connection ->

@@ -27,7 +27,8 @@ class MisuseSpec :
                 }
             failure.message shouldContain "misused while it was posted, 1 times"
             failure.message shouldContain "(from byte 3 on) were changed"
-            failure.message shouldContain "wr_id 0 was posted\n    at org.kverbs.testkit.MisuseSpecKt.hastyWrite(MisuseSpec.kt:"
+            failure.message shouldContain
+                "wr_id 0 was posted\n    at org.kverbs.testkit.MisuseSpecKt.hastyWrite(MisuseSpec.kt:"
         }
 
         // As docs/testing.md has it.
@@ -56,7 +57,9 @@ class MisuseSpec :
         test("should show both posts of an overlap") {
             val message =
                 shouldThrow<AssertionError> {
-                    connectedPair(diagnostics = true) { client, _ -> repeat(2) { client.qp.postReceive(7L + it, client.memory[0, 8]) } }
+                    connectedPair(
+                        diagnostics = true,
+                    ) { client, _ -> repeat(2) { client.qp.postReceive(7L + it, client.memory[0, 8]) } }
                 }.message
             message shouldContain "wr_id 8 was posted"
             message shouldContain "wr_id 7 was posted"
@@ -80,7 +83,10 @@ class MisuseSpec :
             }
         }
 
-        test("should fail a leak check with the misuses in its block on the devices that every program has, and not with those before it") {
+        test(
+            "should fail a leak check with the misuses in its block on the devices that every program has, and not " +
+                "with those before it",
+        ) {
             peer("embedded0").use { client ->
                 peer("embedded1").use { server ->
                     client.qp.connect(server.qp.endpoint())
@@ -88,12 +94,17 @@ class MisuseSpec :
 
                     fun misuse() {
                         hastyWrite(client, server)
-                        client.memory.memory().set(JAVA_BYTE, 3, (client.memory.memory().get(JAVA_BYTE, 3) + 1).toByte())
+                        client.memory.memory().set(
+                            JAVA_BYTE,
+                            3,
+                            (client.memory.memory().get(JAVA_BYTE, 3) + 1).toByte(),
+                        )
                         client.awaitSend().shouldBeSuccessful()
                     }
                     misuse()
                     leakCheck { "fine" } shouldBe "fine"
-                    shouldThrow<AssertionError> { leakCheck { misuse() } }.message shouldContain "misused while it was posted, 1 times"
+                    shouldThrow<AssertionError> { leakCheck { misuse() } }.message shouldContain
+                        "misused while it was posted, 1 times"
                 }
             }
         }

@@ -33,7 +33,8 @@ class StrictSpec :
             fun posted(semantics: Semantics): Int {
                 var posted = 0
                 connectedPair(semantics = semantics) { client, server ->
-                    fun isPosted() = runCatching { client.qp.post { write(client.memory[0, 8], server.memory.remote()) } }.isSuccess
+                    fun isPosted() =
+                        runCatching { client.qp.post { write(client.memory[0, 8], server.memory.remote()) } }.isSuccess
                     posted = (1..1000).takeWhile { isPosted() }.size
                 }
                 return posted
@@ -57,7 +58,8 @@ class StrictSpec :
                 val injected = fabric.failNext(CREATE_COMPLETION_QUEUE, ENOMEM, nth = 2, on = server.context.device())
                 client.context.completionQueue(1).close()
                 server.context.completionQueue(1).close()
-                shouldThrow<RdmaSystemException> { server.context.completionQueue(1) }.message shouldContain "A test injected it"
+                shouldThrow<RdmaSystemException> { server.context.completionQueue(1) }.message shouldContain
+                    "A test injected it"
                 injected.happened() shouldBe 1
             }
         }

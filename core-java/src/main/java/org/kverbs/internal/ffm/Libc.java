@@ -37,7 +37,9 @@ final class Libc {
         return Linker.nativeLinker().defaultLookup().findOrThrow(symbol);
     }
 
-    /** {@code man 2 eventfd}: a descriptor that becomes readable by {@link #signal}, until {@link #drain}; or -errno. */
+    /**
+     * {@code man 2 eventfd}: a descriptor that becomes readable by {@link #signal}, until {@link #drain}; or -errno.
+     */
     static int eventFd() {
         return Downcalls.number(Downcalls.withErrno(EVENTFD, 0, EFD_CLOEXEC | EFD_NONBLOCK));
     }

@@ -150,7 +150,8 @@ final class Libibverbs {
     }
 
     // man 3 ibv_reg_mr: pointer or NULL with errno. The macro of verbs.h prefers ibv_reg_mr_iova2, which drops optional
-    // access flags that an old kernel would refuse; and ibv_reg_mr alone knows of no other address than the memory's own.
+    // access flags that an old kernel would refuse; and ibv_reg_mr alone knows of no other address than the memory's
+    // own.
     long regMr(long pd, long address, long length, long iova, int access) {
         boolean isOwn = iova == ((access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? address : 0);
         if (regMrIova2.isPresent() || !isOwn) {

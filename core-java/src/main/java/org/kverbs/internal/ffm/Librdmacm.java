@@ -5,8 +5,8 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.ffm.NativeLibrary.Function;
 
 /**
- * The functions of librdmacm.so.1, one method each ({@code man 7 rdma_cm}). Pointers are {@code long}. Nearly all of them return 0, or -1
- * with errno; the result here is below zero for {@code -errno}.
+ * The functions of librdmacm.so.1, one method each ({@code man 7 rdma_cm}). Pointers are {@code long}. Nearly all of
+ * them return 0, or -1 with errno; the result here is below zero for {@code -errno}.
  */
 final class Librdmacm {
 

@@ -16,8 +16,8 @@ public final class Memory {
     }
 
     /**
-     * A view of a C structure, which is an object unless the JIT removes it. The data path takes the fields below, which
-     * never are.
+     * A view of a C structure, which is an object unless the JIT removes it. The data path takes the fields below,
+     * which never are.
      *
      * @param address where the structure stands; it must be alive for as long as the view is used
      * @param size bytes, a constant

@@ -206,7 +206,8 @@ final class NativeConnectionManager implements ConnectionManager {
     }
 
     @Override
-    public long addressInfo(@Nullable MemorySegment node, @Nullable MemorySegment service, @Nullable MemorySegment hints) {
+    public long addressInfo(@Nullable MemorySegment node, @Nullable MemorySegment service,
+            @Nullable MemorySegment hints) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment info = arena.allocate(ADDRESS);
             int result = rdma.getaddrinfo(addressOf(node), addressOf(service), addressOf(hints), info.address());

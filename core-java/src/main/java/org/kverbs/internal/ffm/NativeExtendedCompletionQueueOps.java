@@ -13,13 +13,15 @@ import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**
- * Polling of a {@code struct ibv_cq_ex}, whose fields are read one by one into {@code struct ibv_wc}. Drivers hold a lock from the start to
- * the end of a poll, so these calls are no critical ones: a thread may stop at a safepoint between them.
+ * Polling of a {@code struct ibv_cq_ex}, whose fields are read one by one into {@code struct ibv_wc}. Drivers hold a
+ * lock from the start to the end of a poll, so these calls are no critical ones: a thread may stop at a safepoint
+ * between them.
  */
 final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
 
     /** Asks for nothing special. */
-    private static final MemorySegment NO_ATTRIBUTES = Arena.global().allocate(IbvPollCqAttr.SIZE, JAVA_INT.byteAlignment());
+    private static final MemorySegment NO_ATTRIBUTES = Arena.global()
+            .allocate(IbvPollCqAttr.SIZE, JAVA_INT.byteAlignment());
 
     private final long cq;
     private final CompletionQueueOps plain;
@@ -58,15 +60,17 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
     }
 
     /**
-     * Starts and ends for each completion, without ibv_next_poll: when that finds no more, Soft-RoCE has ended the poll already and takes
-     * one away that isn't there if it is ended again, while other drivers keep their lock until it is.
+     * Starts and ends for each completion, without ibv_next_poll: when that finds no more, Soft-RoCE has ended the poll
+     * already and takes one away that isn't there if it is ended again, while other drivers keep their lock until it
+     * is.
      */
     @Override
     public int poll(int count, long completions) {
         for (int taken = 0; taken < count; taken++) {
             int result = (int) Downcalls.call(startPoll, cq, NO_ATTRIBUTES.address());
             if (result != 0) {
-                return taken > 0 || result == Errno.ENOENT ? taken : -Math.abs(result); // the next start gives the error again
+                // the next start gives the error again
+                return taken > 0 || result == Errno.ENOENT ? taken : -Math.abs(result);
             }
             try {
                 read(completions + (long) taken * IbvWc.SIZE);
@@ -77,7 +81,10 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
         return count;
     }
 
-    /** Writes the current completion. After a failure the other fields mean nothing, and some drivers don't like to be asked for them. */
+    /**
+     * Writes the current completion. After a failure the other fields mean nothing, and some drivers don't like to be
+     * asked for them.
+     */
     private void read(long to) {
         int status = Memory.getInt(cq + ContextTables.MUTEX_SHIFT + IbvCqEx.STATUS);
         Memory.putLong(to + IbvWc.WR_ID, Memory.getLong(cq + ContextTables.MUTEX_SHIFT + IbvCqEx.WR_ID));

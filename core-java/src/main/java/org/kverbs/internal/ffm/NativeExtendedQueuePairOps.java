@@ -12,10 +12,10 @@ import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.spi.QueuePairOps;
 
 /**
- * Posting of sends by the calls of a {@code struct ibv_qp_ex} ({@code man 3 ibv_wr_post}): each {@code struct ibv_send_wr} of the list is
- * told to the driver field by field, between a start and a completion that posts all of them or none. Drivers hold a
- * lock between these: what can be wrong with a request is looked at before, and if something throws nevertheless,
- * wr_abort releases the lock.
+ * Posting of sends by the calls of a {@code struct ibv_qp_ex} ({@code man 3 ibv_wr_post}): each
+ * {@code struct ibv_send_wr} of the list is told to the driver field by field, between a start and a completion that
+ * posts all of them or none. Drivers hold a lock between these: what can be wrong with a request is looked at before,
+ * and if something throws nevertheless, wr_abort releases the lock.
  */
 final class NativeExtendedQueuePairOps extends NativeReceiveOps implements QueuePairOps {
 
@@ -100,7 +100,8 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         if (opcode < 0 || opcode >= operations.length || operations[opcode].address() == 0 || entries > maxEntries) {
             return false;
         }
-        boolean atomic = opcode == IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
+        boolean atomic = opcode == IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP
+                || opcode == IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
         boolean isAnswered = atomic || opcode == IbvWrOpcode.IBV_WR_RDMA_READ;
         long length = RequestLimits.length(request, entries);
         if (RequestLimits.isInline(request) && (isAnswered || length > maxInline)) {
@@ -120,12 +121,15 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         int atomicKey = Memory.getInt(request + IbvSendWr.WR_ATOMIC_RKEY);
         long compareOrAdd = Memory.getLong(request + IbvSendWr.WR_ATOMIC_COMPARE_ADD);
         switch (opcode) {
-            case IbvWrOpcode.IBV_WR_RDMA_WRITE, IbvWrOpcode.IBV_WR_RDMA_READ -> Downcalls.call(operation, qp, rkey, address);
+            case IbvWrOpcode.IBV_WR_RDMA_WRITE,
+                    IbvWrOpcode.IBV_WR_RDMA_READ -> Downcalls.call(operation, qp, rkey, address);
             case IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM -> Downcalls.call(operation, qp, rkey, address, word);
             case IbvWrOpcode.IBV_WR_SEND -> Downcalls.call(operation, qp);
             case IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP -> Downcalls.call(
-                    operation, qp, atomicKey, address, compareOrAdd, Memory.getLong(request + IbvSendWr.WR_ATOMIC_SWAP));
-            case IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD -> Downcalls.call(operation, qp, atomicKey, address, compareOrAdd);
+                    operation, qp, atomicKey, address, compareOrAdd,
+                    Memory.getLong(request + IbvSendWr.WR_ATOMIC_SWAP));
+            case IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD ->
+                    Downcalls.call(operation, qp, atomicKey, address, compareOrAdd);
             case IbvWrOpcode.IBV_WR_BIND_MW -> {
                 long window = Memory.getLong(request + IbvSendWr.BIND_MW_MW);
                 int key = Memory.getInt(request + IbvSendWr.BIND_MW_RKEY);

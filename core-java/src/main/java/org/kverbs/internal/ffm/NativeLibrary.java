@@ -36,7 +36,10 @@ final class NativeLibrary {
         return function(symbol, 0);
     }
 
-    /** A function that is looked up at its first call; {@code release} is the first rdma-core that has it, for the error. */
+    /**
+     * A function that is looked up at its first call; {@code release} is the first rdma-core that has it, for the
+     * error.
+     */
     Function function(String symbol, int release) {
         return new Function(symbol, release);
     }

@@ -8,8 +8,8 @@ import org.kverbs.internal.abi.Errno;
 
 /**
  * Waiting on libibverbs' event descriptors in a way that can always be ended: the descriptor is made non-blocking, and
- * each has an event descriptor beside it that wakes one waiter, or all for good. Descriptors are only waited on, never read:
- * the library's own calls read them.
+ * each has an event descriptor beside it that wakes one waiter, or all for good. Descriptors are only waited on, never
+ * read: the library's own calls read them.
  */
 final class WaitableFds {
 
@@ -105,7 +105,10 @@ final class WaitableFds {
         }
     }
 
-    /** Makes the next wait wait again, unless waits are over: then what was read may have been what the others are to see. */
+    /**
+     * Makes the next wait wait again, unless waits are over: then what was read may have been what the others are to
+     * see.
+     */
     private static void forgetInterrupt(Waitable waitable) {
         if (!waitable.wokenForGood) {
             Libc.drain(waitable.wakeFd);

@@ -22,7 +22,9 @@ internal class AbiListing(
     companion object {
         fun committed(): AbiListing {
             val resource = AbiListing::class.java.getResource("/abi-listing.txt")
-            return parse(checkNotNull(resource) { "There is no abi-listing.txt: run core-java/generator/generate." }.readText())
+            return parse(
+                checkNotNull(resource) { "There is no abi-listing.txt: run core-java/generator/generate." }.readText(),
+            )
         }
 
         fun parse(text: String): AbiListing {
@@ -40,7 +42,9 @@ internal class AbiListing(
 
 /** The public constants of a class of the abi package by name; empty when there is no such class. */
 internal fun abiConstants(className: String): Map<String, Long> {
-    val type = runCatching { Class.forName("${AbiListing::class.java.packageName}.$className") }.getOrNull() ?: return emptyMap()
+    val type =
+        runCatching { Class.forName("${AbiListing::class.java.packageName}.$className") }.getOrNull()
+            ?: return emptyMap()
     return type.fields
         .filter { Modifier.isStatic(it.modifiers) }
         .associate { it.name to (it.get(null) as Number).toLong() }

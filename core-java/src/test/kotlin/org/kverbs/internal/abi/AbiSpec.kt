@@ -9,7 +9,10 @@ import java.nio.file.Path
 import kotlin.io.path.listDirectoryEntries
 import kotlin.io.path.nameWithoutExtension
 
-/** The generated classes against the C compiler. The values in the repository are those of libibverbs-dev and librdmacm-dev 44 on x86_64. */
+/**
+ * The generated classes against the C compiler. The values in the repository are those of libibverbs-dev and
+ * librdmacm-dev 44 on x86_64.
+ */
 class AbiSpec :
     FunSpec({
         val listing = AbiListing.committed()
@@ -18,7 +21,10 @@ class AbiSpec :
         test("should equal every size, offset, enum value and constant that the C compiler finds in the headers")
             .config(enabledOrReasonIf = { compiler }) {
                 CCompiler.require(listing.headers)
-                withClue("Headers of another rdma-core than 44 may differ; after an intended change run core-java/generator/generate.") {
+                withClue(
+                    "Headers of another rdma-core than 44 may differ; after an intended change run " +
+                        "core-java/generator/generate.",
+                ) {
                     mismatches(listing).joinToString("\n") shouldBe ""
                 }
             }
@@ -43,7 +49,11 @@ class AbiSpec :
 
         test("should list every constant of every class in the package") {
             val folder = Path.of(IbvSge::class.java.getResource("IbvSge.class")!!.toURI()).parent
-            val classes = folder.listDirectoryEntries("*.class").map { it.nameWithoutExtension }.filter { it != "package-info" }
+            val classes =
+                folder.listDirectoryEntries("*.class").map { it.nameWithoutExtension }.filter {
+                    it !=
+                        "package-info"
+                }
             val compiled = classes.flatMap { name -> abiConstants(name).keys.map { "$name.$it" } }.toSet()
             val listed = listing.entries.map { it.name }.toSet()
             withClue("in a class but not in the listing") { (compiled - listed).joinToString("\n") shouldBe "" }
@@ -61,7 +71,9 @@ class AbiSpec :
 
 private fun mismatches(listing: AbiListing): List<String> {
     val values = CCompiler.evaluate(listing.headers, listing.entries.map { it.expression })
-    check(values.size == listing.entries.size) { "The C program printed ${values.size} values for ${listing.entries.size} constants." }
+    check(values.size == listing.entries.size) {
+        "The C program printed ${values.size} values for ${listing.entries.size} constants."
+    }
     return listing.entries
         .zip(values)
         .filter { (entry, value) -> entry.javaValue() != value }

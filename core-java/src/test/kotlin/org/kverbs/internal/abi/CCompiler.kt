@@ -14,7 +14,9 @@ internal object CCompiler {
             }
 
             runCatching { inTemporaryFolder { compile(it, includes(headers), "-E") } }.isFailure -> {
-                "<${headers.joinToString(">, <")}> do not compile: run 'apt-get install libibverbs-dev librdmacm-dev libc6-dev', or " +
+                "<${headers.joinToString(
+                    ">, <",
+                )}> do not compile: run 'apt-get install libibverbs-dev librdmacm-dev libc6-dev', or " +
                     "./verify, which does."
             }
 
@@ -24,12 +26,18 @@ internal object CCompiler {
         }
 
     /**
-     * A machine without a compiler skips the test, and says so. Under KVERBS_REQUIRE_TOOLS=1, as in ./verify, the test runs and
-     * [require] fails it; to throw here would not do, as Kotest takes that for a skip.
+     * A machine without a compiler skips the test, and says so. Under KVERBS_REQUIRE_TOOLS=1, as in ./verify, the test
+     * runs and [require] fails it; to throw here would not do, as Kotest takes that for a skip.
      */
     fun presentOrSkipped(headers: List<String>): Enabled {
         val missing = missing(headers)
-        return if (missing == null || System.getenv("KVERBS_REQUIRE_TOOLS") == "1") Enabled.enabled else skipped(missing)
+        return if (missing == null ||
+            System.getenv("KVERBS_REQUIRE_TOOLS") == "1"
+        ) {
+            Enabled.enabled
+        } else {
+            skipped(missing)
+        }
     }
 
     /** Fails with the sentence that says what to install. */

@@ -14,7 +14,9 @@ class GeneratorSpec :
     FunSpec({
         val headers = AbiListing.committed().headers
         val compiler = CCompiler.presentOrSkipped(headers)
-        val core = Path.of(checkNotNull(System.getProperty("kverbs.root")) { "Run with -Dkverbs.root, as Maven does." }) / "core-java"
+        val core =
+            Path.of(checkNotNull(System.getProperty("kverbs.root")) { "Run with -Dkverbs.root, as Maven does." }) /
+                "core-java"
 
         test("should write the committed files again, byte for byte")
             .config(enabledOrReasonIf = { compiler }) {
@@ -25,7 +27,9 @@ class GeneratorSpec :
                     val written = generated(folder)
                     val committed = generated(core)
                     val different = (written.keys + committed.keys).filter { written[it] != committed[it] }
-                    withClue("Run core-java/generator/generate and commit:") { different.joinToString("\n") shouldBe "" }
+                    withClue(
+                        "Run core-java/generator/generate and commit:",
+                    ) { different.joinToString("\n") shouldBe "" }
                 }
             }
     })

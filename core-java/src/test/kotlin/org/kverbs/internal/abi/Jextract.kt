@@ -16,8 +16,8 @@ import kotlin.io.path.writeText
 /**
  * jextract as a second witness of the headers: an independent reading of them, by libclang instead of gcc.
  *
- * jextract needs no Gradle: javac builds it in a clone of https://github.com/openjdk/jextract, and Debian's libclang-14-dev is the
- * libclang that it calls.
+ * jextract needs no Gradle: javac builds it in a clone of https://github.com/openjdk/jextract, and Debian's
+ * libclang-14-dev is the libclang that it calls.
  *
  * ```
  * javac -d classes $(find src/main/java -name '*.java') && cp -r src/main/resources/. classes
@@ -35,7 +35,10 @@ internal object Jextract {
     /** jextract on the PATH; without it an error in one sentence. */
     fun program(path: String = System.getenv("PATH").orEmpty()): Path =
         path.split(':').map { Path.of(it, "jextract") }.firstOrNull { it.isExecutable() }
-            ?: error("jextract is not on the PATH: unpack a build from https://jdk.java.net/jextract and add its bin folder to the PATH.")
+            ?: error(
+                "jextract is not on the PATH: unpack a build from https://jdk.java.net/jextract and add its bin " +
+                    "folder to the PATH.",
+            )
 
     /** Runs jextract on the headers and compiles what it writes; the sources are in the folder afterwards. */
     fun extract(
@@ -56,7 +59,16 @@ internal object Jextract {
                 .filter { it.extension == "java" }
                 .map { it.toString() }
                 .toList()
-        val status = ToolProvider.getSystemJavaCompiler().run(null, null, null, "-nowarn", "-d", folder.toString(), *sources.toTypedArray())
+        val status =
+            ToolProvider.getSystemJavaCompiler().run(
+                null,
+                null,
+                null,
+                "-nowarn",
+                "-d",
+                folder.toString(),
+                *sources.toTypedArray(),
+            )
         check(status == 0) { "javac refused jextract's output in $folder." }
         return URLClassLoader(arrayOf(folder.toUri().toURL()))
     }
@@ -70,7 +82,12 @@ internal object Jextract {
             val ours = entry.javaValue()
             runCatching { value(entry.expression, classes) }.fold(
                 { theirs ->
-                    "${entry.name} is $ours, but jextract says ${entry.expression} is $theirs".takeUnless { agree(theirs, ours) }
+                    "${entry.name} is $ours, but jextract says ${entry.expression} is $theirs".takeUnless {
+                        agree(
+                            theirs,
+                            ours,
+                        )
+                    }
                 },
                 { "jextract has no ${entry.expression}: $it" },
             )

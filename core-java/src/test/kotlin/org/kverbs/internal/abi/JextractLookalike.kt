@@ -6,8 +6,9 @@ import kotlin.io.path.div
 import kotlin.io.path.writeText
 
 /**
- * Writes Java sources by hand in the shape of what jextract 22 and later write, cut down to what the comparison calls. It is
- * not jextract's output. A padding other than zero, in bytes, puts event_type of ibv_async_event at a wrong offset.
+ * Writes Java sources by hand in the shape of what jextract 22 and later write, cut down to what the comparison calls.
+ * It is not jextract's output. A padding other than zero, in bytes, puts event_type of ibv_async_event at a wrong
+ * offset.
  */
 internal fun writeJextractLookalike(
     folder: Path,

@@ -12,14 +12,24 @@ import java.nio.file.Path
 
 private const val PROGRAM = "org.kverbs.coroutines.churn.ConnectionChurnProgram"
 
-/** A heap of one size, all of it resident from the start, and the lesser compiler: what grows beside them is something else. */
+/**
+ * A heap of one size, all of it resident from the start, and the lesser compiler: what grows beside them is something
+ * else.
+ */
 private val OPTIONS =
-    listOf("-Xms96m", "-Xmx96m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:NativeMemoryTracking=summary") +
+    listOf(
+        "-Xms96m",
+        "-Xmx96m",
+        "-XX:+AlwaysPreTouch",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:NativeMemoryTracking=summary",
+    ) +
         "-Dkverbs.diagnostics=true"
 
 /**
- * Connects and disconnects in a process of its own: 6,000 times, or as often as the system property churn.connections says.
- * `coroutines/churn` does it 100,000 times.
+ * Connects and disconnects in a process of its own: 6,000 times, or as often as the system property churn.connections
+ * says. `coroutines/churn` does it 100,000 times.
  */
 class ConnectionChurnSpec :
     FunSpec({
@@ -40,7 +50,10 @@ class ConnectionChurnSpec :
                     status shouldBe 0
                     val held = text.lines().mapNotNull(Holdings::parse) shouldHaveSize 3
                     println(
-                        held.withIndex().joinToString("; ", "churn: ") { (n, it) -> "after ${connections / 3 * (n + 1)} connections $it" },
+                        held.withIndex().joinToString(
+                            "; ",
+                            "churn: ",
+                        ) { (n, it) -> "after ${connections / 3 * (n + 1)} connections $it" },
                     )
                     check(held)
                 }
@@ -50,7 +63,10 @@ class ConnectionChurnSpec :
         }
     })
 
-/** What leaks grows in every stretch. The JVM itself learns now and then, and its allocator keeps what it may need again. */
+/**
+ * What leaks grows in every stretch. The JVM itself learns now and then, and its allocator keeps what it may need
+ * again.
+ */
 private fun check(held: List<Holdings>) {
     val grown = held.zipWithNext { before, after -> after - before }
     grown.forEach { it.open shouldBe 0 }

@@ -11,8 +11,8 @@ import javax.management.ObjectName
  * What a process holds.
  *
  * @param heap bytes of objects that are reachable
- * @param arenas bytes of native memory that arenas hold, with what queue pairs, queues and messages are made of. The JVM counts them where it
- *   was started with `-XX:NativeMemoryTracking=summary`
+ * @param arenas bytes of native memory that arenas hold, with what queue pairs, queues and messages are made of. The
+ *     JVM counts them where it was started with `-XX:NativeMemoryTracking=summary`
  * @param resident bytes of its memory, by VmRSS of proc(5)
  * @param open resources that were not closed
  */
@@ -27,7 +27,8 @@ data class Holdings(
         Holdings(heap - before.heap, arenas - before.arenas, resident - before.resident, open - before.open)
 
     override fun toString(): String =
-        "${heap / 1.KiB} KiB of heap, ${arenas / 1.KiB} KiB of arenas, ${resident / 1.KiB} KiB resident, $open resources open"
+        "${heap / 1.KiB} KiB of heap, ${arenas / 1.KiB} KiB of arenas, ${resident / 1.KiB} KiB resident, $open " +
+            "resources open"
 
     companion object {
         private const val COLLECTIONS = 5
@@ -64,7 +65,9 @@ data class Holdings(
                     arrayOf(arrayOf("summary", "scale=KB")),
                     arrayOf(Array<String>::class.java.name),
                 )
-            val kib = Regex("Other \\(reserved=(\\d+)KB").find("$answer") ?: error("the JVM does not count its native memory: $answer")
+            val kib =
+                Regex("Other \\(reserved=(\\d+)KB").find("$answer")
+                    ?: error("the JVM does not count its native memory: $answer")
             return kib.groupValues[1].toLong() * 1.KiB
         }
     }

@@ -17,8 +17,8 @@ import java.util.concurrent.Executors
 import kotlin.random.Random
 
 /**
- * 10,000 coroutines of a client on one completion queue, and those of the servers that they work with, all on embedded devices in this
- * process; and [StormChaos].
+ * 10,000 coroutines of a client on one completion queue, and those of the servers that they work with, all on embedded
+ * devices in this process; and [StormChaos].
  *
  * @param seed what is planned follows from it. Threads and timers take their own turns all the same
  */
@@ -36,7 +36,11 @@ class Storm(
 
     @Volatile
     private var isWindingUp = false
-    private val workers = lanes.flatMapIndexed { lane, it -> workers(lane, it, true, WORKERS) + workers(lane, it, false, SERVER_WORKERS) }
+    private val workers =
+        lanes.flatMapIndexed { lane, it ->
+            workers(lane, it, true, WORKERS) +
+                workers(lane, it, false, SERVER_WORKERS)
+        }
     val aftermath = StormAftermath(this, Random(random.nextLong()))
     val chaos = StormChaos(this, fabric, ledger, Random(random.nextLong()))
 
@@ -53,7 +57,15 @@ class Storm(
         val number = ((lane * 2 + if (isClient) 1 else 2) shl 8) + it
         // Some only receive, as long as there are others, so that no sender waits for ever.
         if (it < RECEIVERS) {
-            StormWorker(number, on, isClient, it, listOf(StormKind.RECEIVE), ledger, Random(random.nextLong())) { isWindingUp }
+            StormWorker(
+                number,
+                on,
+                isClient,
+                it,
+                listOf(StormKind.RECEIVE),
+                ledger,
+                Random(random.nextLong()),
+            ) { isWindingUp }
         } else {
             StormWorker(number, on, isClient, it, MIX, ledger, Random(random.nextLong())) { ledger.isOver }
         }
@@ -64,7 +76,13 @@ class Storm(
         val index = servers.indexOf(node)
         servers[index] = StormNode(fabric.addDevice())
         replaced.add(node)
-        lanes.filterIndexed { lane, _ -> lane % SERVERS == index }.forEach { lane -> lane.linkOrNull()?.let(lane::broken) }
+        lanes
+            .filterIndexed {
+                lane,
+                _,
+                ->
+                lane % SERVERS == index
+            }.forEach { lane -> lane.linkOrNull()?.let(lane::broken) }
         node.context.close()
     }
 
@@ -90,8 +108,9 @@ class Storm(
     }
 
     /**
-     * Waits for the workers' end, as long as anything ends at all. How long a single operation takes says nothing: on a busy machine ten
-     * thousand coroutines wait long for their turns. One that hangs is what is left when all others have ended.
+     * Waits for the workers' end, as long as anything ends at all. How long a single operation takes says nothing: on a
+     * busy machine ten thousand coroutines wait long for their turns. One that hangs is what is left when all others
+     * have ended.
      */
     private suspend fun awaitProgress(working: List<Job>) {
         var seen = -1L

@@ -15,7 +15,10 @@ import org.kverbs.coroutines.receive
 import org.kverbs.coroutines.sendWithImmediate
 import kotlin.random.Random
 
-/** What a storm must not leave: messages that were acknowledged and never came, buffers, waits and room that were never given back. */
+/**
+ * What a storm must not leave: messages that were acknowledged and never came, buffers, waits and room that were never
+ * given back.
+ */
 class StormAftermath(
     private val storm: Storm,
     private val random: Random,
@@ -62,13 +65,18 @@ class StormAftermath(
             return false
         }
         val lost = from.acknowledged - from.delivered
-        if (lost.isNotEmpty()) ledger.violation("${lost.size} messages were acknowledged and never came, such as ${StormId(lost.first())}")
+        if (lost.isNotEmpty()) {
+            ledger.violation(
+                "${lost.size} messages were acknowledged and never came, such as ${StormId(lost.first())}",
+            )
+        }
         return true
     }
 
     /**
-     * Receivers that wait get the messages in order and at once, whichever of them were cancelled. The storm itself can't see that: its
-     * receivers wait 50 ms, and one that was passed over is then cancelled like others, and the next message comes soon enough.
+     * Receivers that wait get the messages in order and at once, whichever of them were cancelled. The storm itself
+     * can't see that: its receivers wait 50 ms, and one that was passed over is then cancelled like others, and the
+     * next message comes soon enough.
      */
     private suspend fun inOrder(
         from: StormEnd,
@@ -92,7 +100,10 @@ class StormAftermath(
         }
     }
 
-    private suspend fun immediate(to: StormEnd): Int? = to.node.pool.take(StormNode.BUFFER).use { to.qp.receive(it).immediate }
+    private suspend fun immediate(to: StormEnd): Int? =
+        to.node.pool.take(StormNode.BUFFER).use {
+            to.qp.receive(it).immediate
+        }
 
     /** Takes the messages whose senders were cancelled: they are before this one. */
     private suspend fun overtake(
@@ -113,8 +124,9 @@ class StormAftermath(
     }
 
     /**
-     * All the room in the completion queue is free in the end: giving it back is the last step of a queue of requests, so all of them have
-     * ended. That takes as many rounds of the polling thread as there are completions left of those that were closed.
+     * All the room in the completion queue is free in the end: giving it back is the last step of a queue of requests,
+     * so all of them have ended. That takes as many rounds of the polling thread as there are completions left of those
+     * that were closed.
      */
     private suspend fun forgotten(queue: PolledQueue) {
         withTimeoutOrNull(WAIT_MILLIS) { while (!queue.reserve(queue.cq.entries())) delay(1) }

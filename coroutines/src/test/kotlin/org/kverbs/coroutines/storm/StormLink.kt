@@ -98,7 +98,9 @@ class StormLink(
         client.qp.close()
         server.qp.close()
         withTimeoutOrNull(HANG_MILLIS) { unused.await() }
-            ?: ledger.violation("a close of both queue pairs did not end ${users.get() xor ENDING} waits in $HANG_MILLIS ms")
+            ?: ledger.violation(
+                "a close of both queue pairs did not end ${users.get() xor ENDING} waits in $HANG_MILLIS ms",
+            )
         check(client, server)
         check(server, client)
         client.close()
@@ -117,7 +119,9 @@ class StormLink(
             }
         val most = from.found.size + from.uncertain.get()
         if (counter < from.found.size || counter > most || from.found.any { it >= counter }) {
-            ledger.violation("${from.found.size} additions were done and ${from.uncertain} perhaps, but $counter were counted")
+            ledger.violation(
+                "${from.found.size} additions were done and ${from.uncertain} perhaps, but $counter were counted",
+            )
         }
     }
 
@@ -126,7 +130,10 @@ class StormLink(
         const val HANG_MILLIS = 300_000L
         private const val ENDING = Int.MIN_VALUE
 
-        /** Small packets; tries again after 8 ms, seven times; a peer without a receive is asked again after 0.08 ms, for ever. */
+        /**
+         * Small packets; tries again after 8 ms, seven times; a peer without a receive is asked again after 0.08 ms,
+         * for ever.
+         */
         val OPTIONS = connectOptions { timeout(11).retryCount(7).rnrRetry(7).minRnrTimer(6).pathMtu(Mtu.MTU_256) }
     }
 }

@@ -31,7 +31,12 @@ class StormNode(
     /** One end of a link. */
     fun end(slots: Int): StormEnd {
         val region = pd.memoryRegion(StormEnd.SLOTS + slots * StormEnd.SLOT, *StormEnd.ACCESS)
-        for (slot in 0 until slots) StormPaint.put(region.memory().asSlice(StormEnd.at(slot), StormEnd.SLOT), StormEnd.NOBODY)
+        for (slot in 0 until slots) {
+            StormPaint.put(
+                region.memory().asSlice(StormEnd.at(slot), StormEnd.SLOT),
+                StormEnd.NOBODY,
+            )
+        }
         val qp: AsyncQueuePair<RcVerbs> =
             dispatcher.qp(pd, RC) {
                 maxSendWr(StormEnd.SENDS)

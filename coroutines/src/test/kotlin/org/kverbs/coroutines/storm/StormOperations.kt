@@ -116,7 +116,11 @@ class StormOperations(
         val message = buffer.memory.asSlice(0, received.length)
         val sender = StormPaint.owner(message)
         StormPaint.flaw(message, sender)?.let { ledger.violation("a message came damaged: $it") }
-        if (sender !in there.sent) ledger.violation("a message of ${StormId(sender)} came, which sent none on this link")
+        if (sender !in
+            there.sent
+        ) {
+            ledger.violation("a message of ${StormId(sender)} came, which sent none on this link")
+        }
         if (!there.delivered.add(sender)) ledger.violation("the message of ${StormId(sender)} came twice")
         if (received.immediate != null && received.immediate != sender.toInt()) {
             ledger.violation("${received.immediate} came with the message of ${StormId(sender)}")
@@ -156,7 +160,11 @@ class StormOperations(
     ) {
         here.qp.read(there.remote, buffer.slice(0, StormEnd.SLOT), at)
         val writer = StormPaint.owner(buffer.memory)
-        if (writer !in writers) ledger.violation("read paint of ${StormId(writer)} where ${writers.map(::StormId)} wrote")
+        if (writer !in
+            writers
+        ) {
+            ledger.violation("read paint of ${StormId(writer)} where ${writers.map(::StormId)} wrote")
+        }
         StormPaint.flaw(buffer.memory, writer, 0, StormEnd.SLOT)?.let { ledger.violation("a read brought damage: $it") }
         intact(buffer, id, StormEnd.SLOT)
     }

@@ -6,8 +6,8 @@ import java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED
 private const val PLACE = 0x61c8864680b583ebL
 
 /**
- * Paints memory with the number of an operation: each 8 bytes say whose they are and where in the paint they belong, so that a
- * stray byte shows, and who left it.
+ * Paints memory with the number of an operation: each 8 bytes say whose they are and where in the paint they belong, so
+ * that a stray byte shows, and who left it.
  */
 object StormPaint {
     /** Paints all of [memory], whose length is a multiple of 8. */
@@ -30,7 +30,13 @@ object StormPaint {
     ): String? {
         for (at in from until to step 8) {
             val found = memory.get(JAVA_LONG_UNALIGNED, at) xor at / 8 * PLACE
-            if (found != owner) return "byte $at of ${memory.byteSize()} is paint of ${StormId(found)} in memory of ${StormId(owner)}"
+            if (found !=
+                owner
+            ) {
+                return "byte $at of ${memory.byteSize()} is paint of ${StormId(
+                    found,
+                )} in memory of ${StormId(owner)}"
+            }
         }
         return null
     }

@@ -7,8 +7,8 @@ import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 
 /**
- * 100,000 operations of 10,000 coroutines, or as many as the system property storm.operations says, with all that can go wrong;
- * storm.seed makes the same plan again. `coroutines/storm` does millions.
+ * 100,000 operations of 10,000 coroutines, or as many as the system property storm.operations says, with all that can
+ * go wrong; storm.seed makes the same plan again. `coroutines/storm` does millions.
  */
 class StormSpec :
     FunSpec({
@@ -17,13 +17,20 @@ class StormSpec :
         val operations = System.getProperty("storm.operations", "100000").toLong()
         val seed = System.getProperty("storm.seed")?.toLong() ?: System.nanoTime()
 
-        test("should end each operation once, touch no buffer of another, and lose and leak nothing in a storm (seed $seed)") {
+        test(
+            "should end each operation once, touch no buffer of another, and lose and leak nothing in a storm (seed " +
+                "$seed)",
+        ) {
             Storm(seed, operations).use { storm ->
                 val started = System.nanoTime()
                 storm.run()
                 val ledger = storm.ledger
                 println("storm: storm.seed=$seed, ${(System.nanoTime() - started) / 1_000_000} ms, $ledger")
-                println("storm: ${storm.chaos.done}, ${storm.lanes.sumOf { it.links }} links, ${storm.aftermath.whole} whole to the end")
+                println(
+                    "storm: ${storm.chaos.done}, ${storm.lanes.sumOf {
+                        it.links
+                    }} links, ${storm.aftermath.whole} whole to the end",
+                )
                 withClue("storm.seed=$seed, $ledger") {
                     ledger.violations.toList().shouldBeEmpty()
                     StormOutcome.entries.sumOf { ledger.count(it) } shouldBe ledger.begun

@@ -37,7 +37,10 @@ class StormWorker(
     var isDone = false
         private set
 
-    /** What it does now, null for waiting for a link or for its first turn, and since when, by System.nanoTime; for who looks for a hang. */
+    /**
+     * What it does now, null for waiting for a link or for its first turn, and since when, by System.nanoTime; for who
+     * looks for a hang.
+     */
     @Volatile
     var doing: StormKind? = null
         private set
@@ -95,9 +98,23 @@ class StormWorker(
         operation: suspend () -> Unit,
     ): Boolean =
         when (random.nextInt(8)) {
-            0 -> withTimeoutOrNull(random.nextLong(4)) { operation() } != null
-            1 -> cancelled(operation)
-            else -> if (kind == StormKind.RECEIVE) withTimeoutOrNull(RECEIVE_MILLIS) { operation() } != null else operation().let { true }
+            0 -> {
+                withTimeoutOrNull(random.nextLong(4)) { operation() } != null
+            }
+
+            1 -> {
+                cancelled(operation)
+            }
+
+            else -> {
+                if (kind ==
+                    StormKind.RECEIVE
+                ) {
+                    withTimeoutOrNull(RECEIVE_MILLIS) { operation() } != null
+                } else {
+                    operation().let { true }
+                }
+            }
         }
 
     private suspend fun cancelled(operation: suspend () -> Unit): Boolean =

@@ -155,7 +155,10 @@ class AddressSpec :
         }
 
         test("should come from the local address that the hints name, of either family") {
-            for ((source, destination) in listOf("198.18.0.2" to "198.18.0.1", "fe80::200:ff:fe00:2" to "fe80::200:ff:fe00:1")) {
+            for ((source, destination) in listOf(
+                "198.18.0.2" to "198.18.0.1",
+                "fe80::200:ff:fe00:2" to "fe80::200:ff:fe00:1",
+            )) {
                 Parties().use { (client) ->
                     val hints = AddressHints.active(PortSpace.TCP).from(at(source, 0))
                     val found = client.channel.addressInfo(destination, "$PORT", hints).first()
@@ -175,7 +178,14 @@ class AddressSpec :
                 found.first().destination()!!.address.isLoopbackAddress shouldBe true
                 found.first().destination()!!.port shouldBe PORT
                 found.first().source() shouldBe null
-                errno { client.channel.addressInfo("no-such-host.invalid", "1", AddressHints.active(PortSpace.TCP)) } shouldBe ENOENT
+                errno {
+                    client.channel.addressInfo(
+                        "no-such-host.invalid",
+                        "1",
+                        AddressHints.active(PortSpace.TCP),
+                    )
+                } shouldBe
+                    ENOENT
             }
         }
     })

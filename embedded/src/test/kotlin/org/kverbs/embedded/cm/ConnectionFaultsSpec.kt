@@ -29,7 +29,10 @@ private val ROUGH =
 
 class ConnectionFaultsSpec :
     FunSpec({
-        test("should connect and disconnect on a line that loses 30 %, doubles 20 % and reorders 30 % of the packets, with every seed") {
+        test(
+            "should connect and disconnect on a line that loses 30 %, doubles 20 % and reorders 30 % of the packets, " +
+                "with every seed",
+        ) {
             var injected = 0L
             for (seed in 1L..100L) {
                 withClue("seed $seed") {
@@ -67,7 +70,12 @@ class ConnectionFaultsSpec :
                     parties.server.expect(DISCONNECTED)
                     asked.disconnect()
                     parties.client.expect(DISCONNECTED)
-                    listOf(connected, parties.fabric.clock().elapsed(), parties.fabric.faultsInjected(), asking.localAddress()!!)
+                    listOf(
+                        connected,
+                        parties.fabric.clock().elapsed(),
+                        parties.fabric.faultsInjected(),
+                        asking.localAddress()!!,
+                    )
                 }
             run() shouldBe run()
         }
@@ -118,7 +126,10 @@ class ConnectionFaultsSpec :
             }
         }
 
-        test("should wait for a server that takes its time, as the peer asks for patience, and longer than all tries take") {
+        test(
+            "should wait for a server that takes its time, as the peer asks for patience, and longer than all tries " +
+                "take",
+        ) {
             Parties().use { parties ->
                 val (client, server, fabric) = parties
                 val asking = parties.ask()

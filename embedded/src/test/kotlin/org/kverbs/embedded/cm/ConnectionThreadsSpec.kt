@@ -16,7 +16,9 @@ private const val ROUNDS = 100
 
 class ConnectionThreadsSpec :
     FunSpec({
-        test("should serve $THREADS threads that connect $ROUNDS times each, in real time, by one that takes all events") {
+        test(
+            "should serve $THREADS threads that connect $ROUNDS times each, in real time, by one that takes all events",
+        ) {
             val threads = Executors.newCachedThreadPool()
             EmbeddedFabric.realTime(1).use { fabric ->
                 val server = Party(fabric.addDevice())
@@ -26,11 +28,23 @@ class ConnectionThreadsSpec :
                     CompletableFuture.supplyAsync({
                         var ended = 0
                         while (ended < THREADS * ROUNDS) {
-                            val event = checkNotNull(server.channel.awaitEvent(Duration.ofSeconds(30))) { "$ended connections ended" }
+                            val event =
+                                checkNotNull(
+                                    server.channel.awaitEvent(Duration.ofSeconds(30)),
+                                ) { "$ended connections ended" }
                             when (event.type()) {
-                                ConnectionEventType.CONNECT_REQUEST -> event.id().accept(server.end.qp, ConnectionParameters.DEFAULTS)
-                                DISCONNECTED -> event.id().disconnect().also { event.id().close() }.also { ended++ }
-                                else -> Unit
+                                ConnectionEventType.CONNECT_REQUEST -> {
+                                    event.id().accept(
+                                        server.end.qp,
+                                        ConnectionParameters.DEFAULTS,
+                                    )
+                                }
+
+                                DISCONNECTED -> {
+                                    event.id().disconnect().also { event.id().close() }.also { ended++ }
+                                }
+
+                                else -> {}
                             }
                         }
                         ended

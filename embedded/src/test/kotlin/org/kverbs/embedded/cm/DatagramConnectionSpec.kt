@@ -52,7 +52,11 @@ class DatagramConnectionSpec :
                 (peer.queuePairNumber() to peer.qkey()) shouldBe (server.end.qp.number() to QKEY)
                 client.end.fill(3)
                 val handle = client.end.mr.protectionDomain().addressHandle(peer.address().shouldNotBeNull())
-                client.end.post { send(1).from(client.end.mr.slice(0, 64)).to(handle, peer.queuePairNumber(), peer.qkey()).signaled() }
+                client.end.post {
+                    send(
+                        1,
+                    ).from(client.end.mr.slice(0, 64)).to(handle, peer.queuePairNumber(), peer.qkey()).signaled()
+                }
                 server.end.take(1).single().status() shouldBe WorkCompletionStatus.SUCCESS
                 server.end.bytes(1024 + GRH, 64) shouldBe client.end.bytes(0, 64)
                 server.hasEvent() shouldBe false
@@ -64,7 +68,11 @@ class DatagramConnectionSpec :
                 datagrams(seed).use { (client, server, fabric) ->
                     server.listen(portSpace = PortSpace.UDP)
                     fabric.setFaults(Faults.NONE.loss(0.3).duplication(0.3))
-                    client.resolve(Parties.address(), PortSpace.UDP).connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                    client
+                        .resolve(
+                            Parties.address(),
+                            PortSpace.UDP,
+                        ).connect(client.end.qp, ConnectionParameters.DEFAULTS)
                     server.expect(CONNECT_REQUEST).id().accept(server.end.qp, ConnectionParameters.DEFAULTS)
                     client.expect(ESTABLISHED)
                     server.hasEvent() shouldBe false
@@ -74,7 +82,12 @@ class DatagramConnectionSpec :
 
         test("should say UNREACHABLE with a status for no service and for a refusal, and ETIMEDOUT for a dead peer") {
             datagrams().use { (client, server, fabric) ->
-                fun ask() = client.resolve(Parties.address(), PortSpace.UDP).connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                fun ask() =
+                    client
+                        .resolve(
+                            Parties.address(),
+                            PortSpace.UDP,
+                        ).connect(client.end.qp, ConnectionParameters.DEFAULTS)
                 ask()
                 client.expect(UNREACHABLE).status() shouldBe 1
                 // A listener for connections is none for datagrams.
@@ -119,7 +132,11 @@ class DatagramConnectionSpec :
                 client.end.fill(4)
                 val (id, event) = joined.first()
                 val handle = client.end.mr.protectionDomain().addressHandle(event.address()!!)
-                client.end.post { send(1).from(client.end.mr.slice(0, 64)).to(handle, event.queuePairNumber(), event.qkey()).signaled() }
+                client.end.post {
+                    send(
+                        1,
+                    ).from(client.end.mr.slice(0, 64)).to(handle, event.queuePairNumber(), event.qkey()).signaled()
+                }
                 server.end.take(1).single().status() shouldBe WorkCompletionStatus.SUCCESS
                 server.end.bytes(1024 + GRH, 64) shouldBe client.end.bytes(0, 64)
                 id.leaveMulticast(group)

@@ -12,7 +12,10 @@ private const val EACH = 10_000
 
 class FuzzedConnectionsSpec :
     FunSpec({
-        test("should take $DATAGRAMS datagrams of a mad peer without a crash, an answer too many, or anything left of them") {
+        test(
+            "should take $DATAGRAMS datagrams of a mad peer without a crash, an answer too many, or anything left of " +
+                "them",
+        ) {
             val seen = mutableSetOf<ConnectionEventType>()
             var answers = 0
             for (seed in 1L..(DATAGRAMS / EACH)) {

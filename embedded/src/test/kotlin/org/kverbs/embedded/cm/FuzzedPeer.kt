@@ -66,7 +66,15 @@ internal class FuzzedPeer(
         repeat(random.nextInt(1, 9)) {
             // Most fields stand in the first half.
             val at = if (random.nextBoolean()) random.nextInt(MAD) else random.nextInt(0, 128)
-            bytes[at] = if (random.nextBoolean()) random.nextInt().toByte() else (bytes[at].toInt() xor (1 shl random.nextInt(8))).toByte()
+            bytes[at] =
+                if (random.nextBoolean()) {
+                    random.nextInt().toByte()
+                } else {
+                    (
+                        bytes[at].toInt() xor
+                            (1 shl random.nextInt(8))
+                    ).toByte()
+                }
         }
     }
 
@@ -91,13 +99,48 @@ internal class FuzzedPeer(
             qpn: Int,
         ): Message =
             when (random.nextInt(7)) {
-                0 -> Message.Mra(id, theirs, random.nextInt(3), random.nextInt(32), data)
-                1 -> Message.Rej(id, theirs, random.nextInt(3), random.nextInt(34), ByteArray(8), data)
-                2 -> Message.Rtu(id, theirs, data)
-                3 -> Message.Dreq(id, theirs, qpn, data)
-                4 -> Message.Drep(id, theirs, data)
-                5 -> Message.Lap(id, theirs)
-                else -> Message.Rep(id, theirs, 0, random.nextInt(30), 1, 1, 1, 15, 0, false, 7, false, random.nextLong(2), data)
+                0 -> {
+                    Message.Mra(id, theirs, random.nextInt(3), random.nextInt(32), data)
+                }
+
+                1 -> {
+                    Message.Rej(id, theirs, random.nextInt(3), random.nextInt(34), ByteArray(8), data)
+                }
+
+                2 -> {
+                    Message.Rtu(id, theirs, data)
+                }
+
+                3 -> {
+                    Message.Dreq(id, theirs, qpn, data)
+                }
+
+                4 -> {
+                    Message.Drep(id, theirs, data)
+                }
+
+                5 -> {
+                    Message.Lap(id, theirs)
+                }
+
+                else -> {
+                    Message.Rep(
+                        id,
+                        theirs,
+                        0,
+                        random.nextInt(30),
+                        1,
+                        1,
+                        1,
+                        15,
+                        0,
+                        false,
+                        7,
+                        false,
+                        random.nextLong(2),
+                        data,
+                    )
+                }
             }
         return when (to) {
             is Message.Req -> any(mine, to.localId(), to.qpn())
@@ -135,7 +178,11 @@ internal class FuzzedPeer(
     }
 
     private fun ask() {
-        val id = manager.createId(channel, if (random.nextBoolean()) RdmaPortSpace.RDMA_PS_TCP else RdmaPortSpace.RDMA_PS_UDP)
+        val id =
+            manager.createId(
+                channel,
+                if (random.nextBoolean()) RdmaPortSpace.RDMA_PS_TCP else RdmaPortSpace.RDMA_PS_UDP,
+            )
         ids += id
         check(manager.resolveAddress(id, null, peerAddress, 1) == 0)
         check(manager.resolveRoute(id, 1) == 0)

@@ -66,7 +66,13 @@ private class Besieged(
     fun accept(): List<Message> {
         raw.answers.clear()
         raw.allowed = 1000
-        for ((type, id) in events()) if (type == RdmaCmEventType.RDMA_CM_EVENT_CONNECT_REQUEST) raw.manager.accept(id, parameters)
+        for ((type, id) in events()) {
+            if (type ==
+                RdmaCmEventType.RDMA_CM_EVENT_CONNECT_REQUEST
+            ) {
+                raw.manager.accept(id, parameters)
+            }
+        }
         return raw.answers.toList()
     }
 
@@ -97,7 +103,9 @@ class HalfOpenSpec :
         val requested = RdmaCmEventType.RDMA_CM_EVENT_CONNECT_REQUEST
 
         for ((what, again) in mapOf("once" to false, "ten times a second" to true)) {
-            test("should answer who asks $what and confirms nothing six times at most, a second apart, and then forget") {
+            test(
+                "should answer who asks $what and confirms nothing six times at most, a second apart, and then forget",
+            ) {
                 Besieged().use { device ->
                     device.ask(1).shouldBeEmpty()
                     val answers = device.accept().size + device.hour { if (again) device.ask(1) }.size

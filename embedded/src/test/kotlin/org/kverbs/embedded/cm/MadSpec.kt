@@ -30,7 +30,18 @@ private fun Random.bits(count: Int) = nextInt() ushr (Int.SIZE_BITS - count)
 
 /** A message of each kind with anything in its fields. */
 internal fun Random.messages(): List<Message> {
-    val path = Message.Path(nextLong(), nextLong(), nextLong(), nextLong(), bits(20), bits(6), bits(8), bits(8), bits(5))
+    val path =
+        Message.Path(
+            nextLong(),
+            nextLong(),
+            nextLong(),
+            nextLong(),
+            bits(20),
+            bits(6),
+            bits(8),
+            bits(8),
+            bits(5),
+        )
     return listOf(
         Message.Req(
             nextInt(),
@@ -105,9 +116,17 @@ class MadSpec :
             (req.qpn() to req.psn()) shouldBe (0x19 to 0x1d2e62)
             (req.responderResources() to req.initiatorDepth()) shouldBe (1 to 1)
             (req.remoteTimeout() to req.localTimeout()) shouldBe (0x14 to 0x14)
-            listOf(req.retryCount(), req.rnrRetry(), req.maxCmRetries(), req.mtu(), req.pkey(), req.transport()) shouldBe
+            listOf(
+                req.retryCount(),
+                req.rnrRetry(),
+                req.maxCmRetries(),
+                req.mtu(),
+                req.pkey(),
+                req.transport(),
+            ) shouldBe
                 listOf(7, 7, 15, 5, 0xffff, 0)
-            // But for the flow label: tshark 4.0 takes 0x00380 out of the bytes 38 0d e0 00, and the rate from before its place.
+            // But for the flow label: tshark 4.0 takes 0x00380 out of the bytes 38 0d e0 00, and the rate from before
+            // its place.
             req.path() shouldBe Message.Path(0, 0xffff_0a62_0002, 0, 0xffff_0a62_0001, 0x380de, 0, 0, 0x40, 0x13)
         }
 
@@ -136,7 +155,14 @@ class MadSpec :
                 val mad = Mad.decode(bytes)
                 if (mad == null) {
                     // An additional rejection information longer than its room, or no message of that number.
-                    val length = if (attribute == 0x12) (bytes[33].toInt() and 0xff) shr 1 else bytes[29].toInt() and 0xff
+                    val length =
+                        if (attribute ==
+                            0x12
+                        ) {
+                            (bytes[33].toInt() and 0xff) shr 1
+                        } else {
+                            bytes[29].toInt() and 0xff
+                        }
                     (attribute !in 0x10..0x1a || (attribute in listOf(0x12, 0x18) && length > 72)) shouldBe true
                 } else {
                     fields(Mad.decode(mad.encode())!!.message()) shouldBe fields(mad.message())

@@ -89,7 +89,8 @@ class RequestSpec :
                     shouldThrow<RdmaSystemException> { asked.queuePairAttributes(state) }.errnoName() shouldBe "EINVAL"
                 }
                 val parameters = ConnectionParameters.DEFAULTS
-                shouldThrow<RdmaSystemException> { asked.accept(server.end.qp, parameters) }.errnoName() shouldBe "EINVAL"
+                shouldThrow<RdmaSystemException> { asked.accept(server.end.qp, parameters) }.errnoName() shouldBe
+                    "EINVAL"
             }
         }
 

@@ -27,7 +27,10 @@ import java.util.Random
 
 private const val LIMIT = 20_000_000_000
 
-/** A connection manager with one device on UDP, as another process has it: nothing is shared with the other but the wire. */
+/**
+ * A connection manager with one device on UDP, as another process has it: nothing is shared with the other but the
+ * wire.
+ */
 private class Machine(
     address: InetAddress,
 ) : AutoCloseable {
@@ -65,7 +68,11 @@ private fun Arena.address(
     val bytes = allocate(SockaddrIn.SIZE.toLong(), 8)
     bytes.set(JAVA_SHORT, 0, AddressFamily.AF_INET.toShort())
     bytes.set(JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN), SockaddrIn.SIN_PORT.toLong(), port.toShort())
-    bytes.set(JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN), SockaddrIn.SIN_ADDR.toLong(), ByteBuffer.wrap(address.address).getInt())
+    bytes.set(
+        JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN),
+        SockaddrIn.SIN_ADDR.toLong(),
+        ByteBuffer.wrap(address.address).getInt(),
+    )
     return bytes
 }
 

@@ -95,14 +95,20 @@ class CaptureSpec :
             Tshark.fields(file.path, "frame.time_epoch").first() shouldBe "$SECONDS.000000000"
         }
 
-        test("should write short payloads that tshark takes for no other protocol").config(enabledOrReasonIf = Tshark::presentOrSkipped) {
+        test(
+            "should write short payloads that tshark takes for no other protocol",
+        ).config(enabledOrReasonIf = Tshark::presentOrSkipped) {
             Tshark.require()
             val packets = shortTraffic()
             val file = tempfile(suffix = ".pcap")
             file.writeBytes(captured(packets))
             Tshark.complaints(file.path).shouldBeEmpty()
             Tshark.fields(file.path, "infiniband.bth.opcode").map { it.toInt() } shouldBe packets.map { it.opcode }
-            Tshark.fields(file.path, "frame.protocols").filter { "infiniband:data" !in it && !it.endsWith("infiniband") }.shouldBeEmpty()
+            Tshark
+                .fields(file.path, "frame.protocols")
+                .filter {
+                    "infiniband:data" !in it && !it.endsWith("infiniband")
+                }.shouldBeEmpty()
         }
 
         test("should have tshark complain about a damaged frame").config(enabledOrReasonIf = Tshark::presentOrSkipped) {

@@ -92,7 +92,10 @@ class IcrcSpec :
                     val length = PacketCodec.encode(packet, buffer.address)
                     Icrc.put(buffer.address + length, of(0x77774000, buffer, length))
                     check(fits(buffer, length) && PacketCodec.decode(decoded, buffer.address, length))
-                    Icrc.put(buffer.address + length, icrc.ofV6(1, 2, 3, 4, PORT, Icrc.UDP_PORT, buffer.address, length))
+                    Icrc.put(
+                        buffer.address + length,
+                        icrc.ofV6(1, 2, 3, 4, PORT, Icrc.UDP_PORT, buffer.address, length),
+                    )
                     check(icrc.v6Fits(1, 2, 3, 4, PORT, Icrc.UDP_PORT, buffer.address, length))
                 }
                 return threads.currentThreadAllocatedBytes - before

@@ -9,14 +9,19 @@ import org.kverbs.embedded.internal.wire.Opcode
 class OpcodeSpec :
     FunSpec({
         test("should know the opcodes of RC, UC and UD, and a CNP, and no other") {
-            knownOpcodes shouldContainExactly (0x00..0x14) + listOf(0x16, 0x17) + (0x20..0x2b) + listOf(0x64, 0x65, 0x81)
+            knownOpcodes shouldContainExactly
+                (0x00..0x14) + listOf(0x16, 0x17) + (0x20..0x2b) + listOf(0x64, 0x65, 0x81)
         }
 
         test("should have each opcode at one place of its message, a request or a response, except for a CNP") {
             (knownOpcodes - Opcode.CNP).forEach { opcode ->
                 withClue("opcode 0x${opcode.toString(16)}") {
-                    listOf(Opcode.isFirst(opcode), Opcode.isMiddle(opcode), Opcode.isLast(opcode), Opcode.isOnly(opcode))
-                        .count { it } shouldBe 1
+                    listOf(
+                        Opcode.isFirst(opcode),
+                        Opcode.isMiddle(opcode),
+                        Opcode.isLast(opcode),
+                        Opcode.isOnly(opcode),
+                    ).count { it } shouldBe 1
                     (Opcode.isRequest(opcode) != Opcode.isResponse(opcode)) shouldBe true
                 }
             }

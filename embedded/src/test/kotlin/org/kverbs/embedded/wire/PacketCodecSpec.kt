@@ -60,7 +60,8 @@ class PacketCodecSpec :
             packet.payload = Buffer().put(byteArrayOf(0x55)).address
             packet.payloadLength = 1
             hex.formatHex(packet.encoded()) shouldBe
-                "0bb0ffff" + "00123456" + "80abcdef" + "0102030405060708" + "11121314" + "00000001" + "21222324" + "55000000"
+                "0bb0ffff" + "00123456" + "80abcdef" + "0102030405060708" + "11121314" + "00000001" + "21222324" +
+                "55000000"
         }
 
         test("should refuse every packet that is cut short, and read nothing behind the end") {
@@ -108,7 +109,15 @@ class PacketCodecSpec :
                 // As many bytes as the headers of any opcode take at least.
                 val bytes = ByteArray(Opcode.headerLength(opcode).coerceAtLeast(60))
                 bytes[0] = opcode.toByte()
-                val length = if (Opcode.hasPayload(opcode)) bytes.size else Opcode.headerLength(opcode).coerceAtLeast(12)
+                val length =
+                    if (Opcode.hasPayload(
+                            opcode,
+                        )
+                    ) {
+                        bytes.size
+                    } else {
+                        Opcode.headerLength(opcode).coerceAtLeast(12)
+                    }
                 decodes(bytes.copyOf(length)) shouldBe Opcode.known(opcode)
             }
         }
@@ -132,7 +141,13 @@ class PacketCodecSpec :
         }
 
         test("should refuse a payload behind an acknowledgement, a read request or an atomic one") {
-            listOf(Opcode.RC_ACK, Opcode.RC_ATOMIC_ACK, Opcode.RC_READ_REQUEST, Opcode.RC_COMPARE_SWAP, Opcode.RC_FETCH_ADD).forEach {
+            listOf(
+                Opcode.RC_ACK,
+                Opcode.RC_ATOMIC_ACK,
+                Opcode.RC_READ_REQUEST,
+                Opcode.RC_COMPARE_SWAP,
+                Opcode.RC_FETCH_ADD,
+            ).forEach {
                 val bytes = byteArrayOf(it.toByte())
                 decodes(bytes.copyOf(Opcode.headerLength(it))) shouldBe true
                 decodes(bytes.copyOf(Opcode.headerLength(it) + 4)) shouldBe false

@@ -19,7 +19,10 @@ class PacketPoolSpec :
             val packets = List(70) { pool.take().shouldNotBeNull() }
             pool.take().shouldBeNull()
             pool.outstanding() shouldBe 70
-            packets.map { it.buffer }.sorted().zipWithNext { a, b -> (b - a) shouldBeGreaterThanOrEqual Packet.BUFFER_SIZE.toLong() }
+            packets.map { it.buffer }.sorted().zipWithNext { a, b ->
+                (b - a) shouldBeGreaterThanOrEqual
+                    Packet.BUFFER_SIZE.toLong()
+            }
         }
 
         test("should give out again what was given back, without its sink") {

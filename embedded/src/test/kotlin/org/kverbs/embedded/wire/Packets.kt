@@ -56,9 +56,24 @@ internal fun Packet.wireFields(): Map<String, Any> =
         put("psnCount", psnCount)
         put("payload", payloadBytes().toList())
         if (Opcode.hasDeth(opcode)) putAll(mapOf("qkey" to qkey, "sourceQp" to sourceQp))
-        if (Opcode.hasReth(opcode)) putAll(mapOf("remoteAddress" to remoteAddress, "rkey" to rkey, "dmaLength" to dmaLength))
+        if (Opcode.hasReth(opcode)) {
+            putAll(
+                mapOf(
+                    "remoteAddress" to remoteAddress,
+                    "rkey" to rkey,
+                    "dmaLength" to dmaLength,
+                ),
+            )
+        }
         if (Opcode.hasAtomicEth(opcode)) {
-            putAll(mapOf("remoteAddress" to remoteAddress, "rkey" to rkey, "swapOrAdd" to swapOrAdd, "compare" to compare))
+            putAll(
+                mapOf(
+                    "remoteAddress" to remoteAddress,
+                    "rkey" to rkey,
+                    "swapOrAdd" to swapOrAdd,
+                    "compare" to compare,
+                ),
+            )
         }
         if (Opcode.hasAeth(opcode)) putAll(mapOf("syndrome" to syndrome, "msn" to msn))
         if (Opcode.hasAtomicAck(opcode)) put("originalValue", originalValue)
@@ -88,7 +103,8 @@ internal fun packets(opcodes: List<Int> = knownOpcodes): Arb<Packet> =
         packet.sourceQp = random.nextInt(0x1000000)
         packet.immediate = random.nextInt()
         if (Opcode.hasPayload(packet.opcode)) {
-            packet.payloadLength = listOf(0, random.nextInt(9), random.nextInt(300), 4096 - random.nextInt(4)).random(random)
+            packet.payloadLength =
+                listOf(0, random.nextInt(9), random.nextInt(300), 4096 - random.nextInt(4)).random(random)
             packet.payload = bytesAt(random.nextBytes(packet.payloadLength))
         }
         packet

@@ -20,17 +20,37 @@ internal class Frame(
 /** The files beside the README in captures/. */
 internal object PcapFile {
     val names =
-        listOf("rc", "uc", "ud", "write", "write-uc", "read", "fetch-add", "compare-swap", "rping", "udaddy", "rc-ipv6", "ud-ipv6")
+        listOf(
+            "rc",
+            "uc",
+            "ud",
+            "write",
+            "write-uc",
+            "read",
+            "fetch-add",
+            "compare-swap",
+            "rping",
+            "udaddy",
+            "rc-ipv6",
+            "ud-ipv6",
+        )
 
     fun frames(name: String): List<Frame> {
-        val stream = checkNotNull(PcapFile::class.java.getResourceAsStream("/captures/$name.pcap")) { "no capture named $name" }
+        val stream =
+            checkNotNull(PcapFile::class.java.getResourceAsStream("/captures/$name.pcap")) { "no capture named $name" }
         return read(stream.use { it.readBytes() })
     }
 
-    /** All packets of a classic pcap file whose link is Ethernet (1) or IP itself (101), written in either byte order. */
+    /**
+     * All packets of a classic pcap file whose link is Ethernet (1) or IP itself (101), written in either byte order.
+     */
     fun read(file: ByteArray): List<Frame> {
         val bytes = ByteBuffer.wrap(file)
-        if (bytes.getInt(0) != 0xa1b2c3d4.toInt() && bytes.getInt(0) != 0xa1b23c4d.toInt()) bytes.order(ByteOrder.LITTLE_ENDIAN)
+        if (bytes.getInt(0) != 0xa1b2c3d4.toInt() &&
+            bytes.getInt(0) != 0xa1b23c4d.toInt()
+        ) {
+            bytes.order(ByteOrder.LITTLE_ENDIAN)
+        }
         val linkHeader =
             when (val type = bytes.getInt(20)) {
                 1 -> 14

@@ -12,14 +12,24 @@ import org.kverbs.embedded.internal.wire.PacketCodec
 
 private val icrc = Icrc()
 
-/** Whether the ICRC of the frame's payload, which stands in the buffer, fits; of IPv4's identification only what a socket shows is used. */
+/**
+ * Whether the ICRC of the frame's payload, which stands in the buffer, fits; of IPv4's identification only what a
+ * socket shows is used.
+ */
 internal fun fits(
     frame: Frame,
     buffer: Buffer,
 ): Boolean =
     if (frame.v4) {
         val source = frame.source.getInt(0)
-        icrc.v4Fits(source, frame.destination.getInt(0), frame.sourcePort, frame.destinationPort, buffer.address, frame.length)
+        icrc.v4Fits(
+            source,
+            frame.destination.getInt(0),
+            frame.sourcePort,
+            frame.destinationPort,
+            buffer.address,
+            frame.length,
+        )
     } else {
         icrc.v6Fits(
             frame.source.getLong(0),

@@ -17,7 +17,13 @@ internal object Tshark {
         @Suppress("UNUSED_PARAMETER") case: TestCase,
     ): Enabled {
         val reason = missing
-        return if (reason == null || System.getenv("KVERBS_REQUIRE_TOOLS") == "1") Enabled.enabled else Enabled.disabled(reason)
+        return if (reason == null ||
+            System.getenv("KVERBS_REQUIRE_TOOLS") == "1"
+        ) {
+            Enabled.enabled
+        } else {
+            Enabled.disabled(reason)
+        }
     }
 
     fun require() {
@@ -45,8 +51,17 @@ internal object Tshark {
 
     /** What tshark takes payloads for by a guess, the empty ones too, and then finds malformed. */
     private val guesses =
-        listOf("smc", "smb_direct", "rpcordma", "nvme-rdma", "lnet", "iser", "infiniband.eoib", "infiniband_sdp", "fcoib")
-            .flatMap { listOf("--disable-protocol", it) }
+        listOf(
+            "smc",
+            "smb_direct",
+            "rpcordma",
+            "nvme-rdma",
+            "lnet",
+            "iser",
+            "infiniband.eoib",
+            "infiniband_sdp",
+            "fcoib",
+        ).flatMap { listOf("--disable-protocol", it) }
 
     private fun columns(vararg names: String) =
         arrayOf(

@@ -11,16 +11,24 @@ import org.kverbs.Device
 import org.kverbs.DeviceNotFoundException
 import org.kverbs.samples.deviceOption
 
-/** `kverbs devinfo`: what a device is and can do, in the fields, the order and the units of ibv_devinfo(1) of rdma-core 44. */
+/**
+ * `kverbs devinfo`: what a device is and can do, in the fields, the order and the units of ibv_devinfo(1) of rdma-core
+ * 44.
+ */
 class DevInfoCommand : CoreCliktCommand("devinfo") {
     private val name by deviceOption("Only this device (all, if left out)")
-    private val port by option("-i", "--ib-port", metavar = "PORT", help = "Only this port of it, from 1 (all, if left out)")
-        .int()
+    private val port by option(
+        "-i",
+        "--ib-port",
+        metavar = "PORT",
+        help = "Only this port of it, from 1 (all, if left out)",
+    ).int()
         .restrictTo(min = 1)
     private val list by option("-l", "--list", help = "Only the names of the devices").flag()
     private val verbose by option("-v", "--verbose", help = "Everything that the device says about itself").flag()
 
-    override fun help(context: Context) = "Show what the RDMA devices are and can do, field by field as ibv_devinfo does."
+    override fun help(context: Context) =
+        "Show what the RDMA devices are and can do, field by field as ibv_devinfo does."
 
     override fun run() {
         val devices = name?.let { listOf(Device.byName(it)) } ?: Device.list()

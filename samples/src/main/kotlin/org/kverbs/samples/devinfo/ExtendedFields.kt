@@ -24,7 +24,11 @@ internal fun InfoText.extensions(attributes: DeviceAttributesEx) {
         field("max_cq_count", moderation.maxCount(), indent = 2)
         field("max_cq_period", "${moderation.maxPeriod()} us", indent = 2)
     }
-    if (attributes.maxDmSize() != 0L) field("maximum available device memory", "${attributes.maxDmSize().toULong()}Bytes")
+    if (attributes.maxDmSize() !=
+        0L
+    ) {
+        field("maximum available device memory", "${attributes.maxDmSize().toULong()}Bytes")
+    }
 }
 
 private fun InfoText.onDemandPaging(paging: DeviceAttributesEx.OnDemandPaging) {
@@ -103,10 +107,12 @@ private val highCapabilities =
 private val generalPagingNames = bits("ODP_SUPPORT", "ODP_SUPPORT_IMPLICIT")
 
 /** `enum ibv_odp_transport_cap_bits`. */
-private val pagingNames = bits("SUPPORT_SEND", "SUPPORT_RECV", "SUPPORT_WRITE", "SUPPORT_READ", "SUPPORT_ATOMIC", "SUPPORT_SRQ")
+private val pagingNames =
+    bits("SUPPORT_SEND", "SUPPORT_RECV", "SUPPORT_WRITE", "SUPPORT_READ", "SUPPORT_ATOMIC", "SUPPORT_SRQ")
 
 /** `enum ibv_raw_packet_caps`. */
 private val rawPacketNames = bits("C-VLAN stripping offload", "Scatter FCS offload", "IP csum offload", "Delay drop")
 
 /** Names of bit 0, bit 1 and so on. */
-private fun bits(vararg names: String): List<Pair<Long, String>> = names.mapIndexed { bit, name -> (1L shl bit) to name }
+private fun bits(vararg names: String): List<Pair<Long, String>> =
+    names.mapIndexed { bit, name -> (1L shl bit) to name }

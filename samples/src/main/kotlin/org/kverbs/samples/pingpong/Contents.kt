@@ -3,7 +3,10 @@ package org.kverbs.samples.pingpong
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
-/** What the messages of one end hold, and what they should. The segments are of a message's size; iterations count from 0. */
+/**
+ * What the messages of one end hold, and what they should. The segments are of a message's size; iterations count from
+ * 0.
+ */
 internal interface Contents {
     /** Whether what is sent lies in memory of its own, so that it can't be mistaken for what came. */
     val separate: Boolean get() = true
@@ -55,8 +58,9 @@ internal class CheckedClientContents(
 }
 
 /**
- * The server's. The first message tells who is there. Our client's is a pattern: the server awaits the next patterns and sends
- * back what came. A C client's is all 0x7b, and it sends back what comes from now on: so it gets patterns and must return them.
+ * The server's. The first message tells who is there. Our client's is a pattern: the server awaits the next patterns
+ * and sends back what came. A C client's is all 0x7b, and it sends back what comes from now on: so it gets patterns and
+ * must return them.
  */
 internal class CheckedServerContents(
     size: Int,
@@ -93,5 +97,7 @@ private fun requireSame(
     val at = incoming.mismatch(expected)
     if (at < 0) return
     val (got, wanted) = listOf(incoming, expected).map { it.get(JAVA_BYTE, at).toHexString() }
-    throw PingPongException("invalid data: byte $at of message $iteration is 0x$got, not 0x$wanted; do both ends check (-c)?")
+    throw PingPongException(
+        "invalid data: byte $at of message $iteration is 0x$got, not 0x$wanted; do both ends check (-c)?",
+    )
 }

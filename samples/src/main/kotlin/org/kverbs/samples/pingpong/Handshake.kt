@@ -14,8 +14,8 @@ import kotlin.time.TimeSource
 
 /**
  * How two ping-pongs tell each other their addresses over TCP, the way of ibv_rc_pingpong(1), ibv_uc_pingpong(1) and
- * ibv_ud_pingpong(1) of rdma-core 44: the client sends its address, the server connects its queue pair and answers with its own,
- * and the client says "done". Then the client must close the connection, which the C server waits for.
+ * ibv_ud_pingpong(1) of rdma-core 44: the client sends its address, the server connects its queue pair and answers with
+ * its own, and the client says "done". Then the client must close the connection, which the C server waits for.
  *
  * Every step ends when [timeout] has passed, however slowly the peer's bytes drip. Errors are [PingPongException].
  */
@@ -40,7 +40,13 @@ internal class Handshake(
             connect(remote)
             send(addressText(local))
             val done = receive(DONE.length).decodeToString()
-            if (done != DONE) throw PingPongException("the client ended the exchange of addresses with ${shown(done)}, not \"done\"")
+            if (done !=
+                DONE
+            ) {
+                throw PingPongException(
+                    "the client ended the exchange of addresses with ${shown(done)}, not \"done\"",
+                )
+            }
             remote
         }
 
@@ -55,7 +61,13 @@ internal class Handshake(
             if (!left.isPositive()) throw SocketTimeoutException()
             socket.soTimeout = left.inWholeMilliseconds.toInt().coerceAtLeast(1)
             val more = socket.getInputStream().read(bytes, got, count - got)
-            if (more < 0) throw PingPongException("the peer closed the connection after $got of $count bytes; does it run the same --type?")
+            if (more <
+                0
+            ) {
+                throw PingPongException(
+                    "the peer closed the connection after $got of $count bytes; does it run the same --type?",
+                )
+            }
             got += more
         }
         return bytes
@@ -86,21 +98,39 @@ internal class Handshake(
 
         /** The address as it goes over the wire. */
         fun addressText(endpoint: QueuePairEndpoint): String =
-            "%04x:%06x:%06x:%s\u0000".format(endpoint.lid(), endpoint.queuePairNumber(), endpoint.psn(), endpoint.gid().toWire())
+            "%04x:%06x:%06x:%s\u0000".format(
+                endpoint.lid(),
+                endpoint.queuePairNumber(),
+                endpoint.psn(),
+                endpoint.gid().toWire(),
+            )
 
         /** Reads what a peer sent; whatever it is, it does no more than fail here. */
         fun parseAddress(bytes: ByteArray): QueuePairEndpoint {
             val text = bytes.toString(Charsets.ISO_8859_1)
             val match =
                 ADDRESS.matchEntire(text)
-                    ?: throw PingPongException("the peer's address should be LLLL:QQQQQQ:PPPPPP: and 32 digits, but is ${shown(text)}")
+                    ?: throw PingPongException(
+                        "the peer's address should be LLLL:QQQQQQ:PPPPPP: and 32 digits, but is ${shown(text)}",
+                    )
             val (lid, qpn, psn, gid) = match.destructured
             // The C programs don't say their MTU, and agree on the Q_Key without a word.
             return QueuePairEndpoint(lid.hexToInt(), Gid.parse(gid), qpn.hexToInt(), psn.hexToInt(), 0, QKEY)
         }
 
         /** A stranger's text, so that it can't drive the terminal. */
-        private fun shown(text: String) = text.take(100).map { if (it in ' '..'~') it else '?' }.joinToString("", "\"", "\"")
+        private fun shown(text: String) =
+            text
+                .take(100)
+                .map {
+                    if (it in
+                        ' '..'~'
+                    ) {
+                        it
+                    } else {
+                        '?'
+                    }
+                }.joinToString("", "\"", "\"")
 
         /** Connects to a server, trying all the addresses of its name. */
         fun connect(
@@ -126,7 +156,10 @@ internal class Handshake(
                     }
                 }
             val last = failures.last()
-            throw PingPongException("no server answers at $host, TCP port $port: ${last.message}; start it there with --listen", last)
+            throw PingPongException(
+                "no server answers at $host, TCP port $port: ${last.message}; start it there with --listen",
+                last,
+            )
         }
 
         /** Waits for a client to connect, and says before that it does. */

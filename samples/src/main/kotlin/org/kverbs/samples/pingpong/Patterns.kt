@@ -35,7 +35,10 @@ internal class Patterns(
         /** The smallest page size there is, which divides all others. */
         private const val PAGE = 4096L
 
-        /** So many iterations differ; a prime, so that no packet lies where that of another iteration has the same bytes. */
+        /**
+         * So many iterations differ; a prime, so that no packet lies where that of another iteration has the same
+         * bytes.
+         */
         private const val SHIFTS = 251
 
         /** The same in both processes. */

@@ -11,8 +11,8 @@ import org.kverbs.coroutines.CompletionDispatcher
 import org.kverbs.coroutines.completionDispatcher
 
 /**
- * Sends a message there and back again and again, the way of ibv_rc_pingpong(1) and its kin for UC and UD, which it can have as
- * its peers.
+ * Sends a message there and back again and again, the way of ibv_rc_pingpong(1) and its kin for UC and UD, which it can
+ * have as its peers.
  *
  * @param report takes lines about the devices and each end's address, as soon as they are known
  */
@@ -21,7 +21,8 @@ class PingPong(
     private val report: (String) -> Unit = {},
 ) {
     /**
-     * Runs it. Both ends over UDP get a process each: this one the client's, and another, which is gone afterwards, the server's.
+     * Runs it. Both ends over UDP get a process each: this one the client's, and another, which is gone afterwards, the
+     * server's.
      *
      * @throws UnfitOptionException if the device can't do what the options ask for
      * @throws PingPongException if the peer can't be reached, is silent, or sends what it shouldn't
@@ -72,7 +73,13 @@ class PingPong(
     ): PingPongResult {
         venue.transport?.let { report("  transport:      $it") }
         report("  played by:      ${options.waiting}")
-        return if (options.waiting == Waiting.POLLED) playPolling(device, far) else runBlocking { playSuspending(device, far) }
+        return if (options.waiting ==
+            Waiting.POLLED
+        ) {
+            playPolling(device, far)
+        } else {
+            runBlocking { playSuspending(device, far) }
+        }
     }
 
     /** One thread polls all ends in turn. */
@@ -86,7 +93,10 @@ class PingPong(
         return result(ends.first())
     }
 
-    /** A coroutine an end, and a dispatcher a device: each has a thread of its own, unless this one polls for two devices all the time. */
+    /**
+     * A coroutine an end, and a dispatcher a device: each has a thread of its own, unless this one polls for two
+     * devices all the time.
+     */
     private suspend fun playSuspending(
         device: Context,
         far: Context?,
@@ -104,7 +114,14 @@ class PingPong(
                         SuspendingEnd(dispatchers.getValue(at), this, options, contents, lead, isWatched = !pollsHere)
                     }
                 val games = ends.map { it.start() }
-                if (pollsHere) poll(ends, dispatchers.values) { !isActive || games.all { it.isCompleted } } else games.joinAll()
+                if (pollsHere) {
+                    poll(
+                        ends,
+                        dispatchers.values,
+                    ) { !isActive || games.all { it.isCompleted } }
+                } else {
+                    games.joinAll()
+                }
                 result(ends.first())
             } finally {
                 coroutineContext.cancelChildren() // who waits for messages that nobody will send
@@ -140,7 +157,8 @@ class PingPong(
         }
     }
 
-    private fun contents(checked: (Int) -> Contents): Contents = if (options.check) checked(options.size) else EchoedContents
+    private fun contents(checked: (Int) -> Contents): Contents =
+        if (options.check) checked(options.size) else EchoedContents
 
     /** Without TCP, as both ends are here. */
     private fun introduce(
@@ -187,7 +205,9 @@ class PingPong(
         device: Context,
     ) {
         if (remote.gid().isZero && device.queryPort(options.devicePort).isGlobalRouteRequired) {
-            throw PingPongException("the peer gave no GID, and this port reaches it by nothing else: start it with -g INDEX")
+            throw PingPongException(
+                "the peer gave no GID, and this port reaches it by nothing else: start it with -g INDEX",
+            )
         }
     }
 

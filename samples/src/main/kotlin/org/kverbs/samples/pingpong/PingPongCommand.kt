@@ -30,43 +30,76 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
     private val port by option("-p", "--port", metavar = "PORT", help = "TCP port to meet the peer at (default 18515)")
         .int()
         .restrictTo(1..TCP_PORTS)
-    private val device by deviceOption("RDMA device (default the first; without hardware, both ends get an embedded one)")
+    private val device by deviceOption(
+        "RDMA device (default the first; without hardware, both ends get an embedded one)",
+    )
     private val transport by option(
         "--transport",
         metavar = "NAME",
-        help = "On embedded devices: memory (in process), udp (RoCEv2, two processes), udp:ADDRESS (this end's, with HOST or --listen)",
+        help =
+            "On embedded devices: memory (in process), udp (RoCEv2, two processes), udp:ADDRESS (this end's, with " +
+                "HOST or --listen)",
     ).convert { transport(it) }
     private val untilInputEnds by option(ServerProcess.UNTIL_INPUT_ENDS, hidden = true).flag()
-    private val devicePort by option("-i", "--ib-port", metavar = "PORT", help = "Port of the device, from 1 (default 1)")
-        .int()
+    private val devicePort by option(
+        "-i",
+        "--ib-port",
+        metavar = "PORT",
+        help = "Port of the device, from 1 (default 1)",
+    ).int()
         .restrictTo(1..255)
         .default(1)
     private val size by option("-s", "--size", metavar = "BYTES", help = "Size of a message (default 4096, ud 1024)")
         .int()
         .restrictTo(1..(1 shl 30))
-    private val mtu by option("-m", "--mtu", metavar = "BYTES", help = "Path MTU, 256 to 4096 (default 1024); not for ud")
-        .choice((8..12).map { Mtu.ofBytes(1 shl it) }.associateBy { "${it.bytes()}" })
-    private val receiveDepth by option("-r", "--rx-depth", metavar = "COUNT", help = "Receives posted at a time (default 500)")
-        .int()
+    private val mtu by option(
+        "-m",
+        "--mtu",
+        metavar = "BYTES",
+        help = "Path MTU, 256 to 4096 (default 1024); not for ud",
+    ).choice((8..12).map { Mtu.ofBytes(1 shl it) }.associateBy { "${it.bytes()}" })
+    private val receiveDepth by option(
+        "-r",
+        "--rx-depth",
+        metavar = "COUNT",
+        help = "Receives posted at a time (default 500)",
+    ).int()
         .restrictTo(1..1_000_000)
         .default(500)
     private val iterations by option("-n", "--iters", metavar = "COUNT", help = "Messages each way (default 1000)")
         .int()
         .restrictTo(min = 1)
         .default(1000)
-    private val warmUp by option("--warm-up", metavar = "COUNT", help = "How many of these to leave out of the figures (default 0)")
-        .int()
+    private val warmUp by option(
+        "--warm-up",
+        metavar = "COUNT",
+        help = "How many of these to leave out of the figures (default 0)",
+    ).int()
         .restrictTo(min = 0)
         .default(0)
     private val serviceLevel by option("-l", "--sl", metavar = "LEVEL", help = "Service level (default 0)")
         .int()
         .restrictTo(0..15)
         .default(0)
-    private val events by option("-e", "--events", help = "Sleep until there are completions (default: poll all the time)").flag()
-    private val adaptive by option("--adaptive", help = "Poll while there is traffic, and sleep when nothing comes for a while").flag()
-    private val poll by option("--poll", help = "Post and poll plain verbs all the time (default: suspend functions of coroutines)").flag()
-    private val gidIndex by option("-g", "--gid-idx", metavar = "INDEX", help = "GID to send from (default: the one that suits best)")
-        .int()
+    private val events by option(
+        "-e",
+        "--events",
+        help = "Sleep until there are completions (default: poll all the time)",
+    ).flag()
+    private val adaptive by option(
+        "--adaptive",
+        help = "Poll while there is traffic, and sleep when nothing comes for a while",
+    ).flag()
+    private val poll by option(
+        "--poll",
+        help = "Post and poll plain verbs all the time (default: suspend functions of coroutines)",
+    ).flag()
+    private val gidIndex by option(
+        "-g",
+        "--gid-idx",
+        metavar = "INDEX",
+        help = "GID to send from (default: the one that suits best)",
+    ).int()
         .restrictTo(0..255)
     private val check by option("-c", "--chk", help = "Check the bytes of every message").flag()
     private val timeout by option("--timeout", metavar = "SECONDS", help = "How long to wait for the peer (default 60)")
@@ -84,7 +117,11 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         """.trimIndent()
 
     override fun run() {
-        if (type == QueuePairType.UD && mtu != null) wrong("--mtu", "it is for rc and uc; a message of ud is one packet")
+        if (type == QueuePairType.UD &&
+            mtu != null
+        ) {
+            wrong("--mtu", "it is for rc and uc; a message of ud is one packet")
+        }
         if (untilInputEnds) endWithInput()
         if (warmUp >= iterations) wrong("--warm-up", "$warmUp of $iterations messages (--iters) leave none to measure")
         val options =
@@ -147,12 +184,32 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
 
     private fun waiting(): Waiting =
         when {
-            poll && (events || adaptive) -> wrong("--poll", "it never sleeps: leave out --${if (events) "events" else "adaptive"} or this")
-            events && adaptive -> wrong("--adaptive", "it sleeps when nothing comes, --events always: leave out one")
-            events -> Waiting.EVENTS
-            adaptive -> Waiting.ADAPTIVE
-            poll -> Waiting.POLLED
-            else -> Waiting.SUSPENDED
+            poll && (events || adaptive) -> {
+                wrong(
+                    "--poll",
+                    "it never sleeps: leave out --${if (events) "events" else "adaptive"} or this",
+                )
+            }
+
+            events && adaptive -> {
+                wrong("--adaptive", "it sleeps when nothing comes, --events always: leave out one")
+            }
+
+            events -> {
+                Waiting.EVENTS
+            }
+
+            adaptive -> {
+                Waiting.ADAPTIVE
+            }
+
+            poll -> {
+                Waiting.POLLED
+            }
+
+            else -> {
+                Waiting.SUSPENDED
+            }
         }
 
     private fun peer(): Peer {

@@ -13,8 +13,8 @@ import kotlin.time.Duration
 import kotlin.time.TimeSource
 
 /**
- * One end of a ping-pong: its memory, what came and went, and the time that it took. [PolledEnd] and [SuspendingEnd] move the messages.
- * Closing the device closes it.
+ * One end of a ping-pong: its memory, what came and went, and the time that it took. [PolledEnd] and [SuspendingEnd]
+ * move the messages. Closing the device closes it.
  *
  * @param lead how many messages it must have got to send its first: 0 for the client, 1 for the server
  */
@@ -64,7 +64,9 @@ internal abstract class PingPongEnd(
     }
 
     /** How far it came, for a message. */
-    val progress: String get() = "after $posted messages posted, $sent sent and $received received of ${options.iterations}"
+    val progress: String get() =
+        "after $posted messages posted, $sent sent and $received received of " +
+            "${options.iterations}"
 
     protected fun startClock() {
         measuredFrom = TimeSource.Monotonic.markNow()
@@ -83,7 +85,13 @@ internal abstract class PingPongEnd(
     /** Takes a message of so many bytes, with its header. */
     protected fun take(byteLength: Long) {
         val length = byteLength - header
-        if (length != size) throw PingPongException("the peer sends messages of $length bytes, not $size: give both ends the same --size")
+        if (length !=
+            size
+        ) {
+            throw PingPongException(
+                "the peer sends messages of $length bytes, not $size: give both ends the same --size",
+            )
+        }
         if (received == posted + lead) throw PingPongException("the peer sent a message without waiting for an answer")
         if (lead == 0 && received >= options.warmUp) roundTrips.add(System.nanoTime() - sentAt)
         contents.received(received++, arrived)

@@ -7,13 +7,14 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * What a ping-pong is to be like; the defaults are those of ibv_rc_pingpong(1) and its kin. Type, size and number of iterations
- * must be the same at both ends.
+ * What a ping-pong is to be like; the defaults are those of ibv_rc_pingpong(1) and its kin. Type, size and number of
+ * iterations must be the same at both ends.
  *
  * @property type RC, UC or UD
- * @property device the name of the RDMA device, or null for the first one; both ends in one process are then on two embedded devices if
- *   there is no hardware
- * @property transport what joins the ends, which are then on embedded devices made for them; null for that of the device
+ * @property device the name of the RDMA device, or null for the first one; both ends in one process are then on two
+ *     embedded devices if there is no hardware
+ * @property transport what joins the ends, which are then on embedded devices made for them; null for that of the
+ *     device
  * @property devicePort its port, from 1
  * @property size bytes of a message
  * @property mtu the path MTU; UD has none, as a message is a packet
@@ -44,7 +45,9 @@ data class PingPongOptions(
     val timeout: Duration = 60.seconds,
     val peer: Peer = Peer.Own,
 ) {
-    /** Compares the options with what the device and its port can do, so that the device's EINVAL need not be explained. */
+    /**
+     * Compares the options with what the device and its port can do, so that the device's EINVAL need not be explained.
+     */
     internal fun requireFit(context: Context) {
         val name = context.device().name()
         val limits = context.queryDevice()
@@ -52,13 +55,25 @@ data class PingPongOptions(
         fit("--ib-port", devicePort <= ports) { "$name has ports 1 to $ports, not $devicePort" }
         val port = context.queryPort(devicePort)
         gidIndex?.let {
-            fit("--gid-idx", it < port.gidTableLength()) { "port $devicePort of $name has GIDs 0 to ${port.gidTableLength() - 1}, not $it" }
-            val inUse = context.queryGidTable().filter { entry -> entry.port() == devicePort }.map { entry -> entry.index() }
-            fit("--gid-idx", it in inUse) { "entry $it of the GID table of port $devicePort of $name is empty; in use are $inUse" }
+            fit("--gid-idx", it < port.gidTableLength()) {
+                "port $devicePort of $name has GIDs 0 to ${port.gidTableLength() - 1}, not $it"
+            }
+            val inUse =
+                context
+                    .queryGidTable()
+                    .filter { entry ->
+                        entry.port() == devicePort
+                    }.map { entry -> entry.index() }
+            fit(
+                "--gid-idx",
+                it in inUse,
+            ) { "entry $it of the GID table of port $devicePort of $name is empty; in use are $inUse" }
         }
         val active = port.activeMtu().bytes()
         if (type == QueuePairType.UD) {
-            fit("--size", size <= active) { "a UD message is one packet: at most the port's MTU of $active bytes, and $size is more" }
+            fit("--size", size <= active) {
+                "a UD message is one packet: at most the port's MTU of $active bytes, and $size is more"
+            }
         } else {
             val largest = port.maxMessageSize()
             fit("--size", size <= largest) { "$name sends messages of at most $largest bytes, and $size is more" }
@@ -66,7 +81,10 @@ data class PingPongOptions(
         }
         // The completion queue has room for all receives and a send.
         val depth = minOf(limits.maxQpWr(), limits.maxCqe() - 1)
-        fit("--rx-depth", receiveDepth <= depth) { "$name takes at most $depth receives at a time, and $receiveDepth is more" }
+        fit(
+            "--rx-depth",
+            receiveDepth <= depth,
+        ) { "$name takes at most $depth receives at a time, and $receiveDepth is more" }
     }
 
     private inline fun fit(

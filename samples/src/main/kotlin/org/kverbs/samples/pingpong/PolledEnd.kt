@@ -15,8 +15,8 @@ import org.kverbs.dsl.send
 import org.kverbs.dsl.signaled
 
 /**
- * An end that posts and polls by itself. It is made ready to receive; [connect] it, [begin], then [poll] until it [isDone]. For one
- * thread.
+ * An end that posts and polls by itself. It is made ready to receive; [connect] it, [begin], then [poll] until it
+ * [isDone]. For one thread.
  */
 internal class PolledEnd(
     device: Context,

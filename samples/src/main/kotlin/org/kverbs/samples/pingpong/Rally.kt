@@ -4,7 +4,8 @@ import kotlin.time.Duration
 import kotlin.time.TimeSource
 
 /**
- * Polls in the calling thread. Ends when nothing came for [timeout], and with an InterruptedException when the thread is interrupted.
+ * Polls in the calling thread. Ends when nothing came for [timeout], and with an InterruptedException when the thread
+ * is interrupted.
  *
  * @param poll looks once, and gives how much there was
  */
@@ -23,8 +24,8 @@ internal class Rally(
     }
 
     /**
-     * Looks at the clock only now and then. Who has waited long lets others run: the peer may be waiting for this very CPU, and then
-     * each message would take as long as the time that the scheduler gives to a thread.
+     * Looks at the clock only now and then. Who has waited long lets others run: the peer may be waiting for this very
+     * CPU, and then each message would take as long as the time that the scheduler gives to a thread.
      */
     private fun spin() {
         if (idlePolls < SPINS) Thread.onSpinWait() else Thread.yield()
@@ -53,6 +54,8 @@ internal fun silence(
     timeout: Duration,
     ends: List<PingPongEnd>,
 ) = PingPongException(
-    "nothing came from the peer for $timeout (--timeout), ${ends.joinToString(" and ") { it.progress }}: it died, has other options than " +
+    "nothing came from the peer for $timeout (--timeout), ${ends.joinToString(
+        " and ",
+    ) { it.progress }}: it died, has other options than " +
         "this end, or a message was lost",
 )

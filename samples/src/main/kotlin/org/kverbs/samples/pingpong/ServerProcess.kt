@@ -14,15 +14,16 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * This program once more, as the server of a ping-pong over UDP, and on a loopback address of its own. It ends with this process, however
- * that ends: its standard input does then.
+ * This program once more, as the server of a ping-pong over UDP, and on a loopback address of its own. It ends with
+ * this process, however that ends: its standard input does then.
  */
 internal class ServerProcess(
     private val options: PingPongOptions,
 ) : AutoCloseable {
     /** Two neighbours far from 127.0.0.1, and nobody else's: others have drawn other ones. */
     private val clientAddress = "127.${Random.nextInt(128, 255)}.${Random.nextInt(256)}.${2 * Random.nextInt(1, 127)}"
-    private val address = clientAddress.substringBeforeLast('.') + "." + (clientAddress.substringAfterLast('.').toInt() + 1)
+    private val address =
+        clientAddress.substringBeforeLast('.') + "." + (clientAddress.substringAfterLast('.').toInt() + 1)
     private val process = ProcessBuilder(program() + arguments()).start()
     private val listening = CountDownLatch(1)
     private val errors = beside { process.errorReader().readText() }
@@ -61,7 +62,8 @@ internal class ServerProcess(
         if (process.exitValue() != 0) throw failure(null)
     }
 
-    private fun hasFailed(within: Duration) = process.waitFor(within.inWholeMilliseconds, MILLISECONDS) && process.exitValue() != 0
+    private fun hasFailed(within: Duration) =
+        process.waitFor(within.inWholeMilliseconds, MILLISECONDS) && process.exitValue() != 0
 
     private fun failure(ours: RdmaException?): ServerProcessException {
         val said = errors.get().lines().filter { it.isNotBlank() }.joinToString(" ") { it.removePrefix("kverbs: ") }
@@ -89,7 +91,8 @@ internal class ServerProcess(
                 "--timeout" to options.timeout.inWholeSeconds,
             )
         val flags = listOfNotNull("--listen", UNTIL_INPUT_ENDS, waiting(), "--chk".takeIf { options.check })
-        return listOf("pingpong") + flags + values.filterValues { it != null }.flatMap { (name, value) -> listOf(name, "$value") }
+        return listOf("pingpong") + flags +
+            values.filterValues { it != null }.flatMap { (name, value) -> listOf(name, "$value") }
     }
 
     private fun waiting() =
@@ -131,7 +134,10 @@ internal class ServerProcess(
         /** The option of a server whose user is a [ServerProcess]. */
         const val UNTIL_INPUT_ENDS = "--until-input-ends"
 
-        /** An end that fails takes the other with it, a little later: so long the server gets to say why it was the first. */
+        /**
+         * An end that fails takes the other with it, a little later: so long the server gets to say why it was the
+         * first.
+         */
         private val WHO_FAILED_FIRST = 2.seconds
 
         private fun <T> beside(task: () -> T) = FutureTask(task).also { Thread.ofPlatform().daemon().start(it) }
@@ -139,7 +145,11 @@ internal class ServerProcess(
         /** The command line of this program: this JVM with its options, but not its agents, which may hold a port. */
         private fun program(): List<String> {
             val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
-            val options = ManagementFactory.getRuntimeMXBean().inputArguments.filter { it.startsWith("-X") || it.startsWith("--") }
+            val options =
+                ManagementFactory.getRuntimeMXBean().inputArguments.filter {
+                    it.startsWith("-X") ||
+                        it.startsWith("--")
+                }
             val classPath = System.getProperty("java.class.path")
             val isJar = classPath.endsWith(".jar") && File.pathSeparator !in classPath
             val code = if (isJar) listOf("-jar", classPath) else listOf("-cp", classPath, "org.kverbs.samples.KverbsKt")

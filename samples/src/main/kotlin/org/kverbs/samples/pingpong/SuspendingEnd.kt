@@ -51,7 +51,10 @@ internal class SuspendingEnd(
 
     override fun connect(remote: QueuePairEndpoint) = queue.connect(remote)
 
-    /** Begins the game, on the thread that polls for the dispatcher: to send and receive, each [PingPongOptions.iterations] times. */
+    /**
+     * Begins the game, on the thread that polls for the dispatcher: to send and receive, each
+     * [PingPongOptions.iterations] times.
+     */
     fun start(): Job = coroutines.launch { play() }
 
     private suspend fun play() {
@@ -59,7 +62,11 @@ internal class SuspendingEnd(
         startClock()
         if (lead > 0) receive()
         repeat(options.iterations) {
-            if (messages.first().isCompleted) throw PingPongException("the peer sent a message without waiting for an answer")
+            if (messages.first().isCompleted) {
+                throw PingPongException(
+                    "the peer sent a message without waiting for an answer",
+                )
+            }
             prepareMessage()
             queue.send()
             sent++
@@ -105,7 +112,18 @@ internal class SuspendingEnd(
         }
 
     private fun connection(type: QueuePairType): Queue {
-        val qp: AsyncQueuePair<ConnectedVerbs> = dispatcher.qp(pd, if (type == QueuePairType.RC) RC else UC, block = settings())
+        val qp: AsyncQueuePair<ConnectedVerbs> =
+            dispatcher.qp(
+                pd,
+                if (type ==
+                    QueuePairType.RC
+                ) {
+                    RC
+                } else {
+                    UC
+                },
+                block = settings(),
+            )
         return Queue(qp, { qp.connect(it, path) }) { qp.send(outgoing) }
     }
 

@@ -8,8 +8,8 @@ import java.net.UnknownHostException
 private const val LOOPBACK = "127.0.0.1"
 
 /**
- * The options by which this end can meet one in another process. The embedded devices that each process has by itself can't: both ends then take
- * one that speaks UDP at a free loopback address.
+ * The options by which this end can meet one in another process. The embedded devices that each process has by itself
+ * can't: both ends then take one that speaks UDP at a free loopback address.
  *
  * @throws UnfitOptionException if they ask for such a device, or for a host that a loopback address does not lead to
  */
@@ -21,7 +21,8 @@ internal fun PingPongOptions.forTwoTerminals(): PingPongOptions {
     if (device != null) {
         throw UnfitOptionException(
             "--device",
-            "$device reaches devices of its own process only: leave this out, or give each end its address by --transport udp:ADDRESS",
+            "$device reaches devices of its own process only: leave this out, or give each end its address by " +
+                "--transport udp:ADDRESS",
         )
     }
     return when (peer) {
@@ -33,7 +34,8 @@ internal fun PingPongOptions.forTwoTerminals(): PingPongOptions {
             if (!isHere(peer.host)) {
                 throw UnfitOptionException(
                     "HOST[:PORT]",
-                    "this machine has no RDMA hardware to reach ${peer.host} by: give each end its address by --transport udp:ADDRESS",
+                    "this machine has no RDMA hardware to reach ${peer.host} by: give each end its address by " +
+                        "--transport udp:ADDRESS",
                 )
             }
             copy(transport = Transport.Udp())

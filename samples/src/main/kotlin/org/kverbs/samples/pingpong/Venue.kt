@@ -20,10 +20,16 @@ internal class Venue private constructor(
         /** Hardware if there is any, and else embedded devices: a pair of them for two ends. */
         fun of(options: PingPongOptions): Venue {
             val listed = if (options.transport == null) Device.list() else emptyList()
-            val usual = Transport.Memory.takeIf { options.suitsPair() && listed.isNotEmpty() && isEmbedded(listed.first()) }
+            val usual =
+                Transport.Memory.takeIf {
+                    options.suitsPair() && listed.isNotEmpty() &&
+                        isEmbedded(listed.first())
+                }
             val transport = options.transport ?: usual
             val devices = transport?.devices() ?: listed
-            val near = devices.find { options.device == null || it.name() == options.device } ?: throw options.unknownDevice(devices)
+            val near =
+                devices.find { options.device == null || it.name() == options.device }
+                    ?: throw options.unknownDevice(devices)
             val far =
                 when {
                     options.peer !is Peer.Own -> null
@@ -57,7 +63,9 @@ internal class Venue private constructor(
             if (transport != null && Device.list().any { it.name() == device && !isEmbedded(it) }) {
                 return UnfitOptionException(
                     "--transport",
-                    "$device is hardware with a wire of its own; leave out this option, or take ${names.joinToString(" or ")}",
+                    "$device is hardware with a wire of its own; leave out this option, or take ${names.joinToString(
+                        " or ",
+                    )}",
                 )
             }
             return DeviceNotFoundException("device '$device'", names)

@@ -12,7 +12,10 @@ enum class Waiting(
     /** Coroutines in suspend functions; a device's thread sleeps until there are completions. */
     EVENTS("suspend functions of coroutines, sleeping until there are completions"),
 
-    /** Coroutines in suspend functions; a device's thread polls while there is traffic, and then sleeps until there is more. */
+    /**
+     * Coroutines in suspend functions; a device's thread polls while there is traffic, and then sleeps until there is
+     * more.
+     */
     ADAPTIVE("suspend functions of coroutines, sleeping when nothing comes for a while"),
 
     /** One thread that posts and polls by itself, all the time. */

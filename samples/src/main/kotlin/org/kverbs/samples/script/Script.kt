@@ -14,8 +14,9 @@ import kotlin.io.path.name
 import kotlin.io.path.readText
 
 /**
- * A Kotlin script that may use kverbs. What is compiled is kept, and used again while the script and kverbs are the same; a script with
- * annotations for its file (`@file:DependsOn`, `@file:Import`) is compiled each time, for what they name may have changed.
+ * A Kotlin script that may use kverbs. What is compiled is kept, and used again while the script and kverbs are the
+ * same; a script with annotations for its file (`@file:DependsOn`, `@file:Import`) is compiled each time, for what they
+ * name may have changed.
  */
 internal class Script(
     private val file: Path,
@@ -69,13 +70,22 @@ internal class Script(
 
     private companion object {
         val FILE_ANNOTATION = Regex("""^\s*@file:""", RegexOption.MULTILINE)
-        val kept: Path = Path.of(Script::class.java.protectionDomain.codeSource.location.toURI()).resolveSibling("scripts")
+        val kept: Path =
+            Path
+                .of(
+                    Script::class.java.protectionDomain.codeSource.location.toURI(),
+                ).resolveSibling("scripts")
 
         /** What the manifest of a jar names, as the JVM sees it. */
         fun librariesOf(entry: File): List<File> =
             if (entry.extension == "jar" && entry.exists()) {
                 val names = java.util.jar.JarFile(entry).use { it.manifest?.mainAttributes?.getValue("Class-Path") }
-                names.orEmpty().split(' ').filter { it.isNotEmpty() }.map { File(entry.absoluteFile.toURI().resolve(URI(it))) }
+                names
+                    .orEmpty()
+                    .split(
+                        ' ',
+                    ).filter { it.isNotEmpty() }
+                    .map { File(entry.absoluteFile.toURI().resolve(URI(it))) }
             } else {
                 emptyList()
             }

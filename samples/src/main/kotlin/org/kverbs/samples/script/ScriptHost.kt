@@ -28,7 +28,8 @@ import kotlin.script.experimental.jvmhost.saveToJar
 /** Kotlin's own scripting, for `.main.kts`. Its libraries are in the class path of `kverbs script` only. */
 internal object ScriptHost {
     init {
-        // main-kts' own cache is in the user's home, knows scripts by their text alone, and would answer after kverbs has changed.
+        // main-kts' own cache is in the user's home, knows scripts by their text alone, and would answer after kverbs
+        // has changed.
         System.setProperty("kotlin.main.kts.compiled.scripts.cache.dir", "")
     }
 

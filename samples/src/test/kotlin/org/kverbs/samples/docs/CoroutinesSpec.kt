@@ -58,7 +58,8 @@ class CoroutinesSpec :
                             before shouldBe 41
                             into.memory().get(JAVA_LONG, 0) shouldBe 42
                             mine.memory().fill(7)
-                            qp.batch { repeat(100) { write(part[it], to = remoteMemory, offset = it * 64L) } } // one completion for all
+                            // one completion for all
+                            qp.batch { repeat(100) { write(part[it], to = remoteMemory, offset = it * 64L) } }
                         }
                     }
                 }

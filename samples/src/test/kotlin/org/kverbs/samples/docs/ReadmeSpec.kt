@@ -78,7 +78,9 @@ class ReadmeSpec :
             coroutineScope {
                 val server =
                     launch {
-                        rdmaServer(port = 7471) { connection -> for (message in connection.incoming) connection.send(message) }
+                        rdmaServer(
+                            port = 7471,
+                        ) { connection -> for (message in connection.incoming) connection.send(message) }
                     }
                 rdmaClient("198.18.0.1", 7471) { connection ->
                     connection.send("ping".encodeToByteArray())

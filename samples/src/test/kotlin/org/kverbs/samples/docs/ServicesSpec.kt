@@ -198,7 +198,8 @@ class ServicesSpec :
                                 while (true) {
                                     val question =
                                         select<ByteArray?> {
-                                            connection.incoming.onReceiveCatching { it.getOrNull() } // null once the client has ended
+                                            // null once the client has ended
+                                            connection.incoming.onReceiveCatching { it.getOrNull() }
                                             server.stopping.onJoin { null }
                                         } ?: break
                                     connection.send(question)
@@ -286,7 +287,12 @@ class ServicesSpec :
                 told {
                     served({ server ->
                         server.serve(this) { connection ->
-                            connection.publish("board", 64, REMOTE_READ, REMOTE_WRITE) { setString(0, "Nobody was here") }
+                            connection.publish(
+                                "board",
+                                64,
+                                REMOTE_READ,
+                                REMOTE_WRITE,
+                            ) { setString(0, "Nobody was here") }
                             connection.receiveOrNull() // null once the client has finished
                         }
                     }) { connection ->

@@ -23,10 +23,24 @@ private val specs =
 class SnippetsSpec :
     FunSpec({
         val run =
-            specs.flatMap { root.resolve(it).listFiles().orEmpty().asList() }.filter { it.isFile }.map { plain(it.readText()) }
+            specs
+                .flatMap {
+                    root
+                        .resolve(
+                            it,
+                        ).listFiles()
+                        .orEmpty()
+                        .asList()
+                }.filter { it.isFile }
+                .map { plain(it.readText()) }
 
-        val pages = root.resolve("docs").listFiles { file -> file.extension == "md" }.orEmpty().sorted() + root.resolve("README.md")
-        val snippets = pages.associateWith { page -> fence.findAll(page.readText()).map { plain(it.groupValues[2]) }.toList() }
+        val pages =
+            root.resolve("docs").listFiles { file -> file.extension == "md" }.orEmpty().sorted() +
+                root.resolve("README.md")
+        val snippets =
+            pages.associateWith { page ->
+                fence.findAll(page.readText()).map { plain(it.groupValues[2]) }.toList()
+            }
 
         test("should find snippets") {
             snippets.filterValues { it.isNotEmpty() }.keys.map { it.name } shouldContainAll

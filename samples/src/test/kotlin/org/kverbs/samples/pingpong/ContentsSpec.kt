@@ -90,6 +90,7 @@ class ContentsSpec :
         test("should name the byte of the last page that is wrong in an echo") {
             val client = Side(CheckedClientContents(SIZE))
             val echo = client.send(0).also { it[SIZE - 1] = (it[SIZE - 1] + 1).toByte() }
-            shouldThrow<PingPongException> { client.receive(0, echo) }.message shouldContain "byte ${SIZE - 1} of message 0"
+            shouldThrow<PingPongException> { client.receive(0, echo) }.message shouldContain
+                "byte ${SIZE - 1} of message 0"
         }
     })

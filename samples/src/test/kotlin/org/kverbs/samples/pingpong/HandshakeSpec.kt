@@ -54,7 +54,13 @@ class HandshakeSpec :
         }
 
         test("should read what it wrote, whatever the address") {
-            checkAll(Arb.int(0..0xffff), Arb.int(0..0xffffff), Arb.int(0..0xffffff), Arb.long(), Arb.long()) { lid, qpn, psn, prefix, id ->
+            checkAll(
+                Arb.int(0..0xffff),
+                Arb.int(0..0xffffff),
+                Arb.int(0..0xffffff),
+                Arb.long(),
+                Arb.long(),
+            ) { lid, qpn, psn, prefix, id ->
                 val any = QueuePairEndpoint(lid, Gid(prefix, id), qpn, psn, 0, QKEY)
                 Handshake.parseAddress(Handshake.addressText(any).encodeToByteArray()) shouldBe any
             }
@@ -124,7 +130,8 @@ class HandshakeSpec :
                     it.hear(52)
                     it.say("\u001b[2J!")
                 }.exceptionOrNull()
-            (failure as PingPongException).message shouldBe "the client ended the exchange of addresses with \"?[2J!\", not \"done\""
+            (failure as PingPongException).message shouldBe
+                "the client ended the exchange of addresses with \"?[2J!\", not \"done\""
         }
 
         test("should end in time when the peer says nothing, and when its bytes drip") {

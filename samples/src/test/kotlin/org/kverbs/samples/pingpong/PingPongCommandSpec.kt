@@ -38,7 +38,8 @@ class PingPongCommandSpec :
             "--transport memory host" to "--transport: memory joins two ends in one process",
             "--transport memory --listen" to "--transport: memory joins two ends in one process",
             "--transport udp:127.0.0.9" to "--transport: an address is for one end",
-            "--transport udp:here --listen" to "--transport: embedded devices 'udp:here': 'here' is no IPv4 or IPv6 address",
+            "--transport udp:here --listen" to
+                "--transport: embedded devices 'udp:here': 'here' is no IPv4 or IPv6 address",
             "-g 200" to "--gid-idx: port 1 of",
             "--unknown" to "no such option --unknown",
         ).forEach { (arguments, message) ->
@@ -62,10 +63,19 @@ class PingPongCommandSpec :
             }
         }
 
-        listOf("host", "host:1", "10.0.0.1:65535 -p 65535", "::1 -p 1", "[::1]:1", "[fe80::1%eth0]", "fe80::1%eth0").forEach { server ->
+        listOf(
+            "host",
+            "host:1",
+            "10.0.0.1:65535 -p 65535",
+            "::1 -p 1",
+            "[::1]:1",
+            "[fe80::1%eth0]",
+            "fe80::1%eth0",
+        ).forEach { server ->
             test("should take $server for a server") {
                 val err = StringBuilder()
-                val status = kverbs(listOf("pingpong", "-d", "no_such_device") + server.split(' '), StringBuilder(), err)
+                val status =
+                    kverbs(listOf("pingpong", "-d", "no_such_device") + server.split(' '), StringBuilder(), err)
                 status shouldBe 1
                 err.toString() shouldNotContain "Usage"
             }

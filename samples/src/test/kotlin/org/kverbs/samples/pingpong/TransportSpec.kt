@@ -25,9 +25,11 @@ private const val WAIT_SECONDS = 30L
 
 private fun shape(vararg lines: String) = Regex(lines.joinToString("") { "$it\\n" } + "(.+\\n){3}")
 
-private fun local(gid: String) = " {2}local address: {2}LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:$gid"
+private fun local(gid: String) =
+    " {2}local address: {2}LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:$gid"
 
-private fun remote(gid: String) = " {2}remote address: LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:$gid"
+private fun remote(gid: String) =
+    " {2}remote address: LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:$gid"
 
 private fun played(by: Waiting) = " {2}played by: {6}$by"
 
@@ -45,7 +47,11 @@ private fun children(of: ProcessHandle = ProcessHandle.current()) = of.descendan
 
 /** The process of the server, once there is one. */
 private fun serverOf(process: ProcessHandle): ProcessHandle =
-    generateSequence { Thread.sleep(20) }.take(WAIT_SECONDS.toInt() * 50).firstNotNullOf { children(process).firstOrNull() }
+    generateSequence {
+        Thread.sleep(
+            20,
+        )
+    }.take(WAIT_SECONDS.toInt() * 50).firstNotNullOf { children(process).firstOrNull() }
 
 internal class TransportSpec :
     FunSpec({
@@ -66,7 +72,12 @@ internal class TransportSpec :
         }
 
         val options =
-            mapOf(Waiting.SUSPENDED to null, Waiting.EVENTS to "--events", Waiting.ADAPTIVE to "--adaptive", Waiting.POLLED to "--poll")
+            mapOf(
+                Waiting.SUSPENDED to null,
+                Waiting.EVENTS to "--events",
+                Waiting.ADAPTIVE to "--adaptive",
+                Waiting.POLLED to "--poll",
+            )
         for ((by, option) in options) {
             for (type in listOf("rc", "uc", "ud")) {
                 test("should play $type in one process, on two embedded devices, by $by") {
@@ -74,7 +85,8 @@ internal class TransportSpec :
                     val outcome = Outcome("pingpong", "--transport", "memory", *arguments.toTypedArray())
                     withClue(outcome) {
                         outcome.status shouldBe 0
-                        outcome.out shouldMatch shape(*pair(by).map { it.replace("RC", type.uppercase()) }.toTypedArray())
+                        outcome.out shouldMatch
+                            shape(*pair(by).map { it.replace("RC", type.uppercase()) }.toTypedArray())
                         outcome.out shouldContain "400000 bytes in "
                     }
                 }
@@ -102,7 +114,8 @@ internal class TransportSpec :
         test(
             "should play between two terminals of a machine without hardware, by the command that the first one prints",
         ).config(enabled = isBare) {
-            // Below those that Linux gives to sockets which name none: another program could get one of these meanwhile.
+            // Below those that Linux gives to sockets which name none: another program could get one of these
+            // meanwhile.
             val ports = generateSequence { Random.nextInt(20_000, 32_000) }
             val port = ports.first { runCatching { ServerSocket(it).close() }.isSuccess }
             val command = "./kverbs pingpong 127.0.0.1:$port --size 100 --iters 30 --chk"
@@ -131,7 +144,9 @@ internal class TransportSpec :
             listOf("127.0.0.1", "-d", "embedded1") to "--device: embedded1 reaches devices of its own process only",
             listOf("192.0.2.1") to "HOST[:PORT]: this machine has no RDMA hardware to reach 192.0.2.1 by",
         ).forEach { (arguments, message) ->
-            test("should refuse ends that can't meet, ${arguments.joinToString(" ")}, and name what makes them").config(enabled = isBare) {
+            test(
+                "should refuse ends that can't meet, ${arguments.joinToString(" ")}, and name what makes them",
+            ).config(enabled = isBare) {
                 val outcome = Outcome("pingpong", *arguments.toTypedArray())
                 outcome.status shouldBe 2
                 outcome.err shouldContain message
@@ -151,7 +166,10 @@ internal class TransportSpec :
             }
         }
 
-        test("should name the one device that a process has for UDP when another is asked for, and leave no process behind") {
+        test(
+            "should name the one device that a process has for UDP when another is asked for, and leave no process " +
+                "behind",
+        ) {
             val outcome = Outcome("pingpong", "--transport", "udp", "-d", "embedded1")
             outcome.status shouldBe 1
             outcome.err shouldBe "kverbs: there is no device 'embedded1'; this machine has embedded0\n"
@@ -168,7 +186,9 @@ internal class TransportSpec :
         test("should pass on what the server's process says, and its exit status") {
             val failure =
                 shouldThrow<ServerProcessException> {
-                    ServerProcess(PingPongOptions(devicePort = 2)).use { it.play { throw PingPongException("nobody there") } }
+                    ServerProcess(
+                        PingPongOptions(devicePort = 2),
+                    ).use { it.play { throw PingPongException("nobody there") } }
                 }
             failure.status shouldBe 2
             failure.message shouldContain "embedded0 has ports 1 to 1, not 2"
@@ -206,7 +226,10 @@ internal class TransportSpec :
                         System.getProperty("java.class.path"),
                         "org.kverbs.samples.KverbsKt",
                     )
-                val client = ProcessBuilder(listOf(java) + code + listOf("pingpong", "--transport", "udp", "-n", ENDLESS)).start()
+                val client =
+                    ProcessBuilder(
+                        listOf(java) + code + listOf("pingpong", "--transport", "udp", "-n", ENDLESS),
+                    ).start()
                 val server =
                     try {
                         client.inputReader().useLines { lines -> lines.any { "remote address" in it } } shouldBe true

@@ -24,7 +24,9 @@ class ScriptSpec :
 
         val said =
             mapOf(
-                "devices" to "embedded0 (embedded): ACTIVE, ::ffff:198.18.0.1\nembedded1 (embedded): ACTIVE, ::ffff:198.18.0.2\n",
+                "devices" to
+                    "embedded0 (embedded): ACTIVE, ::ffff:198.18.0.1\nembedded1 (embedded): ACTIVE, " +
+                    "::ffff:198.18.0.2\n",
                 "ping" to "embedded0: there and back again\n",
                 "counter" to "embedded0: 1000 tickets, all different, up to 999\n",
                 "service" to "embedded0: Nobody was here\nembedded0: It says: Kilroy was here\n",
@@ -64,10 +66,12 @@ class ScriptSpec :
         }
 
         test("should hold no memory for clients of the sample service that have gone") {
-            // In the device's domain, since the end of a domain of the connection's own would hide a region that nobody closes.
+            // In the device's domain, since the end of a domain of the connection's own would hide a region that nobody
+            // closes.
             val changes =
                 listOf(
-                    "import kotlinx.coroutines.CompletableDeferred" to "import kotlinx.coroutines.*\nimport org.kverbs.*",
+                    "import kotlinx.coroutines.CompletableDeferred" to
+                        "import kotlinx.coroutines.*\nimport org.kverbs.*",
                     "rdmaServer(0, device, " to "rdmaServer(0, device, { sharedDomain() }, ",
                     "    server.cancel()" to
                         """
@@ -101,7 +105,8 @@ class ScriptSpec :
 
         test("should run a script on the device of its arguments, and leave it what looks like an option") {
             Outcome("script", "$samples/ping.main.kts", "embedded1").out shouldBe "embedded1: there and back again\n"
-            Outcome("script", script("args", "println(args.toList())"), "a", "--device", "-h").out shouldBe "[a, --device, -h]\n"
+            Outcome("script", script("args", "println(args.toList())"), "a", "--device", "-h").out shouldBe
+                "[a, --device, -h]\n"
         }
 
         test("should run what a script is now, and not what it was") {
@@ -134,14 +139,18 @@ class ScriptSpec :
             outcome.err.lines()[1] shouldContain "kverbs: $path:3:1: Unresolved reference 'nonsense'"
         }
 
-        test("should name file and line where a script throws, with exit status 1, and where it comes from with --debug") {
-            val path = script("throws", "import org.kverbs.dsl.openDevice\n\nfun open() = openDevice(\"nope\")\nopen()\n")
+        test(
+            "should name file and line where a script throws, with exit status 1, and where it comes from with --debug",
+        ) {
+            val path =
+                script("throws", "import org.kverbs.dsl.openDevice\n\nfun open() = openDevice(\"nope\")\nopen()\n")
             val outcome = Outcome("script", path)
             outcome.status shouldBe 1
             outcome.err shouldContain "kverbs: $path:3: no RDMA device found (asked for: device 'nope')"
             Outcome("--debug", "script", path).err shouldContain "at Throws_main.<init>(throws.main.kts:4)"
             val other = script("checks", "check(args.isNotEmpty()) { \"give me an argument\" }")
-            Outcome("script", other).err shouldBe "kverbs: $other:1: java.lang.IllegalStateException: give me an argument\n"
+            Outcome("script", other).err shouldBe
+                "kverbs: $other:1: java.lang.IllegalStateException: give me an argument\n"
         }
 
         test("should refuse a file that is not there, or is no script, with exit status 2") {

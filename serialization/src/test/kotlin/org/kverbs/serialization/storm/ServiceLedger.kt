@@ -44,9 +44,18 @@ internal class ServiceLedger {
     fun count(
         outcome: Outcome,
         talk: Talk? = null,
-    ): Long = outcomes.filterKeys { it.endsWith(" $outcome") && (talk == null || it.startsWith("$talk ")) }.values.sumOf { it.sum() }
+    ): Long =
+        outcomes
+            .filterKeys {
+                it.endsWith(" $outcome") && (talk == null || it.startsWith("$talk "))
+            }.values
+            .sumOf { it.sum() }
 
-    fun failed(failure: Throwable): Unit = failures.computeIfAbsent(failure.javaClass.simpleName) { LongAdder() }.increment()
+    fun failed(failure: Throwable): Unit =
+        failures
+            .computeIfAbsent(failure.javaClass.simpleName) {
+                LongAdder()
+            }.increment()
 
     fun violation(what: String) {
         if (violations.size < MOST) violations.add(what)

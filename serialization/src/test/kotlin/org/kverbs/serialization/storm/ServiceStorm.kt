@@ -148,6 +148,14 @@ internal fun ServiceLedger.told(
 ) {
     failed(failure)
     val causes = generateSequence(failure) { it.cause }
-    val isLie = causes.any { it is ChannelProtocolException || it is RequestProtocolException || it is MessageDecodingException }
-    if (isLie || (failure !is RdmaException && failure !is IOException)) violation("$where: ${failure.stackTraceToString()}")
+    val isLie =
+        causes.any {
+            it is ChannelProtocolException || it is RequestProtocolException ||
+                it is MessageDecodingException
+        }
+    if (isLie ||
+        (failure !is RdmaException && failure !is IOException)
+    ) {
+        violation("$where: ${failure.stackTraceToString()}")
+    }
 }

@@ -18,7 +18,10 @@ class ServiceStormSpec :
         val time = System.getProperty("storm.seconds", "5").toInt().seconds
         val seed = System.getProperty("storm.seed")?.toLong() ?: System.nanoTime()
 
-        test("should lose, repeat, reorder and leak nothing, and take no crash for an end, in a storm of $time (seed $seed)") {
+        test(
+            "should lose, repeat, reorder and leak nothing, and take no crash for an end, in a storm of $time (seed " +
+                "$seed)",
+        ) {
             Diagnostics.enable()
             try {
                 ServiceStorm(seed, time).use { storm ->
@@ -29,7 +32,10 @@ class ServiceStormSpec :
                     withClue("storm.seed=$seed, $ledger, ${storm.chaos.done}") {
                         ledger.violations.joinToString("\n") shouldBe ""
                         // That it was one: if most failed at once this would prove little.
-                        for (talk in Talk.entries - Talk.CANCELLED) ledger.count(Outcome.COMPLETED, talk) shouldBeGreaterThan 3
+                        for (talk in Talk.entries - Talk.CANCELLED) {
+                            ledger.count(Outcome.COMPLETED, talk) shouldBeGreaterThan
+                                3
+                        }
                         ledger.count(Outcome.CANCELLED) shouldBeGreaterThan 3
                         storm.fabric.faultsInjected() shouldBeGreaterThan 0
                     }

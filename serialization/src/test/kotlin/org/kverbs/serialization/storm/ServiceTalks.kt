@@ -49,15 +49,40 @@ internal class ServiceTalks(
             channel { keepAlive(500.milliseconds) }
         }
 
-        suspend fun connected(block: suspend (MessageConnection) -> Unit) = host.connectMessages(server, settings).use { block(it) }
+        suspend fun connected(block: suspend (MessageConnection) -> Unit) =
+            host.connectMessages(server, settings).use {
+                block(it)
+            }
         when (talk) {
-            Talk.MESSAGES -> connected { messages(it, talk, id, random) }
-            Talk.CANCELLED -> return cancelled(random) { connected { messages(it, talk, id, Random(id)) } }
-            Talk.CLOSED -> connected { closed(it, talk, id, random) }
-            Talk.REQUESTS -> connected { connection -> connection.requests { makeRequests(random) }.also { connection.disconnect() } }
-            Talk.BYTES -> connected { bytes(it, id, random) }
-            Talk.REFUSED -> refused { connected { ledger.violation("$talk $id was let in") } }
-            Talk.RECONNECTING -> questions(host, server, settings)
+            Talk.MESSAGES -> {
+                connected { messages(it, talk, id, random) }
+            }
+
+            Talk.CANCELLED -> {
+                return cancelled(random) { connected { messages(it, talk, id, Random(id)) } }
+            }
+
+            Talk.CLOSED -> {
+                connected { closed(it, talk, id, random) }
+            }
+
+            Talk.REQUESTS -> {
+                connected { connection ->
+                    connection.requests { makeRequests(random) }.also { connection.disconnect() }
+                }
+            }
+
+            Talk.BYTES -> {
+                connected { bytes(it, id, random) }
+            }
+
+            Talk.REFUSED -> {
+                refused { connected { ledger.violation("$talk $id was let in") } }
+            }
+
+            Talk.RECONNECTING -> {
+                questions(host, server, settings)
+            }
         }
         return Outcome.COMPLETED
     }
@@ -77,7 +102,12 @@ internal class ServiceTalks(
             }
             var number = 0
             for (message in connection.incoming) {
-                if (!message.contentEquals(StormBytes.message(id, number))) ledger.violation("$talk $id: not the echo of $number came")
+                if (!message.contentEquals(
+                        StormBytes.message(id, number),
+                    )
+                ) {
+                    ledger.violation("$talk $id: not the echo of $number came")
+                }
                 number++
                 ledger.steps.increment()
                 if (random.nextInt(20) == 0) delay(1.milliseconds)
@@ -94,7 +124,12 @@ internal class ServiceTalks(
         val count = random.nextInt(60)
         repeat(count) {
             connection.send(StormBytes.message(id, it))
-            if (!connection.receive().contentEquals(StormBytes.message(id, it))) ledger.violation("$talk $id: not the echo of $it came")
+            if (!connection.receive().contentEquals(
+                    StormBytes.message(id, it),
+                )
+            ) {
+                ledger.violation("$talk $id: not the echo of $it came")
+            }
             ledger.steps.increment()
         }
         connection.close()
@@ -131,8 +166,14 @@ internal class ServiceTalks(
         val late = async { runCatching { call(SLEEP, Unit, timeout = 5.milliseconds) }.exceptionOrNull() }
         words.awaitAll()
         if (numbers.await() != List(150) { it }) ledger.violation("a stream of items was not whole: ${numbers.await()}")
-        if (fewer.await() != List(10) { it }) ledger.violation("the begin of a stream of items was not whole: ${fewer.await()}")
-        late.await().let { if (it !is RequestTimeoutException) throw checkNotNull(it) { "a request was answered that is never" } }
+        if (fewer.await() !=
+            List(10) { it }
+        ) {
+            ledger.violation("the begin of a stream of items was not whole: ${fewer.await()}")
+        }
+        late.await().let {
+            if (it !is RequestTimeoutException) throw checkNotNull(it) { "a request was answered that is never" }
+        }
         sleeping.cancelAndJoin()
     }
 

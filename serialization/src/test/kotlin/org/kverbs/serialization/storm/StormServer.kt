@@ -80,7 +80,12 @@ internal class StormServer(
     ) {
         var number = 0
         for (message in connection.incoming) {
-            if (!message.contentEquals(StormBytes.message(id, number))) ledger.violation("$talk $id: not message $number came")
+            if (!message.contentEquals(
+                    StormBytes.message(id, number),
+                )
+            ) {
+                ledger.violation("$talk $id: not message $number came")
+            }
             number++
             ledger.steps.increment()
             connection.send(message)
@@ -89,7 +94,9 @@ internal class StormServer(
         if (sent !=
             number
         ) {
-            ledger.violation("$talk $id ended in good order after $number messages of ${sent ?: "a client that did not finish"}")
+            ledger.violation(
+                "$talk $id ended in good order after $number messages of ${sent ?: "a client that did not finish"}",
+            )
         }
     }
 
@@ -108,7 +115,12 @@ internal class StormServer(
                     ledger.sleeping.decrementAndGet()
                 }
             }
-            onFailure { method, failure -> ledger.violation("the handler of $method failed: ${failure.stackTraceToString()}") }
+            onFailure {
+                method,
+                failure,
+                ->
+                ledger.violation("the handler of $method failed: ${failure.stackTraceToString()}")
+            }
         }
 
     private suspend fun drink(

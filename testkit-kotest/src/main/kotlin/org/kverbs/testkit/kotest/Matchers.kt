@@ -20,7 +20,8 @@ public fun haveStatus(status: WorkCompletionStatus): Matcher<WorkCompletion> =
 public fun haveText(expected: String): Matcher<ReceivedMessage> = haveContent("\"$expected\"") { "\"${it.text}\"" }
 
 /** Matches a message that came without error and is these bytes. */
-public fun haveBytes(expected: ByteArray): Matcher<ReceivedMessage> = haveContent(expected.toHexString()) { it.bytes.toHexString() }
+public fun haveBytes(expected: ByteArray): Matcher<ReceivedMessage> =
+    haveContent(expected.toHexString()) { it.bytes.toHexString() }
 
 private fun haveContent(
     expected: String,

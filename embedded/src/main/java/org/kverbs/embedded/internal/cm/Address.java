@@ -13,8 +13,8 @@ import org.kverbs.internal.abi.SockaddrIn;
 import org.kverbs.internal.abi.SockaddrIn6;
 
 /**
- * An IP address and a port. The address is kept as the GID that it is the same as, in two big-endian halves; an IPv4 address is
- * ::ffff:a.b.c.d.
+ * An IP address and a port. The address is kept as the GID that it is the same as, in two big-endian halves; an IPv4
+ * address is ::ffff:a.b.c.d.
  */
 public record Address(long high, long low, int port) {
 

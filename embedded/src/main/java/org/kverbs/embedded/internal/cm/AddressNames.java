@@ -19,8 +19,8 @@ import org.kverbs.internal.abi.SockaddrIn6;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * {@code rdma_getaddrinfo}: addresses by the names of hosts, as the machine resolves them. Any thread may use it; asking may wait for a
- * server.
+ * {@code rdma_getaddrinfo}: addresses by the names of hosts, as the machine resolves them. Any thread may use it;
+ * asking may wait for a server.
  */
 final class AddressNames {
 
@@ -101,7 +101,8 @@ final class AddressNames {
     private static @Nullable Address resolve(String name, int flags, int family) {
         try {
             boolean numbers = (flags & RdmaAddrinfoFlags.RAI_NUMERICHOST) != 0;
-            InetAddress[] found = numbers ? new InetAddress[] {InetAddress.ofLiteral(name)} : InetAddress.getAllByName(name);
+            InetAddress[] found = numbers
+                    ? new InetAddress[] {InetAddress.ofLiteral(name)} : InetAddress.getAllByName(name);
             return Arrays.stream(found)
                     .map(each -> Address.of(each, 0))
                     .filter(each -> family == 0 || each.family() == family)

@@ -24,7 +24,10 @@ import org.kverbs.embedded.internal.engine.FailureLog;
 import org.kverbs.embedded.internal.transport.Gsi;
 import org.kverbs.embedded.internal.transport.Hca;
 
-/** All connections of the devices of an engine: finds the one that a message belongs to, and answers what belongs to none. */
+/**
+ * All connections of the devices of an engine: finds the one that a message belongs to, and answers what belongs to
+ * none.
+ */
 final class Agent implements Gsi.Handler {
 
     private static final byte[] NOTHING = {};
@@ -44,7 +47,9 @@ final class Agent implements Gsi.Handler {
         boolean requested(Resolved resolved, SidrReq req, IpService addresses);
     }
 
-    /** A side of a connection by what a stranger says of itself; the address keeps strangers from speaking for others. */
+    /**
+     * A side of a connection by what a stranger says of itself; the address keeps strangers from speaking for others.
+     */
     private record Side(long guid, int id, long gidHigh, long gidLow) {
         static Side of(long guid, int id, Remote remote) {
             return new Side(guid, id, remote.gidHigh(), remote.gidLow());
@@ -246,7 +251,8 @@ final class Agent implements Gsi.Handler {
             connection.ignore();
             reason = Reject.INVALID_SERVICE;
         }
-        byte[] information = reason == Reject.INVALID_MTU ? new byte[] {(byte) (mtu(from.port().device()) << 4)} : NOTHING;
+        byte[] information = reason == Reject.INVALID_MTU
+                ? new byte[] {(byte) (mtu(from.port().device()) << 4)} : NOTHING;
         answerStranger(from, transaction, new Rej(0, req.localId(), Message.ABOUT_REQ, reason, information, NOTHING));
     }
 

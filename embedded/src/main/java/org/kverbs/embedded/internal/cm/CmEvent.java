@@ -31,7 +31,8 @@ final class CmEvent {
     /** A request for a connection. What one side asks for as initiator is the other's part as responder. */
     static CmEvent of(Id id, Id listener, Req req, byte[] privateData) {
         var event = new CmEvent(id, RdmaCmEventType.RDMA_CM_EVENT_CONNECT_REQUEST, 0);
-        event.listener(listener).connection(req.initiatorDepth(), req.responderResources(), req.qpn(), req.srq(), req.flowControl());
+        event.listener(listener)
+                .connection(req.initiatorDepth(), req.responderResources(), req.qpn(), req.srq(), req.flowControl());
         event.putByte(RdmaCmEvent.PARAM_CONN_RETRY_COUNT, req.retryCount());
         event.putByte(RdmaCmEvent.PARAM_CONN_RNR_RETRY_COUNT, req.rnrRetry());
         return event.data(privateData);

@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Engine;
 
 /**
- * Whether the peer of a connection has shown that it has the address from which it seems to speak, by naming our id, and
- * what it is answered before: else one forged datagram draws many to a third party.
+ * Whether the peer of a connection has shown that it has the address from which it seems to speak, by naming our id,
+ * and what it is answered before: else one forged datagram draws many to a third party.
  */
 final class Confirmation {
 

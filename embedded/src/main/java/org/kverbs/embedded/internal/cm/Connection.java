@@ -14,8 +14,8 @@ import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.internal.abi.Errno;
 
 /**
- * One side of a connection (IBA volume 1, 12.9): its state, the message that waits for an answer, and the timer for that. Who owns it may
- * go; it then ends by itself, and its device's link stays open until it has.
+ * One side of a connection (IBA volume 1, 12.9): its state, the message that waits for an answer, and the timer for
+ * that. Who owns it may go; it then ends by itself, and its device's link stays open until it has.
  */
 final class Connection extends Event {
 

@@ -8,8 +8,8 @@ import org.kverbs.embedded.internal.transport.Gsi;
 import org.kverbs.embedded.internal.transport.Hca;
 
 /**
- * Which device an IP address belongs to or leads to. The loopback addresses are those of the first device, unless a device has such an
- * address for its own.
+ * Which device an IP address belongs to or leads to. The loopback addresses are those of the first device, unless a
+ * device has such an address for its own.
  */
 final class Devices {
 
@@ -75,7 +75,8 @@ final class Devices {
         Way usual = null;
         for (Hca device : devices) {
             boolean may = bound == null || bound.device() == device;
-            Way by = may && device.leadsTo(destination.high(), destination.low()) ? from(device, source, destination) : null;
+            Way by = may && device.leadsTo(destination.high(), destination.low())
+                    ? from(device, source, destination) : null;
             if (by != null && device.isUsualTo(destination.high(), destination.low())) {
                 if (preferred == null || preferred.equals(device.name())) {
                     return by;
@@ -97,7 +98,8 @@ final class Devices {
             return null;
         }
         Way alias = from(start, Address.ANY, own);
-        return alias == null ? null : new Way(alias.remote, source.isAny() ? destination.withPort(source.port()) : source);
+        return alias == null
+                ? null : new Way(alias.remote, source.isAny() ? destination.withPort(source.port()) : source);
     }
 
     private static @Nullable Way from(Hca device, Address source, Address destination) {

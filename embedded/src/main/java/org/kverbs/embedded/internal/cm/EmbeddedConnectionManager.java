@@ -293,7 +293,8 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
 
     @Override
     public int notify(long id, int event) {
-        return with(id, found -> event == IbvEventType.IBV_EVENT_COMM_EST ? found.session.communicates() : -Errno.EINVAL);
+        return with(id, found -> event == IbvEventType.IBV_EVENT_COMM_EST
+                ? found.session.communicates() : -Errno.EINVAL);
     }
 
     @Override
@@ -320,7 +321,8 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
 
     @Override
     public int setOption(long id, int level, int name, MemorySegment value) {
-        return with(id, found -> level != RdmaOption.RDMA_OPTION_ID ? -Errno.EOPNOTSUPP : setOption(found, name, value));
+        return with(id, found -> level != RdmaOption.RDMA_OPTION_ID
+                ? -Errno.EOPNOTSUPP : setOption(found, name, value));
     }
 
     private static int setOption(Id id, int name, MemorySegment value) {
@@ -328,7 +330,8 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
         if (value.byteSize() != (isByte ? 1 : Integer.BYTES)) {
             return -Errno.EINVAL;
         }
-        int number = isByte ? Byte.toUnsignedInt(value.get(ValueLayout.JAVA_BYTE, 0)) : value.get(ValueLayout.JAVA_INT_UNALIGNED, 0);
+        int number = isByte ? Byte.toUnsignedInt(value.get(ValueLayout.JAVA_BYTE, 0))
+                : value.get(ValueLayout.JAVA_INT_UNALIGNED, 0);
         return id.options.set(name, number, id);
     }
 
@@ -343,7 +346,8 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     }
 
     @Override
-    public long addressInfo(@Nullable MemorySegment node, @Nullable MemorySegment service, @Nullable MemorySegment hints) {
+    public long addressInfo(@Nullable MemorySegment node, @Nullable MemorySegment service,
+            @Nullable MemorySegment hints) {
         return names.find(node, service, hints);
     }
 

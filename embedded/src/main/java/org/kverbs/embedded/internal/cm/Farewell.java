@@ -5,9 +5,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Ends the connections to other processes when the JVM ends, as a kernel does for a process that dies with connections open: their peers
- * hear of it at once, and not only when they send something. One packet each, at best: nobody waits for answers, and a JVM that is killed
- * says nothing.
+ * Ends the connections to other processes when the JVM ends, as a kernel does for a process that dies with connections
+ * open: their peers hear of it at once, and not only when they send something. One packet each, at best: nobody waits
+ * for answers, and a JVM that is killed says nothing.
  *
  * <p>A program's own shutdown hooks run at the same time, in no order.
  */

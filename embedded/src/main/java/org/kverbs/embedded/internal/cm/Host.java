@@ -7,7 +7,10 @@ import org.kverbs.embedded.internal.cm.Message.Req;
 import org.kverbs.embedded.internal.cm.Message.SidrReq;
 import org.kverbs.embedded.internal.engine.Engine;
 
-/** What all ids of a connection manager share; it hands requests to those that listen. All of it needs the engine's lock. */
+/**
+ * What all ids of a connection manager share; it hands requests to those that listen. All of it needs the engine's
+ * lock.
+ */
 final class Host implements Agent.Services {
 
     final Engine engine;

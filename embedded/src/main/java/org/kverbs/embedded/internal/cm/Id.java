@@ -317,7 +317,8 @@ final class Id {
         }
         groups.add(group);
         Route route = Route.to(way.remote(), options.trafficClass);
-        raise(CmEvent.datagrams(this, RdmaCmEventType.RDMA_CM_EVENT_MULTICAST_JOIN, route, 0xffffff, RdmaLimits.RDMA_UDP_QKEY));
+        raise(CmEvent.datagrams(this, RdmaCmEventType.RDMA_CM_EVENT_MULTICAST_JOIN, route, 0xffffff,
+                RdmaLimits.RDMA_UDP_QKEY));
         return 0;
     }
 

@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the RDMA IP CM service adds to a request (IBA volume 1, annex A11): a service id made of port space and port, and a header before
- * the user's private data that says from which IP address and port to which address it goes.
+ * What the RDMA IP CM service adds to a request (IBA volume 1, annex A11): a service id made of port space and port,
+ * and a header before the user's private data that says from which IP address and port to which address it goes.
  */
 record IpService(Address source, Address destination) {
 

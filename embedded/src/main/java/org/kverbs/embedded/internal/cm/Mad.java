@@ -41,7 +41,8 @@ public record Mad(long transaction, Message message) {
                 b.put(m.privateData());
             }
             case Rej m -> {
-                ids(b, m.localId(), m.remoteId()).put((byte) (m.about() << 6)).put((byte) (m.information().length << 1));
+                ids(b, m.localId(), m.remoteId()).put((byte) (m.about() << 6))
+                        .put((byte) (m.information().length << 1));
                 b.putShort((short) m.reason()).put(padded(m.information(), Rej.INFORMATION)).put(m.privateData());
             }
             case Rep m -> encode(b, m);
@@ -78,10 +79,12 @@ public record Mad(long transaction, Message message) {
         b.putInt(m.initiatorDepth());
         b.putInt(m.remoteTimeout() << 3 | m.transport() << 1 | bit(m.flowControl(), 0));
         b.putInt(m.psn() << 8 | m.localTimeout() << 3 | m.retryCount());
-        b.putShort((short) m.pkey()).put((byte) (m.mtu() << 4 | m.rnrRetry())).put((byte) (m.maxCmRetries() << 4 | bit(m.srq(), 3)));
+        b.putShort((short) m.pkey()).put((byte) (m.mtu() << 4 | m.rnrRetry()))
+                .put((byte) (m.maxCmRetries() << 4 | bit(m.srq(), 3)));
         Message.Path path = m.path();
         b.putShort((short) PERMISSIVE_LID).putShort((short) PERMISSIVE_LID);
-        b.putLong(path.localGidHigh()).putLong(path.localGidLow()).putLong(path.remoteGidHigh()).putLong(path.remoteGidLow());
+        b.putLong(path.localGidHigh()).putLong(path.localGidLow()).putLong(path.remoteGidHigh())
+                .putLong(path.remoteGidLow());
         b.putInt(path.flowLabel() << 12 | path.rate()).put((byte) path.trafficClass()).put((byte) path.hopLimit());
         b.put((byte) 0).put((byte) (path.ackTimeout() << 3));
         b.position(HEADER + 140).put(m.privateData());
@@ -95,8 +98,8 @@ public record Mad(long transaction, Message message) {
     }
 
     /**
-     * Reads what a stranger sent; null if it is no message of a connection manager that we know. Bits that are reserved are not looked
-     * at.
+     * Reads what a stranger sent; null if it is no message of a connection manager that we know. Bits that are reserved
+     * are not looked at.
      */
     public static @Nullable Mad decode(byte[] bytes) {
         if (bytes.length != Gsi.MAD) {
@@ -111,7 +114,8 @@ public record Mad(long transaction, Message message) {
         b.position(HEADER);
         Message message = switch (attribute) {
             case 0x10 -> req(b);
-            case 0x11 -> new Mra(b.getInt(), b.getInt(), bits(b.get(), 6, 2), bits(b.get(), 3, 5), rest(b, Mra.PRIVATE));
+            case 0x11 ->
+                    new Mra(b.getInt(), b.getInt(), bits(b.get(), 6, 2), bits(b.get(), 3, 5), rest(b, Mra.PRIVATE));
             case 0x12 -> rej(b);
             case 0x13 -> rep(b);
             case 0x14 -> new Rtu(b.getInt(), b.getInt(), rest(b, Rtu.PRIVATE));
@@ -235,6 +239,7 @@ public record Mad(long transaction, Message message) {
         return length > SidrRep.INFORMATION
                 ? null
                 : new SidrRep(
-                        request, status, qpn, service, qkey, Arrays.copyOf(information, length), rest(b, SidrRep.PRIVATE));
+                        request, status, qpn, service, qkey, Arrays.copyOf(information, length),
+                        rest(b, SidrRep.PRIVATE));
     }
 }

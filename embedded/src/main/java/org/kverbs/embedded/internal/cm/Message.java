@@ -1,8 +1,9 @@
 package org.kverbs.embedded.internal.cm;
 
 /**
- * The messages of the connection manager (IBA volume 1, 12.6 and 12.11), numbers in host order. {@code localId} is always the sender's id
- * of the connection, {@code remoteId} the receiver's. Private data are as long as the message has room for.
+ * The messages of the connection manager (IBA volume 1, 12.6 and 12.11), numbers in host order. {@code localId} is
+ * always the sender's id of the connection, {@code remoteId} the receiver's. Private data are as long as the message
+ * has room for.
  */
 public sealed interface Message {
 
@@ -34,7 +35,8 @@ public sealed interface Message {
     /**
      * Asks for a connection.
      *
-     * @param remoteTimeout within which time the receiver shall answer, and {@code localTimeout} the sender will: 4.096 us * 2^n
+     * @param remoteTimeout within which time the receiver shall answer, and {@code localTimeout} the sender will: 4.096
+     *     us * 2^n
      * @param transport 0 RC, 1 UC
      * @param mtu {@code enum ibv_mtu}
      */
@@ -79,7 +81,8 @@ public sealed interface Message {
     }
 
     /** Refuses; {@code information} goes with the reason, 72 bytes at most. */
-    record Rej(int localId, int remoteId, int about, int reason, byte[] information, byte[] privateData) implements Message {
+    record Rej(int localId, int remoteId, int about, int reason, byte[] information,
+            byte[] privateData) implements Message {
         static final int INFORMATION = 72;
         static final int PRIVATE = 148;
 

@@ -31,7 +31,9 @@ record Negotiated(
     /** 655 ms until a peer may try again that found no receive, as Linux has it. */
     private static final int MIN_RNR_TIMER = 0;
 
-    /** The queue pair of who asked. A starting PSN is the one that the other side begins with (IBA volume 1, 12.7.31). */
+    /**
+     * The queue pair of who asked. A starting PSN is the one that the other side begins with (IBA volume 1, 12.7.31).
+     */
     static Negotiated of(Route route, Req req, Rep rep) {
         return new Negotiated(
                 route,
@@ -78,7 +80,8 @@ record Negotiated(
 
     Negotiated withTimeout(int other) {
         return new Negotiated(
-                route, mtu, remoteQpn, receivePsn, sendPsn, responderResources, initiatorDepth, other, retryCount, rnrRetry);
+                route, mtu, remoteQpn, receivePsn, sendPsn, responderResources, initiatorDepth, other, retryCount,
+                rnrRetry);
     }
 
     /** The attributes for INIT, which depend on nothing. Returns the mask. */

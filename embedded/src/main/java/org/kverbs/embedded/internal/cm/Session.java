@@ -13,7 +13,8 @@ import org.kverbs.internal.abi.RdmaCmEventType;
 import org.kverbs.internal.abi.RdmaLimits;
 
 /**
- * What an id has with its peer: a connection, or a question for a queue pair that one of them asks. What happens becomes the id's events.
+ * What an id has with its peer: a connection, or a question for a queue pair that one of them asks. What happens
+ * becomes the id's events.
  */
 final class Session implements Connection.Owner, Resolving.Owner {
 

@@ -1,6 +1,8 @@
 package org.kverbs.embedded.internal.cm;
 
-/** The times of the protocol, most of them as the exponent n of 4.096 us * 2^n (IBA volume 1, 12.7.15 and following). */
+/**
+ * The times of the protocol, most of them as the exponent n of 4.096 us * 2^n (IBA volume 1, 12.7.15 and following).
+ */
 final class Timers {
 
     /** 1.07 s: how long an answer may take, ours and the peer's. */

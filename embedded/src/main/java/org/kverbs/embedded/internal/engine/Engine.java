@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One lock, one clock and one order of events for all devices that share it. The thread that calls a device does the
- * work of that call at once, and what it leads to, down to the peer's completion if the peer is in reach; what must wait stands
- * in a heap of events.
+ * work of that call at once, and what it leads to, down to the peer's completion if the peer is in reach; what must
+ * wait stands in a heap of events.
  *
  * <p>By the real clock a daemon thread runs what is due; it sleeps while nothing is. By the virtual clock time stands
  * still while anything is to be done, and a thread that waits moves it on to the next event, unless it is held: then no
@@ -356,7 +356,8 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
-     * Waits for a signal, or in virtual time that isn't held lets the next event happen, which may be what is waited for.
+     * Waits for a signal, or in virtual time that isn't held lets the next event happen, which may be what is waited
+     * for.
      *
      * @param deadline when to give up, by {@link #now}; {@link Long#MAX_VALUE} for never
      * @return false when it is time to give up
@@ -381,7 +382,8 @@ public final class Engine implements AutoCloseable {
         if (left <= 0) {
             return false;
         }
-        // A virtual clock that is held, or on which nothing is to happen, waits for other threads as long as it says, by the real one.
+        // A virtual clock that is held, or on which nothing is to happen, waits for other threads as long as it says,
+        // by the real one.
         if (condition.awaitNanos(left) <= 0 && virtual) {
             if (held) {
                 return false;
@@ -441,7 +443,9 @@ public final class Engine implements AutoCloseable {
         giveWay();
     }
 
-    /** As long as events are due the timer would keep the lock, which goes to who runs, not to who has waited longest. */
+    /**
+     * As long as events are due the timer would keep the lock, which goes to who runs, not to who has waited longest.
+     */
     private void giveWay() {
         if (lock.hasQueuedThreads()) {
             timerWakes = Long.MIN_VALUE; // it looks again soon, whatever is scheduled meanwhile

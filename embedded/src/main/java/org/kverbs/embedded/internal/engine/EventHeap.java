@@ -3,7 +3,10 @@ package org.kverbs.embedded.internal.engine;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Events by time, a binary heap. Adding, moving and removing one takes the logarithm of their number, and no memory but the array's. */
+/**
+ * Events by time, a binary heap. Adding, moving and removing one takes the logarithm of their number, and no memory but
+ * the array's.
+ */
 final class EventHeap {
 
     private @Nullable Event[] events = new Event[64];

@@ -31,7 +31,8 @@ public final class FailureLog {
                 return;
             }
             last = now;
-            LOG.log(level, leftOut == 0 ? message : message + " (and " + leftOut + " more since the last such message)", cause);
+            LOG.log(level, leftOut == 0 ? message : message + " (and " + leftOut + " more since the last such message)",
+                    cause);
             leftOut = 0;
         } catch (Throwable e) {
             // The device goes on, with or without a log.

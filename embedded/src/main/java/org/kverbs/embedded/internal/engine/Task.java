@@ -2,7 +2,9 @@ package org.kverbs.embedded.internal.engine;
 
 import org.jspecify.annotations.Nullable;
 
-/** Work that goes on when what caused it is done: a send queue that may have more to send. It is queued once at most. */
+/**
+ * Work that goes on when what caused it is done: a send queue that may have more to send. It is queued once at most.
+ */
 public abstract class Task {
 
     @Nullable Task next;

@@ -14,8 +14,9 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.embedded.internal.wire.PacketPool;
 
 /**
- * Joins the devices of one JVM. As long as nothing goes wrong anywhere a packet has arrived when it was sent, and its payload goes from memory to
- * memory at once; with faults set, packets go as bytes, each on the {@link FaultyPath} from one device to another.
+ * Joins the devices of one JVM. As long as nothing goes wrong anywhere a packet has arrived when it was sent, and its
+ * payload goes from memory to memory at once; with faults set, packets go as bytes, each on the {@link FaultyPath} from
+ * one device to another.
  */
 public final class InProcessNetwork {
 

@@ -4,7 +4,10 @@ import java.util.ArrayDeque;
 import java.util.concurrent.locks.Condition;
 import org.kverbs.embedded.internal.engine.Engine;
 
-/** Where events wait for a thread that takes them: those of a completion channel, a context's asynchronous ones, or those of connections. */
+/**
+ * Where events wait for a thread that takes them: those of a completion channel, a context's asynchronous ones, or
+ * those of connections.
+ */
 public final class Channel<E> {
 
     private final Engine engine;
@@ -58,13 +61,15 @@ public final class Channel<E> {
      * Takes the next event and hands it on with the lock held.
      *
      * @param timeoutNanos 0 looks once; below zero waits without limit
-     * @return what {@code take} made of it; 0 if the time ran out, or the wait was interrupted or woken; -EINTR if the thread was interrupted
+     * @return what {@code take} made of it; 0 if the time ran out, or the wait was interrupted or woken; -EINTR if the
+     *     thread was interrupted
      */
     public long await(long timeoutNanos, java.util.function.ToLongFunction<E> take) {
         engine.enter();
         try {
             long now = engine.now();
-            long deadline = timeoutNanos < 0 || now > Long.MAX_VALUE - timeoutNanos ? Long.MAX_VALUE : now + timeoutNanos;
+            long deadline = timeoutNanos < 0 || now > Long.MAX_VALUE - timeoutNanos
+                    ? Long.MAX_VALUE : now + timeoutNanos;
             while (!woken) {
                 E event = events.poll();
                 if (event != null) {

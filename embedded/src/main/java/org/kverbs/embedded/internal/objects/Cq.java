@@ -21,9 +21,9 @@ import org.kverbs.internal.ffm.Memory;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**
- * A completion queue ({@code struct ibv_cq}): a ring of {@code struct ibv_wc}. More completions than it holds break it: what was in
- * it can still be polled, then polling answers an error, and its queue pairs go to the error state (IBA volume 1,
- * 11.6.3.1). By rxe's semantics it goes on without those that it had no room for.
+ * A completion queue ({@code struct ibv_cq}): a ring of {@code struct ibv_wc}. More completions than it holds break it:
+ * what was in it can still be polled, then polling answers an error, and its queue pairs go to the error state (IBA
+ * volume 1, 11.6.3.1). By rxe's semantics it goes on without those that it had no room for.
  */
 public final class Cq implements CompletionQueueOps {
 
@@ -86,7 +86,8 @@ public final class Cq implements CompletionQueueOps {
     }
 
     private void allocate(int entries) {
-        // The garbage collector frees it: a thread that still polls may come too late, but never upon memory that is not there.
+        // The garbage collector frees it: a thread that still polls may come too late, but never upon memory that is
+        // not there.
         MemorySegment memory = Arena.ofAuto().allocate((long) entries * IbvWc.SIZE, 8);
         @Nullable Occupancy[] queues = new Occupancy[entries];
         int[] counts = new int[entries];
@@ -136,7 +137,8 @@ public final class Cq implements CompletionQueueOps {
      * and is in native order already. {@code queue} has the request's slot; {@code request} is what the diagnostics
      * know it by.
      */
-    public void add(long id, int status, int opcode, int bytes, int immediate, int qpn, int sourceQp, int flags, boolean solicited,
+    public void add(long id, int status, int opcode, int bytes, int immediate, int qpn, int sourceQp, int flags,
+            boolean solicited,
             Occupancy queue, @Nullable Posted request) {
         int frees = queue.done();
         if (waiting == capacity) {

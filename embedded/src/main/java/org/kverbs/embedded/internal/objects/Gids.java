@@ -1,6 +1,9 @@
 package org.kverbs.embedded.internal.objects;
 
-/** The GID table of a device's port; all entries are of type RoCE v2. An address keeps its index for as long as the device lives. */
+/**
+ * The GID table of a device's port; all entries are of type RoCE v2. An address keeps its index for as long as the
+ * device lives.
+ */
 public final class Gids {
 
     private final long[] halves;

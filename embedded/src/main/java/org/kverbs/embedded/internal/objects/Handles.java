@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * The objects of one kind that a context has, found by the address of their C structure. The structure's handle field, which is the
- * driver's, holds their number here, so that finding one makes no object. No number is given twice, so that what another context made is
- * not found.
+ * The objects of one kind that a context has, found by the address of their C structure. The structure's handle field,
+ * which is the driver's, holds their number here, so that finding one makes no object. No number is given twice, so
+ * that what another context made is not found.
  */
 public final class Handles<T> {
 

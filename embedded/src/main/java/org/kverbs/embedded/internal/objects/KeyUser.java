@@ -15,6 +15,9 @@ public interface KeyUser {
     /** The device is about to touch memory of a mapped file for it. */
     void touchesFile();
 
-    /** The device was to use memory of a region for it that the program has freed; {@code need} as for {@link MemoryKey#translate}. */
+    /**
+     * The device was to use memory of a region for it that the program has freed; {@code need} as for
+     * {@link MemoryKey#translate}.
+     */
     void memoryFreed(long address, long bytes, int need);
 }

@@ -2,8 +2,8 @@ package org.kverbs.embedded.internal.objects;
 
 
 /**
- * What an lkey or rkey stands for: a region, or a window on one. The upper 24 bits of a key are the device's and random, the lower 8
- * count up with each binding of a window (IBA volume 1, 10.6.3.4).
+ * What an lkey or rkey stands for: a region, or a window on one. The upper 24 bits of a key are the device's and
+ * random, the lower 8 count up with each binding of a window (IBA volume 1, 10.6.3.4).
  */
 public abstract sealed class MemoryKey permits Mr, Mw {
 

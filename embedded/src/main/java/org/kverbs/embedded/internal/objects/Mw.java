@@ -28,7 +28,8 @@ public final class Mw extends MemoryKey {
     @Override
     long translate(long virtual, long bytes, int need, KeyUser user) {
         Mr region = mr;
-        if (region == null || (access & need) != need || (type == IbvMwType.IBV_MW_TYPE_1 ? user.pd() != pd : user != boundBy)) {
+        if (region == null || (access & need) != need
+                || (type == IbvMwType.IBV_MW_TYPE_1 ? user.pd() != pd : user != boundBy)) {
             return NONE;
         }
         long from = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? start : 0;
@@ -42,8 +43,8 @@ public final class Mw extends MemoryKey {
     }
 
     /**
-     * Gives the window the key of a bind that is posted now. It is the caller's before the bind is carried out, and the one after that of
-     * the last bind that was posted, done or not: as with a card, and with Soft-RoCE.
+     * Gives the window the key of a bind that is posted now. It is the caller's before the bind is carried out, and the
+     * one after that of the last bind that was posted, done or not: as with a card, and with Soft-RoCE.
      */
     public int giveKey() {
         int last = Memory.getInt(structure + IbvMw.RKEY);

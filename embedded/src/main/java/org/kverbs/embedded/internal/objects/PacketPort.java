@@ -13,7 +13,8 @@ public interface PacketPort extends AutoCloseable {
     void send(Packet packet);
 
     /**
-     * Whether packets that can wait must, as those before them have not left; a packet that is sent nevertheless is lost.
+     * Whether packets that can wait must, as those before them have not left; a packet that is sent nevertheless is
+     * lost.
      *
      * @param task made ready when there is room again
      */
@@ -44,7 +45,8 @@ public interface PacketPort extends AutoCloseable {
     /**
      * Sees whether packets have come, unless another thread does.
      *
-     * @param waits whether the caller goes on by waiting for an event; else it polls again soon, and who does gets its packets by that
+     * @param waits whether the caller goes on by waiting for an event; else it polls again soon, and who does gets its
+     *     packets by that
      */
     void look(boolean waits);
 

@@ -176,7 +176,10 @@ public final class ReceiveQueue {
             return true;
         }
 
-        /** Scatters bytes to where the message's {@code offset} goes. They fit, and {@link #isWritable} was true; false if it is no more. */
+        /**
+         * Scatters bytes to where the message's {@code offset} goes. They fit, and {@link #isWritable} was true; false
+         * if it is no more.
+         */
         public boolean write(long offset, long from, long bytes, KeyUser user) {
             long skip = offset;
             for (int i = 0; i < count && bytes > 0; i++) {

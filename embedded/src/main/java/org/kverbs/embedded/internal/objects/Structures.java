@@ -8,7 +8,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Native memory for the C structures that stand for a device's objects: zeroed, used again, given back when all of it is closed. */
+/**
+ * Native memory for the C structures that stand for a device's objects: zeroed, used again, given back when all of it
+ * is closed.
+ */
 public final class Structures implements AutoCloseable {
 
     private static final int CHUNK = 16 * 1024;

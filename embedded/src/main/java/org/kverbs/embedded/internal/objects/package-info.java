@@ -4,8 +4,8 @@
  * org.kverbs.embedded.internal.objects.PacketPort the port} through which packets leave. Nothing in here knows a queue
  * pair; a key that is used by one knows it as a {@link org.kverbs.embedded.internal.objects.KeyUser},
  * and a completion queue as a {@link
- * org.kverbs.embedded.internal.objects.CompletionUser}. {@link org.kverbs.embedded.internal.objects.DeviceState} refuses
- * calls where a {@link org.kverbs.embedded.internal.objects.Quota} is used up or a test wants it
+ * org.kverbs.embedded.internal.objects.CompletionUser}. {@link org.kverbs.embedded.internal.objects.DeviceState}
+ * refuses calls where a {@link org.kverbs.embedded.internal.objects.Quota} is used up or a test wants it
  * ({@link org.kverbs.embedded.internal.objects.Failures}); {@link org.kverbs.embedded.internal.objects.Occupancy} says
  * when the slot of a request is free again.
  *

@@ -8,9 +8,10 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvAccessFlags;
 
 /**
- * Answers that a reliable queue pair owes its peer, in the order of their PSNs. A small request may ask for gigabytes: what was read goes out a
- * window at a time, with a pause in which others get the device, so that no packet makes it work for longer than that. What waits is
- * bounded by the number of reads and atomics that the queue pair takes at once (IBA volume 1, 9.7.4.1.6).
+ * Answers that a reliable queue pair owes its peer, in the order of their PSNs. A small request may ask for gigabytes:
+ * what was read goes out a window at a time, with a pause in which others get the device, so that no packet makes it
+ * work for longer than that. What waits is bounded by the number of reads and atomics that the queue pair takes at once
+ * (IBA volume 1, 9.7.4.1.6).
  */
 final class AnswerQueue extends Event {
 
@@ -114,8 +115,9 @@ final class AnswerQueue extends Event {
     }
 
     /**
-     * Sends an AETH with a syndrome after what is due. An ACK waits until all packets that came together have been taken, where packets come
-     * together: of several that wait, the one for the last PSN says all (IBA volume 1, 9.7.5.1.2).
+     * Sends an AETH with a syndrome after what is due. An ACK waits until all packets that came together have been
+     * taken, where packets come together: of several that wait, the one for the last PSN says all (IBA volume 1,
+     * 9.7.5.1.2).
      */
     void acknowledge(int psn, int syndrome) {
         if (!acknowledges || Psn.distance(psn, acknowledgedPsn) >= 0) {

@@ -74,7 +74,8 @@ final class Answers {
     /** The NAK code for a read that may not be done, or below zero. */
     int checkRead(Packet request) {
         long bytes = Integer.toUnsignedLong(request.dmaLength);
-        if ((qp.access & IbvAccessFlags.IBV_ACCESS_REMOTE_READ) == 0 || qp.maxDestReadAtomic == 0 || bytes > Hca.MAX_MESSAGE) {
+        if ((qp.access & IbvAccessFlags.IBV_ACCESS_REMOTE_READ) == 0 || qp.maxDestReadAtomic == 0
+                || bytes > Hca.MAX_MESSAGE) {
             return Nak.INVALID_REQUEST;
         }
         boolean allowed = bytes == 0 || queue.source(request.rkey, request.remoteAddress, bytes) != MemoryKey.NONE;

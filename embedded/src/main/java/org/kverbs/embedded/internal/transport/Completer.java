@@ -10,13 +10,18 @@ import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.ffm.Memory;
 
-/** What a reliable queue pair makes of the answers to its requests, and of their absence (IBA volume 1, 9.7.5 and 9.7.6). */
+/**
+ * What a reliable queue pair makes of the answers to its requests, and of their absence (IBA volume 1, 9.7.5 and
+ * 9.7.6).
+ */
 final class Completer {
 
     /** Nanoseconds of the RNR timer's 32 codes (IBA volume 1, table 45). */
     private static final long[] RNR_NANOS = {
-        655_360_000, 10_000, 20_000, 30_000, 40_000, 60_000, 80_000, 120_000, 160_000, 240_000, 320_000, 480_000, 640_000, 960_000,
-        1_280_000, 1_920_000, 2_560_000, 3_840_000, 5_120_000, 7_680_000, 10_240_000, 15_360_000, 20_480_000, 30_720_000, 40_960_000,
+        655_360_000, 10_000, 20_000, 30_000, 40_000, 60_000, 80_000, 120_000, 160_000, 240_000, 320_000, 480_000,
+                640_000, 960_000,
+        1_280_000, 1_920_000, 2_560_000, 3_840_000, 5_120_000, 7_680_000, 10_240_000, 15_360_000, 20_480_000,
+        30_720_000, 40_960_000,
         61_440_000, 81_920_000, 122_880_000, 163_840_000, 245_760_000, 327_680_000, 491_520_000
     };
     /** A retry count that means for ever, of RNR only. */
@@ -134,8 +139,8 @@ final class Completer {
     }
 
     /**
-     * Sends again from a PSN on, if that was not done since the last progress. While the peer's receive queue is empty all is to be sent
-     * again anyway, and its timer must not be set to another time.
+     * Sends again from a PSN on, if that was not done since the last progress. While the peer's receive queue is empty
+     * all is to be sent again anyway, and its timer must not be set to another time.
      */
     private void retry(int psn) {
         if (!wentBack && !isHeldBack) {

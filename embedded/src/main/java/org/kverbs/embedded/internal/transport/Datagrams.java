@@ -110,9 +110,9 @@ final class Datagrams {
     }
 
     /**
-     * Takes a datagram, if its Q_Key is right and a receive is there. One that is too long is dropped, and its receive waits for the next;
-     * if that came from a shared queue it completes with the error. Strangers can't stop the queue pair by it (IBA volume 1, 9.9.3.1,
-     * classes D and E).
+     * Takes a datagram, if its Q_Key is right and a receive is there. One that is too long is dropped, and its receive
+     * waits for the next; if that came from a shared queue it completes with the error. Strangers can't stop the queue
+     * pair by it (IBA volume 1, 9.9.3.1, classes D and E).
      */
     void take(Packet from) {
         if (from.qkey != qp.qkey) {

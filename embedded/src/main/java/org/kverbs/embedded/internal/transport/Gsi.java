@@ -13,8 +13,9 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * Queue pair 1 of a device's port, the general services interface (IBA volume 1, 13.5): management datagrams go out, and those that come
- * are handed on when the call that brought them has done its part. All methods need the engine's lock.
+ * Queue pair 1 of a device's port, the general services interface (IBA volume 1, 13.5): management datagrams go out,
+ * and those that come are handed on when the call that brought them has done its part. All methods need the engine's
+ * lock.
  */
 public final class Gsi extends Task {
 

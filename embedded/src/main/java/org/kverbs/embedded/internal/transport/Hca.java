@@ -21,7 +21,8 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvEventType;
 
 /**
- * A device: what its open contexts share, which is everything that peers can name. Its state belongs to the engine's lock.
+ * A device: what its open contexts share, which is everything that peers can name. Its state belongs to the engine's
+ * lock.
  */
 public final class Hca extends DeviceState {
 
@@ -177,7 +178,9 @@ public final class Hca extends DeviceState {
         return number;
     }
 
-    /** Takes a packet that came for one of its addresses; with the lock. Whatever is wrong with it, it is only dropped. */
+    /**
+     * Takes a packet that came for one of its addresses; with the lock. Whatever is wrong with it, it is only dropped.
+     */
     public void take(Packet packet) {
         // Limited members have the upper bit clear and may talk to full ones (IBA volume 1, 10.9.3).
         if ((packet.pkey & 0x7fff) != (PKEY & 0x7fff)) {

@@ -16,7 +16,10 @@ final class Psn {
         return (a - b) << 8 >> 8;
     }
 
-    /** How many PSNs there are from {@code first} to before {@code end}: as many as the longest message takes at most, which is 2^23. */
+    /**
+     * How many PSNs there are from {@code first} to before {@code end}: as many as the longest message takes at most,
+     * which is 2^23.
+     */
     static int countTo(int end, int first) {
         return distance(plus(end, -1), first) + 1;
     }

@@ -17,7 +17,9 @@ import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.ffm.Memory;
 
-/** The attributes of a queue pair, kept as {@code struct ibv_qp_attr}: {@code ibv_modify_qp} and {@code ibv_query_qp}. */
+/**
+ * The attributes of a queue pair, kept as {@code struct ibv_qp_attr}: {@code ibv_modify_qp} and {@code ibv_query_qp}.
+ */
 public final class QpAttributes {
 
     /** For each bit of the mask: where its fields begin and end. */

@@ -61,7 +61,8 @@ public record QpInit(
         }
         boolean signalsAll = Memory.getInt(at + IbvQpInitAttr.SQ_SIG_ALL) != 0;
         return fits
-                ? new QpInit(pd, type, send, receive, srq, sends, receives, sendEntries, receiveEntries, inline, signalsAll)
+                ? new QpInit(pd, type, send, receive, srq, sends, receives, sendEntries, receiveEntries, inline,
+                        signalsAll)
                 : null;
     }
 

@@ -34,7 +34,9 @@ final class Responder {
     /** The kind of message of which the first packet came and the last did not. */
     private Message message = Message.NONE;
     private boolean hasReceive;
-    /** The status that a test wants for the receive that was taken; the refusal may have to wait for answers before it. */
+    /**
+     * The status that a test wants for the receive that was taken; the refusal may have to wait for answers before it.
+     */
     private int injected = IbvWcStatus.IBV_WC_SUCCESS;
     /** Bytes of the message that came. */
     private long arrived;
@@ -182,7 +184,8 @@ final class Responder {
             refuseReceive(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_LOC_LEN_ERR);
             return;
         }
-        if (arrived == 0 && !receive.isWritable(qp) || !receive.write(arrived, packet.payload, packet.payloadLength, qp)) {
+        if (arrived == 0 && !receive.isWritable(qp)
+                || !receive.write(arrived, packet.payload, packet.payloadLength, qp)) {
             refuseReceive(Nak.REMOTE_OPERATION, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
             return;
         }
@@ -255,13 +258,15 @@ final class Responder {
         if (announced) {
             int opcode = IbvWcOpcode.IBV_WC_RECV_RDMA_WITH_IMM;
             int word = Qp.bigEndian(packet.immediate);
-            complete(IbvWcStatus.IBV_WC_SUCCESS, opcode, (int) arrived, word, IbvWcFlags.IBV_WC_WITH_IMM, packet.solicited);
+            complete(IbvWcStatus.IBV_WC_SUCCESS, opcode, (int) arrived, word, IbvWcFlags.IBV_WC_WITH_IMM,
+                    packet.solicited);
         }
         acknowledge(packet);
     }
 
     private long target(long offset, long bytes) {
-        return qp.hca.keys.translate(writeKey, writeAddress + offset, bytes, IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE, qp);
+        return qp.hca.keys.translate(writeKey, writeAddress + offset, bytes, IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE,
+                qp);
     }
 
     private void read(Packet packet) {
@@ -355,7 +360,9 @@ final class Responder {
         }
     }
 
-    /** Refuses a message for a receive that is not right for it. UC goes on, and completes the receive with the error. */
+    /**
+     * Refuses a message for a receive that is not right for it. UC goes on, and completes the receive with the error.
+     */
     private void refuseReceive(int nak, int status) {
         if (!isReliable()) {
             complete(status, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);

@@ -20,8 +20,8 @@ import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * A ring of posted sends. Those up to the {@link #cursor} were sent; what is done leaves at the head. The ring has slots for as many as
- * were ever posted at once: a queue pair that is idle needs few.
+ * A ring of posted sends. Those up to the {@link #cursor} were sent; what is done leaves at the head. The ring has
+ * slots for as many as were ever posted at once: a queue pair that is idle needs few.
  */
 public final class SendQueue {
 

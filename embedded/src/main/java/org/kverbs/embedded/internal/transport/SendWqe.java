@@ -76,7 +76,10 @@ final class SendWqe {
      * elsewhere.
      */
     private boolean askedAgain;
-    /** Where the parts of a read end that were asked for and have not come, in PSNs of the read: the nearest stands last. */
+    /**
+     * Where the parts of a read end that were asked for and have not come, in PSNs of the read: the nearest stands
+     * last.
+     */
     private int[] ends = NO_ENDS;
     private int endCount;
 
@@ -129,8 +132,9 @@ final class SendWqe {
     /**
      * Notes that the peer is asked for a part of a read from {@link #received} on.
      *
-     * <p>The peer can have done any of the requests that went out before, and drops one that begins within what it has done and reaches
-     * beyond that (IBA volume 1, 9.7.5.1.4). So a part that is asked for again ends no later than any earlier part that has not come.
+     * <p>The peer can have done any of the requests that went out before, and drops one that begins within what it has
+     * done and reaches beyond that (IBA volume 1, 9.7.5.1.4). So a part that is asked for again ends no later than any
+     * earlier part that has not come.
      *
      * @param most PSNs to ask for
      * @return how many PSNs to ask for, at least one
@@ -229,7 +233,8 @@ final class SendWqe {
         }
         for (int i = 0; i < count; i++) {
             long bytes = Integer.toUnsignedLong(lengths[i]);
-            if (bytes != 0 && qp.hca.keys.translateLocal(lkeys[i], addresses[i], bytes, access(), qp) == MemoryKey.NONE) {
+            if (bytes != 0
+                    && qp.hca.keys.translateLocal(lkeys[i], addresses[i], bytes, access(), qp) == MemoryKey.NONE) {
                 return false;
             }
         }
@@ -250,7 +255,8 @@ final class SendWqe {
             long here = Integer.toUnsignedLong(lengths[i]);
             if (skip < here) {
                 boolean inside = bytes <= here - skip;
-                return inside ? qp.hca.keys.translateLocal(lkeys[i], addresses[i] + skip, bytes, 0, qp) : MemoryKey.NONE;
+                return inside
+                        ? qp.hca.keys.translateLocal(lkeys[i], addresses[i] + skip, bytes, 0, qp) : MemoryKey.NONE;
             }
             skip -= here;
         }

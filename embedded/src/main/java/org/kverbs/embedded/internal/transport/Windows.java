@@ -34,7 +34,8 @@ final class Windows {
     private boolean bind(SendWqe wqe) {
         Mw window = wqe.window;
         Mr region = wqe.region;
-        if (window == null || !isThere(window) || window.pd != qp.pd || !(wqe.bindLength == 0 || mayBind(region, wqe))) {
+        if (window == null || !isThere(window) || window.pd != qp.pd
+                || !(wqe.bindLength == 0 || mayBind(region, wqe))) {
             return false;
         }
         boolean type2 = window.type == IbvMwType.IBV_MW_TYPE_2;

@@ -3,8 +3,9 @@ package org.kverbs.embedded.internal.udp;
 /**
  * Whether the program polls so often that its polls find packets sooner than a thread that has to be woken. A program
  * that polls now and then does not: a peer's reads and writes must not wait for it. What counts is how long the thread
- * that polled last does nothing in any UDP device: one that serves several queues comes back late and never rests. If it
- * does not come back within a millisecond, it has gone all the same. Any thread may poll; the figures need not be exact.
+ * that polled last does nothing in any UDP device: one that serves several queues comes back late and never rests. If
+ * it does not come back within a millisecond, it has gone all the same. Any thread may poll; the figures need not be
+ * exact.
  */
 final class PollRate {
 

@@ -77,7 +77,10 @@ final class SocketSender {
         resumeAll();
     }
 
-    /** Sends a packet. Of those that did not wait while the socket was full all but the first are lost, as in a full switch. */
+    /**
+     * Sends a packet. Of those that did not wait while the socket was full all but the first are lost, as in a full
+     * switch.
+     */
     void send(Packet packet, Peer to) {
         SourcePorts.Exit exit = held == null ? sockets.of(packet) : null;
         if (exit == null) {

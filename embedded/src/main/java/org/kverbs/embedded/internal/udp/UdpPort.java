@@ -49,7 +49,9 @@ public final class UdpPort implements PacketPort {
     /** How long it sleeps after it failed for a reason that no packet has, in nanoseconds. */
     private static final long RECOVERY = 5_000_000;
 
-    /** A set of keys would be an object for each wake-up; the sockets are few, so which of them it was is not needed. */
+    /**
+     * A set of keys would be an object for each wake-up; the sockets are few, so which of them it was is not needed.
+     */
     private static final Consumer<SelectionKey> READY = key -> {};
 
     private final Hca device;
@@ -151,7 +153,10 @@ public final class UdpPort implements PacketPort {
         }
     }
 
-    /** The network interface of an address; all of 127.0.0.0/8 is the loopback interface's, though it says so of 127.0.0.1 only. */
+    /**
+     * The network interface of an address; all of 127.0.0.0/8 is the loopback interface's, though it says so of
+     * 127.0.0.1 only.
+     */
     public static @Nullable NetworkInterface networkInterface(InetAddress address) throws IOException {
         NetworkInterface found = NetworkInterface.getByInetAddress(address);
         return found == null && address.isLoopbackAddress()
@@ -162,9 +167,9 @@ public final class UdpPort implements PacketPort {
     private int taken() {
         return Refusal.because(
                 Errno.EADDRINUSE,
-                "UDP port " + Icrc.UDP_PORT + " of " + address.getHostAddress() + " is taken: by another process with an"
-                        + " embedded device at this address, or by the kernel's Soft-RoCE. End that one, or take another"
-                        + " address (`KVERBS_EMBEDDED=udp:ADDRESS`).");
+                "UDP port " + Icrc.UDP_PORT + " of " + address.getHostAddress()
+                        + " is taken: by another process with an embedded device at this address, or by the kernel's "
+                        + "Soft-RoCE. End that one, or take another address (`KVERBS_EMBEDDED=udp:ADDRESS`).");
     }
 
     private boolean local() {
@@ -270,7 +275,8 @@ public final class UdpPort implements PacketPort {
     }
 
     private void takeUnlessSomebodyPolls() {
-        // Not tryLock: while who polls has the lock, and maybe no processor, the selector would wake this thread again and again.
+        // Not tryLock: while who polls has the lock, and maybe no processor, the selector would wake this thread again
+        // and again.
         receiving.lock();
         try {
             if (!polls.isDense()) {
@@ -361,7 +367,8 @@ public final class UdpPort implements PacketPort {
         int port = Icrc.UDP_PORT;
         return from.isV4()
                 ? receiveIcrc.v4Fits((int) from.gidLow, (int) to.gidLow, sourcePort, port, receiveAddress, length)
-                : receiveIcrc.v6Fits(from.gidHigh, from.gidLow, to.gidHigh, to.gidLow, sourcePort, port, receiveAddress, length);
+                : receiveIcrc.v6Fits(from.gidHigh, from.gidLow, to.gidHigh, to.gidLow, sourcePort, port, receiveAddress,
+                        length);
     }
 
     /** What the loopback interface has stays there, and gets nothing from elsewhere. */
@@ -440,7 +447,10 @@ public final class UdpPort implements PacketPort {
         }
     }
 
-    /** A group of one link, as ff02::1, is a different one on each: a socket is bound to that of an interface (RFC 4007). */
+    /**
+     * A group of one link, as ff02::1, is a different one on each: a socket is bound to that of an interface (RFC
+     * 4007).
+     */
     private static InetAddress scoped(InetAddress group, @Nullable NetworkInterface network) throws IOException {
         return group instanceof Inet6Address && network != null
                 ? Inet6Address.getByAddress(null, group.getAddress(), network.getIndex())

@@ -71,7 +71,8 @@ final class CompletionVerbs {
     /** By {@code struct ibv_cq_init_attr_ex}. */
     long createEx(long at) {
         long fields = Memory.getLong(at + IbvCqInitAttrEx.WC_FLAGS);
-        if ((fields & ~IbvCqWcFlagSets.IBV_WC_STANDARD_FLAGS) != 0 || Memory.getInt(at + IbvCqInitAttrEx.COMP_MASK) != 0) {
+        if ((fields & ~IbvCqWcFlagSets.IBV_WC_STANDARD_FLAGS) != 0
+                || Memory.getInt(at + IbvCqInitAttrEx.COMP_MASK) != 0) {
             return -Errno.EOPNOTSUPP;
         }
         return create(

@@ -22,7 +22,10 @@ import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.VerbsOpenResult;
 
-/** An open embedded device: the C library's calls, each under the engine's lock. What they do stands with the objects they make. */
+/**
+ * An open embedded device: the C library's calls, each under the engine's lock. What they do stands with the objects
+ * they make.
+ */
 public final class EmbeddedContext implements VerbsContext {
 
     private final Hca hca;

@@ -19,7 +19,8 @@ import org.kverbs.internal.ffm.Memory;
 /** The memory regions and windows of an open context; with the lock. */
 final class MemoryVerbs {
 
-    private static final int REMOTE_WRITES = IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE | IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC;
+    private static final int REMOTE_WRITES = IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE
+            | IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC;
     private static final int KNOWN_ACCESS = REMOTE_WRITES
             | IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE
             | IbvAccessFlags.IBV_ACCESS_REMOTE_READ

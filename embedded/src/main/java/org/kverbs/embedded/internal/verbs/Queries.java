@@ -102,7 +102,8 @@ final class Queries {
         putInt(to, IbvPortAttr.MAX_MTU, mtuCode(4096));
         putInt(to, IbvPortAttr.ACTIVE_MTU, mtuCode(hca.mtu()));
         putInt(to, IbvPortAttr.GID_TBL_LEN, GID_TABLE);
-        putInt(to, IbvPortAttr.PORT_CAP_FLAGS, IbvPortCapFlags.IBV_PORT_CM_SUP | IbvPortCapFlags.IBV_PORT_IP_BASED_GIDS);
+        putInt(to, IbvPortAttr.PORT_CAP_FLAGS, IbvPortCapFlags.IBV_PORT_CM_SUP
+                | IbvPortCapFlags.IBV_PORT_IP_BASED_GIDS);
         putInt(to, IbvPortAttr.MAX_MSG_SZ, (int) Hca.MAX_MESSAGE);
         putShort(to, IbvPortAttr.PKEY_TBL_LEN, 1);
         putByte(to, IbvPortAttr.MAX_VL_NUM, 1);

@@ -116,7 +116,8 @@ final class QueuePairVerbs {
         int known = IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
         int mask = Memory.getInt(at + IbvQpInitAttrEx.COMP_MASK);
         long operations = Memory.getLong(at + IbvQpInitAttrEx.SEND_OPS_FLAGS);
-        if ((mask & ~known) != 0 || (operations & ~SendQueue.operations(Memory.getInt(at + IbvQpInitAttrEx.QP_TYPE))) != 0) {
+        if ((mask & ~known) != 0
+                || (operations & ~SendQueue.operations(Memory.getInt(at + IbvQpInitAttrEx.QP_TYPE))) != 0) {
             return -Errno.EOPNOTSUPP;
         }
         return create(Memory.getLong(at + IbvQpInitAttrEx.PD), at); // whose beginning is the same

@@ -9,8 +9,8 @@ import org.kverbs.embedded.PostedBuffer;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * Memory of one scatter or gather entry of a posted request. While it is guarded there is a copy of it on the heap: of a source for
- * comparison; of a destination to be written by the device instead of the memory, which is full of poison.
+ * Memory of one scatter or gather entry of a posted request. While it is guarded there is a copy of it on the heap: of
+ * a source for comparison; of a destination to be written by the device instead of the memory, which is full of poison.
  */
 final class Entry {
 
@@ -60,7 +60,9 @@ final class Entry {
         return copy != null;
     }
 
-    /** Writes bytes to where the memory's will come from; false if it is not guarded, and they go to the memory itself. */
+    /**
+     * Writes bytes to where the memory's will come from; false if it is not guarded, and they go to the memory itself.
+     */
     boolean store(long offset, long from, long bytes) {
         if (copy == null) {
             return false;

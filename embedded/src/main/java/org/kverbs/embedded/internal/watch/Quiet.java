@@ -8,8 +8,8 @@ public final class Quiet {
     private ArrayDeque<Posted> requests = new ArrayDeque<>(0);
 
     /**
-     * Adds one. A card holds no more than its queue does and refuses the next; this one gives the oldest back as if it had said that it is
-     * done.
+     * Adds one. A card holds no more than its queue does and refuses the next; this one gives the oldest back as if it
+     * had said that it is done.
      */
     public void add(Posted request, int most) {
         if (requests.size() == most) {

@@ -11,8 +11,8 @@ import org.kverbs.embedded.BufferMisuse;
 import org.kverbs.embedded.BufferMisuse.Kind;
 
 /**
- * The memory of all requests that are posted on some devices, and what is done wrong with it. Bytes that two requests use at once, or a
- * peer's read, write or atomic, are guarded no more: who changed them could not be told.
+ * The memory of all requests that are posted on some devices, and what is done wrong with it. Bytes that two requests
+ * use at once, or a peer's read, write or atomic, are guarded no more: who changed them could not be told.
  *
  * <p>Any thread; its lock is taken after the device's. The listener is called with both held.
  */
@@ -65,8 +65,9 @@ public final class Watch {
     }
 
     /**
-     * Whether the device must be done with the first before it begins with the second: what a read or an atomic brought may be sent on
-     * with a fence, and what was sent has arrived when a later read or atomic of the same queue is answered (IBA volume 1, 10.8.3.3).
+     * Whether the device must be done with the first before it begins with the second: what a read or an atomic brought
+     * may be sent on with a fence, and what was sent has arrived when a later read or atomic of the same queue is
+     * answered (IBA volume 1, 10.8.3.3).
      */
     private static boolean areOrdered(Entry first, Entry second) {
         return first.posted != second.posted
@@ -88,7 +89,10 @@ public final class Watch {
         return found;
     }
 
-    /** A peer reads or writes memory on its own; as far as it is posted too it is guarded no more, which is no mistake yet. */
+    /**
+     * A peer reads or writes memory on its own; as far as it is posted too it is guarded no more, which is no mistake
+     * yet.
+     */
     public synchronized void touched(long address, long length, boolean writes) {
         for (Entry each : overlapping(address, length)) {
             if (writes || each.isDestination) {
@@ -121,7 +125,8 @@ public final class Watch {
         for (Entry entry : request.entries) {
             if (entry != null) {
                 unguard(entry);
-                byAddress.computeIfPresent(entry.address, (at, same) -> same.remove(entry) && same.isEmpty() ? null : same);
+                byAddress.computeIfPresent(entry.address, (at, same) -> same.remove(entry) && same.isEmpty()
+                        ? null : same);
             }
         }
         if (posted.isEmpty()) {

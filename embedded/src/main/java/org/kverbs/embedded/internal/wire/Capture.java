@@ -8,12 +8,15 @@ import java.lang.foreign.ValueLayout;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * Writes packets to a classic pcap file, each from its IP header on (LINKTYPE_RAW), as the wire would have them: whole headers, right
- * checksums, ICRC. Not thread-safe. Closing it closes the stream.
+ * Writes packets to a classic pcap file, each from its IP header on (LINKTYPE_RAW), as the wire would have them: whole
+ * headers, right checksums, ICRC. Not thread-safe. Closing it closes the stream.
  */
 public final class Capture implements AutoCloseable {
 
-    /** pcap with nanoseconds. The file's own numbers are in the order this one has: here the most significant byte first. */
+    /**
+     * pcap with nanoseconds. The file's own numbers are in the order this one has: here the most significant byte
+     * first.
+     */
     private static final int MAGIC = 0xa1b23c4d;
     private static final int VERSION = 2 << 16 | 4;
     private static final int LINKTYPE_RAW = 101;
@@ -29,7 +32,8 @@ public final class Capture implements AutoCloseable {
     private static final int ANY_PORT = 0xc000;
 
     private final OutputStream out;
-    private final MemorySegment frame = Arena.ofAuto().allocate(RECORD_HEADER + IPV6_HEADER + UDP_HEADER + Packet.BUFFER_SIZE, 8);
+    private final MemorySegment frame = Arena.ofAuto()
+            .allocate(RECORD_HEADER + IPV6_HEADER + UDP_HEADER + Packet.BUFFER_SIZE, 8);
     private final Icrc icrc = new Icrc();
 
     /** Writes the file's header. */
@@ -48,7 +52,8 @@ public final class Capture implements AutoCloseable {
      * Adds a packet: over IPv4 if both its GIDs are IPv4 addresses, else over IPv6.
      *
      * @param nanos its time, in nanoseconds since 1970
-     * @throws IllegalArgumentException for a packet that {@link PacketCodec#encode} refuses, one longer than any MTU among them
+     * @throws IllegalArgumentException for a packet that {@link PacketCodec#encode} refuses, one longer than any MTU
+     *     among them
      */
     public void write(Packet p, long nanos) throws IOException {
         finish(p, PacketCodec.encode(p, bth(p)), 0, nanos);
@@ -85,7 +90,8 @@ public final class Capture implements AutoCloseable {
         int port = p.sourcePort != 0 ? p.sourcePort : ANY_PORT;
         int udpLength = UDP_HEADER + length + Icrc.LENGTH;
         int right = v4
-                ? icrc.ofV4((int) p.sourceGidLow, (int) p.destinationGidLow, Icrc.DONT_FRAGMENT, port, Icrc.UDP_PORT, bth, length)
+                ? icrc.ofV4((int) p.sourceGidLow, (int) p.destinationGidLow, Icrc.DONT_FRAGMENT, port, Icrc.UDP_PORT,
+                        bth, length)
                 : icrc.ofV6(p.sourceGidHigh, p.sourceGidLow, p.destinationGidHigh, p.destinationGidLow,
                         port, Icrc.UDP_PORT, bth, length);
         Icrc.put(bth + length, right ^ difference);
@@ -101,7 +107,8 @@ public final class Capture implements AutoCloseable {
             putV6(p, ip, udpLength);
             addresses = ip + 8;
         }
-        // The addresses, the protocol and the length of UDP count as if they stood before it; they are a run right before it.
+        // The addresses, the protocol and the length of UDP count as if they stood before it; they are a run right
+        // before it.
         int checksum = checksum(addresses, udp + udpLength, UDP_PROTOCOL + udpLength);
         NetworkOrder.putShort(udp + 6, checksum != 0 ? checksum : 0xffff);
         int frameLength = (int) (udp - ip) + udpLength;

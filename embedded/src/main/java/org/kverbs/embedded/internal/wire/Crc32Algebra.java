@@ -1,9 +1,9 @@
 package org.kverbs.embedded.internal.wire;
 
 /**
- * Where a difference between two CRC-32s comes from. The CRC is linear: two messages of one length that differ in two bytes have CRCs that
- * differ by those bytes' polynomial times x to the number of bits from its start to the end, modulo the CRC's polynomial. Multiplying by
- * that power's inverse gets the two bytes back.
+ * Where a difference between two CRC-32s comes from. The CRC is linear: two messages of one length that differ in two
+ * bytes have CRCs that differ by those bytes' polynomial times x to the number of bits from its start to the end,
+ * modulo the CRC's polynomial. Multiplying by that power's inverse gets the two bytes back.
  *
  * <p>Polynomials are ints, as the CRC has them: the highest bit is the factor of 1, the lowest that of x to the 31.
  */
@@ -30,12 +30,18 @@ final class Crc32Algebra {
 
     private Crc32Algebra() {}
 
-    /** Whether it is the difference of the CRCs of two messages that differ in nothing but two bytes, {@code after} bytes from the end. */
+    /**
+     * Whether it is the difference of the CRCs of two messages that differ in nothing but two bytes, {@code after}
+     * bytes from the end.
+     */
     static boolean isOfTwoBytes(int difference, int after) {
         return twoBytes(difference, after) >>> 16 == 0;
     }
 
-    /** The difference of the two bytes, the first in bits 0 to 7, the second in 8 to 15; a bit above if two bytes can't explain it. */
+    /**
+     * The difference of the two bytes, the first in bits 0 to 7, the second in 8 to 15; a bit above if two bytes can't
+     * explain it.
+     */
     static int twoBytes(int difference, int after) {
         return product(difference, BACK[after + 2]);
     }
@@ -50,7 +56,9 @@ final class Crc32Algebra {
         return sum;
     }
 
-    /** Undoes a multiplication by x: the polynomial was added if the factor of 1 is there, as only it could bring that. */
+    /**
+     * Undoes a multiplication by x: the polynomial was added if the factor of 1 is there, as only it could bring that.
+     */
     private static int dividedByX(int a) {
         return a < 0 ? (a ^ POLYNOMIAL) << 1 | 1 : a << 1;
     }

@@ -3,7 +3,8 @@ package org.kverbs.embedded.internal.wire;
 import org.kverbs.internal.abi.IbvGrh;
 
 /**
- * The 40 bytes that stand before a received datagram: the IPv6 header of the packet, or its IPv4 header in the last 20 (IBA annex A17.4.5.2).
+ * The 40 bytes that stand before a received datagram: the IPv6 header of the packet, or its IPv4 header in the last 20
+ * (IBA annex A17.4.5.2).
  */
 public final class Grh {
 

@@ -6,13 +6,14 @@ import java.util.zip.CRC32;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * The invariant CRC of RoCEv2 (annex A17; IBA volume 1, 7.8): the CRC-32 of Ethernet over 8 bytes of ones, the IP and UDP headers, and the
- * UDP payload, where all that a router may change counts as ones: in IPv4 type of service, time to live and checksum, in IPv6
- * traffic class, flow label and hop limit, the UDP checksum, and byte 4 of the BTH. On the wire it follows the payload, lowest byte first.
+ * The invariant CRC of RoCEv2 (annex A17; IBA volume 1, 7.8): the CRC-32 of Ethernet over 8 bytes of ones, the IP and
+ * UDP headers, and the UDP payload, where all that a router may change counts as ones: in IPv4 type of service, time to
+ * live and checksum, in IPv6 traffic class, flow label and hop limit, the UDP checksum, and byte 4 of the BTH. On the
+ * wire it follows the payload, lowest byte first.
  *
- * <p>All that is summed must lie in one run, so that it is one call that the JVM has as an intrinsic: many times as fast as tables. A packet in
- * memory that leaves room before it is summed where it lies, any other is copied to a scratch buffer. Nothing is allocated per packet. Not
- * thread-safe: one for each thread, or under a lock.
+ * <p>All that is summed must lie in one run, so that it is one call that the JVM has as an intrinsic: many times as
+ * fast as tables. A packet in memory that leaves room before it is summed where it lies, any other is copied to a
+ * scratch buffer. Nothing is allocated per packet. Not thread-safe: one for each thread, or under a lock.
  */
 public final class Icrc {
 
@@ -45,7 +46,10 @@ public final class Icrc {
         this(ByteBuffer.allocateDirect(HEADROOM + Packet.BUFFER_SIZE), true);
     }
 
-    /** For packets in this direct buffer only, none of them in its first {@link #HEADROOM} bytes; those before a packet are written to. */
+    /**
+     * For packets in this direct buffer only, none of them in its first {@link #HEADROOM} bytes; those before a packet
+     * are written to.
+     */
     public Icrc(ByteBuffer memory) {
         this(memory.duplicate(), false);
     }
@@ -64,13 +68,16 @@ public final class Icrc {
      * @param at address of the UDP payload
      * @param length its bytes without the ICRC, from 12 to {@link Packet#BUFFER_SIZE}
      */
-    public int ofV4(int source, int destination, int identification, int sourcePort, int destinationPort, long at, int length) {
+    public int ofV4(int source, int destination, int identification, int sourcePort, int destinationPort, long at,
+            int length) {
         long bth = place(at, length);
         long udpLength = UDP_HEADER + length + LENGTH;
         NetworkOrder.putLong(bth - 36, -1);
-        NetworkOrder.putLong(bth - 28, 0x45ffL << 48 | IPV4_HEADER + udpLength << 32 | Integer.toUnsignedLong(identification));
+        NetworkOrder.putLong(bth - 28, 0x45ffL << 48 | IPV4_HEADER + udpLength << 32
+                | Integer.toUnsignedLong(identification));
         NetworkOrder.putLong(bth - 20, (0xff00_ffffL | UDP_PROTOCOL << 16) << 32 | Integer.toUnsignedLong(source));
-        NetworkOrder.putLong(bth - 12, (long) destination << 32 | Integer.toUnsignedLong(sourcePort << 16 | destinationPort));
+        NetworkOrder.putLong(bth - 12, (long) destination << 32
+                | Integer.toUnsignedLong(sourcePort << 16 | destinationPort));
         NetworkOrder.putInt(bth - 4, (int) udpLength << 16 | 0xffff);
         return sum(bth, 36, length);
     }
@@ -86,19 +93,21 @@ public final class Icrc {
         NetworkOrder.putLong(bth - 32, sourceLow);
         NetworkOrder.putLong(bth - 24, destinationHigh);
         NetworkOrder.putLong(bth - 16, destinationLow);
-        NetworkOrder.putLong(bth - 8, (long) sourcePort << 48 | (long) destinationPort << 32 | udpLength << 16 | 0xffff);
+        NetworkOrder.putLong(bth - 8, (long) sourcePort << 48 | (long) destinationPort << 32 | udpLength << 16
+                | 0xffff);
         return sum(bth, 56, length);
     }
 
     /**
-     * Whether the ICRC that follows the payload is right for some identification, which a UDP socket does not show, with
-     * {@link #DONT_FRAGMENT}. One in 65,536 damaged packets gets through.
+     * Whether the ICRC that follows the payload is right for some identification, which a UDP socket does not show,
+     * with {@link #DONT_FRAGMENT}. One in 65,536 damaged packets gets through.
      */
     public boolean v4Fits(int source, int destination, int sourcePort, int destinationPort, long at, int length) {
         if (tooShortOrLong(length)) {
             return false;
         }
-        int difference = get(at + length) ^ ofV4(source, destination, DONT_FRAGMENT, sourcePort, destinationPort, at, length);
+        int difference =
+                get(at + length) ^ ofV4(source, destination, DONT_FRAGMENT, sourcePort, destinationPort, at, length);
         return difference == 0 || Crc32Algebra.isOfTwoBytes(difference, AFTER_IDENTIFICATION + length);
     }
 
@@ -106,7 +115,8 @@ public final class Icrc {
     public boolean v6Fits(long sourceHigh, long sourceLow, long destinationHigh, long destinationLow,
             int sourcePort, int destinationPort, long at, int length) {
         return !tooShortOrLong(length)
-                && get(at + length) == ofV6(sourceHigh, sourceLow, destinationHigh, destinationLow, sourcePort, destinationPort, at, length);
+                && get(at + length) == ofV6(sourceHigh, sourceLow, destinationHigh, destinationLow, sourcePort,
+                        destinationPort, at, length);
     }
 
     /** Writes an ICRC to where it belongs, behind the payload. */
@@ -126,7 +136,8 @@ public final class Icrc {
     /** Where a packet lies, with room for headers before it. */
     private long place(long at, int length) {
         if (tooShortOrLong(length)) {
-            throw new IllegalArgumentException("ICRC of " + length + " bytes: a RoCEv2 packet has from 12 to " + Packet.BUFFER_SIZE);
+            throw new IllegalArgumentException("ICRC of " + length + " bytes: a RoCEv2 packet has from 12 to "
+                    + Packet.BUFFER_SIZE);
         }
         if (copies) {
             Memory.copy(at, start + HEADROOM, length);

@@ -1,8 +1,8 @@
 package org.kverbs.embedded.internal.wire;
 
 /**
- * The opcodes of the BTH (IBA volume 1, 9.2.1) that the device takes part in, and what each of them brings along. The upper three bits are
- * the transport, the lower five the operation. All functions take 0 to 255 and allocate nothing.
+ * The opcodes of the BTH (IBA volume 1, 9.2.1) that the device takes part in, and what each of them brings along. The
+ * upper three bits are the transport, the lower five the operation. All functions take 0 to 255 and allocate nothing.
  */
 public final class Opcode {
 
@@ -51,7 +51,10 @@ public final class Opcode {
     public static final int UD_SEND_ONLY = 0x64;
     public static final int UD_SEND_ONLY_IMMEDIATE = 0x65;
 
-    /** RoCEv2's congestion notification (annex A17): known, so that it counts as no error, and of no transport, request or response. */
+    /**
+     * RoCEv2's congestion notification (annex A17): known, so that it counts as no error, and of no transport, request
+     * or response.
+     */
     public static final int CNP = 0x81;
 
     static final int BTH_LENGTH = 12;
@@ -170,7 +173,10 @@ public final class Opcode {
         return has(opcode, LAST);
     }
 
-    /** Whether one packet is all there is to it: besides those called so, read and atomic requests, and acknowledgements. */
+    /**
+     * Whether one packet is all there is to it: besides those called so, read and atomic requests, and
+     * acknowledgements.
+     */
     public static boolean isOnly(int opcode) {
         return has(opcode, ONLY);
     }

@@ -4,12 +4,13 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Event;
 
 /**
- * One RoCEv2 packet, its header fields decoded, all numbers in host order. Mutable and used again and again: who takes one from the
- * {@link PacketPool} gives it back.
+ * One RoCEv2 packet, its header fields decoded, all numbers in host order. Mutable and used again and again: who takes
+ * one from the {@link PacketPool} gives it back.
  *
- * <p>The payload is a run of bytes in native memory. In a packet that came by a wire it lies in the packet's own {@link #buffer};
- * in one that crosses the in-process fabric without faults it lies in the sender's memory, and may then be longer than the path MTU.
- * Which of the header fields mean something follows from {@link #opcode} ({@link Opcode}).
+ * <p>The payload is a run of bytes in native memory. In a packet that came by a wire it lies in the packet's own
+ * {@link #buffer}; in one that crosses the in-process fabric without faults it lies in the sender's memory, and may
+ * then be longer than the path MTU. Which of the header fields mean something follows from {@link #opcode}
+ * ({@link Opcode}).
  */
 public final class Packet extends Event {
 

@@ -3,11 +3,11 @@ package org.kverbs.embedded.internal.wire;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * A packet from and to the bytes that UDP carries, without the ICRC: BTH, extended headers, payload, pad. IBA volume 1, chapter 9; annex A17
- * for UDP. Neither direction allocates.
+ * A packet from and to the bytes that UDP carries, without the ICRC: BTH, extended headers, payload, pad. IBA volume 1,
+ * chapter 9; annex A17 for UDP. Neither direction allocates.
  *
- * <p>The bits that are reserved, and FECN and BECN, are sent as zero and not looked at when they come. The migration bit is
- * sent as Soft-RoCE does, as zero: it speaks of paths that no RoCE device has.
+ * <p>The bits that are reserved, and FECN and BECN, are sent as zero and not looked at when they come. The migration
+ * bit is sent as Soft-RoCE does, as zero: it speaks of paths that no RoCE device has.
  */
 public final class PacketCodec {
 
@@ -28,7 +28,8 @@ public final class PacketCodec {
      *
      * @param at address of at least {@link Packet#BUFFER_SIZE} bytes
      * @return the length in bytes, a multiple of 4; the ICRC's 4 bytes are to follow
-     * @throws IllegalArgumentException if no such packet can be sent: an unknown opcode, a payload over 4096 bytes or where none belongs
+     * @throws IllegalArgumentException if no such packet can be sent: an unknown opcode, a payload over 4096 bytes or
+     *     where none belongs
      */
     public static int encode(Packet p, long at) {
         int opcode = p.opcode;
@@ -46,7 +47,8 @@ public final class PacketCodec {
             }
         }
         int flags = (p.solicited ? SOLICITED : 0) | pad << PAD_SHIFT;
-        NetworkOrder.putLong(at, (long) (opcode << 24 | flags << 16 | p.pkey & 0xffff) << 32 | p.destinationQp & LOW_24);
+        NetworkOrder.putLong(at, (long) (opcode << 24 | flags << 16 | p.pkey & 0xffff) << 32
+                | p.destinationQp & LOW_24);
         NetworkOrder.putInt(at + 8, p.psn & LOW_24 | (p.ackRequest ? ACK_REQUEST << 24 : 0));
         long next = at + Opcode.BTH_LENGTH;
         if (opcode == Opcode.CNP) {
@@ -83,8 +85,9 @@ public final class PacketCodec {
     }
 
     /**
-     * Reads a packet from a stranger. The fields of headers that its opcode has not keep what they had; a payload is not copied but pointed
-     * to. Whether a packet of this length may have this opcode (IBA volume 1, 9.6) is the engine's to judge, as it knows the MTU.
+     * Reads a packet from a stranger. The fields of headers that its opcode has not keep what they had; a payload is
+     * not copied but pointed to. Whether a packet of this length may have this opcode (IBA volume 1, 9.6) is the
+     * engine's to judge, as it knows the MTU.
      *
      * @param at address of the BTH
      * @param length bytes without the ICRC; those are all that is read

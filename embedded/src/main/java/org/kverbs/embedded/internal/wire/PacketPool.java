@@ -4,8 +4,9 @@ import java.lang.foreign.Arena;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Packets with a buffer each, for use again and again; memory grows in slabs up to a bound and is returned when the pool is unreachable.
- * A packet only knows its buffer's address, so who holds one must hold the pool too. Not thread-safe: the engine's lock guards it.
+ * Packets with a buffer each, for use again and again; memory grows in slabs up to a bound and is returned when the
+ * pool is unreachable. A packet only knows its buffer's address, so who holds one must hold the pool too. Not
+ * thread-safe: the engine's lock guards it.
  */
 public final class PacketPool {
 
@@ -16,7 +17,10 @@ public final class PacketPool {
 
     private final Arena arena = Arena.ofAuto();
     private final int maximum;
-    /** The free ones stand below {@link #free}; the one given last is taken first, as its bytes are likely to be in the cache. */
+    /**
+     * The free ones stand below {@link #free}; the one given last is taken first, as its bytes are likely to be in the
+     * cache.
+     */
     private final @Nullable Packet[] packets;
     private int free;
     private int made;
@@ -31,8 +35,9 @@ public final class PacketPool {
     }
 
     /**
-     * A packet that is the caller's until {@link #give}; what its header fields hold means nothing, but {@link Packet#sink} is null and
-     * {@link Packet#psnCount} 1. Null if the maximum is out: a device that has no room drops packets.
+     * A packet that is the caller's until {@link #give}; what its header fields hold means nothing, but
+     * {@link Packet#sink} is null and {@link Packet#psnCount} 1. Null if the maximum is out: a device that has no room
+     * drops packets.
      */
     public @Nullable Packet take() {
         if (free == 0 && !grow()) {

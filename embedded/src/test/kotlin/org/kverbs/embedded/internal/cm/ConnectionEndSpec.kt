@@ -151,7 +151,13 @@ class ConnectionEndSpec :
                     host.agent.add(connection)
                     shouldThrow<IndexOutOfBoundsException> { host.requested(connection, req, addresses) }
                     val question = Message.SidrReq(5, 0xffff, UDP_SERVICE, short)
-                    shouldThrow<IndexOutOfBoundsException> { host.requested(Resolved(host.agent, from, 1, question), question, addresses) }
+                    shouldThrow<IndexOutOfBoundsException> {
+                        host.requested(
+                            Resolved(host.agent, from, 1, question),
+                            question,
+                            addresses,
+                        )
+                    }
                 }
                 host.ids.keys shouldBe ids
                 host.agent.byId.shouldBeEmpty()

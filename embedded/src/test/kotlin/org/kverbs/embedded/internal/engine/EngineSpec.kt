@@ -50,9 +50,17 @@ private inline fun Engine.locked(action: () -> Unit) {
 class EngineSpec :
     FunSpec({
         val failures =
-            listOf(IllegalStateException("a bug"), OutOfMemoryError("none left"), StackOverflowError(), InternalError("a fault"))
+            listOf(
+                IllegalStateException("a bug"),
+                OutOfMemoryError("none left"),
+                StackOverflowError(),
+                InternalError("a fault"),
+            )
 
-        test("should go on with the next event and the next task after one threw anything, and tell its owner and the handler") {
+        test(
+            "should go on with the next event and the next task after one threw anything, and tell its owner and the " +
+                "handler",
+        ) {
             val engine = Engine(true)
             val reported = mutableListOf<Throwable>()
             var happened = 0
@@ -72,7 +80,9 @@ class EngineSpec :
             reported shouldContainExactly failures + failures
         }
 
-        test("should do all that is ready in a call by the real clock, even if tasks throw and the handler throws too") {
+        test(
+            "should do all that is ready in a call by the real clock, even if tasks throw and the handler throws too",
+        ) {
             Engine(false).use { engine ->
                 val tasks = failures.map(::FailingTask)
                 engine.locked {

@@ -12,11 +12,15 @@ private fun v4(number: Int): InetAddress = InetAddress.getByAddress(ByteBuffer.a
 
 /** The sum of the four words is the hash code of an IPv6 address. */
 private fun ofOneHash(number: Int): InetAddress =
-    InetAddress.getByAddress(ByteBuffer.allocate(16).putInt(0x20010db8).putInt(number).putInt(-number).putInt(1).array())
+    InetAddress.getByAddress(
+        ByteBuffer.allocate(16).putInt(0x20010db8).putInt(number).putInt(-number).putInt(1).array(),
+    )
 
 class PeersSpec :
     FunSpec({
-        test("should know no host before it is kept, and then the same object each time, by its address and by its GID") {
+        test(
+            "should know no host before it is kept, and then the same object each time, by its address and by its GID",
+        ) {
             val peers = Peers()
             val address = v4(0x0a000001)
             peers.known(address).shouldBeNull()

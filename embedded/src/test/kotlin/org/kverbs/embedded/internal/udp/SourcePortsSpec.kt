@@ -36,7 +36,9 @@ private fun withPorts(test: (SourcePorts, InetAddress) -> Unit) {
 
 class SourcePortsSpec :
     FunSpec({
-        test("should give packets of many connections to sockets of several ports, and those of one to the same always") {
+        test(
+            "should give packets of many connections to sockets of several ports, and those of one to the same always",
+        ) {
             withPorts { ports, address ->
                 val wanted = (0 until 0x4000 step 7).map { 0xc000 or it }
                 val exits = wanted.map { ports.of(packet(it)).shouldNotBeNull() }

@@ -94,7 +94,8 @@ class FailedCreationSpec :
 private class ScarceUsers : LinkedHashSet<CompletionUser>() {
     var failing = false
 
-    override fun add(element: CompletionUser) = if (failing) throw OutOfMemoryError("a test's own") else super.add(element)
+    override fun add(element: CompletionUser) =
+        if (failing) throw OutOfMemoryError("a test's own") else super.add(element)
 }
 
 /** Gives a completion queue such a set, by force. */
@@ -102,7 +103,12 @@ private fun usersOf(
     context: VerbsContext,
     cq: Long,
 ): ScarceUsers {
-    val verbs = EmbeddedContext::class.java.getDeclaredField("completions").apply { isAccessible = true }.get(context) as CompletionVerbs
+    val verbs =
+        EmbeddedContext::class.java
+            .getDeclaredField("completions")
+            .apply {
+                isAccessible = true
+            }.get(context) as CompletionVerbs
     val users = ScarceUsers()
     Cq::class.java.getDeclaredField("users").apply { isAccessible = true }.set(verbs.queue(cq), users)
     return users
