@@ -135,9 +135,7 @@ class DeviceAttributesSpec :
                 ) +
                 listOf(IbvDeviceAttr.VENDOR_PART_ID, IbvDeviceAttr.HW_VER).map { int(it).toString() } +
                 printedInts.map {
-                    if (it ==
-                        IbvDeviceAttr.DEVICE_CAP_FLAGS
-                    ) {
+                    if (it == IbvDeviceAttr.DEVICE_CAP_FLAGS) {
                         int(it).toString()
                     } else {
                         int(it).toInt().toString()

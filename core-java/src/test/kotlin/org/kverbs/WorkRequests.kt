@@ -47,9 +47,7 @@ private fun follow(
     numSge: Int,
 ): List<FoundRequest> =
     generateSequence(
-        if (arena.count() ==
-            0
-        ) {
+        if (arena.count() == 0) {
             0
         } else {
             arena.first()

@@ -46,9 +46,7 @@ internal data class ChannelHello(
             val magic = buffer.getInt()
             if (magic != MAGIC) throw foreign("it begins with 0x%08x and not 0x%08x".format(magic, MAGIC))
             val version = buffer.getShort()
-            if (version !=
-                VERSION
-            ) {
+            if (version != VERSION) {
                 throw foreign("it is of version $version, this side of $VERSION; use the same kverbs on both")
             }
             val slots = buffer.getShort().toInt()

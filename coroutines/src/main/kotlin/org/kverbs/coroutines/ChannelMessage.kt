@@ -95,9 +95,7 @@ internal object ChannelMessage {
         at: MemorySegment,
         received: Long,
     ): Int {
-        if (received <
-            HEADER
-        ) {
+        if (received < HEADER) {
             throw ChannelProtocolException("the peer sent $received bytes, less than a header of $HEADER")
         }
         val length = at.get(INT, 4)

@@ -18,9 +18,7 @@ internal class ChannelSends(
 
     suspend fun send(bytes: ByteArray) {
         val window = link.window()
-        if (bytes.size >
-            window.eagerLimit
-        ) {
+        if (bytes.size > window.eagerLimit) {
             sendCopy(MemorySegment.ofArray(bytes), window)
         } else {
             sendShort(MemorySegment.ofArray(bytes))

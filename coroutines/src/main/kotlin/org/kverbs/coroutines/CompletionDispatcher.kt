@@ -231,9 +231,7 @@ public class CompletionDispatcher internal constructor(
      * queue that begins before it keeps that place from them.
      */
     private fun usualEntries(): Int =
-        if (context.device().transportType() ==
-            TransportType.IWARP
-        ) {
+        if (context.device().transportType() == TransportType.IWARP) {
             maxOf(queueEntries, IWARP_ENTRIES)
         } else {
             queueEntries

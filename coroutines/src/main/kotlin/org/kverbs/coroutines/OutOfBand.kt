@@ -65,9 +65,7 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.connectOver(
             prepared()
             socket.sendLine(READY.encodeToByteArray())
             val last = socket.line()
-            if (last !=
-                READY
-            ) {
+            if (last != READY) {
                 throw ProtocolException(
                     "${socket.remoteAddress} said '${last.take(100)}' where '$READY' was expected",
                 )
@@ -101,14 +99,10 @@ private fun SocketChannel.line(): String {
     val line = ByteBuffer.allocate(LONGEST_LINE + 1)
     while (line.hasRemaining()) {
         line.limit(line.position() + 1)
-        if (read(line) <
-            0
-        ) {
+        if (read(line) < 0) {
             throw EOFException("$remoteAddress closed the socket before both queue pairs were connected")
         }
-        if (line[line.position() - 1] ==
-            '\n'.code.toByte()
-        ) {
+        if (line[line.position() - 1] == '\n'.code.toByte()) {
             return String(line.array(), 0, line.position() - 1, Charsets.UTF_8)
         }
         line.limit(line.capacity())

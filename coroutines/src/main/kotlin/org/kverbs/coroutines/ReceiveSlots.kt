@@ -316,9 +316,7 @@ internal class ReceiveSlots(
                 if (receiver == null && !hasFailed) {
                     unclaimed.add(
                         unclaimed.indexOfFirst { it.number > message.number }.let {
-                            if (it <
-                                0
-                            ) {
+                            if (it < 0) {
                                 unclaimed.size
                             } else {
                                 it

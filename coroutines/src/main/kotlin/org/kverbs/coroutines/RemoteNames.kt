@@ -55,9 +55,7 @@ internal class RemoteNames {
             val address = bytes.getLong()
             val length = bytes.getLong()
             val rkey = bytes.getInt()
-            if (length <
-                0
-            ) {
+            if (length < 0) {
                 throw ChannelProtocolException(
                     "the peer published memory of ${java.lang.Long.toUnsignedString(length)} bytes",
                 )

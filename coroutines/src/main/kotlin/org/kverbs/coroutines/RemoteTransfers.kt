@@ -29,9 +29,7 @@ internal class RemoteTransfers(
             while (done < length) {
                 val part = minOf(piece, length - done)
                 read(from.slice(done.toLong(), part.toLong()), buffer)
-                if (done + part >
-                    bytes.size
-                ) {
+                if (done + part > bytes.size) {
                     bytes =
                         bytes.copyOf(maxOf(done + part, minOf(2L * bytes.size, length.toLong()).toInt()))
                 }

@@ -39,9 +39,7 @@ internal class SharedChannels private constructor(
 
     /** The memory of a channel, or null if its slots are longer than those here. */
     fun memory(settings: MessageChannelBuilder): ChannelMemory? =
-        if (settings.slotSize >
-            SLOT_SIZE
-        ) {
+        if (settings.slotSize > SLOT_SIZE) {
             null
         } else {
             SharedMemory(this)

@@ -261,9 +261,7 @@ internal class Slabs(
     }
 
     private fun regionsToClose(): List<MemoryRegion> =
-        if (failure == null ||
-            lent != 0
-        ) {
+        if (failure == null || lent != 0) {
             emptyList()
         } else {
             slabs.map { it.region }

@@ -38,9 +38,7 @@ suspend fun exchange(
     coroutineScope {
         val lengths =
             IntArray(count) {
-                if (random.nextInt(10) ==
-                    0
-                ) {
+                if (random.nextInt(10) == 0) {
                     random.nextInt(4, longest)
                 } else {
                     random.nextInt(4, 200)

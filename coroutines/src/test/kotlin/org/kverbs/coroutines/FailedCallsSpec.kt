@@ -58,9 +58,7 @@ class FailedCallsSpec :
 
             test("should name the caller of a write that another awaits, in a JVM with ${options.joinToString(" ")}") {
                 frames("awaited", 0) shouldExist { "FailingProgram" in it && "writeIntoNothing" in it }
-                if (options !=
-                    listOf("-da")
-                ) {
+                if (options != listOf("-da")) {
                     frames("awaited", 0) shouldExist { "FailingProgram" in it && "awaitTheWrite" in it }
                 }
             }

@@ -130,17 +130,13 @@ class HostileClientsSpec :
                     coroutineScope {
                         repeat(300) { number ->
                             val bytes =
-                                if (number % 2 ==
-                                    0
-                                ) {
+                                if (number % 2 == 0) {
                                     random.nextBytes(random.nextInt(57))
                                 } else {
                                     hello.clone().also { it[random.nextInt(6)] = -1 }
                                 }
                             val asking = async { runCatching { hostile.connect(address) { privateData(bytes) } } }
-                            if (number % 10 ==
-                                0
-                            ) {
+                            if (number % 10 == 0) {
                                 asking.await().exceptionOrNull().shouldBeInstanceOf<ConnectionRejectedException>()
                             }
                         }

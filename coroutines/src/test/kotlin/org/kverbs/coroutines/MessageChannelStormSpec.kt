@@ -95,9 +95,7 @@ class MessageChannelStormSpec :
                                     ends.client.send(
                                         numbered(
                                             it,
-                                            if (pace.nextInt(3) ==
-                                                0
-                                            ) {
+                                            if (pace.nextInt(3) == 0) {
                                                 900
                                             } else {
                                                 20

@@ -164,9 +164,7 @@ class RdmaServerSpec :
             bound({
                 timeout(1.seconds)
                 authorize { request ->
-                    if (request.privateData[0] ==
-                        1.toByte()
-                    ) {
+                    if (request.privateData[0] == 1.toByte()) {
                         error("planted")
                     } else {
                         awaitCancellation()

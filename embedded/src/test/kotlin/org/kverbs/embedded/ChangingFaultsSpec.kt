@@ -77,9 +77,7 @@ private class ChangingFaultsRound(
         val counter = b.mr.remote().at(COUNTER)
         b.mr.memory().set(JAVA_LONG, COUNTER, 0)
         kinds.forEachIndexed { i, kind ->
-            if (kind ==
-                0
-            ) {
+            if (kind == 0) {
                 b.qp.postReceive(i.toLong(), b.mr.slice(HALF + i * SLOT, SLOT))
             }
         }

@@ -290,9 +290,7 @@ class FailuresSpec :
                     a.post {
                         if (opcode == LOCAL_INV) localInvalidate(1, 77)
                         repeat(
-                            if (opcode ==
-                                LOCAL_INV
-                            ) {
+                            if (opcode == LOCAL_INV) {
                                 1
                             } else {
                                 2

@@ -62,9 +62,7 @@ internal open class PeerBench(
             AccessFlag.REMOTE_ATOMIC,
         )
     val srq: SharedReceiveQueue? =
-        if (srqEntries >
-            0
-        ) {
+        if (srqEntries > 0) {
             pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(srqEntries, 1))
         } else {
             null

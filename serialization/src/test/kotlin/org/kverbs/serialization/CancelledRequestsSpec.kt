@@ -46,9 +46,7 @@ private suspend fun RequestScope.askSomething(random: Random) {
 
         4 -> {
             stream(count, 20, timeout = 1.hours, buffer = random.nextInt(1, 9)).collect {
-                if (random.nextInt(8) ==
-                    0
-                ) {
+                if (random.nextInt(8) == 0) {
                     delay(1)
                 }
             }

@@ -115,6 +115,20 @@ internal class CoroutineSpec :
             }
         }
 
+        case("should give one dispatcher a hundred queue pairs of a page each") {
+            context.completionDispatcher().use { dispatcher ->
+                val made =
+                    List(100) {
+                        dispatcher.qp(pd, RC) {
+                            maxSendWr(1)
+                            maxRecvWr(1)
+                        }
+                    }
+                made.map { it.queuePair.number() }.toSet().size shouldBe 100
+                made.forEach { it.close() }
+            }
+        }
+
         case("should fail what waits when the peer is gone") {
             connected { client, server ->
                 val there = server.pd.memoryRegion(64, *FULL_ACCESS)

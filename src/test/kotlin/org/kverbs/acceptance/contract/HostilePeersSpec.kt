@@ -204,9 +204,7 @@ private fun announcement(bytes: Long): ByteArray =
 /** Every tenth is too long for a slot. */
 private fun numbered(number: Int): ByteArray =
     ByteArray(
-        if (number % 10 ==
-            9
-        ) {
+        if (number % 10 == 9) {
             10_000
         } else {
             100

@@ -31,9 +31,7 @@ internal class RemoteErrorSpec :
     ContractSpec({
         /** What a device says that does not tell local errors apart. */
         fun orOperationError(status: WorkCompletionStatus) =
-            if (PRECISE_LOCAL_ERRORS in
-                device.capabilities
-            ) {
+            if (PRECISE_LOCAL_ERRORS in device.capabilities) {
                 status
             } else {
                 LOC_QP_OP_ERR

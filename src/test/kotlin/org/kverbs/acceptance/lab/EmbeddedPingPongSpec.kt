@@ -24,9 +24,7 @@ internal class EmbeddedPingPongSpec :
                         type,
                         it,
                         iterations =
-                            if (it ==
-                                MIB
-                            ) {
+                            if (it == MIB) {
                                 5
                             } else {
                                 50

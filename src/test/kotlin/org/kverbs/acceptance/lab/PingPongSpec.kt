@@ -92,9 +92,7 @@ internal class PingPongSpec :
                         // the silence alone.
                         val unacknowledged =
                             (failure as? WorkCompletionException)?.status() == WorkCompletionStatus.RETRY_EXC_ERR
-                        if (type != RC ||
-                            !unacknowledged
-                        ) {
+                        if (type != RC || !unacknowledged) {
                             failure.message shouldContain
                                 "nothing came from the peer for 2s (--timeout)"
                         }

@@ -179,9 +179,7 @@ internal class Station(
             completion.status(),
             completion.opcode(),
             if (completion.isSuccess) completion.byteLength() else 0,
-            if (completion.isSuccess && completion.opcode().isReceive &&
-                completion.hasImmediate()
-            ) {
+            if (completion.isSuccess && completion.opcode().isReceive && completion.hasImmediate()) {
                 completion.immediate()
             } else {
                 null

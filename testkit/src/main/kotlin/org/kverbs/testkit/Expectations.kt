@@ -31,9 +31,7 @@ public infix fun ReceivedMessage.shouldHaveBytes(expected: ByteArray): ReceivedM
         if (bytes contentEquals expected) return@also
         val first = bytes.zip(expected).indexOfFirst { (came, wanted) -> came != wanted }
         val where =
-            if (first <
-                0
-            ) {
+            if (first < 0) {
                 "one is the beginning of the other"
             } else {
                 "byte $first is ${bytes[first]} instead of ${expected[first]}"

@@ -169,9 +169,7 @@ internal open class TestLoop(
             idleness.ends()
             return null
         }
-        if (isElsewhere(result.job) || isElsewhere(background.coroutineContext.job) ||
-            !idleness.isForGood()
-        ) {
+        if (isElsewhere(result.job) || isElsewhere(background.coroutineContext.job) || !idleness.isForGood()) {
             return null
         }
         val why = "nothing is on its way, and no timer runs: the block waits in vain"

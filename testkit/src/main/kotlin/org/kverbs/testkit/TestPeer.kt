@@ -256,9 +256,7 @@ public class TestPeer internal constructor(
         how: String,
     ): AssertionError {
         val hint =
-            if (what == RECEIVE_NAME &&
-                receives.isEmpty()
-            ) {
+            if (what == RECEIVE_NAME && receives.isEmpty()) {
                 "; no receive is posted: call postReceive before"
             } else {
                 ""

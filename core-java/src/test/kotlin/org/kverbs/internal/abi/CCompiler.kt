@@ -31,9 +31,7 @@ internal object CCompiler {
      */
     fun presentOrSkipped(headers: List<String>): Enabled {
         val missing = missing(headers)
-        return if (missing == null ||
-            System.getenv("KVERBS_REQUIRE_TOOLS") == "1"
-        ) {
+        return if (missing == null || System.getenv("KVERBS_REQUIRE_TOOLS") == "1") {
             Enabled.enabled
         } else {
             skipped(missing)

@@ -30,9 +30,7 @@ object StormPaint {
     ): String? {
         for (at in from until to step 8) {
             val found = memory.get(JAVA_LONG_UNALIGNED, at) xor at / 8 * PLACE
-            if (found !=
-                owner
-            ) {
+            if (found != owner) {
                 return "byte $at of ${memory.byteSize()} is paint of ${StormId(
                     found,
                 )} in memory of ${StormId(owner)}"

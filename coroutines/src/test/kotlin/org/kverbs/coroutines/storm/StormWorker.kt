@@ -107,9 +107,7 @@ class StormWorker(
             }
 
             else -> {
-                if (kind ==
-                    StormKind.RECEIVE
-                ) {
+                if (kind == StormKind.RECEIVE) {
                     withTimeoutOrNull(RECEIVE_MILLIS) { operation() } != null
                 } else {
                     operation().let { true }

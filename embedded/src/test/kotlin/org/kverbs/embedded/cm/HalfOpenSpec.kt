@@ -67,9 +67,7 @@ private class Besieged(
         raw.answers.clear()
         raw.allowed = 1000
         for ((type, id) in events()) {
-            if (type ==
-                RdmaCmEventType.RDMA_CM_EVENT_CONNECT_REQUEST
-            ) {
+            if (type == RdmaCmEventType.RDMA_CM_EVENT_CONNECT_REQUEST) {
                 raw.manager.accept(id, parameters)
             }
         }

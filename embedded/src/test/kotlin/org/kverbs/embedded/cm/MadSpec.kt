@@ -156,9 +156,7 @@ class MadSpec :
                 if (mad == null) {
                     // An additional rejection information longer than its room, or no message of that number.
                     val length =
-                        if (attribute ==
-                            0x12
-                        ) {
+                        if (attribute == 0x12) {
                             (bytes[33].toInt() and 0xff) shr 1
                         } else {
                             bytes[29].toInt() and 0xff

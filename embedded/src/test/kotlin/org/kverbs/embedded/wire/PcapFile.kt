@@ -46,9 +46,7 @@ internal object PcapFile {
      */
     fun read(file: ByteArray): List<Frame> {
         val bytes = ByteBuffer.wrap(file)
-        if (bytes.getInt(0) != 0xa1b2c3d4.toInt() &&
-            bytes.getInt(0) != 0xa1b23c4d.toInt()
-        ) {
+        if (bytes.getInt(0) != 0xa1b2c3d4.toInt() && bytes.getInt(0) != 0xa1b23c4d.toInt()) {
             bytes.order(ByteOrder.LITTLE_ENDIAN)
         }
         val linkHeader =

@@ -17,9 +17,7 @@ internal object Tshark {
         @Suppress("UNUSED_PARAMETER") case: TestCase,
     ): Enabled {
         val reason = missing
-        return if (reason == null ||
-            System.getenv("KVERBS_REQUIRE_TOOLS") == "1"
-        ) {
+        return if (reason == null || System.getenv("KVERBS_REQUIRE_TOOLS") == "1") {
             Enabled.enabled
         } else {
             Enabled.disabled(reason)

@@ -24,9 +24,7 @@ internal fun InfoText.extensions(attributes: DeviceAttributesEx) {
         field("max_cq_count", moderation.maxCount(), indent = 2)
         field("max_cq_period", "${moderation.maxPeriod()} us", indent = 2)
     }
-    if (attributes.maxDmSize() !=
-        0L
-    ) {
+    if (attributes.maxDmSize() != 0L) {
         field("maximum available device memory", "${attributes.maxDmSize().toULong()}Bytes")
     }
 }

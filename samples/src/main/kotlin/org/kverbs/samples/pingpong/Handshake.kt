@@ -40,9 +40,7 @@ internal class Handshake(
             connect(remote)
             send(addressText(local))
             val done = receive(DONE.length).decodeToString()
-            if (done !=
-                DONE
-            ) {
+            if (done != DONE) {
                 throw PingPongException(
                     "the client ended the exchange of addresses with ${shown(done)}, not \"done\"",
                 )
@@ -61,9 +59,7 @@ internal class Handshake(
             if (!left.isPositive()) throw SocketTimeoutException()
             socket.soTimeout = left.inWholeMilliseconds.toInt().coerceAtLeast(1)
             val more = socket.getInputStream().read(bytes, got, count - got)
-            if (more <
-                0
-            ) {
+            if (more < 0) {
                 throw PingPongException(
                     "the peer closed the connection after $got of $count bytes; does it run the same --type?",
                 )
@@ -123,9 +119,7 @@ internal class Handshake(
             text
                 .take(100)
                 .map {
-                    if (it in
-                        ' '..'~'
-                    ) {
+                    if (it in ' '..'~') {
                         it
                     } else {
                         '?'

@@ -73,9 +73,7 @@ class PingPong(
     ): PingPongResult {
         venue.transport?.let { report("  transport:      $it") }
         report("  played by:      ${options.waiting}")
-        return if (options.waiting ==
-            Waiting.POLLED
-        ) {
+        return if (options.waiting == Waiting.POLLED) {
             playPolling(device, far)
         } else {
             runBlocking { playSuspending(device, far) }

@@ -117,9 +117,7 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         """.trimIndent()
 
     override fun run() {
-        if (type == QueuePairType.UD &&
-            mtu != null
-        ) {
+        if (type == QueuePairType.UD && mtu != null) {
             wrong("--mtu", "it is for rc and uc; a message of ud is one packet")
         }
         if (untilInputEnds) endWithInput()
@@ -158,9 +156,7 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         val isOurChoice = given.transport == null && options.transport != null
         return PingPong(options) { line ->
             echo(line)
-            if (server != null && isOurChoice &&
-                line.startsWith(PingPong.LISTENING)
-            ) {
+            if (server != null && isOurChoice && line.startsWith(PingPong.LISTENING)) {
                 echo("  the other end:  ${options.clientCommand(server)}")
             }
         }.run()

@@ -85,9 +85,7 @@ internal abstract class PingPongEnd(
     /** Takes a message of so many bytes, with its header. */
     protected fun take(byteLength: Long) {
         val length = byteLength - header
-        if (length !=
-            size
-        ) {
+        if (length != size) {
             throw PingPongException(
                 "the peer sends messages of $length bytes, not $size: give both ends the same --size",
             )

@@ -115,9 +115,7 @@ internal class SuspendingEnd(
         val qp: AsyncQueuePair<ConnectedVerbs> =
             dispatcher.qp(
                 pd,
-                if (type ==
-                    QueuePairType.RC
-                ) {
+                if (type == QueuePairType.RC) {
                     RC
                 } else {
                     UC

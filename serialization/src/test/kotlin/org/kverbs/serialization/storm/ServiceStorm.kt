@@ -153,9 +153,7 @@ internal fun ServiceLedger.told(
             it is ChannelProtocolException || it is RequestProtocolException ||
                 it is MessageDecodingException
         }
-    if (isLie ||
-        (failure !is RdmaException && failure !is IOException)
-    ) {
+    if (isLie || (failure !is RdmaException && failure !is IOException)) {
         violation("$where: ${failure.stackTraceToString()}")
     }
 }

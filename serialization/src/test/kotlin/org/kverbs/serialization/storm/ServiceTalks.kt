@@ -166,9 +166,7 @@ internal class ServiceTalks(
         val late = async { runCatching { call(SLEEP, Unit, timeout = 5.milliseconds) }.exceptionOrNull() }
         words.awaitAll()
         if (numbers.await() != List(150) { it }) ledger.violation("a stream of items was not whole: ${numbers.await()}")
-        if (fewer.await() !=
-            List(10) { it }
-        ) {
+        if (fewer.await() != List(10) { it }) {
             ledger.violation("the begin of a stream of items was not whole: ${fewer.await()}")
         }
         late.await().let {

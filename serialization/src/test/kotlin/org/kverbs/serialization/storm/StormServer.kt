@@ -91,9 +91,7 @@ internal class StormServer(
             connection.send(message)
         }
         val sent = ledger.messagesOf(id)
-        if (sent !=
-            number
-        ) {
+        if (sent != number) {
             ledger.violation(
                 "$talk $id ended in good order after $number messages of ${sent ?: "a client that did not finish"}",
             )
