@@ -21,10 +21,10 @@ private const val BUILDING = "kverbs: building"
 private const val MAVEN =
     "for jar in core-java/target/kverbs-core embedded/target/kverbs-embedded dsl/target/kverbs-dsl " +
         "coroutines/target/kverbs-coroutines serialization/target/kverbs-serialization " +
-        "samples/target/kverbs-samples; " +
-        $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p samples/target/lib samples/target/scripting"
+        "samples/target/kverbs-samples cli/target/kverbs-cli; " +
+        $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p cli/target/lib cli/target/scripting"
 
-private val modules = listOf("core-java", "embedded", "dsl", "coroutines", "serialization", "samples")
+private val modules = listOf("core-java", "embedded", "dsl", "coroutines", "serialization", "samples", "cli")
 
 /** A project whose sources are an hour old, and which was built a minute ago. */
 private fun built() =
@@ -61,7 +61,8 @@ class LauncherSpec :
             built().use { it.run("./kverbs", "devices", "-v") shouldBe Outcome(7, "java devices -v\n") }
         }
 
-        listOf("pom.xml", "core-java/src/main/A.java", "dsl/pom.xml", "samples/src/main/A.java").forEach { source ->
+        val sources = listOf("core-java/src/main/A.java", "samples/src/main/A.java", "cli/src/main/A.java")
+        (listOf("pom.xml", "dsl/pom.xml") + sources).forEach { source ->
             test("should build again, once, when $source was changed") {
                 built().use {
                     (it.root / source).age(-1)
@@ -82,7 +83,7 @@ class LauncherSpec :
 
         test("should build again when the compiler for scripts is not there") {
             built().use {
-                (it.root / "samples/target/scripting").deleteExisting()
+                (it.root / "cli/target/scripting").deleteExisting()
                 it.run("./kverbs", "devices").output shouldContain BUILDING
             }
         }
@@ -91,7 +92,7 @@ class LauncherSpec :
             built().use {
                 it.script("jdk/bin/java", $$"echo \"java $*\"")
                 it.run("./kverbs", "script", "a.main.kts").output shouldContain
-                    "${it.root}/samples/target/scripting/* org.kverbs.samples.KverbsKt script a.main.kts"
+                    "${it.root}/cli/target/scripting/* org.kverbs.cli.KverbsKt script a.main.kts"
                 it.run("./kverbs", "devices").output shouldNotContain "scripting"
             }
         }
@@ -192,7 +193,7 @@ class LauncherSpec :
             built().use {
                 (it.root / "pom.xml").age(-1)
                 it.run("./kverbs", "--help") shouldBe
-                    Outcome(7, "java ${it.root}/samples/target/kverbs-samples.jar --help\n")
+                    Outcome(7, "java ${it.root}/cli/target/kverbs-cli.jar --help\n")
             }
         }
 

@@ -7,7 +7,7 @@ import io.kotest.matchers.string.shouldContain
 import java.io.File
 import java.util.concurrent.TimeUnit.MINUTES
 
-/** `./kverbs script`, as a user runs it; samples' own ScriptSpec has the rest. */
+/** `./kverbs script`, as a user runs it; cli's own ScriptSpec has the rest. */
 class ScriptSpec :
     FunSpec({
         test("should run a script, and pass on what it says and its exit status") {

@@ -37,3 +37,10 @@ suspend fun count(
         val counter = connection.awaitRemote("counter")
         coroutineScope { List(coroutines) { async { List(times) { counter.fetchAndAdd(0, 1) } } }.awaitAll().flatten() }
     }
+
+/** Ten coroutines count to a thousand, on the device that the argument names or on the first one. */
+fun main(args: Array<String>) =
+    both(args.firstOrNull(), { name, onListening -> counterServer(0, name, onListening) }) { host, port, name ->
+        val numbers = count(host, port, coroutines = 10, times = 100, name)
+        println("$name: ${numbers.size} counted, ${numbers.toSet().size} of them different, up to ${numbers.max()}")
+    }

@@ -1,7 +1,7 @@
 package org.kverbs.samples
 
-import com.github.ajalt.clikt.core.CliktError
 import org.kverbs.Context
+import org.kverbs.RdmaException
 import org.kverbs.dsl.openDevice
 import java.net.Inet4Address
 import java.net.InetAddress
@@ -17,9 +17,9 @@ import kotlin.io.path.readText
  * The IP address that connections to a device of this name go by: its GID on the embedded device and with RoCE, and
  * otherwise, as with iWARP, whose GID is a MAC address, one of its network interface.
  *
- * @throws CliktError if it has none; says what to do
+ * @throws RdmaException if it has none; the message says what to do
  */
-internal fun ipAddressOf(device: String): InetAddress = openDevice(device).use { ipAddressOf(it) }
+fun ipAddressOf(device: String): InetAddress = openDevice(device).use { ipAddressOf(it) }
 
 private fun ipAddressOf(device: Context): InetAddress {
     val gid = device.queryGid(1, device.defaultGidIndex(1)).bytes()
@@ -57,8 +57,8 @@ internal fun addressOf(
 ): InetAddress =
     interfaces.flatMap { it.inetAddresses.asSequence() }.filter { !it.isLinkLocalAddress }.let { addresses ->
         addresses.firstOrNull { it is Inet4Address } ?: addresses.firstOrNull()
-    } ?: throw CliktError(
-        "kverbs: connections go by IP addresses, and " +
+    } ?: throw RdmaException(
+        "connections go by IP addresses, and " +
             if (interfaces.isEmpty()) {
                 "$device has no network interface that could have one: take another device by --device"
             } else {

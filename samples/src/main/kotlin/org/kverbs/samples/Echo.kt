@@ -25,3 +25,9 @@ suspend fun echoClient(
         connection.send(line.encodeToByteArray())
         connection.receive().decodeToString()
     }
+
+/** Runs both ends in this program, on the device that the argument names or on the first one. */
+fun main(args: Array<String>) =
+    both(args.firstOrNull(), { name, onListening -> echoServer(0, name, onListening) }) { host, port, name ->
+        println("$name: " + echoClient(host, port, "Hello, coroutines", name))
+    }

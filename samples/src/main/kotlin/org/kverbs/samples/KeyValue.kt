@@ -3,6 +3,7 @@ package org.kverbs.samples
 import kotlinx.serialization.Serializable
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.RemoteRegion
+import org.kverbs.coroutines.rdmaClient
 import org.kverbs.coroutines.rdmaServer
 import org.kverbs.serialization.RequestScope
 import org.kverbs.serialization.answerRequests
@@ -113,3 +114,17 @@ private const val LENGTH = 8L
 private const val VALUE = 16L
 private const val ROOM = ENTRY - VALUE
 private const val READS = 1000
+
+/** Puts an entry by a request and reads it by RDMA, on the device that the argument names or on the first one. */
+fun main(args: Array<String>) =
+    both(
+        args.firstOrNull(),
+        server = { name, onListening -> KeyValueServer().serve(0, name, onListening) },
+    ) { host, port, name ->
+        rdmaClient(host, port, name) { connection ->
+            connection.keyValues {
+                put("answer", "42")
+                println("$name: answer = ${get("answer")}, question = ${get("question")}")
+            }
+        }
+    }

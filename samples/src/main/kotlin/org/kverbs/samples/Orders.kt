@@ -78,3 +78,9 @@ private suspend fun answerTo(request: suspend () -> Receipt): String =
     } catch (e: RequestTimeoutException) {
         "too late: ${e.message}"
     }
+
+/** Runs both ends in this program, on the device that the argument names or on the first one. */
+fun main(args: Array<String>) =
+    both(args.firstOrNull(), { name, onListening -> shop(0, name, onListening) }) { host, port, name ->
+        buy(host, port, name).forEach { println("$name: $it") }
+    }

@@ -1,6 +1,10 @@
 package org.kverbs.samples
 
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
 import org.kverbs.Device
 import org.kverbs.coroutines.bind
 import org.kverbs.coroutines.rdmaHost
@@ -50,5 +54,20 @@ suspend fun shortLivedServer(
                     }.join()
             }
         }
+    }
+}
+
+/** A server ends and another takes its place, on the device that the argument names or on the first one. */
+fun main(args: Array<String>) {
+    val name = args.firstOrNull() ?: Device.first().name()
+    val host = ipAddressOf(name)
+    runBlocking(Dispatchers.Default) {
+        val listening = CompletableDeferred<Int>()
+        launch {
+            shortLivedServer("the first server", 0, answers = 2, name) { listening.complete(it.port) }
+            shortLivedServer("the second server", listening.await(), answers = 1, name)
+        }
+        val answers = patientClient(listOf("one", "two", "three"), InetSocketAddress(host, listening.await()), name)
+        answers.forEach { println("$name: $it") }
     }
 }

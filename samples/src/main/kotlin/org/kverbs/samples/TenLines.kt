@@ -14,9 +14,12 @@ import org.kverbs.dsl.postReceive
 import org.kverbs.dsl.qp
 import org.kverbs.dsl.send
 
-/** Two connected queue pairs, and a message from one to the other, on the device of a [name] or else the first. */
-fun tenLines(name: String?): Unit =
-    (if (name == null) openDevice() else openDevice(name)).use { device ->
+/**
+ * Two connected queue pairs, and a message from one to the other, on the device that the argument names or on the first
+ * one.
+ */
+fun main(args: Array<String>): Unit =
+    (if (args.isEmpty()) openDevice() else openDevice(args[0])).use { device ->
         val pd = device.protectionDomain()
         val cq = device.completionQueue { entries(16) }
         val (alice, bob) = List(2) { pd.qp(RC) { cq(cq) } }

@@ -7,6 +7,11 @@ import org.kverbs.coroutines.rdmaServer
 import org.kverbs.coroutines.transferFrom
 import org.kverbs.coroutines.transferTo
 import java.net.InetSocketAddress
+import java.nio.file.Files
+import kotlin.io.path.createTempDirectory
+import kotlin.io.path.div
+import kotlin.io.path.writeBytes
+import kotlin.random.Random
 
 /** Keeps the last file that a client has sent whole. A client that goes before it has finished changes nothing. */
 suspend fun uploadServer(
@@ -34,3 +39,21 @@ suspend fun upload(
         connection.finish()
         connection.receive().decodeToString()
     }
+
+/** Sends five megabytes to a server in this program, on the device that the argument names or on the first one. */
+fun main(args: Array<String>) {
+    val folder = createTempDirectory("kverbs")
+    try {
+        val from = (folder / "from").apply { writeBytes(Random(0).nextBytes(5_000_000)) }
+        val to = folder / "to"
+        both(
+            args.firstOrNull(),
+            server = { name, onListening -> uploadServer(Path("$to"), 0, name, onListening) },
+        ) { host, port, name ->
+            val answer = upload(Path("$from"), host, port, name)
+            println("$name: $answer, ${if (Files.mismatch(from, to) < 0) "the same" else "others"}")
+        }
+    } finally {
+        folder.toFile().deleteRecursively()
+    }
+}

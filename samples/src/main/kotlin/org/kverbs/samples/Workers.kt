@@ -20,11 +20,12 @@ import org.kverbs.dsl.openDevice
 import java.lang.foreign.ValueLayout.JAVA_LONG
 
 /**
- * A few workers serve many clients from one shared receive queue, on the device of a [name] or else the first. A
- * question goes to whichever worker is free, so the server needs a buffer a worker and not one a client.
+ * A few workers serve many clients from one shared receive queue, on the device that the argument
+ * names or on the first one. A question goes to whichever worker is free, so the server needs a buffer a worker and
+ * not one a client.
  */
-fun workers(name: String?): Unit =
-    (if (name == null) openDevice() else openDevice(name)).use { device ->
+fun main(args: Array<String>): Unit =
+    (if (args.isEmpty()) openDevice() else openDevice(args[0])).use { device ->
         val pd = device.protectionDomain()
         val pool = pd.bufferPool()
         val dispatcher = device.completionDispatcher()

@@ -1,9 +1,9 @@
 package org.kverbs.samples
 
-import com.github.ajalt.clikt.core.CliktError
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import org.kverbs.RdmaException
 import java.net.InetAddress
 import java.net.NetworkInterface
 
@@ -19,8 +19,8 @@ class DeviceAddressSpec :
         }
 
         test("should say that a device has no address, and what to do") {
-            shouldThrow<CliktError> { addressOf("siw0", emptyList()) }.message shouldBe
-                "kverbs: connections go by IP addresses, and siw0 has no network interface that could have one: take " +
+            shouldThrow<RdmaException> { addressOf("siw0", emptyList()) }.message shouldBe
+                "connections go by IP addresses, and siw0 has no network interface that could have one: take " +
                 "another device by --device"
         }
     })

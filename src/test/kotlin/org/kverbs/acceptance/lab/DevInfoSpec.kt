@@ -6,7 +6,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.Device
 import org.kverbs.acceptance.contract.bytes
-import org.kverbs.samples.kverbs
+import org.kverbs.cli.kverbs
 
 /** Our devinfo and the values behind it against rdma-core's own tools, on every device there is. */
 internal class DevInfoSpec :

@@ -6,8 +6,8 @@ import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
 import org.kverbs.QueuePairType
 import org.kverbs.acceptance.contract.await
-import org.kverbs.samples.pingpong.PingPongOptions
-import org.kverbs.samples.pingpong.Waiting
+import org.kverbs.cli.pingpong.PingPongOptions
+import org.kverbs.cli.pingpong.Waiting
 import kotlin.time.Duration.Companion.seconds
 
 /** What both ends have to agree on; contents are checked. */

@@ -7,7 +7,7 @@ import io.kotest.engine.spec.tempfile
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldMatch
-import org.kverbs.samples.kverbs
+import org.kverbs.cli.kverbs
 import java.io.ByteArrayOutputStream
 import java.io.File
 import java.io.PrintStream

@@ -33,7 +33,7 @@ import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
-import org.kverbs.samples.kverbs as runKverbs
+import org.kverbs.cli.kverbs as runKverbs
 
 private const val MEMORY = 12L shl 20
 private const val MULTICAST_QPN = 0xffffff

@@ -1,0 +1,123 @@
+package org.kverbs.cli.pingpong
+
+import org.kverbs.ConnectOptions
+import org.kverbs.Context
+import org.kverbs.MemorySlice
+import org.kverbs.QueuePairEndpoint
+import org.kverbs.QueuePairType
+import org.kverbs.dsl.LOCAL_WRITE
+import org.kverbs.dsl.connectOptions
+import org.kverbs.dsl.get
+import org.kverbs.dsl.memoryRegion
+import kotlin.time.Duration
+import kotlin.time.TimeSource
+
+/**
+ * One end of a ping-pong: its memory, what came and went, and the time that it took. [PolledEnd] and [SuspendingEnd]
+ * move the messages. Closing the device closes it.
+ *
+ * @param lead how many messages it must have got to send its first: 0 for the client, 1 for the server
+ */
+internal abstract class PingPongEnd(
+    device: Context,
+    protected val options: PingPongOptions,
+    private val contents: Contents,
+    protected val lead: Int,
+) {
+    protected val pd = device.protectionDomain()
+    protected val path = path(options)
+
+    private val header = if (options.type == QueuePairType.UD) GRH_BYTES else 0
+    private val size = options.size.toLong()
+    private val memory = pd.memoryRegion(header + 2 * size) { access(LOCAL_WRITE) }
+    private val arrived = memory[header, size].memory()
+
+    /** Where messages arrive; a datagram with its header. */
+    protected val incoming: MemorySlice = memory[0, header + size]
+
+    /** The message to send. */
+    protected val outgoing: MemorySlice = if (contents.separate) memory[header + size, size] else memory[header, size]
+
+    protected var posted = 0
+        private set
+    protected var received = 0
+        private set
+    protected var sent = 0
+    private var sentAt = 0L
+
+    /** How long each measured message took there and back. */
+    val roundTrips = RoundTrips(options.iterations - options.warmUp)
+
+    /** From before the first measured message until all was done. */
+    var elapsed = Duration.ZERO
+        private set
+    private var measuredFrom = TimeSource.Monotonic.markNow()
+
+    /** What the peer must know. */
+    abstract val address: QueuePairEndpoint
+
+    /** Makes it ready to send to the peer. */
+    abstract fun connect(remote: QueuePairEndpoint)
+
+    init {
+        contents.begin(outgoing.memory())
+    }
+
+    /** How far it came, for a message. */
+    val progress: String get() =
+        "after $posted messages posted, $sent sent and $received received of " +
+            "${options.iterations}"
+
+    protected fun startClock() {
+        measuredFrom = TimeSource.Monotonic.markNow()
+    }
+
+    protected fun stopClock() {
+        elapsed = measuredFrom.elapsedNow()
+    }
+
+    /** Writes the next message, which is sent at once. */
+    protected fun prepareMessage() {
+        contents.write(posted++, arrived, outgoing.memory())
+        sentAt = System.nanoTime()
+    }
+
+    /** Takes a message of so many bytes, with its header. */
+    protected fun take(byteLength: Long) {
+        val length = byteLength - header
+        if (length != size) {
+            throw PingPongException(
+                "the peer sends messages of $length bytes, not $size: give both ends the same --size",
+            )
+        }
+        if (received == posted + lead) throw PingPongException("the peer sent a message without waiting for an answer")
+        if (lead == 0 && received >= options.warmUp) roundTrips.add(System.nanoTime() - sentAt)
+        contents.received(received++, arrived)
+        if (received == options.warmUp) startClock()
+    }
+
+    private companion object {
+        /** The global routing header before each datagram (IBA volume 1, 11.4.1.2). */
+        const val GRH_BYTES = 40L
+
+        /** What C's ping-pongs connect with. */
+        fun path(options: PingPongOptions): ConnectOptions =
+            connectOptions {
+                port(options.devicePort)
+                options.gidIndex?.let { gidIndex(it) }
+                if (options.type != QueuePairType.UD) pathMtu(options.mtu)
+                serviceLevel(options.serviceLevel)
+                minRnrTimer(12)
+                timeout(14)
+                retryCount(7)
+                rnrRetry(7)
+                maxReadAtomic(1)
+                maxDestReadAtomic(1)
+                access(emptySet())
+                qkey(QKEY)
+            }
+    }
+}
+
+/** The key of all UD ping-pongs. */
+internal const val QKEY = 0x11111111

@@ -1,0 +1,99 @@
+package org.kverbs.cli.pingpong
+
+import org.kverbs.CompletionHandler
+import org.kverbs.Context
+import org.kverbs.QueuePairEndpoint
+import org.kverbs.QueuePairType
+import org.kverbs.WorkCompletion
+import org.kverbs.dsl.Destination
+import org.kverbs.dsl.completionQueue
+import org.kverbs.dsl.poll
+import org.kverbs.dsl.post
+import org.kverbs.dsl.postReceive
+import org.kverbs.dsl.qp
+import org.kverbs.dsl.send
+import org.kverbs.dsl.signaled
+
+/**
+ * An end that posts and polls by itself. It is made ready to receive; [connect] it, [begin], then [poll] until it
+ * [isDone]. For one thread.
+ */
+internal class PolledEnd(
+    device: Context,
+    options: PingPongOptions,
+    contents: Contents,
+    lead: Int,
+) : PingPongEnd(device, options, contents, lead) {
+    private val cq = device.completionQueue { entries(options.receiveDepth + 1) }
+    private val qp =
+        pd.qp {
+            type(options.type)
+            cq(cq)
+            maxSendWr(1)
+            maxRecvWr(options.receiveDepth)
+        }
+    private var destination: Destination? = null
+    private var receivesPosted = 0
+    private val completed = CompletionHandler(::completed)
+
+    override val address: QueuePairEndpoint = qp.endpoint(path)
+
+    init {
+        qp.init(path)
+        postReceives()
+    }
+
+    /** Whether all messages went there and back. */
+    val isDone: Boolean get() = sent >= options.iterations && received >= options.iterations
+
+    override fun connect(remote: QueuePairEndpoint) {
+        if (options.type == QueuePairType.UD) {
+            qp.activate(path)
+            destination = Destination(qp.addressHandle(remote, path), remote.queuePairNumber(), remote.qkey())
+        } else {
+            qp.connect(remote, path)
+        }
+    }
+
+    /** Sends the first message, if it is this end's. */
+    fun begin() {
+        startClock()
+        sendIfItsTurn()
+    }
+
+    /** Handles what has completed, and answers; gives how much there was. */
+    fun poll(): Int = cq.poll(limit = 2, completed)
+
+    private fun completed(completion: WorkCompletion) {
+        completion.orThrow()
+        if (completion.workRequestId() == RECEIVE) {
+            take(completion.byteLength())
+            if (--receivesPosted <= 1) postReceives()
+        } else {
+            sent++
+        }
+        if (isDone) stopClock() else sendIfItsTurn()
+    }
+
+    private fun postReceives() {
+        while (receivesPosted < options.receiveDepth) {
+            qp.postReceive(incoming, id = RECEIVE)
+            receivesPosted++
+        }
+    }
+
+    private fun sendIfItsTurn() {
+        if (posted == options.iterations || sent < posted || received < posted + lead) return
+        prepareMessage()
+        val to = destination
+        qp.post {
+            if (to == null) send(outgoing, id = SEND) else send(outgoing, to, id = SEND)
+            signaled()
+        }
+    }
+
+    private companion object {
+        const val RECEIVE = 1L
+        const val SEND = 2L
+    }
+}

@@ -1,0 +1,141 @@
+package org.kverbs.cli.pingpong
+
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Deferred
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
+import org.kverbs.QueuePairEndpoint
+import org.kverbs.QueuePairType
+import org.kverbs.coroutines.AsyncQueuePair
+import org.kverbs.coroutines.CompletionDispatcher
+import org.kverbs.coroutines.Received
+import org.kverbs.coroutines.activate
+import org.kverbs.coroutines.connect
+import org.kverbs.coroutines.postReceive
+import org.kverbs.coroutines.qp
+import org.kverbs.coroutines.send
+import org.kverbs.dsl.ConnectedVerbs
+import org.kverbs.dsl.Destination
+import org.kverbs.dsl.QueuePairSettings
+import org.kverbs.dsl.RC
+import org.kverbs.dsl.UC
+import org.kverbs.dsl.UD
+import kotlin.time.TimeSource
+
+/**
+ * An end that suspends. It is made ready to receive; [connect] it, then [start].
+ *
+ * @param scope of its coroutines; those that wait for the first messages begin at once
+ * @param isWatched whether it ends by itself when nothing comes any more; else who polls does that
+ */
+internal class SuspendingEnd(
+    private val dispatcher: CompletionDispatcher,
+    scope: CoroutineScope,
+    options: PingPongOptions,
+    contents: Contents,
+    lead: Int,
+    private val isWatched: Boolean,
+) : PingPongEnd(dispatcher.context, options, contents, lead) {
+    private val coroutines = CoroutineScope(scope.coroutineContext + dispatcher.coroutines)
+    private val messages = ArrayDeque<Deferred<Received>>()
+    private val queue = if (options.type == QueuePairType.UD) datagrams() else connection(options.type)
+
+    override val address: QueuePairEndpoint = queue.qp.endpoint(path)
+
+    init {
+        queue.qp.queuePair.init(path)
+        awaitMessages()
+    }
+
+    override fun connect(remote: QueuePairEndpoint) = queue.connect(remote)
+
+    /**
+     * Begins the game, on the thread that polls for the dispatcher: to send and receive, each
+     * [PingPongOptions.iterations] times.
+     */
+    fun start(): Job = coroutines.launch { play() }
+
+    private suspend fun play() {
+        val watch = if (isWatched) coroutines.launch(Dispatchers.Default) { watch() } else null
+        startClock()
+        if (lead > 0) receive()
+        repeat(options.iterations) {
+            if (messages.first().isCompleted) {
+                throw PingPongException(
+                    "the peer sent a message without waiting for an answer",
+                )
+            }
+            prepareMessage()
+            queue.send()
+            sent++
+            if (received < options.iterations) receive()
+        }
+        stopClock()
+        watch?.cancel()
+    }
+
+    private suspend fun receive() {
+        take(messages.removeFirst().await().length)
+        if (messages.size <= 1) awaitMessages()
+    }
+
+    private fun awaitMessages() {
+        while (messages.size < options.receiveDepth) messages += queue.qp.postReceive(incoming)
+    }
+
+    /** What [Rally] does for who polls. A timer for each message would cost more than the message. */
+    private suspend fun watch() {
+        var seen = -1
+        var since = TimeSource.Monotonic.markNow()
+        while (true) {
+            val now = sent + received
+            if (now != seen) since = TimeSource.Monotonic.markNow()
+            seen = now
+            if (since.elapsedNow() > options.timeout) throw silence(options.timeout, listOf(this))
+            delay(options.timeout / LOOKS)
+        }
+    }
+
+    /** What differs with the type of the queue pair. */
+    private class Queue(
+        val qp: AsyncQueuePair<*>,
+        val connect: (QueuePairEndpoint) -> Unit,
+        val send: suspend () -> Unit,
+    )
+
+    private fun settings(): QueuePairSettings.() -> Unit =
+        {
+            maxSendWr(1)
+            maxRecvWr(options.receiveDepth)
+        }
+
+    private fun connection(type: QueuePairType): Queue {
+        val qp: AsyncQueuePair<ConnectedVerbs> =
+            dispatcher.qp(
+                pd,
+                if (type == QueuePairType.RC) {
+                    RC
+                } else {
+                    UC
+                },
+                block = settings(),
+            )
+        return Queue(qp, { qp.connect(it, path) }) { qp.send(outgoing) }
+    }
+
+    private fun datagrams(): Queue {
+        val qp = dispatcher.qp(pd, UD, block = settings())
+        lateinit var peer: Destination
+        val activate = { remote: QueuePairEndpoint ->
+            qp.activate(path)
+            peer = Destination(qp.queuePair.addressHandle(remote, path), remote.queuePairNumber(), remote.qkey())
+        }
+        return Queue(qp, activate) { qp.send(outgoing, peer) }
+    }
+
+    private companion object {
+        const val LOOKS = 10
+    }
+}

@@ -1,0 +1,121 @@
+package org.kverbs.cli
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.datatest.withData
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldBeEmpty
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldStartWith
+import org.kverbs.Device
+
+/** The command line on a machine without a device, or with the devices of one. */
+internal class KverbsSpec :
+    FunSpec({
+        test("should list its commands in the help, and the launcher's own beside them") {
+            val help = Outcome("--help")
+            help.status shouldBe 0
+            listOf("devices", "devinfo", "pingpong", "sample", "script", "./kverbs lab").forEach {
+                help.out shouldContain
+                    it
+            }
+        }
+
+        context("should refuse a wrong command line with status 2 and say what is wrong") {
+            withData(
+                nameFn = { (arguments, _) -> arguments.joinToString(" ") },
+                listOf("devinfo", "--wrong") to "--wrong",
+                listOf("nonsense") to "nonsense",
+                listOf("devinfo", "-i", "0") to "0",
+                listOf("pingpong", "--type", "xrc") to "xrc",
+                listOf("pingpong", "-s", "-1") to "-1",
+                listOf("pingpong", "-m", "1000") to "1000",
+            ) { (arguments, named) ->
+                val outcome = Outcome(*arguments.toTypedArray())
+                outcome.status shouldBe 2
+                outcome.err shouldContain named
+                outcome.out.shouldBeEmpty()
+            }
+        }
+
+        val names = Device.list().map { it.name() }
+
+        context("should name the devices that there are, in one sentence, for one that is not there") {
+            withData(
+                nameFn = { it.joinToString(" ") },
+                listOf("devinfo"),
+                listOf("pingpong"),
+                listOf("pingpong", "--listen"),
+                listOf("pingpong", "localhost"),
+                listOf("sample", "ten-lines"),
+                listOf("sample", "java-echo"),
+            ) { command ->
+                for (option in listOf("-d", "--device", "--ib-dev")) {
+                    val outcome = Outcome(*command.toTypedArray(), option, "none_such")
+                    outcome.status shouldBe 1
+                    outcome.err shouldBe
+                        "kverbs: there is no device 'none_such'; this machine has ${names.joinToString()}\n"
+                    outcome.out.shouldBeEmpty()
+                }
+            }
+        }
+
+        context("should run on the device that was asked for, and name it") {
+            withData(listOf(names.first(), "embedded0", "embedded1").distinct()) { name ->
+                Outcome("sample", "ten-lines", "--device", name).let {
+                    it.status shouldBe 0
+                    it.out shouldBe "64 bytes came on $name: Hello, RDMA\n"
+                }
+                Outcome("sample", "java-echo", "-d", name).let {
+                    it.status shouldBe 0
+                    it.out shouldBe "device: $name\nserver: Hello, echo\nclient: Hello, echo\n"
+                }
+                Outcome("devinfo", "-d", name).out shouldStartWith "hca_id:\t$name\n"
+            }
+        }
+
+        test("should run samples on the first device if none is asked for") {
+            Outcome("sample", "ten-lines").out shouldContain " on ${names.first()}: "
+            Outcome("sample", "java-echo").out shouldContain "device: ${names.first()}\n"
+        }
+
+        context("should serve coroutines on the device that was asked for") {
+            withData(
+                nameFn = { (sample, device, _) -> "$sample on $device" },
+                Triple("echo", "embedded0", "embedded0: Hello, coroutines\n"),
+                Triple("echo", "embedded1", "embedded1: Hello, coroutines\n"),
+                Triple("counter", "embedded0", "embedded0: 1000 counted, 1000 of them different, up to 999\n"),
+                Triple("key-value", "embedded0", "embedded0: answer = 42, question = null\n"),
+                Triple("java-service", "embedded1", "embedded1: 20 of 20 clients were greeted\n"),
+                Triple("workers", "embedded1", "embedded1: 3 workers told 8 clients the squares 0 1 4 9 16 25 36 49\n"),
+                Triple(
+                    "reconnecting",
+                    "embedded0",
+                    "embedded0: the first server: one\nembedded0: the first server: two\nembedded0: the second " +
+                        "server: three\n",
+                ),
+                Triple("upload", "embedded0", "embedded0: got 5000000 bytes, the same\n"),
+                Triple(
+                    "vault",
+                    "embedded0",
+                    "embedded0: the gold is in the cellar\nembedded0: rejected with another secret\n",
+                ),
+                Triple(
+                    "orders",
+                    "embedded0",
+                    """
+                    embedded0: bolt, nut in stock
+                    embedded0: 15150 cents for 100 orders
+                    embedded0: refused: no piano here
+                    embedded0: too late: "order" was not answered within 50ms
+
+                    """.trimIndent(),
+                ),
+                Triple("thousand-clients", "embedded0", "embedded0: 1000 of 1000 clients were answered\n"),
+            ) { (sample, device, said) ->
+                val outcome = Outcome("sample", sample, "--device", device)
+                outcome.err.shouldBeEmpty()
+                outcome.out shouldBe said
+                outcome.status shouldBe 0
+            }
+        }
+    })

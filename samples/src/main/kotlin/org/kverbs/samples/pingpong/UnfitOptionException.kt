@@ -1,8 +1,0 @@
-package org.kverbs.samples.pingpong
-
-/** An option that the device can't fulfil. The message says what it can. */
-class UnfitOptionException(
-    /** The option as it stands on the command line: `--size`. */
-    val option: String,
-    message: String,
-) : IllegalArgumentException(message)
