@@ -76,6 +76,15 @@ class RdmaExtensionTest {
     }
 
     @Test
+    void shouldRunTestsWhoseBodyIsAFixture() {
+        Map<String, TestExecutionResult> results = run(Bodies.class, false);
+        assertEquals(Map.of(), failures(results));
+        assertEquals(
+                Set.of("pair", "pairOfAType", "coroutines", "coroutinesOfAType", "channels", "hosts", "leaks"),
+                results.keySet());
+    }
+
+    @Test
     void shouldBringNoOtherTestFramework() {
         assertThrows(ClassNotFoundException.class, () -> Class.forName("io.kotest.core.spec.Spec"));
         assertThrows(ClassNotFoundException.class, () -> Class.forName("io.kotest.matchers.Matcher"));
