@@ -1,12 +1,6 @@
 // Ten coroutines count to a thousand in memory that is not theirs: ./kverbs script samples/scripts/counter.main.kts
 // [DEVICE]
 
-import kotlinx.coroutines.async
-import kotlinx.coroutines.awaitAll
-import kotlinx.coroutines.runBlocking
-import org.kverbs.coroutines.*
-import org.kverbs.dsl.*
-
 openDevice(args.firstOrNull() ?: "embedded0").use { device ->
     val pd = device.protectionDomain()
     val counter = pd.memoryRegion(8) { access(LOCAL_WRITE, REMOTE_ATOMIC) }

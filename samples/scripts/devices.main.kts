@@ -1,7 +1,5 @@
 // Lists the RDMA devices with the address that each sends from: ./kverbs script samples/scripts/devices.main.kts
 
-import org.kverbs.Device
-
 for (device in Device.list()) {
     device.open().use { open ->
         val gid = open.queryGid(1, open.defaultGidIndex(1))

@@ -1,29 +1,35 @@
-// A message from one queue pair to another and back: ./kverbs script samples/scripts/ping.main.kts [DEVICE]
+// A message from one device to another and back: ./kverbs script samples/scripts/ping.main.kts [DEVICE [OTHER DEVICE]]
 
-import kotlinx.coroutines.launch
-import kotlinx.coroutines.runBlocking
-import org.kverbs.coroutines.*
-import org.kverbs.dsl.*
+class End(
+    val device: Context,
+) {
+    private val pd = device.protectionDomain()
+    private val completions = device.completionQueue { entries(16) }
+    private val region = pd.memoryRegion(128) { access(LOCAL_WRITE) }
+    private val heard = region[64, 64]
+    val queuePair = pd.qp(RC) { cq(completions) }
 
-openDevice(args.firstOrNull() ?: "embedded0").use { device ->
-    val pd = device.protectionDomain()
-    val dispatcher = device.completionDispatcher()
-    val (alice, bob) = List(2) { dispatcher.qp(pd, RC) }
-    alice.connect(bob.endpoint())
-    bob.connect(alice.endpoint())
+    fun listen() = queuePair.postReceive(into = heard)
 
-    val region = pd.memoryRegion(256) { access(LOCAL_WRITE) }
-    val (question, heard, answer) = List(3) { region[it * 64L, 64] }
-    runBlocking {
-        launch {
-            bob.receive(into = heard)
-            bob.send(heard)
-        }
-        launch {
-            alice.receive(into = answer)
-            println("${device.device().name()}: ${answer.memory().getString(0)}")
-        }
-        question.memory().setString(0, "there and back again")
-        alice.send(question)
+    fun say(text: String) {
+        region.memory().setString(0, text)
+        queuePair.post { send(region[0, 64]) }
     }
+
+    fun hear(): String {
+        completions.await().single().orThrow()
+        return heard.memory().getString(0)
+    }
+}
+
+val names = if (args.isEmpty()) listOf("embedded0", "embedded1") else listOf(args.first(), args.last())
+resourceScope {
+    val (alice, bob) = names.map { End(own(openDevice(it))) }
+    alice.queuePair.connect(bob.queuePair.endpoint())
+    bob.queuePair.connect(alice.queuePair.endpoint())
+    alice.listen()
+    bob.listen()
+    alice.say("there and back again")
+    bob.say(bob.hear())
+    println("${alice.device.device().name()}: ${alice.hear()}")
 }

@@ -1,13 +1,6 @@
 // A server that shares memory by name, and a client that reads and changes it without waking the server:
 //   ./kverbs script samples/scripts/service.main.kts [DEVICE ADDRESS]
 
-import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.launch
-import kotlinx.coroutines.runBlocking
-import org.kverbs.coroutines.*
-import org.kverbs.dsl.*
-
 val device = args.getOrElse(0) { "embedded0" }
 val address = args.getOrElse(1) { "198.18.0.1" }
 

@@ -16,6 +16,7 @@ import org.kverbs.cli.devices.DevicesCommand
 import org.kverbs.cli.devinfo.DevInfoCommand
 import org.kverbs.cli.file.FileCommand
 import org.kverbs.cli.pingpong.PingPongCommand
+import org.kverbs.cli.project.NewCommand
 import org.kverbs.cli.script.ScriptCommand
 import org.kverbs.cli.script.ScriptException
 import java.io.PrintWriter
@@ -34,6 +35,7 @@ private fun commands(): List<CoreCliktCommand> =
         SampleCommand(),
         FileCommand(),
         ScriptCommand(),
+        NewCommand(),
     )
 
 /** `kverbs` itself: what it says about itself, and the options before the subcommand. */

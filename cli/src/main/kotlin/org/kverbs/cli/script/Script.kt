@@ -1,11 +1,13 @@
 package org.kverbs.cli.script
 
 import java.io.File
+import java.io.IOException
 import java.net.URI
 import java.nio.file.Files
 import java.nio.file.Path
 import java.nio.file.StandardCopyOption.ATOMIC_MOVE
 import java.security.MessageDigest
+import java.util.jar.JarFile
 import kotlin.io.path.createDirectories
 import kotlin.io.path.deleteIfExists
 import kotlin.io.path.exists
@@ -15,11 +17,14 @@ import kotlin.io.path.readText
 
 /**
  * A Kotlin script that may use kverbs. What is compiled is kept, and used again while the script and kverbs are the
- * same; a script with annotations for its file (`@file:DependsOn`, `@file:Import`) is compiled each time, for what they
- * name may have changed.
+ * same. A script with annotations for its file (`@file:DependsOn`, `@file:Import`) is compiled each time, since what
+ * they name can have changed.
+ *
+ * @param onCompiling is called before the script is compiled, which takes several seconds
  */
 internal class Script(
     private val file: Path,
+    private val onCompiling: () -> Unit,
 ) {
     /** The libraries of this program, with those of its jars. */
     private val classPath: List<File> =
@@ -33,26 +38,32 @@ internal class Script(
     /** Runs it to its end; throws [ScriptException]. */
     fun run(arguments: List<String>) {
         val text = file.readText()
-        if (FILE_ANNOTATION in text || !keep()) {
+        val kept = if (FILE_ANNOTATION in text) null else folder()
+        if (kept == null) {
             val jar = Files.createTempFile("kverbs", ".jar")
             try {
-                ScriptHost.compile(file, classPath, jar)
+                compile(jar)
                 ScriptHost.run(file, jar, arguments)
             } finally {
                 jar.deleteIfExists()
             }
         } else {
             val jar = kept.resolve(key(text) + ".jar")
-            if (!jar.exists()) compile(jar)
+            if (!jar.exists()) compileInOneStep(jar)
             ScriptHost.run(file, jar, arguments)
         }
     }
 
-    /** In one step, for who runs the same script at the same time. */
     private fun compile(jar: Path) {
-        val new = Files.createTempFile(kept, "new", ".jar")
+        onCompiling()
+        ScriptHost.compile(file, classPath, jar)
+    }
+
+    /** Another process that starts the same script finds the whole [jar] or none. */
+    private fun compileInOneStep(jar: Path) {
+        val new = Files.createTempFile(jar.parent, "new", ".jar")
         try {
-            ScriptHost.compile(file, classPath, new)
+            compile(new)
             Files.move(new, jar, ATOMIC_MOVE)
         } finally {
             new.deleteIfExists()
@@ -65,27 +76,33 @@ internal class Script(
         return MessageDigest.getInstance("SHA-256").digest(all.encodeToByteArray()).toHexString()
     }
 
-    /** Beside this program's classes; false where nothing can be written. */
-    private fun keep(): Boolean = kept.parent.isWritable() && kept.createDirectories().isWritable()
-
     private companion object {
         val FILE_ANNOTATION = Regex("""^\s*@file:""", RegexOption.MULTILINE)
-        val kept: Path =
-            Path
-                .of(
-                    Script::class.java.protectionDomain.codeSource.location.toURI(),
-                ).resolveSibling("scripts")
+
+        /**
+         * Where compiled scripts are kept: beside this program's classes, or else in the user's cache; null if neither
+         * can be written.
+         */
+        fun folder(): Path? {
+            val program = Path.of(Script::class.java.protectionDomain.codeSource.location.toURI())
+            val beside = program.resolveSibling("scripts")
+            val cache = System.getenv("XDG_CACHE_HOME") ?: System.getenv("HOME")?.let { "$it/.cache" }
+            return listOfNotNull(beside, cache?.let { Path.of(it, "kverbs", "scripts") }).firstOrNull { isUsable(it) }
+        }
+
+        private fun isUsable(folder: Path): Boolean =
+            try {
+                folder.createDirectories().isWritable()
+            } catch (_: IOException) {
+                false
+            }
 
         /** What the manifest of a jar names, as the JVM sees it. */
         fun librariesOf(entry: File): List<File> =
             if (entry.extension == "jar" && entry.exists()) {
-                val names = java.util.jar.JarFile(entry).use { it.manifest?.mainAttributes?.getValue("Class-Path") }
-                names
-                    .orEmpty()
-                    .split(
-                        ' ',
-                    ).filter { it.isNotEmpty() }
-                    .map { File(entry.absoluteFile.toURI().resolve(URI(it))) }
+                val names = JarFile(entry).use { it.manifest?.mainAttributes?.getValue("Class-Path") }
+                val folder = entry.absoluteFile.toURI()
+                names.orEmpty().split(' ').filter { it.isNotEmpty() }.map { File(folder.resolve(URI(it))) }
             } else {
                 emptyList()
             }

@@ -21,11 +21,11 @@ class ScriptCommand : CoreCliktCommand("script") {
 
     override fun help(context: Context) =
         """
-        Run a Kotlin script that may use kverbs' builders, coroutines and embedded devices.
+        Run a Kotlin script that may use kverbs' builders, coroutines and embedded devices, without importing them.
 
-        openDevice() is hardware if there is any, and else an embedded device; the samples take embedded0 unless ARGS name another.
+        openDevice() takes RDMA hardware if there is any, and else an embedded device.
 
-        It needs no network, unless it names libraries by @file:DependsOn. Compiled once, it starts faster from then on.
+        The first start compiles the script, which takes several seconds. Only @file:DependsOn needs the network.
         """.trimIndent()
 
     override fun run() {
@@ -34,7 +34,13 @@ class ScriptCommand : CoreCliktCommand("script") {
         if (!file.endsWith(SUFFIX)) wrong("the name of a script ends with $SUFFIX, and $file does not")
         val hasCompiler = javaClass.getResource(COMPILER) != null
         if (!hasCompiler) throw CliktError("kverbs: this needs Kotlin's compiler, which ./kverbs script brings along")
-        Script(path).run(arguments)
+        Script(path, ::tellCompiling).run(arguments)
+    }
+
+    private fun tellCompiling() {
+        if (System.console()?.isTerminal == true) {
+            echo("kverbs: compiling $file, which takes several seconds", err = true)
+        }
     }
 
     private fun wrong(message: String): Nothing = throw UsageError(message, "FILE").also { it.context = currentContext }

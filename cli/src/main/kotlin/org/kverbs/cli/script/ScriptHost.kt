@@ -11,6 +11,7 @@ import kotlin.script.experimental.api.ResultValue
 import kotlin.script.experimental.api.ResultWithDiagnostics
 import kotlin.script.experimental.api.ScriptDiagnostic.Severity
 import kotlin.script.experimental.api.ScriptEvaluationConfiguration
+import kotlin.script.experimental.api.defaultImports
 import kotlin.script.experimental.api.valueOrNull
 import kotlin.script.experimental.host.toScriptSource
 import kotlin.script.experimental.jvm.BasicJvmScriptEvaluator
@@ -41,6 +42,7 @@ internal object ScriptHost {
     ) {
         val configuration =
             createJvmCompilationConfigurationFromTemplate<MainKtsScript> {
+                defaultImports(*IMPORTED)
                 jvm {
                     updateClasspath(classPath)
                     jvmTarget("25") // kverbs' own: inline functions are taken into no older code
@@ -83,8 +85,19 @@ internal object ScriptHost {
         file: Path,
         result: ResultWithDiagnostics<*>,
     ): String =
-        result.reports.filter { it.severity >= Severity.ERROR }.joinToString("\n") { report ->
-            val at = report.location?.start?.let { ":${it.line}:${it.col}" }.orEmpty()
-            "$file$at: ${report.message}"
-        }
+        // A library that can't be had is a warning to Kotlin, and all that says why the script was not compiled.
+        listOf(Severity.ERROR, Severity.WARNING)
+            .map { severity -> result.reports.filter { it.severity == severity } }
+            .first { it.isNotEmpty() }
+            .joinToString("\n") { report ->
+                val at = report.location?.start?.let { ":${it.line}:${it.col}" }.orEmpty()
+                "$file$at: ${report.message.substringBefore(RESOLVER)}"
+            }
+
+    /** What a script need not import. */
+    private val IMPORTED =
+        arrayOf("org.kverbs.*", "org.kverbs.dsl.*", "org.kverbs.coroutines.*", "kotlinx.coroutines.*")
+
+    /** From here on the message about a library is repeated with the resolver's exceptions. */
+    private const val RESOLVER = ": org.jetbrains.kotlin.org.eclipse.aether."
 }

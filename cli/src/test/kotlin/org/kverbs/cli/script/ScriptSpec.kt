@@ -6,6 +6,7 @@ import io.kotest.engine.spec.tempdir
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldBeEmpty
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldNotContain
 import org.kverbs.Diagnostics
 import org.kverbs.cli.Outcome
 import java.io.File
@@ -43,26 +44,37 @@ class ScriptSpec :
             }
         }
 
-        test("should run a script that posts in a block, as the first example of README does") {
+        test("should run the script that docs/scripts.md shows, which imports nothing") {
+            val page = File(System.getProperty("kverbs.root"), "docs/scripts.md").readText()
+            val text = Regex("```kts\n(.*?)```", RegexOption.DOT_MATCHES_ALL).findAll(page).single().groupValues[1]
+            val outcome = Outcome("script", script("hello", text))
+            withClue(outcome) { outcome.out shouldBe "Hello, script\n" }
+        }
+
+        test("should compile for kverbs' own version of Java, whose functions are inline, imported scripts, too") {
+            script("given", "fun four() = resourceScope { own(openDevice(\"embedded0\")).use { 4 } }")
             val text =
                 """
-                import org.kverbs.AccessFlag
-                import org.kverbs.dsl.*
-                openDevice("embedded0").use { device ->
-                    val pd = device.protectionDomain()
-                    val cq = device.completionQueue { entries(16) }
-                    val (alice, bob) = List(2) { pd.qp(RC) { cq(cq) } }
-                    alice.connect(bob.endpoint())
-                    bob.connect(alice.endpoint())
-                    val region = pd.memoryRegion(128) { access(AccessFlag.LOCAL_WRITE) }
-                    region.memory().setString(0, "Hello, RDMA")
-                    bob.postReceive(into = region[64, 64])
-                    alice.post { send(region[0, 64]) }
-                    println(cq.await().single().orThrow().byteLength())
-                }
+                @file:Import("given.main.kts")
+                import org.kverbs.dsl.openDevice
+                import org.kverbs.dsl.resourceScope
+
+                println(resourceScope { own(openDevice("embedded1")).device().name() } + four())
                 """.trimIndent()
-            val outcome = Outcome("script", script("first", text))
-            withClue(outcome) { outcome.out shouldBe "64\n" }
+            val outcome = Outcome("script", script("inline", text))
+            withClue(outcome) { outcome.out shouldBe "embedded14\n" }
+        }
+
+        test("should say why a library that a script asks for is not to be had") {
+            val wanted = "@file:DependsOn(\"org.example:nothing:1.2.3\")\nprintln(1)"
+            val path = script("library", "@file:Repository(\"file://$folder/repository\")\n$wanted")
+            val outcome = Outcome("script", path)
+            withClue(outcome) {
+                outcome.status shouldBe 1
+                outcome.err shouldContain "kverbs: $path:2:1: File 'org.example:nothing:1.2.3' not found\n"
+                outcome.err shouldContain "Could not find artifact org.example:nothing:jar:1.2.3"
+                outcome.err shouldNotContain "Exception"
+            }
         }
 
         test("should hold no memory for clients of the sample service that have gone") {
@@ -70,8 +82,6 @@ class ScriptSpec :
             // closes.
             val changes =
                 listOf(
-                    "import kotlinx.coroutines.CompletableDeferred" to
-                        "import kotlinx.coroutines.*\nimport org.kverbs.*",
                     "rdmaServer(0, device, " to "rdmaServer(0, device, { sharedDomain() }, ",
                     "    server.cancel()" to
                         """
@@ -100,7 +110,8 @@ class ScriptSpec :
         }
 
         test("should have tested every sample there is") {
-            samples.list().orEmpty().map { it.removeSuffix(".main.kts") }.toSet() shouldBe said.keys
+            val inTwoTerminals = setOf("echo-server", "echo-client") // TwoTerminalsSpec runs them
+            samples.list().orEmpty().map { it.removeSuffix(".main.kts") }.toSet() shouldBe said.keys + inTwoTerminals
         }
 
         test("should run a script on the device of its arguments, and leave it what looks like an option") {
