@@ -63,7 +63,7 @@ val stock = streamMethod<Unit, String>("stock")
 /** On the device of the address that the page names, whatever else this machine has. */
 private fun rdmaHost(): RdmaHost = org.kverbs.coroutines.rdmaHost { device(Device.byName("embedded0")) }
 
-/** The snippets of docs/services.md, which [SnippetsSpec] compares with the page. */
+/** The snippets of docs/services.md, which FragmentsSpec of the acceptance suite compares with the page. */
 class ServicesSpec :
     FunSpec({
         timeout = 60_000

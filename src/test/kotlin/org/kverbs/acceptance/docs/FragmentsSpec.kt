@@ -1,0 +1,68 @@
+package org.kverbs.acceptance.docs
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.collections.shouldContainAll
+import java.io.File
+
+/** Without spaces and line breaks, which are others where the fragment runs. */
+private fun plain(code: String) = code.filterNot { it.isWhitespace() }
+
+/** Where specs, users' projects and scripts compile and run what pages show. */
+private val sources: List<File> =
+    root
+        .toFile()
+        .walk()
+        .onEnter { it.name !in listOf("target", ".cache", ".git", "main") || "integration" in it.path }
+        .filter { it.extension in listOf("kt", "kts", "java", "xml") && "/acceptance/docs/" !in it.path }
+        .toList()
+
+private val texts: Map<File, String> by lazy { sources.associateWith { plain(it.readText()) } }
+
+/** What a page says that its fragments import: in a block of imports, or in code font such as `org.kverbs.dsl.*`. */
+private fun Page.imports(): List<String> =
+    Regex("(?:^import |`)((?:org\\.kverbs|kotlinx?)\\.[\\w.*]+)", RegexOption.MULTILINE).findAll(text).map { it.groupValues[1] }.toList()
+
+/** What [source] imports of kverbs and kotlinx, and the fragment names. */
+private fun needed(
+    fragment: Fence,
+    source: File,
+): List<String> =
+    Regex("^import ((?:org\\.kverbs|kotlinx)\\.[\\w.]+);?$", RegexOption.MULTILINE)
+        .findAll(source.readText())
+        .map { it.groupValues[1] }
+        .filter { Regex("\\b${it.substringAfterLast('.')}\\b").containsMatchIn(fragment.text) }
+        .toList()
+
+private fun isFragment(fence: Fence) = fence.language in listOf("kotlin", "java", "xml") && fence.file == null && !fence.isImports
+
+/** Those that are not programs of their own, which ProgramsSpec runs. */
+class FragmentsSpec :
+    FunSpec({
+        val pages =
+            Page
+                .all()
+                .associateWith { page -> page.fences.filter { isFragment(it) && page.program(it.language) == null } }
+                .filterValues { it.isNotEmpty() }
+
+        test("should find fragments") {
+            pages.keys.map { it.name } shouldContainAll listOf("services.md", "testing.md", "depend.md")
+        }
+
+        for ((page, fragments) in pages) {
+            test("should find each fragment of ${page.name} where it is compiled and run") {
+                fragments.filter { fragment -> texts.values.none { plain(fragment.text) in it } }.map { it.text }.shouldBeEmpty()
+            }
+
+            test("should say on ${page.name} what its fragments import") {
+                val imports = page.imports()
+                fragments
+                    .filter { it.language != "xml" }
+                    .mapNotNull { fragment -> texts.entries.firstOrNull { plain(fragment.text) in it.value }?.let { fragment to it.key } }
+                    .flatMap { (fragment, source) -> needed(fragment, source) }
+                    .filter { name -> name !in imports && name.substringBeforeLast('.') + ".*" !in imports }
+                    .distinct()
+                    .shouldBeEmpty()
+            }
+        }
+    })
