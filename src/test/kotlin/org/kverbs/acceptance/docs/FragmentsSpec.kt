@@ -5,8 +5,8 @@ import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainAll
 import java.io.File
 
-/** Without spaces and line breaks, which are others where the fragment runs. */
-private fun plain(code: String) = code.filterNot { it.isWhitespace() }
+/** Without spaces, line breaks and the commas before them, which are others where the fragment runs. */
+private fun plain(code: String) = code.filterNot { it.isWhitespace() }.replace(",)", ")")
 
 /** Where specs, users' projects and scripts compile and run what pages show. */
 private val sources: List<File> =
@@ -21,7 +21,11 @@ private val texts: Map<File, String> by lazy { sources.associateWith { plain(it.
 
 /** What a page says that its fragments import: in a block of imports, or in code font such as `org.kverbs.dsl.*`. */
 private fun Page.imports(): List<String> =
-    Regex("(?:^import |`)((?:org\\.kverbs|kotlinx?)\\.[\\w.*]+)", RegexOption.MULTILINE).findAll(text).map { it.groupValues[1] }.toList()
+    Regex("(?:^import |`)((?:org\\.kverbs|kotlinx?)\\.[\\w.*]+)", RegexOption.MULTILINE)
+        .findAll(text)
+        .map {
+            it.groupValues[1]
+        }.toList()
 
 /** What [source] imports of kverbs and kotlinx, and the fragment names. */
 private fun needed(
@@ -34,7 +38,8 @@ private fun needed(
         .filter { Regex("\\b${it.substringAfterLast('.')}\\b").containsMatchIn(fragment.text) }
         .toList()
 
-private fun isFragment(fence: Fence) = fence.language in listOf("kotlin", "java", "xml") && fence.file == null && !fence.isImports
+private fun isFragment(fence: Fence) =
+    fence.language in listOf("kotlin", "java", "xml") && fence.file == null && !fence.isImports
 
 /** Those that are not programs of their own, which ProgramsSpec runs. */
 class FragmentsSpec :
@@ -51,15 +56,23 @@ class FragmentsSpec :
 
         for ((page, fragments) in pages) {
             test("should find each fragment of ${page.name} where it is compiled and run") {
-                fragments.filter { fragment -> texts.values.none { plain(fragment.text) in it } }.map { it.text }.shouldBeEmpty()
+                fragments
+                    .filter { fragment ->
+                        texts.values.none { plain(fragment.text) in it }
+                    }.map { it.text }
+                    .shouldBeEmpty()
             }
 
             test("should say on ${page.name} what its fragments import") {
                 val imports = page.imports()
                 fragments
                     .filter { it.language != "xml" }
-                    .mapNotNull { fragment -> texts.entries.firstOrNull { plain(fragment.text) in it.value }?.let { fragment to it.key } }
-                    .flatMap { (fragment, source) -> needed(fragment, source) }
+                    .mapNotNull { fragment ->
+                        texts.entries.firstOrNull { plain(fragment.text) in it.value }?.let {
+                            fragment to
+                                it.key
+                        }
+                    }.flatMap { (fragment, source) -> needed(fragment, source) }
                     .filter { name -> name !in imports && name.substringBeforeLast('.') + ".*" !in imports }
                     .distinct()
                     .shouldBeEmpty()

@@ -33,7 +33,11 @@ internal class Page(
             .toList()
 
     /** The page without its blocks. */
-    val prose: String = text.replace(Regex("^```.*?^```$", setOf(RegexOption.MULTILINE, RegexOption.DOT_MATCHES_ALL)), "")
+    val prose: String =
+        text.replace(
+            Regex("^```.*?^```$", setOf(RegexOption.MULTILINE, RegexOption.DOT_MATCHES_ALL)),
+            "",
+        )
 
     /** The files that it shows, by name, each with what it prints, as the block of text behind it says. */
     val files: Map<String, ShownFile> =
@@ -54,14 +58,18 @@ internal class Page(
             }.toMap()
 
     /**
-     * The fragments of one language, one after the other, as a program, if the page says that they are one. What it prints is in
-     * the blocks of text between them.
+     * The fragments of one language, one after the other, as a program, if the page says that they are one. What it
+     * prints is in the blocks of text between them.
      */
     fun program(language: String): Fragments? {
         if ("one after the other, are one program" !in prose.replace(Regex("\\s+"), " ")) return null
         val imports = fences.firstOrNull { it.language == language && it.isImports } ?: return null
         val followed = fences.zip(fences.drop(1) + listOf(null))
-        val fragments = followed.filter { (fence) -> fence.language == language && fence.file == null && !fence.isImports }
+        val fragments =
+            followed.filter { (fence) ->
+                fence.language == language && fence.file == null &&
+                    !fence.isImports
+            }
         return Fragments(
             imports.text,
             fragments.joinToString("\n") { (fence) -> fence.text },

@@ -28,7 +28,11 @@ class ProgramsSpec :
             for (language in listOf("kotlin", "java")) {
                 val program = page.program(language) ?: continue
                 test("should run the $language of ${page.name}, its fragments one after the other") {
-                    val compiled = Compiled.of(mapOf(program.source(language)), (folder / "${page.name}-$language").createDirectory())
+                    val compiled =
+                        Compiled.of(
+                            mapOf(program.source(language)),
+                            (folder / "${page.name}-$language").createDirectory(),
+                        )
                     compiled.errors shouldBe ""
                     compiled.java("Fragments").outcome() shouldBe Outcome(0, program.output)
                 }
@@ -39,7 +43,12 @@ class ProgramsSpec :
             val running = RunningServers()
             val (scripts, sources) = page.files.values.partition { it.name.endsWith(".kts") }
             val (tests, programs) = sources.partition { it.isTest }
-            val compiled by lazy { Compiled.of(sources.associate { it.name to it.text }, (folder / page.name).createDirectory()) }
+            val compiled by lazy {
+                Compiled.of(
+                    sources.associate { it.name to it.text },
+                    (folder / page.name).createDirectory(),
+                )
+            }
 
             if (sources.isNotEmpty()) {
                 test("should compile each file of ${page.name}") { compiled.errors shouldBe "" }
@@ -47,7 +56,8 @@ class ProgramsSpec :
 
             for (file in tests) {
                 test("should pass ${file.name} of ${page.name}") {
-                    val arguments = listOf("execute", "--select-class", file.className, "--fail-if-no-tests", "--disable-banner")
+                    val arguments =
+                        listOf("execute", "--select-class", file.className, "--fail-if-no-tests", "--disable-banner")
                     val outcome = compiled.java("org.junit.platform.console.ConsoleLauncher", arguments).outcome()
                     withClue(outcome.output) { outcome.status shouldBe 0 }
                 }
@@ -65,7 +75,13 @@ class ProgramsSpec :
                 test("should run ${file.name} of ${page.name}") {
                     val sample = root / file.name
                     val script = if (sample.exists()) sample else folder / file.name
-                    if (sample.exists()) script.readText().code() shouldBe file.text.code() else script.writeText(file.text)
+                    if (sample.exists()) {
+                        script.readText().code() shouldBe file.text.code()
+                    } else {
+                        script.writeText(
+                            file.text,
+                        )
+                    }
                     val command = running.place(page.command(file.name))
                     val words = listOf("./kverbs", "script", "$script") + command.arguments
                     val builder = ProcessBuilder(words).directory(root.toFile()).redirectErrorStream(true)
@@ -79,7 +95,12 @@ class ProgramsSpec :
 
         test("should find programs on the pages that lead through them") {
             pages.filter { it.files.isNotEmpty() }.associateBy { it.name }.shouldNotBeEmpty()
-            pages.filter { it.program("kotlin") != null || it.program("java") != null }.map { it.name } shouldContainExactly
+            pages
+                .filter {
+                    it.program(
+                        "kotlin",
+                    ) != null || it.program("java") != null
+                }.map { it.name } shouldContainExactly
                 listOf("coroutines.md", "java.md", "verbs.md")
         }
     })

@@ -37,11 +37,28 @@ private val advice: List<String> =
     )
 
 private val folders =
-    listOf("core-java", "embedded", "dsl", "coroutines", "serialization", "krpc", "testkit", "samples", "cli", "lab", "kverbs")
+    listOf(
+        "core-java",
+        "embedded",
+        "dsl",
+        "coroutines",
+        "serialization",
+        "krpc",
+        "testkit",
+        "samples",
+        "cli",
+        "lab",
+        "kverbs",
+    )
 
 /** The texts of a source, each as one: without the pluses between its lines. */
 private fun texts(source: String): List<String> {
-    val code = source.replace(Regex("/\\*.*?\\*/", RegexOption.DOT_MATCHES_ALL), "").replace(Regex("\"\\s*\\+\\s*\""), "")
+    val code =
+        source
+            .replace(
+                Regex("/\\*.*?\\*/", RegexOption.DOT_MATCHES_ALL),
+                "",
+            ).replace(Regex("\"\\s*\\+\\s*\""), "")
     return Regex("\"((?:[^\"\\\\\\n]|\\\\.)*)\"").findAll(code).map { it.groupValues[1].replace("\\\"", "\"") }.toList()
 }
 
@@ -49,7 +66,16 @@ private val sources: List<File> =
     folders
         .flatMap { folder ->
             val file = root.resolve(folder).toFile()
-            if (file.isFile) listOf(file) else file.walk().filter { it.isFile && "/test/" !in it.path && "/target/" !in it.path }.toList()
+            if (file.isFile) {
+                listOf(file)
+            } else {
+                file
+                    .walk()
+                    .filter {
+                        it.isFile && "/test/" !in it.path &&
+                            "/target/" !in it.path
+                    }.toList()
+            }
         }.filter { it.extension in listOf("java", "kt", "sh", "") }
 
 /** Words in one line each, as they stand in a message. */
@@ -58,7 +84,12 @@ private fun plain(text: String) = text.replace("`", "").replace(Regex("\\s+"), "
 class TroubleshootingSpec :
     FunSpec({
         test("should show messages that the code has") {
-            val all = sources.joinToString("\n") { file -> file.readText().let { it + texts(it).joinToString("\n") } }.let(::plain)
+            val all =
+                sources
+                    .joinToString(
+                        "\n",
+                    ) { file -> file.readText().let { it + texts(it).joinToString("\n") } }
+                    .let(::plain)
             shown.shouldHaveAtLeastSize(100)
             shown.filter { plain(it) !in all }.shouldBeEmpty()
         }
@@ -78,9 +109,11 @@ class TroubleshootingSpec :
         }
     })
 
-/** Whether a text begins a message: with a capital letter, or as those of [WorkCompletionStatus] with a name and a colon. */
+/** Whether a text begins a message: with a capital letter, or with the name of a status and a colon. */
 private fun isSentence(text: String) =
-    text.split(' ').size >= 4 && (text.first().isUpperCase() || Regex("[a-z -]+: .*").matches(text)) && "operation completed" !in text
+    text.split(' ').size >= 4 && (text.first().isUpperCase() || Regex("[a-z -]+: .*").matches(text)) &&
+        "operation completed" !in text
 
 /** The words that tell it from others: up to four, or up to a colon. */
-private fun String.leading() = substringBefore(':').substringBefore(", ").split(' ').take(4).joinToString(" ").trimEnd('.', ',')
+private fun String.leading() =
+    substringBefore(':').substringBefore(", ").split(' ').take(4).joinToString(" ").trimEnd('.', ',')
