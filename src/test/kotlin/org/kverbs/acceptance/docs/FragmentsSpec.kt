@@ -4,6 +4,8 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainAll
 import java.io.File
+import kotlin.io.path.div
+import kotlin.io.path.readText
 
 /** Without spaces, line breaks and the commas before them, which are others where the fragment runs. */
 private fun plain(code: String) = code.filterNot { it.isWhitespace() }.replace(",)", ")")
@@ -52,6 +54,19 @@ class FragmentsSpec :
 
         test("should find fragments") {
             pages.keys.map { it.name } shouldContainAll listOf("services.md", "testing.md", "depend.md")
+        }
+
+        test("should name artifacts of the BOM, in their version, in lines for Gradle") {
+            val bom = (root / "bom/pom.xml").readText()
+            val version = Regex("<version>(.*?)</version>").find(bom)?.groupValues?.get(1)
+            val named = Regex("\"org\\.kverbs:([\\w-]+)(?::([^\"]*))?\"")
+            val lines = Page.all().flatMap { it.fences }.filter { it.language == "kts" }
+            val artifacts = lines.flatMap { named.findAll(it.text) }.map { it.destructured }
+            artifacts.map { (artifact) -> artifact } shouldContainAll listOf("kverbs-bom", "kverbs")
+            artifacts
+                .filter { (artifact, given) ->
+                    "<artifactId>$artifact</artifactId>" !in bom || given !in listOf("", version)
+                }.shouldBeEmpty()
         }
 
         for ((page, fragments) in pages) {
