@@ -78,15 +78,15 @@ class ProgramsSpec :
                     if (sample.exists()) {
                         script.readText().code() shouldBe file.text.code()
                     } else {
-                        script.writeText(
-                            file.text,
-                        )
+                        script.writeText(file.text)
                     }
                     val command = running.place(page.command(file.name))
                     val words = listOf("./kverbs", "script", "$script") + command.arguments
-                    val builder = ProcessBuilder(words).directory(root.toFile()).redirectErrorStream(true)
+                    // The launcher says there that it builds, and the compiler what it warns of.
+                    val errors = folder / "${file.name.replace('/', '-')}.err"
+                    val builder = ProcessBuilder(words).directory(root.toFile()).redirectError(errors.toFile())
                     builder.environment().putAll(command.environment)
-                    running.check(file, builder.start())
+                    withClue({ errors.readText() }) { running.check(file, builder.start()) }
                 }
             }
 
@@ -177,7 +177,7 @@ private data class Outcome(
 private fun Process.outcome(): Outcome {
     var output = ""
     val reader = thread { output = inputReader().readText() }
-    if (!waitFor(3, MINUTES)) destroyForcibly()
+    if (!waitFor(5, MINUTES)) destroyForcibly()
     reader.join()
     return Outcome(waitFor(), output)
 }
