@@ -1,28 +1,27 @@
 #!/bin/bash
-# Runs one command inside a virtual machine whose kernel has RDMA devices in software: Soft-RoCE (rxe) and soft-iWARP (siw).
+# Runs one command in a virtual machine whose kernel has software RDMA devices: Soft-RoCE (rxe) and soft-iWARP (siw).
 #
-#   lab.sh 'COMMAND'     boots (about 5 s), runs it, prints its standard output and error, exits with its status
-#   lab.sh --setup       installs what the lab needs (as root) and makes its kernel, as the first command does otherwise
+#   lab.sh 'COMMAND'     boots (about 5 s), runs COMMAND, prints its standard output and error, exits with its status
+#   lab.sh --setup       installs the lab's packages (as root) and makes its kernel; otherwise the first command does that
 #   lab.sh --help        prints this
 #
-# There is no disk image: the guest's root is this machine's own file system, read-only under a cover in memory, so the JDK, the
-# libraries, the classes and the working directory are where they are here, and nothing that the command writes is kept except what it
-# writes to /lab. The command runs as root under bash in the caller's directory, sees the caller's PATH, HOME, JAVA_HOME and KVERBS_*
-# variables, and finds:
+# There is no disk image: the guest's root is this machine's file system, read-only under a layer in memory. So the JDK, the libraries,
+# the classes and the working directory have the same paths as here. Only files that the command writes to /lab are kept. The command
+# runs as root under bash in the caller's directory, has the caller's PATH, HOME, JAVA_HOME and KVERBS_* variables, and finds:
 #   rxe0  10.99.0.1              RC, UC, UD, SRQ, memory windows, atomics, multicast, rdma_cm
 #   siw0  10.97.0.1              RC by rdma_cm only
 #   rxe1  10.98.0.1 on v1        two ends of a wire: real packets, for tc netem and tcpdump on v1 and v2
 #   rxe2  10.98.0.2 on v2
 #
-# Exit status: the command's; 124 when KVERBS_LAB_TIMEOUT passed; 125 when the guest died or could not be set up.
+# Exit status: the command's; 124 if KVERBS_LAB_TIMEOUT passed; 125 if the guest died or could not be set up.
 #
-#   KVERBS_LAB_OUT=DIR           what is /lab in the guest; a folder that is thrown away
-#   KVERBS_LAB_TIMEOUT=1800      seconds
+#   KVERBS_LAB_OUT=DIR           the folder that is /lab in the guest; default: a temporary one
+#   KVERBS_LAB_TIMEOUT=1800      the time limit in seconds
 #   KVERBS_LAB_MEM=4G            the guest's memory
-#   KVERBS_LAB_DIR=DIR           where the kernel is kept; .cache/lab of the project
-#   KVERBS_LAB_KERNEL=PACKAGE    Debian's package of the kernel; linux-image-amd64
+#   KVERBS_LAB_DIR=DIR           the folder of the kernel; default: .cache/lab of the project
+#   KVERBS_LAB_KERNEL=PACKAGE    the Debian package of the kernel; default: linux-image-amd64
 #
-# KVM is not used: it is not to be had on many of the machines this must run on, and this way all of them run the same.
+# The lab does not use KVM: many machines do not offer it, and without it the lab behaves the same on all.
 set -euo pipefail
 here=$(readlink -f "$0")
 here=${here%/*}
@@ -35,9 +34,9 @@ PATH=$PATH:/usr/sbin:/sbin
 state=${KVERBS_LAB_DIR:-$here/../.cache/lab}
 package=${KVERBS_LAB_KERNEL:-linux-image-amd64}
 
-# boot KERNEL RUN OUT: the machine, in the background; its output goes to RUN/output, its console to RUN/console.
-# The CPU lacks pclmulqdq: QEMU (7.2) multiplies bit by bit, so that a CRC-32 takes several times as long by it as by the tables that the
-# kernel and the JVM have for CPUs without. Both would take it, but the kernel's constants have half as many bits as the JVM's data.
+# boot KERNEL RUN OUT: starts the machine in the background; its output goes to RUN/output, its console to RUN/console.
+# The CPU has no pclmulqdq: QEMU (7.2) multiplies bit by bit, so that a CRC-32 with it takes several times as long as with the tables that
+# the kernel and the JVM use on CPUs without it.
 boot() {
   timeout --foreground -k 10 "${KVERBS_LAB_TIMEOUT:-1800}" qemu-system-x86_64 \
     -nodefaults -no-user-config -display none -no-reboot -M q35 \
@@ -51,7 +50,7 @@ boot() {
     </dev/null 9>&- &
 }
 
-# run KERNEL COMMAND: sets status.
+# run KERNEL COMMAND: runs COMMAND and sets status.
 run() {
   local out qemu cat
   out=${KVERBS_LAB_OUT:-$scratch/out}
@@ -62,7 +61,7 @@ run() {
   printf '%s\n' "$2" > "$out/.lab/command"
   export KVERBS_IN_LAB=1 LAB_MODULES=$1/lib/modules LAB_CWD=$PWD LC_ALL=${LC_ALL:-C.UTF-8} HOME=${HOME:-/root} PATH
   declare -p LAB_MODULES LAB_CWD LC_ALL HOME PATH ${JAVA_HOME+JAVA_HOME} "${!KVERBS_@}" > "$out/.lab/env"
-  # Descriptor 9 holds the FIFO open, so that cat comes to its end even if qemu never starts.
+  # Descriptor 9 keeps the FIFO open, so that cat ends even if qemu never starts.
   mkfifo "$scratch/output"
   exec 9<>"$scratch/output"
   cat "$scratch/output" 9>&- &
@@ -76,7 +75,7 @@ run() {
   trap - INT TERM
   exec 9>&-
   wait $cat || true
-  if [ "$status" = 0 ] && ! status=$(cat "$out/.lab/status" 2>/dev/null); then # the machine ended, but not by itself
+  if [ "$status" = 0 ] && ! status=$(cat "$out/.lab/status" 2>/dev/null); then # the machine ended without a status
     status=125
     echo "lab: the guest died; the end of its console:" >&2
     tail -40 "$scratch/console" >&2
@@ -94,15 +93,15 @@ case ${1:-} in
     exit 0
     ;;
 esac
-# No command begins with a dash, but a mistaken option does.
+# A command never begins with a dash; a wrong option does.
 if [ $# != 1 ] || [ -z "$1" ] || { [ "${1#-}" != "$1" ] && [ "$1" != --setup ]; }; then
   usage >&2
   exit 2
 fi
-# It names a folder that the set-up removes and makes anew: a path would lead out of the state.
+# The name becomes a folder that the set-up removes and makes anew, so a path is refused.
 case $package in
   *[!a-z0-9+.-]* | [!a-z0-9]*)
-    echo "lab: KVERBS_LAB_KERNEL=$package is no name of a package" >&2
+    echo "lab: KVERBS_LAB_KERNEL=$package is not the name of a package" >&2
     exit 2
     ;;
 esac

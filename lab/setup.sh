@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# Makes the lab's kernel, once: Debian's, with siw built beside it, and an initramfs. Sourced by lab.sh, which sets here.
+# Makes the lab's kernel once: Debian's kernel, a build of siw, and an initramfs. Sourced by lab.sh, which sets "here".
 
-# setup DIR KERNEL: KERNEL is Debian's meta-package of a kernel; everything is put into DIR.
+# setup DIR KERNEL: puts the kernel of Debian's meta-package KERNEL into DIR.
 setup() {
   local dir=$1 image release new
   if [ "$(id -u)" = 0 ]; then apt-get -q -o Acquire::Retries=5 update >&2; fi
-  # The meta-package names the newest kernel; older ones leave the mirrors, so none is pinned.
+  # The meta-package depends on the newest kernel. No version is pinned, since older ones leave the mirrors.
   image=$(apt-cache depends "$2" | awk '$1 == "Depends:" && $2 ~ /^linux-image-[0-9]/ { print $2; exit }')
   if [ -z "$image" ]; then
-    echo "lab: apt knows no package $2; as root: apt-get update" >&2
+    echo "lab: apt does not know the package $2: run apt-get update as root" >&2
     return 1
   fi
   release=${image#linux-image-}
@@ -22,11 +22,11 @@ setup() {
     echo "$release" > "$new/release" &&
     rm -rf "$dir" && mv "$new" "$dir" && return
   rm -rf "$new"
-  echo "lab: the set-up of $image failed; see above" >&2
+  echo "lab: the set-up of $image failed: see the messages above" >&2
   return 1
 }
 
-# Debian ships rdma_rxe.ko but leaves siw out: built from Debian's own source of the kernel, of which only siw's folder is kept.
+# build_siw DIR RELEASE: builds siw, which Debian's kernels lack, from Debian's source of the kernel, of which only siw's folder is kept.
 build_siw() {
   local src=$1/src source
   source=linux-source-$(cut -d. -f1,2 <<< "$2")
@@ -37,7 +37,7 @@ build_siw() {
     strip --strip-debug "$src/siw.ko" && cp "$src/siw.ko" "$1/lib/modules/$2/extra/" && rm -rf "$src"
 }
 
-# busybox, the modules that reach the host's root, and init.
+# make_initramfs DIR RELEASE: packs busybox, the modules for the host's root, and init.
 make_initramfs() {
   local root=$1/initramfs file module
   mkdir -p "$root"/{bin,m,dev,proc,sys}
@@ -50,7 +50,7 @@ make_initramfs() {
     case $file in *.xz) xz -dc "$file" ;; *) cat "$file" ;; esac > "$root/m/$module"
     echo "$module"
   done > "$root/m/order"
-  # shellcheck disable=SC2154  # here is lab.sh's
+  # shellcheck disable=SC2154  # lab.sh sets it
   install -m 755 "$here/init" "$root/init"
   (cd "$root" && find . | busybox cpio -o -H newc) > "$1/initrd" 2>/dev/null && rm -rf "$root"
 }

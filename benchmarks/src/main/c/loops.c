@@ -1,6 +1,6 @@
 /*
- * What the JMH benchmarks of this module do, in C, over the same libnullverbs.so. Prints a line for each: its name and the
- * median of its repetitions in nanoseconds.
+ * Does in C what the JMH benchmarks of this module do, over the same libnullverbs.so. Prints a line for each benchmark: its name
+ * and the median of its repetitions in nanoseconds.
  */
 #include <infiniband/verbs.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static struct ibv_send_wr sends[LIST];
 static struct ibv_sge entries[LIST];
 static volatile uint64_t sink;
 
-/* Without it gcc would keep the request in registers from one call to the next, which no program that has more than one can. */
+/* Without this gcc would keep the request in registers between calls, which a program with several requests cannot do. */
 #define forget_memory() __asm__ volatile("" ::: "memory")
 
 static void fill_write(int i, uint64_t id)
@@ -135,7 +135,7 @@ static void measure(const char *name, void (*loop)(long))
 	long rounds = 1000;
 	double start, took;
 
-	do { /* as many rounds as fill the time */
+	do { /* repeats until the time is over */
 		rounds *= 2;
 		start = seconds();
 		loop(rounds);
