@@ -168,7 +168,7 @@ class FreshSpec :
         test("should say that it needs root, with an exit status of its own") {
             ScratchProject().use {
                 it.program("id", "echo 1000")
-                it.run("lab/fresh", "true") shouldBe Outcome(125, "lab/fresh: needs root, to mount\n")
+                it.run("lab/fresh", "true") shouldBe Outcome(125, "lab/fresh: run it as root: it mounts file systems\n")
             }
         }
 

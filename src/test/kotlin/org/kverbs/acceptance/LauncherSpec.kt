@@ -127,7 +127,10 @@ class LauncherSpec :
             built().use {
                 val other = it.file("jdk17/release", "JAVA_VERSION=\"17.0.1\"\n").parent
                 it.run("./kverbs", javaHome = other) shouldBe
-                    Outcome(1, "KVERBS_JAVA_HOME is $other, and there is no JDK 25 there.\n")
+                    Outcome(
+                        1,
+                        "KVERBS_JAVA_HOME is $other, which has no JDK 25: set it to the home of a JDK 25, or unset it.\n",
+                    )
             }
         }
 
@@ -170,7 +173,7 @@ class LauncherSpec :
                 ScratchProject().use {
                     it.program("apt-get", "echo installed")
                     it.run("bash", "-c", "KVERBS_LAB_KERNEL=$name lab/lab.sh true") shouldBe
-                        Outcome(2, "lab: KVERBS_LAB_KERNEL=$name is no name of a package\n")
+                        Outcome(2, "lab: KVERBS_LAB_KERNEL=$name is not the name of a package\n")
                 }
             }
         }

@@ -128,7 +128,7 @@ class MachineGuardSpec :
                 val outcome = it.run(*guarded, script)
                 outcome.output shouldContain "cannot be made read-only: no mounts here\n"
                 outcome.output shouldContain
-                    "changed on this machine while the command ran:\n$system\n$system/added\n$tool\n"
+                    "these files of the system changed while the command ran:\n$system\n$system/added\n$tool\n"
                 outcome.status shouldBe 1
                 val unchanged = it.run(*guarded, "cat $tool")
                 unchanged.output shouldNotContain "changed"

@@ -13,7 +13,7 @@ import org.openjdk.jmh.runner.options.CommandLineOptionException;
 import org.openjdk.jmh.runner.options.CommandLineOptions;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 
-/** Runs the C loops and the JMH benchmarks and prints them side by side. {@code benchmarks/run} starts it. */
+/** Runs the C loops and the JMH benchmarks, and prints their results side by side. {@code benchmarks/run} starts it. */
 public final class Compare {
 
     private record Row(String what, String c, String benchmark, Map<String, String> parameters) {}
@@ -21,9 +21,10 @@ public final class Compare {
     private Compare() {}
 
     /**
-     * Runs all.
+     * Runs all benchmarks.
      *
-     * @param arguments options for JMH, such as {@code -f 3}; the system property {@code kverbs.loops} is the C program
+     * @param arguments options for JMH, such as {@code -f 3}; the system property {@code kverbs.loops} names the C
+     *     program
      */
     public static void main(String[] arguments)
             throws IOException, InterruptedException, RunnerException, CommandLineOptionException {
@@ -47,8 +48,9 @@ public final class Compare {
                 }
             }
         }
-        System.out.println("\nsystem call: posted as to a driver that makes one (Soft-RoCE), though this one doesn't;"
-                + " the others as to a card.");
+        System.out.println("\nsystem call: posted as to a driver that makes a system call (Soft-RoCE), though this"
+                + " driver makes none;"
+                + " the others are posted as to a card.");
     }
 
     private static Row[] rows() {
@@ -79,13 +81,13 @@ public final class Compare {
     }
 
     /**
-     * Bytes that an operation allocates on the heap, by JMH's GC profiler: the median, as in the first iteration JMH
-     * itself loads classes.
+     * Returns the bytes that an operation allocates on the heap, by JMH's GC profiler. This is the median, since JMH
+     * itself loads classes in the first iteration.
      */
     static double allocated(RunResult result) {
         Result<?> bytes = result.getSecondaryResults().get("gc.alloc.rate.norm");
         if (bytes == null) {
-            throw new IllegalStateException("JMH gave no allocation of " + result.getParams().getBenchmark());
+            throw new IllegalStateException("JMH reported no allocation for " + result.getParams().getBenchmark());
         }
         return bytes.getStatistics().getPercentile(50);
     }

@@ -10,13 +10,13 @@ import org.openjdk.jmh.runner.options.CommandLineOptionException;
 import org.openjdk.jmh.runner.options.CommandLineOptions;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 
-/** Runs the benchmarks of the embedded device and prints what they say. {@code benchmarks/embedded} starts it. */
+/** Runs the benchmarks of the embedded device, and prints their results. {@code benchmarks/embedded} starts it. */
 public final class Embedded {
 
     private Embedded() {}
 
     /**
-     * Runs all.
+     * Runs all benchmarks.
      *
      * @param arguments options for JMH, such as {@code -f 3}
      */
@@ -56,7 +56,8 @@ public final class Embedded {
                 .filter(wanted)
                 .findFirst()
                 .orElseThrow(
-                        () -> new IllegalStateException("JMH has no result of " + name + ": it failed, see above"));
+                        () -> new IllegalStateException("JMH has no result of " + name + ": the benchmark failed,"
+                                + " see its messages above"));
     }
 
     private static double nanos(RunResult result) {

@@ -5,14 +5,14 @@ import org.kverbs.SendRequests;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
 
-/** What moving a message between two embedded devices costs one thread that posts and polls for both of them. */
+/** Measures the cost of a message between two embedded devices for one thread that posts and polls for both. */
 public class Moving extends OnEmbeddedDevices {
 
-    /** Messages that are posted with one call. */
+    /** The number of messages that one call posts. */
     static final int LIST = 16;
-    /** Bytes of a small message. */
+    /** The bytes of a small message. */
     static final int SMALL = 64;
-    /** Bytes of a large message. */
+    /** The bytes of a large message. */
     static final int LARGE = 1 << 20;
 
     private final SendRequests send = new SendRequests();
@@ -38,7 +38,7 @@ public class Moving extends OnEmbeddedDevices {
         write.write(1, far.memory.remote()).from(near.memory.slice(0, LARGE)).signaled();
     }
 
-    /** A receive is posted, a message of 64 bytes is sent, and its completions at both ends are polled. */
+    /** Posts a receive, sends a message of 64 bytes, and polls the completions at both ends. */
     @Benchmark
     public void oneSend() {
         far.qp.postReceive(receive);
@@ -47,7 +47,7 @@ public class Moving extends OnEmbeddedDevices {
         near.awaitSends(1);
     }
 
-    /** Sixteen messages of 64 bytes: as above, in lists, with one completion at the sender. */
+    /** Does the same for sixteen messages of 64 bytes in lists, with one completion at the sender. */
     @Benchmark
     @OperationsPerInvocation(LIST)
     public void sendList() {
@@ -57,7 +57,7 @@ public class Moving extends OnEmbeddedDevices {
         near.awaitSends(1);
     }
 
-    /** 1 MiB is written, and the completion polled. */
+    /** Writes 1 MiB and polls the completion. */
     @Benchmark
     public void largeWrite() {
         near.qp.post(write);

@@ -9,11 +9,12 @@ import org.kverbs.Context;
 import org.kverbs.Device;
 
 /**
- * The device of libnullverbs (core-java/src/test/c), whose queues move nothing: what is left is the cost of the calls.
+ * Opens the device of libnullverbs (core-java/src/test/c), whose queues move no data, so that only the cost of the
+ * calls remains.
  */
 final class NullDevice {
 
-    /** {@code enum null_option}: every poll gives as many completions as it asks for. */
+    /** {@code enum null_option}: every poll returns as many completions as the caller asks for. */
     private static final int NULL_ENDLESS = 2;
 
     /** {@code enum null_option}: each signaled send makes a completion at once. */
@@ -21,18 +22,18 @@ final class NullDevice {
 
     private NullDevice() {}
 
-    /** Opens it as a card whose requests complete at once, and no others. */
+    /** Opens the device as a card whose signaled sends complete at once. */
     static Context openCompleting() {
         set(NULL_COMPLETE, 1);
         return open(true, false);
     }
 
     /**
-     * Opens it.
+     * Opens the device.
      *
-     * @param shortPost whether posting is done as for a card, without a thread state transition, or as for a driver
+     * @param shortPost whether posts are called as for a card, without a thread state transition, or as for a driver
      *     that makes a system call
-     * @param endless whether polls find completions without end, or none
+     * @param endless whether each poll finds completions, or none
      */
     static Context open(boolean shortPost, boolean endless) {
         System.setProperty("kverbs.shortPost", Boolean.toString(shortPost));

@@ -15,7 +15,7 @@ import org.kverbs.embedded.EmbeddedFabric;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.TearDown;
 
-/** Two embedded devices of this JVM, joined by two reliable queue pairs. */
+/** Connects two embedded devices of this JVM by two reliable queue pairs. */
 public abstract class OnEmbeddedDevices extends Measured {
 
     private static final int QUEUE = 64;
@@ -24,7 +24,7 @@ public abstract class OnEmbeddedDevices extends Measured {
     final End far = new End();
     private final EmbeddedFabric fabric = EmbeddedFabric.realTime(1);
 
-    /** A device's end of the connection. One thread uses it. */
+    /** One end of the connection, for one thread. */
     static final class End {
         Context context;
         QueuePair qp;
@@ -41,12 +41,12 @@ public abstract class OnEmbeddedDevices extends Measured {
             memory = pd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
         }
 
-        /** Polls until so many sends are done. */
+        /** Polls until this number of sends is done. */
         void awaitSends(int count) {
             poll(qp.sendCq(), count);
         }
 
-        /** Polls until so many messages have come. */
+        /** Polls until this number of messages has come. */
         void awaitReceives(int count) {
             poll(qp.recvCq(), count);
         }
@@ -62,13 +62,13 @@ public abstract class OnEmbeddedDevices extends Measured {
         }
     }
 
-    /** Bytes of memory that each end needs. */
+    /** Returns the bytes of memory that each end needs. */
     abstract int bytes();
 
-    /** Gets ready what the benchmark needs of two ends that are connected. */
+    /** Prepares the benchmark on the two connected ends. */
     abstract void prepare();
 
-    /** Ends what {@link #prepare} began. */
+    /** Ends the work that {@link #prepare} began. */
     void stop() throws InterruptedException {}
 
     /** Opens both devices and connects them. */
@@ -81,7 +81,7 @@ public abstract class OnEmbeddedDevices extends Measured {
         prepare();
     }
 
-    /** Closes all. */
+    /** Closes both devices. */
     @TearDown
     public void close() throws InterruptedException {
         stop();

@@ -3,12 +3,12 @@ package org.kverbs.benchmarks;
 import org.kverbs.Context;
 import org.openjdk.jmh.annotations.TearDown;
 
-/** The device that benchmarks of single calls open in their setup. */
+/** Holds the device that benchmarks of single calls open in their setup. */
 public abstract class OnNullDevice extends Measured {
 
     Context context;
 
-    /** Closes all. */
+    /** Closes the device. */
     @TearDown
     public void close() {
         context.close();

@@ -8,12 +8,12 @@ import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Setup;
 
-/** What a poll costs. Each method has its twin in {@code loops.c}; both ways to poll have the same one. */
+/** Measures the cost of a poll. Each method has its counterpart in {@code loops.c}; both ways to poll share one. */
 public class Polling extends OnNullDevice {
 
     private static final int BATCH = 16;
 
-    /** Whether each poll finds a full batch, or nothing. */
+    /** Whether each poll finds a full batch, or no completion. */
     @Param({"false", "true"})
     public boolean completions;
 

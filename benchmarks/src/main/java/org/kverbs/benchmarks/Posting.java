@@ -12,12 +12,12 @@ import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Setup;
 
-/** What a post costs. Each method has its twin of the same name in {@code loops.c}. */
+/** Measures the cost of a post. Each method has a counterpart of the same name in {@code loops.c}. */
 public class Posting extends OnNullDevice {
 
     private static final int LIST = 16;
 
-    /** How the post is called: as for a card, or as for a driver that makes a system call. */
+    /** How posts are called: as for a card, or as for a driver that makes a system call. */
     @Param({"true", "false"})
     public boolean shortPost;
 
@@ -37,20 +37,20 @@ public class Posting extends OnNullDevice {
         prebuilt.write(1, 0x1000, 7).from(slice).signaled();
     }
 
-    /** One write that was encoded before. */
+    /** Posts one write that was encoded before. */
     @Benchmark
     public void prebuiltWrite() {
         qp.post(prebuilt);
     }
 
-    /** One write, encoded and posted. */
+    /** Encodes and posts one write. */
     @Benchmark
     public void write() {
         qp.beginPost().write(id++, 0x1000, 7).from(slice).signaled();
         qp.finishPost();
     }
 
-    /** Sixteen writes, encoded and posted in one call. */
+    /** Encodes sixteen writes and posts them with one call. */
     @Benchmark
     public void writeList() {
         SendRequests list = qp.beginPost();
@@ -60,7 +60,7 @@ public class Posting extends OnNullDevice {
         qp.finishPost();
     }
 
-    /** One receive request, encoded and posted. */
+    /** Encodes and posts one receive. */
     @Benchmark
     public void postReceive() {
         qp.postReceive(id++, slice);

@@ -5,13 +5,13 @@ import org.kverbs.SendRequests;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 
-/** Sixty-four bytes there and back between two embedded devices, whose completions are polled all the time. */
+/** Measures the round trip of sixty-four bytes between two embedded devices, with busy polling. */
 public class RoundTrip extends OnEmbeddedDevices {
 
-    /** Bytes of a message. */
+    /** The bytes of a message. */
     static final int BYTES = 64;
 
-    /** Whether the echo has a thread of its own; else one thread polls for both ends. */
+    /** Whether the echo has its own thread; otherwise one thread polls for both ends. */
     @Param({"false", "true"})
     public boolean twoThreads;
 
@@ -50,7 +50,7 @@ public class RoundTrip extends OnEmbeddedDevices {
         far.awaitSends(1);
     }
 
-    /** One round trip. */
+    /** Makes one round trip. */
     @Benchmark
     public void roundTrip() {
         near.qp.postReceive(nearReceive);
@@ -64,7 +64,7 @@ public class RoundTrip extends OnEmbeddedDevices {
 
     @Override
     void stop() throws InterruptedException {
-        // The echo looks whether it should end after each message.
+        // The echo checks the flag after each message.
         closing = true;
         if (twoThreads) {
             roundTrip();

@@ -17,15 +17,14 @@ import org.kverbs.QueuePairType;
 import org.kverbs.SendRequests;
 import org.kverbs.WorkCompletions;
 
-/** A connection on which one side sends as much as there is room for. One thread posts and polls for both sides. */
+/** Keeps one direction of a connection full. One thread posts and polls for both sides. */
 final class Stream implements AutoCloseable {
 
-    /** Receives that are posted: enough for a receiver that sometimes gets no processor for a while. */
+    /** The number of posted receives: enough for a receiver that gets no processor for a while. */
     private static final int RECEIVES = 4096;
 
     /**
-     * Code of a second before something is sent again: nothing is lost, but on a busy machine a thread may have to wait
-     * for a processor.
+     * The timeout code for one second: no packet is lost here, but on a busy machine a thread may wait for a processor.
      */
     private static final ConnectOptions PATIENT = ConnectOptions.builder().timeout(18).build();
 
@@ -84,7 +83,10 @@ final class Stream implements AutoCloseable {
         }
     }
 
-    /** Posts what there is room for, and polls each side once. Returns the messages that were found to be done. */
+    /**
+     * Posts all messages that there is room for, and polls each side once. Returns the number of messages that are
+     * done.
+     */
     int send() {
         while (outstanding < traffic.batches()) {
             for (int i = 1; i < traffic.batch(); i++) {
@@ -118,7 +120,7 @@ final class Stream implements AutoCloseable {
         return count;
     }
 
-    /** Waits for what is on its way, and looks whether the bytes are there. */
+    /** Waits for the outstanding messages, and checks the bytes. */
     void check() {
         while (outstanding > 0) {
             receive();

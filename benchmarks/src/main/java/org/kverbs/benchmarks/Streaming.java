@@ -4,12 +4,12 @@ import java.util.concurrent.TimeUnit;
 import org.kverbs.Device;
 
 /**
- * Messages a second and bytes a second over a reliable connection from one device to another, both of this machine: the
- * same program for a kernel's devices and for embedded ones. {@code benchmarks/udp} starts it.
+ * Measures messages and bytes a second over a reliable connection between two devices of this machine, with the same
+ * program for kernel devices and embedded ones. {@code benchmarks/udp} starts it.
  */
 public final class Streaming {
 
-    /** For how long without a completion a measurement goes on before it fails. */
+    /** How long a measurement goes on without a completion before it fails. */
     private static final long PATIENCE = TimeUnit.SECONDS.toNanos(20);
 
     private static final int TURNS = 8;
@@ -19,9 +19,9 @@ public final class Streaming {
     /**
      * Measures, and prints a line for each kind of message: its name, messages a second, and megabytes (10^6) a second.
      *
-     * @param arguments names of the device that sends and of the one that receives, and the milliseconds of a
-     *     measurement. Before the first every kind is sent for as long, in {@value #TURNS} turns: what is compiled
-     *     after all kinds were seen need not be compiled again.
+     * @param arguments the names of the sending and the receiving device, and the milliseconds of a measurement. Before
+     *     the first measurement every kind is sent for the same time, in {@value #TURNS} turns, so that the JVM
+     *     compiles with all kinds in view.
      */
     public static void main(String[] arguments) {
         Device from = Device.byName(arguments[0]);
@@ -58,7 +58,8 @@ public final class Streaming {
                 last = now;
             } else if (now - last > PATIENCE) {
                 throw new IllegalStateException(
-                        "nothing has arrived for %d s after %d messages".formatted(PATIENCE / 1_000_000_000, messages));
+                        "no message has arrived for %d s, after %d"
+                                + " messages".formatted(PATIENCE / 1_000_000_000, messages));
             }
         }
         return messages * 1e9 / (System.nanoTime() - begin);

@@ -13,8 +13,8 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Sixty-four bytes there and back over TCP on the loopback, for comparison: blocking channels, no delay, an echo with
- * its own thread.
+ * Measures the round trip of sixty-four bytes over TCP on the loopback, for comparison: blocking channels, no delay,
+ * and an echo with its own thread.
  */
 public class TcpRoundTrip extends Measured {
 
@@ -63,7 +63,7 @@ public class TcpRoundTrip extends Measured {
         }
     }
 
-    /** One round trip. */
+    /** Makes one round trip. */
     @Benchmark
     public void roundTrip() throws IOException {
         buffer.position(buffer.capacity());

@@ -1,6 +1,6 @@
 package org.kverbs.benchmarks;
 
-/** What {@link Streaming} measures. */
+/** Lists the kinds of traffic that {@link Streaming} measures. */
 enum Traffic {
     /** The receiver posts a receive for each message, and polls. */
     SEND_64("send-64", 64, true, 16, 8),
@@ -27,22 +27,22 @@ enum Traffic {
         return label;
     }
 
-    /** Of a message. */
+    /** The bytes of a message. */
     int bytes() {
         return bytes;
     }
 
-    /** Whether messages take a receive each; else they are writes. */
+    /** Whether each message takes a receive; otherwise messages are writes. */
     boolean isReceived() {
         return received;
     }
 
-    /** Messages of which the last has a completion at the sender. */
+    /** The messages of a batch; only the last has a completion at the sender. */
     int batch() {
         return batch;
     }
 
-    /** Batches on their way at once. */
+    /** The number of batches in flight. */
     int batches() {
         return batches;
     }

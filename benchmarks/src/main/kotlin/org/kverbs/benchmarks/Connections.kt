@@ -25,10 +25,10 @@ private const val WARM_UP = 30_000
 private const val KIB = 1024L
 private const val REQUEST_BYTES = 64
 
-/** Bytes: what all may send ahead is more than a server takes by default. */
+/** In bytes. All clients together may send ahead more than a server accepts by default. */
 private const val MEMORY = 16L shl 30
 
-/** Echo of 64 bytes over one of many connections. Arguments: how many, and the device. */
+/** Measures echoes of 64 bytes over one of many connections. Arguments: the number of connections, and the device. */
 fun main(arguments: Array<String>) {
     val count = arguments.getOrNull(0)?.toInt() ?: 10_000
     val device = Device.byName(arguments.getOrNull(1) ?: "embedded0")
@@ -48,7 +48,7 @@ private fun measure(
             maxConnections(count + 1)
             maxHalfOpen(2 * AT_ONCE)
             memory(MEMORY)
-            onFailure {} // the clients just close
+            onFailure {} // the clients close without a farewell
         }.use { bound ->
             val serving = bound.serve(this) { for (message in it.incoming) it.send(message) }
             val address = InetSocketAddress(address(device), bound.address.port)
@@ -83,7 +83,7 @@ private suspend fun connect(
         }.awaitAll().flatten()
     }
 
-/** Round trips one after the other, each over a connection that is drawn. */
+/** Makes round trips one after the other, each over a random connection. */
 private suspend fun requests(
     connections: List<MessageConnection>,
     count: Int,
@@ -101,7 +101,7 @@ private suspend fun requests(
     return Latencies(nanos)
 }
 
-/** A round trip over each connection, all at the same time. */
+/** Makes a round trip over each connection, all at the same time. */
 private suspend fun all(connections: List<MessageConnection>): String =
     coroutineScope {
         val began = System.nanoTime()
@@ -127,7 +127,7 @@ private class Latencies(
         "median %.1f us, 99 of 100 within %.1f us".format(microseconds(0.5), microseconds(0.99))
 }
 
-/** The memory that is held, in KiB: reachable objects, and the rest. */
+/** Holds the used memory in KiB: reachable objects, and the rest. */
 private class Held(
     private val heap: Long,
     private val rest: Long,
@@ -160,5 +160,5 @@ private class Held(
     }
 }
 
-/** One that leads to the device: the lab's for Soft-RoCE. */
+/** Returns an address that leads to the device: that of the lab for Soft-RoCE. */
 private fun address(device: Device) = if (device.provider() == "embedded") "127.0.0.1" else "10.99.0.1"

@@ -30,16 +30,16 @@ private const val OPERATIONS = 2_000_000
 private const val ROUNDS = 5
 private const val WAITING = 50_000
 
-/** What an operation took and allocated, on one thread. */
+/** The time and allocation of an operation, on one thread. */
 private class Cost(
     val nanos: Double,
     val bytes: Double,
 )
 
 /**
- * What suspending costs over a device whose requests complete at once: writes by plain verbs, posted and polled one by
- * one, and by coroutines of which so many are in flight, all on one thread that polls. The best of some rounds. Then
- * what a coroutine that waits takes.
+ * Measures the cost of suspending over a device whose requests complete at once: writes by plain verbs, posted and
+ * polled one by one, and by coroutines of which a number is in flight, all on one thread that polls. Prints the best of
+ * several rounds, and then the heap of a waiting coroutine.
  */
 fun main() {
     NullDevice.openCompleting().use { device ->
@@ -141,13 +141,13 @@ private fun suspending(
     }
 }
 
-/** Bytes of heap for each coroutine that waits for a message. */
+/** Returns the bytes of heap for each coroutine that waits for a message. */
 private fun waiting(
     dispatcher: CompletionDispatcher,
     pd: ProtectionDomain,
     region: MemoryRegion,
 ): Long {
-    // No completion comes of a receive whose queue isn't polled.
+    // A receive whose queue is not polled does not complete.
     val qp =
         dispatcher.qp(pd, RC) {
             maxSendWr(1)

@@ -3,39 +3,47 @@ package org.kverbs.embedded;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A mistake with memory that belonged to the device, found by the diagnostics of an {@link EmbeddedFabric} or of the
- * devices that {@link EmbeddedProvider} gives. From its posting until its completion was polled a request's memory is
- * the device's; that of an unsignaled request until a later completion of the same send queue was polled (man 3
- * ibv_post_send, ibv_post_recv). A network card says nothing of such mistakes: data is wrong, sometimes.
+ * Describes a mistake with memory that belonged to the device. The diagnostics of an {@link EmbeddedFabric}, or of the
+ * devices of {@link EmbeddedProvider}, find it. The memory of a request belongs to the device from the post until the
+ * program polls the request's completion. The memory of an unsignaled request belongs to the device until the program
+ * polls a later completion of the same send queue (man 3 ibv_post_send, ibv_post_recv). A network card does not report
+ * such mistakes: the data is wrong, sometimes.
  *
- * @param kind what was done wrong
- * @param buffer whose memory it is
- * @param offset of the first byte of it that is concerned
- * @param other the request that was posted before and uses some of the same bytes, of {@link Kind#OVERLAP}; else null
+ * @param kind the mistake
+ * @param buffer the memory that belonged to the device
+ * @param offset the first affected byte, counted from the start of the buffer
+ * @param other for {@link Kind#OVERLAP}: the request that was posted earlier and uses some of the same bytes; else null
  */
 public record BufferMisuse(Kind kind, PostedBuffer buffer, long offset, @Nullable PostedBuffer other) {
 
     /**
-     * What memory is filled with as long as the device may still write it: who reads it before the completion was
-     * polled reads these bytes.
+     * The byte that fills memory while the device may still write to it. A program that reads the memory before it
+     * polls the completion reads these bytes.
      */
     public static final byte POISON = (byte) 0xdb;
 
-    /** What was done wrong. */
+    /** The kinds of mistake. */
     public enum Kind {
-        /** The source of a send or RDMA write was changed: a peer may get the one or the other, or a part of each. */
+        /**
+         * The program changed the source of a posted send or RDMA write. The peer gets the old bytes, the new bytes or
+         * a mix.
+         */
         SOURCE_CHANGED,
-        /** The program wrote to memory of a posted receive, or to the destination of a read or an atomic. */
+        /** The program wrote to the memory of a posted receive, or to the destination of a posted read or atomic. */
         DESTINATION_WRITTEN,
-        /** Two posted requests use the same bytes, and the device writes them for one at least. */
+        /**
+         * Two posted requests use the same bytes, and the device writes to these bytes for at least one of the
+         * requests.
+         */
         OVERLAP,
-        /** The memory region was deregistered or registered anew. */
+        /** The program deregistered or reregistered the memory region while a request that uses it was posted. */
         REGION_CLOSED,
         /**
-         * The memory of an open region was freed, as its arena was closed, and the device was to use it. Said once a
-         * region, whether the diagnostics are on or not; the request that needed the memory failed. The buffer's opcode
-         * names that request: RDMA_WRITE, RDMA_READ and FETCH_ADD are a peer's, SEND stands for all requests of
-         * this side that send memory, RECV for those that write it, and the address is the region's.
+         * The program closed the arena of an open region's memory, and the device then needed the memory. The request
+         * that needed the memory failed. Each region is reported once, with or without diagnostics. The buffer's
+         * address is that of the region. The buffer's opcode names the request: RDMA_WRITE, RDMA_READ and FETCH_ADD are
+         * a peer's requests, SEND stands for all requests of this side that send memory, and RECV for all that write to
+         * it.
          */
         MEMORY_FREED
     }
@@ -50,20 +58,20 @@ public record BufferMisuse(Kind kind, PostedBuffer buffer, long offset, @Nullabl
         };
     }
 
-    /** What happened, with which memory, and what to do instead; not where it was posted. */
+    /** Tells what happened, which memory it concerns, and the cure; the place of the post is not included. */
     @Override
     public String toString() {
         String where = " (from byte " + offset + " on)";
         return switch (kind) {
             case SOURCE_CHANGED -> buffer + where
-                    + " were changed while they were posted: change a source only after its completion was polled, or "
-                    + "send it inline";
+                    + " were changed while they were posted: change a source only after its completion is polled, or"
+                    + " send it inline";
             case DESTINATION_WRITTEN -> buffer + where
-                    + " were written by the program while they were posted: the device may write them until the "
-                    + "completion was polled";
+                    + " were written by the program while they were posted: leave them to the device until the"
+                    + " completion is polled";
             case OVERLAP -> buffer + where + " were posted while " + other
-                    + " use some of them: give each request that the device writes for memory of its own, or poll the "
-                    + "first one before";
+                    + " use some of them: give each request its own memory, or poll the completion of the first"
+                    + " request before posting the second";
             case MEMORY_FREED -> "the memory region at 0x%x of %s was freed while it was registered,"
                             .formatted(buffer.address(), buffer.device())
                     + " and %d bytes of it were to be %s (queue pair %d): close the memory region before the arena of "

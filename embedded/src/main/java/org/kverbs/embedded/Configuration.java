@@ -18,7 +18,7 @@ import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.embedded.internal.wire.Icrc;
 import org.kverbs.spi.VerbsDevice;
 
-/** Which embedded devices a process has, by the words that {@link EmbeddedProvider} explains. */
+/** Makes the embedded devices of a process from the words that {@link EmbeddedProvider} explains. */
 final class Configuration {
 
     private static final String PROPERTY = "kverbs.embedded";
@@ -32,8 +32,8 @@ final class Configuration {
     private static final String NONE = "none";
     private static final String DEFAULT = "memory,memory";
     /**
-     * Headers and their like beside the payload; what Soft-RoCE reckons with, so that both have the same MTU on the
-     * same link.
+     * The bytes of a packet beside its payload. Soft-RoCE assumes the same number, so that both choose the same MTU on
+     * the same link.
      */
     private static final int HEADERS = 80;
 
@@ -43,7 +43,7 @@ final class Configuration {
     private final SecureRandom random = new SecureRandom();
     private final EmbeddedFabric fabric = EmbeddedFabric.unpredictable(random);
 
-    /** What the devices themselves and their diagnostics found. */
+    /** The findings of the devices and of their diagnostics. */
     private final MisuseLog misuses = new MisuseLog(MisuseLog::warn);
     private final @Nullable Watch watch;
     private final Semantics semantics;
@@ -54,7 +54,10 @@ final class Configuration {
         this.watch = diagnoses ? new Watch(misuses::add) : null;
     }
 
-    /** What the property or the environment asks for, or else the usual devices. */
+    /**
+     * Reads the property or the environment variable, and makes the devices; without either it makes the default
+     * devices.
+     */
     static Configuration read() {
         String set = System.getProperty(PROPERTY, System.getenv(VARIABLE));
         boolean diagnoses =
@@ -77,12 +80,12 @@ final class Configuration {
         if (!set.strip().matches("[1-9][0-9]{0,5}")) {
             throw new RdmaException("the property " + HALF_OPEN_PROPERTY + ", or else the environment's "
                     + HALF_OPEN_VARIABLE + ", is '"
-                    + set + "': it says how many connections of a listener may be half open, from 1 to 999999");
+                    + set + "': give the number of half-open connections that a listener accepts, from 1 to 999999");
         }
         connectionManager().limitHalfOpen(Integer.parseInt(set.strip()));
     }
 
-    /** Devices without diagnostics. */
+    /** Makes devices without diagnostics. */
     static Configuration of(String words) {
         return of(words, false, semantics());
     }
@@ -94,7 +97,7 @@ final class Configuration {
             return Semantics.valueOf(name.toUpperCase(Locale.ROOT));
         } catch (IllegalArgumentException e) {
             String where = "the property " + SEMANTICS_PROPERTY + ", or else the environment's " + SEMANTICS_VARIABLE;
-            throw new RdmaException(where + ", asks for '" + set + "', and must be strict or rxe", e);
+            throw new RdmaException(where + ", is '" + set + "': use strict or rxe", e);
         }
     }
 
@@ -109,21 +112,23 @@ final class Configuration {
         return configuration;
     }
 
-    /** What a program is told that asks for a service where none is. */
+    /** The advice for a program that connects to a service that no device has. */
     private String reach() {
         if (devices.isEmpty() || words.contains("udp:")) {
-            return ""; // who has chosen an address knows of the others
+            return ""; // a program that chose an address knows about processes at other addresses
         }
         if (words.contains("udp")) {
-            return "Each process with KVERBS_EMBEDDED=udp has an address of its own, the first that is free from"
-                    + " 127.0.0.1 on; this one has " + String.join(", ", addresses) + ". So a second service of this"
-                    + " machine is at another address than the first: connect to that, or choose it by"
-                    + " KVERBS_EMBEDDED=udp:ADDRESS where the service is started.";
+            return "Each process with KVERBS_EMBEDDED=udp has its own address: the first free one from"
+                    + " 127.0.0.1 on; this one has " + String.join(", ", addresses) + ". A second service on this"
+                    + " machine has another address: connect to that address, or choose it with"
+                    + " KVERBS_EMBEDDED=udp:ADDRESS when you start the service.";
         }
         String names = devices.stream().map(VerbsDevice::name).collect(Collectors.joining(", "));
-        return "The embedded devices of this process (" + names + ") reach one another alone. For a service in another"
-                + " process start both with KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp), and on another host each"
-                + " with KVERBS_EMBEDDED=udp:ADDRESS of its own.";
+        return "The embedded devices of this process (" + names + ") reach only one another. To reach a service in"
+                + " another"
+                + " process, start both processes with KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp). On different"
+                + " hosts, start each"
+                + " with its own KVERBS_EMBEDDED=udp:ADDRESS.";
     }
 
     List<VerbsDevice> devices() {
@@ -154,7 +159,8 @@ final class Configuration {
         } else if (word.startsWith("udp:")) {
             addUdp(address(word.substring("udp:".length())), false);
         } else {
-            throw wrong("'" + word + "' is not memory, udp or udp:ADDRESS; or else all of it is none");
+            throw wrong("'" + word + "' is not a kind of device: use memory, udp or udp:ADDRESS, separated by"
+                    + " commas, or none alone");
         }
     }
 
@@ -167,10 +173,10 @@ final class Configuration {
         try {
             address = InetAddress.ofLiteral(text);
         } catch (IllegalArgumentException e) {
-            throw wrong("'" + text + "' is no IPv4 or IPv6 address");
+            throw wrong("'" + text + "' is not an IPv4 or IPv6 address");
         }
         if (address.isMulticastAddress() || address.isAnyLocalAddress() || text.equals("255.255.255.255")) {
-            throw wrong("'" + text + "' stands for several machines or addresses; name one address of this machine");
+            throw wrong("'" + text + "' stands for several machines or addresses: name one address of this machine");
         }
         return address;
     }
@@ -179,13 +185,13 @@ final class Configuration {
         return "embedded" + devices.size();
     }
 
-    /** @return false, and no device, if the address should be reserved and is not to be had */
+    /** @return false if the address was to be reserved and is taken; then no device is added */
     private boolean addUdp(InetAddress address, boolean reserved) {
         Gids gids = UdpPort.gids(address);
-        // A GUID from the address, so that it is the same at the next start (EUI-64, with the bit for "locally
-        // administered").
+        // The GUID is derived from the address, so that it is the same at the next start (EUI-64, with the bit for
+        // "locally administered").
         long guid = 0x0200_00ff_fe00_0000L ^ gids.high(0) ^ Long.rotateLeft(gids.low(0), 8);
-        // On the same engine as all the others, as connections may be between any of them.
+        // All devices share one engine, since a connection may join any two of them.
         var hca = new Hca(name(), guid, fabric.engine(), gids, mtu(address), random, semantics, DeviceLimits.DEFAULTS);
         var port = new UdpPort(hca, address);
         if (reserved && !port.reserve()) {
@@ -215,7 +221,8 @@ final class Configuration {
                 return;
             }
         }
-        throw wrong("UDP port " + Icrc.UDP_PORT + " is taken on every address of 127.0.0.0/24, or may not be used");
+        throw wrong("UDP port " + Icrc.UDP_PORT + " could not be opened on any address of 127.0.0.0/24: end a"
+                + " process that uses it, or name an address with udp:ADDRESS");
     }
 
     private static boolean isAt(VerbsDevice device, InetAddress address) {

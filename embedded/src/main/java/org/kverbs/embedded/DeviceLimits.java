@@ -1,12 +1,12 @@
 package org.kverbs.embedded;
 
 /**
- * How many of everything an embedded device has, and how large. Immutable: each function gives a copy with one limit
- * changed, as in {@code DeviceLimits.DEFAULTS.queuePairs(2).lockedBytes(1 << 20)}. The device's attributes say the
- * same (man 3 ibv_query_device), except {@code lockedBytes}.
+ * Sets how many objects an embedded device has, and how large they can be. Immutable: each function returns a copy with
+ * one limit changed, as in {@code DeviceLimits.DEFAULTS.queuePairs(2).lockedBytes(1 << 20)}. The device's attributes
+ * report the same limits (man 3 ibv_query_device), except {@code lockedBytes}.
  *
- * <p>Counts are of all contexts of the device together; one more is refused with ENOMEM, and the exception names the
- * limit. A size beyond its limit is refused with EINVAL.
+ * <p>Counts cover all contexts of the device together. The device refuses one object more with ENOMEM, and the
+ * exception names the limit. The device refuses a size beyond its limit with EINVAL.
  *
  * @param queuePairs {@code max_qp}
  * @param completionQueues {@code max_cq}
@@ -18,8 +18,8 @@ package org.kverbs.embedded;
  * @param sharedReceives {@code max_srq_wr}
  * @param completions {@code max_cqe}
  * @param entries scatter and gather entries of a work request: {@code max_sge}, {@code max_srq_sge}
- * @param inlineBytes inline data of a work request, which no attribute of a device says
- * @param reads {@code max_qp_rd_atom}: RDMA reads and atomics that a queue pair may have on their way
+ * @param inlineBytes bytes of inline data of a work request; no device attribute reports this limit
+ * @param reads {@code max_qp_rd_atom}: RDMA reads and atomics that a queue pair can have in flight
  */
 public record DeviceLimits(
         int queuePairs,
@@ -35,14 +35,14 @@ public record DeviceLimits(
         int inlineBytes,
         int reads) {
 
-    /** Those of a device that is given no others: generous, and without a limit on locked bytes. */
+    /** The limits of a device that is added without limits: large counts, and no limit on locked bytes. */
     public static final DeviceLimits DEFAULTS = new DeviceLimits(
             1 << 16, 1 << 16, 1 << 16, 1 << 18, 1 << 16, Long.MAX_VALUE, 1 << 14, 1 << 15, 1 << 20, 32, 1024, 128);
 
     /**
-     * Checks the numbers.
+     * Checks the limits.
      *
-     * @throws IllegalArgumentException if one is below zero, or above that of the {@link #DEFAULTS}
+     * @throws IllegalArgumentException if a limit is below zero, or above that of {@link #DEFAULTS}
      */
     public DeviceLimits {
         check("queuePairs", queuePairs, 1 << 16);
@@ -61,88 +61,88 @@ public record DeviceLimits(
 
     private static void check(String name, long value, long most) {
         if (value < 0 || value > most) {
-            throw new IllegalArgumentException(name + " " + value + ": 0 to " + most);
+            throw new IllegalArgumentException(name + " is " + value + ": give a number from 0 to " + most);
         }
     }
 
-    /** With so many queue pairs. */
+    /** Returns a copy with this number of queue pairs. */
     public DeviceLimits queuePairs(int most) {
         return new DeviceLimits(
                 most, completionQueues, sharedReceiveQueues, memoryRegions, protectionDomains, lockedBytes,
                 workRequests, sharedReceives, completions, entries, inlineBytes, reads);
     }
 
-    /** With so many completion queues. */
+    /** Returns a copy with this number of completion queues. */
     public DeviceLimits completionQueues(int most) {
         return new DeviceLimits(
                 queuePairs, most, sharedReceiveQueues, memoryRegions, protectionDomains, lockedBytes, workRequests,
                 sharedReceives, completions, entries, inlineBytes, reads);
     }
 
-    /** With so many shared receive queues. */
+    /** Returns a copy with this number of shared receive queues. */
     public DeviceLimits sharedReceiveQueues(int most) {
         return new DeviceLimits(
                 queuePairs, completionQueues, most, memoryRegions, protectionDomains, lockedBytes, workRequests,
                 sharedReceives, completions, entries, inlineBytes, reads);
     }
 
-    /** With so many memory regions, so many windows and so many address handles. */
+    /** Returns a copy with this number of memory regions, windows and address handles. */
     public DeviceLimits memoryRegions(int most) {
         return new DeviceLimits(
                 queuePairs, completionQueues, sharedReceiveQueues, most, protectionDomains, lockedBytes,
                 workRequests, sharedReceives, completions, entries, inlineBytes, reads);
     }
 
-    /** With so many protection domains. */
+    /** Returns a copy with this number of protection domains. */
     public DeviceLimits protectionDomains(int most) {
         return new DeviceLimits(
                 queuePairs, completionQueues, sharedReceiveQueues, memoryRegions, most, lockedBytes, workRequests,
                 sharedReceives, completions, entries, inlineBytes, reads);
     }
 
-    /** With so many bytes in all memory regions together. */
+    /** Returns a copy with this number of bytes for all memory regions together. */
     public DeviceLimits lockedBytes(long most) {
         return new DeviceLimits(
                 queuePairs, completionQueues, sharedReceiveQueues, memoryRegions, protectionDomains, most,
                 workRequests, sharedReceives, completions, entries, inlineBytes, reads);
     }
 
-    /** With so many work requests in a send queue, and in a receive queue. */
+    /** Returns a copy with this number of work requests for each send queue and each receive queue. */
     public DeviceLimits workRequests(int most) {
         return new DeviceLimits(
                 queuePairs, completionQueues, sharedReceiveQueues, memoryRegions, protectionDomains, lockedBytes,
                 most, sharedReceives, completions, entries, inlineBytes, reads);
     }
 
-    /** With so many receives in a shared receive queue. */
+    /** Returns a copy with this number of receives for each shared receive queue. */
     public DeviceLimits sharedReceives(int most) {
         return new DeviceLimits(
                 queuePairs, completionQueues, sharedReceiveQueues, memoryRegions, protectionDomains, lockedBytes,
                 workRequests, most, completions, entries, inlineBytes, reads);
     }
 
-    /** With so many entries of a completion queue. */
+    /** Returns a copy with this number of entries for each completion queue. */
     public DeviceLimits completions(int most) {
         return new DeviceLimits(
                 queuePairs, completionQueues, sharedReceiveQueues, memoryRegions, protectionDomains, lockedBytes,
                 workRequests, sharedReceives, most, entries, inlineBytes, reads);
     }
 
-    /** With so many scatter and gather entries of a work request. */
+    /** Returns a copy with this number of scatter and gather entries for each work request. */
     public DeviceLimits entries(int most) {
         return new DeviceLimits(
                 queuePairs, completionQueues, sharedReceiveQueues, memoryRegions, protectionDomains, lockedBytes,
                 workRequests, sharedReceives, completions, most, inlineBytes, reads);
     }
 
-    /** With so many bytes of inline data. */
+    /** Returns a copy with this number of bytes of inline data for each work request. */
     public DeviceLimits inlineBytes(int most) {
         return new DeviceLimits(
                 queuePairs, completionQueues, sharedReceiveQueues, memoryRegions, protectionDomains, lockedBytes,
                 workRequests, sharedReceives, completions, entries, most, reads);
     }
 
-    /** With so many reads and atomics of a queue pair on their way. */
+    /** Returns a copy with this number of reads and atomics in flight for each queue pair. */
     public DeviceLimits reads(int most) {
         return new DeviceLimits(
                 queuePairs, completionQueues, sharedReceiveQueues, memoryRegions, protectionDomains, lockedBytes,

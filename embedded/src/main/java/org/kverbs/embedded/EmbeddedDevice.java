@@ -8,7 +8,7 @@ import org.kverbs.internal.abi.IbvTransportType;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsOpenResult;
 
-/** An embedded device in the list. */
+/** Stands for an embedded device in the provider's list. */
 record EmbeddedDevice(Hca hca) implements VerbsDevice {
 
     @Override

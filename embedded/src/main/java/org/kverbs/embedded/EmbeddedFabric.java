@@ -22,7 +22,7 @@ import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
 
 /**
- * Embedded devices of one's own, joined in this JVM, with all that can go wrong between them.
+ * Joins embedded devices in this JVM, and injects faults between them.
  *
  * <pre>{@code
  * try (EmbeddedFabric fabric = EmbeddedFabric.virtual(42)) {
@@ -33,17 +33,17 @@ import org.kverbs.spi.VerbsProvider;
  * }
  * }</pre>
  *
- * <p>Without faults a message goes from memory to memory at once. With faults it goes as RoCEv2 packets, whose fate
- * follows from the seed; with the {@linkplain #virtual virtual clock} and one thread everything happens in the same
- * order each time, queue pair numbers and keys too. Any thread may use it.
+ * <p>Without faults the device copies a message from memory to memory at once. With faults, messages travel as RoCEv2
+ * packets, and the seed decides the fate of each packet. With the {@linkplain #virtual virtual clock} and one thread,
+ * every run has the same order of events, the same queue pair numbers and the same keys. Any thread may use a fabric.
  *
- * <p>Its devices hold a program to what hardware demands ({@link Semantics#STRICT}), unless they are added otherwise. A
- * test chooses their {@linkplain DeviceLimits limits}, lets calls and work requests {@linkplain #inject fail}, and has
- * asynchronous events {@linkplain #raise(Device, AsyncEventType) raised}.
+ * <p>The devices enforce what hardware demands ({@link Semantics#STRICT}), unless a test adds them with other
+ * semantics. A test can choose the {@linkplain DeviceLimits limits} of a device, {@linkplain #inject let calls and work
+ * requests fail}, and {@linkplain #raise(Device, AsyncEventType) raise} asynchronous events.
  */
 public final class EmbeddedFabric implements AutoCloseable {
 
-    /** 198.18.0.0, of the network for tests of network devices (RFC 2544). */
+    /** 198.18.0.0, the network for tests of network devices (RFC 2544). */
     private static final int NETWORK = 198 << 24 | 18 << 16;
     private static final int LARGEST_MTU = 4096;
     private static final Set<AsyncEventType> DEVICE_EVENTS = EnumSet.of(
@@ -86,40 +86,48 @@ public final class EmbeddedFabric implements AutoCloseable {
         this.clock = virtual ? new VirtualClock(engine) : null;
     }
 
-    /** A fabric with a virtual clock. */
+    /**
+     * Makes a fabric with a virtual clock.
+     *
+     * @param seed decides faults, queue pair numbers and keys
+     */
     public static EmbeddedFabric virtual(long seed) {
         return new EmbeddedFabric(true, new Random(seed));
     }
 
-    /** A fabric that lives in real time. */
+    /**
+     * Makes a fabric that runs in real time.
+     *
+     * @param seed decides faults, queue pair numbers and keys
+     */
     public static EmbeddedFabric realTime(long seed) {
         return new EmbeddedFabric(false, new Random(seed));
     }
 
-    /** In real time, and what is random nobody can guess. */
+    /** Makes a fabric that runs in real time, with queue pair numbers and keys that nobody can guess. */
     static EmbeddedFabric unpredictable(Random random) {
         return new EmbeddedFabric(false, random);
     }
 
     /**
-     * Adds a device of {@link Semantics#STRICT}, called {@code embedded0}, {@code embedded1} and so on; its IPv4
-     * addresses are 198.18.0.1 and following.
+     * Adds a device of {@link Semantics#STRICT}. The devices are called {@code embedded0}, {@code embedded1} and so on;
+     * their IPv4 addresses are 198.18.0.1 and following.
      */
     public Device addDevice() {
         return addDevice(Semantics.STRICT);
     }
 
-    /** Adds a device as {@link #addDevice()} does, as strict as is said. */
+    /** Adds a device as {@link #addDevice()} does, with these semantics. */
     public Device addDevice(Semantics semantics) {
         return addDevice(semantics, DeviceLimits.DEFAULTS);
     }
 
-    /** Adds a device as {@link #addDevice()} does, with limits of its own. */
+    /** Adds a device as {@link #addDevice()} does, with these limits. */
     public Device addDevice(DeviceLimits limits) {
         return addDevice(Semantics.STRICT, limits);
     }
 
-    /** Adds a device as {@link #addDevice()} does, as strict as is said and with limits of its own. */
+    /** Adds a device as {@link #addDevice()} does, with these semantics and limits. */
     public synchronized Device addDevice(Semantics semantics, DeviceLimits limits) {
         Objects.requireNonNull(limits, "limits");
         add("embedded" + devices.size(), Objects.requireNonNull(semantics, "semantics"), limits);
@@ -155,44 +163,46 @@ public final class EmbeddedFabric implements AutoCloseable {
         return List.copyOf(embedded);
     }
 
-    /** The provider of the devices that were added, with a connection manager that joins them: it knows no others. */
+    /** Returns the provider of this fabric's devices. Its connection manager joins these devices and no others. */
     public VerbsProvider provider() {
         return provider;
     }
 
-    /** Knows devices that are in reach of this fabric's by some other way, too, if it is told of them. */
+    /**
+     * Returns the connection manager. The configuration also adds devices to it that are not in this fabric's network.
+     */
     EmbeddedConnectionManager connectionManager() {
         return connectionManager;
     }
 
-    /** The devices that were added, in that order. */
+    /** Returns the devices in the order in which they were added. */
     public synchronized List<Device> devices() {
         return List.copyOf(devices);
     }
 
     /**
-     * The clock.
+     * Returns the virtual clock.
      *
-     * @throws IllegalStateException if this fabric lives in real time
+     * @throws IllegalStateException if this fabric runs in real time
      */
     public VirtualClock clock() {
         if (clock == null) {
-            throw new IllegalStateException("this fabric lives in real time: only EmbeddedFabric.virtual(seed) has a "
-                    + "clock to be moved");
+            throw new IllegalStateException("this fabric runs in real time and has no clock to move: make it with"
+                    + " EmbeddedFabric.virtual(seed)");
         }
         return clock;
     }
 
-    /** Sets what goes wrong on every way, from now on. */
+    /** Sets the faults between all devices, from now on. */
     public void setFaults(Faults faults) {
         Objects.requireNonNull(faults, "faults");
         locked(() -> network.setFaults(faults));
     }
 
     /**
-     * Sets what goes wrong on the way from one device to another, from now on; the way back is another.
+     * Sets the faults on the way from one device to another, from now on. The way back keeps its faults.
      *
-     * @throws IllegalArgumentException if one of them is not of this fabric
+     * @throws IllegalArgumentException if one of the devices is not of this fabric
      */
     public void setFaults(Device from, Device to, Faults faults) {
         Objects.requireNonNull(faults, "faults");
@@ -201,47 +211,52 @@ public final class EmbeddedFabric implements AutoCloseable {
         locked(() -> network.setFaults(source, target, faults));
     }
 
-    /** Lets nothing through between two devices, in both directions, until {@link #heal}. */
+    /** Drops all packets between two devices, in both directions, until {@link #heal}. */
     public void partition(Device one, Device other) {
         setFaults(one, other, Faults.NONE.loss(1));
         setFaults(other, one, Faults.NONE.loss(1));
     }
 
-    /** Lets everything through again between two devices: both ways are without faults then. */
+    /** Ends a {@link #partition}: both ways between the two devices then have no faults. */
     public void heal(Device one, Device other) {
         setFaults(one, other, Faults.NONE);
         setFaults(other, one, Faults.NONE);
     }
 
     /**
-     * {@linkplain #diagnose(Consumer) Turns the diagnostics on}, and logs what they find as a warning of the
-     * {@link System.Logger} named {@code org.kverbs.embedded}.
+     * {@linkplain #diagnose(Consumer) Turns the diagnostics on}. Each finding is logged as a warning of the {@link
+     * System.Logger} named {@code org.kverbs.embedded}.
      */
     public void diagnose() {
         diagnose(MisuseLog::warn);
     }
 
     /**
-     * Turns the diagnostics on, for all that is posted from now on and for good: they find what a card would do wrong
-     * in silence ({@link BufferMisuse}). They change what a program sees only where it must not look. Memory of a
-     * posted receive, and what a read or an atomic is to bring, is full of {@link BufferMisuse#POISON} until the
-     * completion is polled (for an unsignaled request: a later one of the same send queue), and so is what has arrived
-     * in it already; then it has what came and, elsewhere, what it was before.
+     * Turns the diagnostics on, for all requests that are posted from now on. They stay on. The diagnostics find
+     * mistakes that a card does not report ({@link BufferMisuse}). A correct program sees no difference. Until the
+     * program polls its completion, the memory of a posted receive, read or atomic is full of {@link
+     * BufferMisuse#POISON}, even if data has arrived in it. (For an unsignaled request: until the program polls a later
+     * completion of the same send queue.) After that the memory holds the data that arrived and, elsewhere, its former
+     * content.
      *
-     * <p>They keep a copy of all posted memory on the Java heap, and every post and poll takes the longer for it. They
-     * are blind for: a program that writes exactly the poison, or to a source what is there already; entries of more
-     * than 256 MiB; requests that overlap others once this was said, and memory that a peer reads or writes on its own
-     * while it is posted, from then on; a peer's writes and atomics otherwise, which have no completion here. Memory
-     * that another thread frees while the device copies it may end the JVM, as it may without the diagnostics.
+     * <p>The diagnostics keep a copy of all posted memory on the Java heap, which makes each post and poll slower. They
+     * do not find these mistakes:
+     * <ul>
+     * <li>The program writes exactly the poison, or writes to a source the bytes that are already there.
+     * <li>An entry is longer than 256 MiB.
+     * <li>A request overlaps others, after the overlap was reported. The same holds for posted memory that a peer reads
+     * or writes, from then on.
+     * <li>The memory is the target of a peer's write or atomic, which has no completion on this side.
+     * </ul> If a thread frees memory while the device copies it, the JVM may end, with or without the diagnostics.
      *
      * @param listener called at once by the thread that polls, posts or closes, with the lock of all devices held: it
-     *     must be quick and wait for nobody. What it throws is logged
-     * @throws IllegalStateException if they are on
+     *     must return quickly and must not wait for another thread. If it throws, the exception is logged
+     * @throws IllegalStateException if the diagnostics are on
      */
     public synchronized void diagnose(Consumer<? super BufferMisuse> listener) {
         if (watch != null) {
-            throw new IllegalStateException("the diagnostics of this fabric are on; turn them on once, before it is "
-                    + "used");
+            throw new IllegalStateException("the diagnostics of this fabric are already on: turn them on once,"
+                    + " before the fabric is used");
         }
         misuses.tell(Objects.requireNonNull(listener, "listener"));
         Watch diagnostics = new Watch(misuses::add);
@@ -250,27 +265,27 @@ public final class EmbeddedFabric implements AutoCloseable {
     }
 
     /**
-     * The first 1000 misuses that the diagnostics found, in their order; if they are off those of {@link
-     * BufferMisuse.Kind#MEMORY_FREED}, which are found without them.
+     * Returns the first 1000 misuses in the order in which they were found. Without diagnostics the list holds only
+     * {@link BufferMisuse.Kind#MEMORY_FREED}.
      */
     public List<BufferMisuse> misuses() {
         return misuses.found();
     }
 
     /**
-     * Has a call or a work request fail on whatever device of this fabric makes it, those that are added later too. If
-     * several failures are injected for one operation each counts for itself.
+     * Lets a call or a work request fail on any device of this fabric, including devices that are added later. If
+     * several failures are injected for one operation, each counts on its own.
      *
-     * @return says how often it happened; closing it ends it
+     * @return counts the failures; closing it ends the injection
      */
     public Injection inject(Failure failure) {
         return inject((Hca) null, failure);
     }
 
     /**
-     * Has a call or a work request fail on one device.
+     * Lets a call or a work request fail on one device.
      *
-     * @return says how often it happened; closing it ends it
+     * @return counts the failures; closing it ends the injection
      * @throws IllegalArgumentException if the device is not of this fabric
      */
     public Injection inject(Device device, Failure failure) {
@@ -289,13 +304,13 @@ public final class EmbeddedFabric implements AutoCloseable {
     }
 
     /**
-     * Raises an asynchronous event of a device or its port in all its open contexts, as hardware would. With
-     * DEVICE_FATAL the device breaks for ever: its queue pairs go to the error state and flush, its peers hear nothing
-     * of it, and calls are refused with EIO, but those that close, poll and post.
+     * Raises an asynchronous event of a device or its port in all open contexts of the device, as hardware does.
+     * DEVICE_FATAL breaks the device for ever: its queue pairs go to the error state and flush, its peers hear nothing
+     * from it, and calls are refused with EIO, except calls that close, poll or post.
      *
-     * @param type DEVICE_FATAL, or an event of the port that changes nothing here, such as PORT_ERR, LID_CHANGE or
+     * @param type DEVICE_FATAL, or an event of the port that changes no state here, such as PORT_ERR, LID_CHANGE or
      *     GID_CHANGE
-     * @throws IllegalArgumentException if the device is not of this fabric, or the event is of another kind of source
+     * @throws IllegalArgumentException if the device is not of this fabric, or if the event is not an event of a device
      */
     public void raise(Device device, AsyncEventType type) {
         Hca source = hca(device);
@@ -309,12 +324,12 @@ public final class EmbeddedFabric implements AutoCloseable {
     }
 
     /**
-     * Raises an asynchronous event of a queue pair. QP_FATAL, QP_REQ_ERR and QP_ACCESS_ERR take it to the error state,
-     * as on hardware.
+     * Raises an asynchronous event of a queue pair. QP_FATAL, QP_REQ_ERR and QP_ACCESS_ERR move the queue pair to the
+     * error state, as on hardware.
      *
      * @param type an event whose source is a queue pair, such as QP_FATAL, COMM_EST or PATH_MIG_ERR
-     * @throws IllegalArgumentException if the queue pair is not of this fabric or closed, or the event is of another
-     *     kind of source
+     * @throws IllegalArgumentException if the queue pair is not of this fabric or is closed, or if the event is not an
+     *     event of a queue pair
      */
     public void raise(QueuePair queuePair, AsyncEventType type) {
         Hca source = hca(queuePair.protectionDomain().context().device());
@@ -328,35 +343,35 @@ public final class EmbeddedFabric implements AutoCloseable {
 
     private static void require(AsyncEventType type, Set<AsyncEventType> possible, String source) {
         if (!possible.contains(type)) {
-            throw new IllegalArgumentException(type + " is no event of " + source + "; those are " + possible);
+            throw new IllegalArgumentException(type + " is not an event of " + source + ": use one of " + possible);
         }
     }
 
-    /** Pulls a device's cable: it raises PORT_ERR, and its packets are lost. */
+    /** Unplugs a device's cable: the device raises PORT_ERR, and its packets are lost. */
     public void linkDown(Device device) {
         setUp(device, false);
     }
 
-    /** Plugs a device's cable in again: it raises PORT_ACTIVE. */
+    /** Plugs a device's cable in again: the device raises PORT_ACTIVE. */
     public void linkUp(Device device) {
         setUp(device, true);
     }
 
-    /** Lets a device die for its peers: it says nothing any more, for ever, and notices nothing itself. */
+    /** Cuts a device off from its peers for ever. The device itself does not notice. */
     public void kill(Device device) {
         Hca dead = hca(device);
         locked(() -> network.remove(dead));
     }
 
     /**
-     * Writes the packets that arrive at the devices from now on to a pcap file, for Wireshark, tshark and others, until
-     * the capture or the fabric is closed. Each stands there as on a wire, from its IP header on and with its ICRC:
-     * RoCEv2 over IPv4 or IPv6, by its GIDs. A packet that a fault loses is absent, a repeated one is there twice, a
-     * damaged one has a wrong ICRC, and a packet to a group is there once for each device. The time is that of the
-     * {@linkplain #clock virtual clock}, from 0 on, or the real one.
+     * Writes the packets that arrive at the devices from now on to a pcap file, for Wireshark, tshark and other
+     * readers, until the capture or the fabric is closed. The file holds each packet as on a wire, from its IP header
+     * on and with its ICRC: RoCEv2 over IPv4 or IPv6, by its GIDs. A packet that a fault drops is absent; a duplicated
+     * packet is there twice; a damaged packet has a wrong ICRC; a packet to a multicast group is there once for each
+     * device. Times are those of the {@linkplain #clock virtual clock}, from 0 on, or the real ones.
      *
-     * <p>Without faults messages otherwise go from memory to memory whole. While a capture is on they go in packets of
-     * the path MTU, with the acknowledgements that these need, and so more slowly.
+     * <p>Without a capture and without faults, messages go from memory to memory as a whole. During a capture they
+     * travel as packets of the path MTU, with acknowledgements, which is slower.
      *
      * <pre>{@code
      * try (PacketCapture capture = fabric.capture(Path.of("echo.pcap"))) {
@@ -364,20 +379,20 @@ public final class EmbeddedFabric implements AutoCloseable {
      * }
      * }</pre>
      *
-     * @param file made anew; what was in it is gone
+     * @param file created anew; an existing file is replaced
      * @throws java.io.UncheckedIOException if the file can't be written
-     * @throws IllegalStateException if a capture is on
+     * @throws IllegalStateException if a capture of this fabric is open
      */
     public synchronized PacketCapture capture(Path file) {
         Objects.requireNonNull(file, "file");
         if (capture != null && !capture.isClosed()) {
-            throw new IllegalStateException("a capture of this fabric is on: close it before another begins");
+            throw new IllegalStateException("a capture of this fabric is open: close it before you begin another");
         }
         capture = new PacketCapture(file, engine, network);
         return capture;
     }
 
-    /** How many packets were lost, duplicated, overtaken or damaged so far. */
+    /** Returns how many packets faults have dropped, duplicated, delayed or damaged so far. */
     public long faultsInjected() {
         engine.enter();
         try {
@@ -410,8 +425,8 @@ public final class EmbeddedFabric implements AutoCloseable {
     }
 
     /**
-     * Ends the fabric's own thread, if it has one, and its {@link #capture}. Contexts that are open are their owners'
-     * to close.
+     * Ends the fabric's own thread, if it has one, and an open {@link #capture}. It does not close open contexts; their
+     * owners do.
      */
     @Override
     public void close() {

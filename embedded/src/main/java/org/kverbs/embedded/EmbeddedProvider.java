@@ -8,59 +8,61 @@ import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
 
 /**
- * The provider of the embedded devices, {@code embedded0}, {@code embedded1} and so on. They are there on every
- * machine, and come after the hardware's where no device is asked for by name.
+ * Provides the embedded devices, {@code embedded0}, {@code embedded1} and so on. They exist on every machine. A program
+ * that asks for no device by name gets a hardware device first, if there is one.
  *
- * <p>The system property {@code kverbs.embedded}, or else the environment's {@code KVERBS_EMBEDDED}, says which, one
- * word for each, separated by commas, or {@code none} for none at all. Without it there are two of the first kind.
+ * <p>The system property {@code kverbs.embedded}, or else the environment variable {@code KVERBS_EMBEDDED}, lists the
+ * devices: one word for each, separated by commas, or {@code none} for no device. The default is {@code memory,memory}.
  * <ul>
- *   <li>{@code memory}: joined to the others of this kind in this JVM;
- *   <li>{@code udp:ADDRESS}: RoCEv2 on UDP port 4791 of an IPv4 or IPv6 address of this machine, for other processes
- *       and hosts;
- *   <li>{@code udp}: the same on the first address from 127.0.0.1 on whose port is free, for processes of this machine.
+ * <li>{@code memory}: joined to the other devices of this kind in this JVM;
+ * <li>{@code udp:ADDRESS}: RoCEv2 on UDP port 4791 of an IPv4 or IPv6 address of this machine, for other processes and
+ * hosts;
+ * <li>{@code udp}: the same on the first address from 127.0.0.1 on whose port is free, for processes of this machine.
  * </ul>
  *
- * <p>The system property {@code kverbs.embedded.semantics}, or else the environment's {@code
- * KVERBS_EMBEDDED_SEMANTICS}, says how strict they are: {@code strict}, the default, or {@code rxe} ({@link
+ * <p>The system property {@code kverbs.embedded.semantics}, or else the environment variable {@code
+ * KVERBS_EMBEDDED_SEMANTICS}, sets how strict the devices are: {@code strict}, the default, or {@code rxe} ({@link
  * Semantics}).
  *
- * <p>With the system property {@code kverbs.embedded.diagnostics}, or else the environment's
- * {@code KVERBS_EMBEDDED_DIAGNOSTICS}, set to {@code true} they report what a card would do wrong in silence
- * ({@link EmbeddedFabric#diagnose(java.util.function.Consumer)}): each is a warning of the {@link System.Logger} named
- * {@code org.kverbs.embedded}, and {@link #misuses} has the first of them.
+ * <p>The system property {@code kverbs.embedded.diagnostics}, or else the environment variable {@code
+ * KVERBS_EMBEDDED_DIAGNOSTICS}, turns the diagnostics on with {@code true}. The devices then report mistakes that a
+ * card does not report ({@link EmbeddedFabric#diagnose(java.util.function.Consumer)}). Each mistake is a warning of the
+ * {@link System.Logger} named {@code org.kverbs.embedded}, and {@link #misuses} returns the first ones.
  *
- * <p>A connection that another process or host asks for is half open until its peer confirms the answer. A listener on
- * a UDP device has at most 256 half-open connections that wait for the program, and 256 that wait for the peer, a
- * quarter of them for one address. The device does not answer a request beyond that, so that an honest peer asks again;
- * a program's answer beyond that ends the oldest one of the address that has the most, as {@code UNREACHABLE}. A peer
- * that has confirmed nothing gets six datagrams at most, a second apart. The system property
- * {@code kverbs.embedded.halfOpen}, or else the environment's {@code KVERBS_EMBEDDED_HALF_OPEN}, sets another number
- * than 256.
+ * <p>A connection that another process or host requests is half open until its peer confirms the answer. A listener on
+ * a UDP device has at most 256 half-open connections that wait for the program, and 256 that wait for the peer; one
+ * address gets at most a quarter of them. The device ignores a request beyond that, so that an honest peer asks again.
+ * If the program's answer exceeds the second number, the oldest connection of the address that has the most ends as
+ * {@code UNREACHABLE}. A peer that has confirmed nothing gets at most six datagrams, a second apart. The system
+ * property {@code kverbs.embedded.halfOpen}, or else the environment variable {@code KVERBS_EMBEDDED_HALF_OPEN},
+ * replaces the number 256.
  */
 public final class EmbeddedProvider implements VerbsProvider {
 
     private final Supplier<List<VerbsDevice>> devices;
     private final Supplier<ConnectionManager> connectionManager;
 
-    /** What is asked for where nobody says otherwise, made when it is first needed. */
+    /** The default configuration, made when it is first needed. */
     private static @Nullable Configuration configured;
 
-    /** The provider of the devices that the configuration asks for; for {@link java.util.ServiceLoader}. */
+    /** Makes the provider of the configured devices; for {@link java.util.ServiceLoader}. */
     public EmbeddedProvider() {
         this(() -> configured().devices(), () -> configured().connectionManager());
     }
 
     /**
-     * A provider of devices of its own, whatever the configuration says; they are joined to no other provider's in
-     * memory. Its names begin at {@code embedded0}, too. {@link org.kverbs.Device#of} makes devices of them:
+     * Makes a provider with its own devices, independent of the configuration. In memory, its devices reach no other
+     * provider's devices. Its names begin at {@code embedded0}, too. {@link org.kverbs.Device#of} turns its devices
+     * into {@link org.kverbs.Device} objects:
      *
      * <pre>{@code
      * var provider = new EmbeddedProvider("udp:10.0.0.2");
      * Device device = Device.of(provider, provider.devices().getFirst());
      * }</pre>
      *
-     * @param words which devices, as the configuration has it; how strict they are says the configuration
-     * @throws IllegalArgumentException if a word is none of those, or there is no free address for {@code udp}
+     * @param words the devices, in the words of the property {@code kverbs.embedded}; the semantics are the configured
+     *     ones
+     * @throws IllegalArgumentException if a word is unknown, or if {@code udp} finds no free address
      */
     public EmbeddedProvider(String words) {
         this(Configuration.of(words));
@@ -89,14 +91,19 @@ public final class EmbeddedProvider implements VerbsProvider {
         return false;
     }
 
-    /** @throws org.kverbs.RdmaException if the configuration asks for devices that cannot be */
+    /**
+     * Returns the devices.
+     *
+     * @throws org.kverbs.RdmaException if a property or environment variable has a value that is not valid
+     */
     @Override
     public List<VerbsDevice> devices() {
         return devices.get();
     }
 
     /**
-     * That of all its devices. Its ids find each other in this JVM, and other processes and hosts by the UDP devices.
+     * Returns the connection manager of all these devices. Its ids reach each other in this JVM, and reach other
+     * processes and hosts through the UDP devices.
      */
     @Override
     public ConnectionManager connectionManager() {
@@ -111,8 +118,9 @@ public final class EmbeddedProvider implements VerbsProvider {
     }
 
     /**
-     * The first 1000 misuses that the diagnostics of these devices found, in their order, or of {@link
-     * BufferMisuse.Kind#MEMORY_FREED} if they are off. Devices of an {@link EmbeddedFabric} have their own.
+     * Returns the first 1000 misuses of the configured devices, in the order in which they were found. Without
+     * diagnostics the list holds only {@link BufferMisuse.Kind#MEMORY_FREED}. Devices of an {@link EmbeddedFabric} have
+     * a list of their own.
      */
     public static List<BufferMisuse> misuses() {
         return configured().misuses();

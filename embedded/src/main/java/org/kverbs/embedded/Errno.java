@@ -1,38 +1,41 @@
 package org.kverbs.embedded;
 
-/** Error numbers that drivers and the kernel refuse calls with, for a {@link Failure}; the numbers are Linux'. */
+/**
+ * Lists the error numbers with which drivers and the kernel refuse calls, for a {@link Failure}. The numbers are those
+ * of Linux.
+ */
 public enum Errno {
-    /** Not permitted: a capability or a limit of the process. */
+    /** The process lacks a capability or exceeds a limit. */
     EPERM(1),
     /** The device broke, or was reset. */
     EIO(5),
-    /** For now; a limit of the control group. */
+    /** The resource is not available for now, as at a limit of the control group. */
     EAGAIN(11),
-    /** Out of memory, of objects, or of slots in a queue. */
+    /** No memory, object or queue slot is left. */
     ENOMEM(12),
-    /** Access denied. */
+    /** Access was denied. */
     EACCES(13),
-    /** Memory that is not mapped. */
+    /** The memory is not mapped. */
     EFAULT(14),
-    /** Something else still needs the object. */
+    /** Another object still uses this one. */
     EBUSY(16),
     /** The device went away. */
     ENODEV(19),
-    /** An argument is wrong. */
+    /** An argument is not valid. */
     EINVAL(22),
     /** No file descriptor is left. */
     EMFILE(24),
     /** No space is left in a table. */
     ENOSPC(28),
-    /** The driver lacks the call. */
+    /** The driver does not have this call. */
     ENOSYS(38),
-    /** The device lacks the operation. */
+    /** The device does not have this operation. */
     EOPNOTSUPP(95),
-    /** The address is taken. */
+    /** The address is in use. */
     EADDRINUSE(98),
     /** The network is down. */
     ENETDOWN(100),
-    /** It took too long. */
+    /** The call took too long. */
     ETIMEDOUT(110);
 
     private final int code;
@@ -41,7 +44,7 @@ public enum Errno {
         this.code = code;
     }
 
-    /** The number, positive. */
+    /** Returns the number, positive. */
     public int code() {
         return code;
     }

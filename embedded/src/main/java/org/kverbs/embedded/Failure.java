@@ -6,9 +6,9 @@ import org.kverbs.WorkCompletionOpcode;
 import org.kverbs.WorkCompletionStatus;
 
 /**
- * A failure that a test asks an embedded device for, by {@link EmbeddedFabric#inject}: a call that is refused with an
- * errno, or a work request that completes with a status. Immutable: it happens once, the next time, unless {@link
- * #nth} and {@link #times} say otherwise.
+ * Describes a failure that a test injects into embedded devices with {@link EmbeddedFabric#inject}: a call that is
+ * refused with an errno, or a work request that completes with a status. Immutable. The failure happens once, at the
+ * next call or request, unless {@link #nth} and {@link #times} change that.
  *
  * <pre>{@code
  * fabric.inject(Failure.of(Operation.CREATE_QUEUE_PAIR, Errno.ENOMEM));
@@ -40,42 +40,42 @@ public final class Failure {
         this.count = count;
     }
 
-    /** A call that is refused, and has no effect. */
+    /** Makes a failure that refuses a call. The refused call has no effect. */
     public static Failure of(Operation operation, Errno errno) {
         return new Failure(Objects.requireNonNull(operation, "operation"), null, errno.code(), errno.name(), 1, 1);
     }
 
     /**
-     * A work request that completes with a status, signaled or not, and takes its queue pair to the error state as on
-     * a card. Requests to send are not carried out, and the peer hears nothing of them. A receive fails when its
-     * message comes: the peer's request completes with REM_OP_ERR.
+     * Makes a failure that completes a work request with a status, signaled or not, and moves its queue pair to the
+     * error state as a card does. A failed send request is not carried out, and the peer hears nothing of it. A receive
+     * fails when its message arrives, and the peer's request completes with REM_OP_ERR.
      *
-     * @param opcode as the completion says it; {@link WorkCompletionOpcode#RECV} and {@link
+     * @param opcode the opcode of the completion; {@link WorkCompletionOpcode#RECV} and {@link
      *     WorkCompletionOpcode#RECV_RDMA_WITH_IMM} are receives
      * @throws IllegalArgumentException if the status is SUCCESS
      */
     public static Failure of(WorkCompletionOpcode opcode, WorkCompletionStatus status) {
         if (status == WorkCompletionStatus.SUCCESS) {
-            throw new IllegalArgumentException("SUCCESS is no failure");
+            throw new IllegalArgumentException("the status is SUCCESS: inject a status that is an error");
         }
         return new Failure(null, Objects.requireNonNull(opcode, "opcode"), status.code(), status.name(), 1, 1);
     }
 
     /**
-     * The same, but the first that fails is the n-th call or request from its injection on.
+     * Returns a copy whose first failure is the n-th call or request after the injection.
      *
      * @param number from 1
-     * @throws IllegalArgumentException if it is below 1
+     * @throws IllegalArgumentException if the number is below 1
      */
     public Failure nth(int number) {
         return new Failure(operation, opcode, code, result, atLeastOne("nth", number), count);
     }
 
     /**
-     * The same, but so many in a row fail.
+     * Returns a copy with this number of failures in a row.
      *
      * @param calls from 1; {@link Integer#MAX_VALUE} for all
-     * @throws IllegalArgumentException if it is below 1
+     * @throws IllegalArgumentException if the number is below 1
      */
     public Failure times(int calls) {
         return new Failure(operation, opcode, code, result, first, atLeastOne("times", calls));
@@ -83,37 +83,37 @@ public final class Failure {
 
     private static int atLeastOne(String name, int value) {
         if (value < 1) {
-            throw new IllegalArgumentException(name + "(" + value + "): from 1");
+            throw new IllegalArgumentException(name + "(" + value + "): give a number from 1");
         }
         return value;
     }
 
-    /** The call that is refused; null if a work request fails. */
+    /** Returns the call that is refused; null if a work request fails. */
     public @Nullable Operation operation() {
         return operation;
     }
 
-    /** The opcode of the work request that fails; null if a call is refused. */
+    /** Returns the opcode of the work request that fails; null if a call is refused. */
     public @Nullable WorkCompletionOpcode opcode() {
         return opcode;
     }
 
-    /** The errno or status, as the C API has it. */
+    /** Returns the errno or status as a number of the C API. */
     public int code() {
         return code;
     }
 
-    /** Which call or request is the first that fails, from 1. */
+    /** Returns the number of the first call or request that fails, from 1. */
     public int first() {
         return first;
     }
 
-    /** How many in a row fail. */
+    /** Returns how many calls or requests in a row fail. */
     public int count() {
         return count;
     }
 
-    /** {@code POST_SEND with ENOMEM, from number 3 on, 2 times}. */
+    /** Returns, for example, {@code POST_SEND with ENOMEM, from number 3 on, 2 times}. */
     @Override
     public String toString() {
         Object what = operation == null ? opcode : operation;

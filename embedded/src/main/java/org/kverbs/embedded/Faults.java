@@ -4,19 +4,19 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * What goes wrong on a way from one embedded device to another. Immutable: each function gives a copy with one thing
- * changed, as in {@code Faults.NONE.loss(0.01).delay(Duration.ofMillis(5))}. Which packets are hit follows from the
- * fabric's seed.
+ * Describes the faults on the way from one embedded device to another. Immutable: each function returns a copy with one
+ * fault changed, as in {@code Faults.NONE.loss(0.01).delay(Duration.ofMillis(5))}. The fabric's seed decides which
+ * packets are hit.
  *
- * @param loss the part of the packets that is lost, 0 to 1
- * @param duplication the part of the packets that arrives twice
- * @param reordering the part of the packets that later ones overtake
- * @param corruption the part of the packets in which a bit is turned over; the receiver's ICRC finds that, and drops
- *     them
- * @param minDelay how long a packet is on its way at least
- * @param maxDelay how long it is on its way at most
- * @param packetsPerSecond how many packets the receiver takes in a second, the others waiting in a queue of
- *     {@value #QUEUE}, beyond which they are lost; 0 for as many as come
+ * @param loss the fraction of packets that is lost, 0 to 1
+ * @param duplication the fraction of packets that arrives twice
+ * @param reordering the fraction of packets that later packets overtake
+ * @param corruption the fraction of packets in which one bit is flipped; the receiver detects it by the ICRC and drops
+ *     the packet
+ * @param minDelay the shortest time that a packet travels
+ * @param maxDelay the longest time that a packet travels
+ * @param packetsPerSecond how many packets the receiver takes in a second, 0 for no limit; further packets wait in a
+ *     queue of {@value #QUEUE}, and are lost if the queue is full
  */
 public record Faults(
         double loss,
@@ -27,20 +27,21 @@ public record Faults(
         Duration maxDelay,
         int packetsPerSecond) {
 
-    /** Packets that wait for a slow receiver. */
+    /** The number of packets that wait for a slow receiver. */
     public static final int QUEUE = 256;
 
-    /** Everything arrives at once, in order and as it was sent. */
+    /** No faults: everything arrives at once, in order and intact. */
     public static final Faults NONE = new Faults(0, 0, 0, 0, Duration.ZERO, Duration.ZERO, 0);
 
-    /** A bad line: 1 % lost, 1 % twice, 5 % out of order, 1 % damaged, 5 to 50 microseconds on the way. */
+    /** A bad line: 1 % lost, 1 % duplicated, 5 % reordered, 1 % damaged, a delay of 5 to 50 microseconds. */
     public static final Faults BAD_LINE =
             new Faults(0.01, 0.01, 0.05, 0.01, Duration.ofNanos(5_000), Duration.ofNanos(50_000), 0);
 
     /**
-     * Checks the numbers.
+     * Checks the values.
      *
-     * @throws IllegalArgumentException if a part is not between 0 and 1, or a delay or a rate makes no sense
+     * @throws IllegalArgumentException if a fraction is not between 0 and 1, if a delay is negative or the longest
+     *     below the shortest, or if the rate is negative
      */
     public Faults {
         part("loss", loss);
@@ -48,51 +49,55 @@ public record Faults(
         part("reordering", reordering);
         part("corruption", corruption);
         if (Objects.requireNonNull(minDelay, "minDelay").isNegative() || maxDelay.compareTo(minDelay) < 0) {
-            throw new IllegalArgumentException("a delay from " + minDelay + " to " + maxDelay
-                    + ": it must go up from zero");
+            throw new IllegalArgumentException("the delay is from " + minDelay + " to " + maxDelay + ": give a"
+                    + " shortest delay of at least zero and a longest delay of at least that");
         }
         if (packetsPerSecond < 0) {
-            throw new IllegalArgumentException("packetsPerSecond " + packetsPerSecond + ": 0 or more");
+            throw new IllegalArgumentException("packetsPerSecond is " + packetsPerSecond + ": give 0 (no limit) or"
+                    + " more");
         }
     }
 
     private static void part(String name, double value) {
         if (!(value >= 0 && value <= 1)) {
-            throw new IllegalArgumentException(name + " " + value + ": a part of all packets is 0 to 1");
+            throw new IllegalArgumentException(name + " is " + value + ": give a fraction of all packets, from 0 to 1");
         }
     }
 
-    /** With this part lost. */
+    /** Returns a copy that loses this fraction of packets. */
     public Faults loss(double part) {
         return new Faults(part, duplication, reordering, corruption, minDelay, maxDelay, packetsPerSecond);
     }
 
-    /** With this part duplicated. */
+    /** Returns a copy that duplicates this fraction of packets. */
     public Faults duplication(double part) {
         return new Faults(loss, part, reordering, corruption, minDelay, maxDelay, packetsPerSecond);
     }
 
-    /** With this part overtaken. */
+    /** Returns a copy that delays this fraction of packets, so that later packets overtake them. */
     public Faults reordering(double part) {
         return new Faults(loss, duplication, part, corruption, minDelay, maxDelay, packetsPerSecond);
     }
 
-    /** With this part damaged. */
+    /** Returns a copy that damages this fraction of packets. */
     public Faults corruption(double part) {
         return new Faults(loss, duplication, reordering, part, minDelay, maxDelay, packetsPerSecond);
     }
 
-    /** With every packet as long on its way. */
+    /** Returns a copy in which every packet travels for this time. */
     public Faults delay(Duration delay) {
         return delay(delay, delay);
     }
 
-    /** With each packet on its way for some time between these; then packets overtake each other. */
+    /**
+     * Returns a copy in which each packet travels for a random time between these two, so that packets overtake each
+     * other.
+     */
     public Faults delay(Duration least, Duration most) {
         return new Faults(loss, duplication, reordering, corruption, least, most, packetsPerSecond);
     }
 
-    /** With a receiver that takes no more packets in a second than this. */
+    /** Returns a copy whose receiver takes at most this number of packets in a second. */
     public Faults slowReceiver(int packets) {
         return new Faults(loss, duplication, reordering, corruption, minDelay, maxDelay, packets);
     }

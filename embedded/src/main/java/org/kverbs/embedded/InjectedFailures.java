@@ -8,10 +8,10 @@ import org.kverbs.embedded.internal.objects.DeviceState;
 import org.kverbs.embedded.internal.objects.Failures;
 import org.kverbs.internal.Refusal;
 
-/** The failures that were injected into a fabric; with its lock. */
+/** Keeps the failures that were injected into a fabric. Called with the engine's lock held. */
 final class InjectedFailures implements Failures {
 
-    /** @param device the only one that it goes for; null for all */
+    /** @param device the device that fails; null for all devices */
     private record Target(@Nullable DeviceState device, Injection injection) {
 
         boolean isFor(DeviceState other) {
@@ -40,7 +40,10 @@ final class InjectedFailures implements Failures {
         return result;
     }
 
-    /** Calls that a program may repeat without an exception: they keep no reason that the next exception would find. */
+    /**
+     * Tells whether a program may repeat the call without an exception. Such a call keeps no reason, which the next
+     * exception would otherwise show.
+     */
     private static boolean isQuiet(Operation operation) {
         return switch (operation) {
             case POLL, REQUEST_NOTIFICATION -> true;

@@ -2,7 +2,7 @@ package org.kverbs.embedded;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A {@link Failure} that was injected: says how often it happened, and ends it. Any thread may use it. */
+/** Counts how often an injected {@link Failure} happened, and ends it when it is closed. Any thread may use it. */
 public final class Injection implements AutoCloseable {
 
     private final Failure failure;
@@ -13,22 +13,24 @@ public final class Injection implements AutoCloseable {
         this.failure = failure;
     }
 
-    /** What was injected. */
+    /** Returns the injected failure. */
     public Failure failure() {
         return failure;
     }
 
-    /** How many calls or work requests it was looked for at so far, failed or not. */
+    /** Returns how many matching calls or work requests came so far, failed or not. */
     public int seen() {
         return seen.get();
     }
 
-    /** How often it happened so far. A test that expects it asks at the end. */
+    /**
+     * Returns how many calls or work requests failed so far. A test that expects the failure checks this at its end.
+     */
     public int happened() {
         return Math.clamp((long) seen.get() - failure.first() + 1, 0, failure.count());
     }
 
-    /** Counts a call or request, and says whether it fails. */
+    /** Counts a call or request, and tells whether it fails. */
     boolean hits() {
         if (closed) {
             return false;
@@ -37,12 +39,12 @@ public final class Injection implements AutoCloseable {
         return number >= failure.first() && (long) number - failure.first() < failure.count();
     }
 
-    /** Whether it can happen no more. */
+    /** Tells whether no further failure can happen. */
     boolean isOver() {
         return closed || (long) seen.get() - failure.first() + 1 >= failure.count();
     }
 
-    /** Ends it: it happens no more. */
+    /** Ends the injection: nothing fails any more. */
     @Override
     public void close() {
         closed = true;

@@ -4,10 +4,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Keeps what the diagnostics find, and tells a listener. */
+/** Keeps the findings of the diagnostics, and tells a listener about each. */
 final class MisuseLog {
 
-    /** A program that makes the same mistake for every message must not run out of memory for it. */
+    /**
+     * The most findings that are kept: a program that repeats a mistake for every message must not run out of memory.
+     */
     private static final int MOST = 1000;
 
     private static final System.Logger LOG = System.getLogger("org.kverbs.embedded");
@@ -19,12 +21,12 @@ final class MisuseLog {
         this.listener = listener;
     }
 
-    /** Tells another from now on. */
+    /** Replaces the listener. */
     void tell(Consumer<? super BufferMisuse> other) {
         listener = other;
     }
 
-    /** Warns of it, and shows where the memory was posted if that is known. */
+    /** Logs a warning, with the stack trace of the post if it is known. */
     static void warn(BufferMisuse misuse) {
         LOG.log(System.Logger.Level.WARNING, misuse.toString(), misuse.buffer().postedAt());
     }
@@ -38,12 +40,13 @@ final class MisuseLog {
         try {
             listener.accept(misuse);
         } catch (Throwable e) {
-            // The device is in the middle of its work, and who polled has done nothing wrong.
-            LOG.log(System.Logger.Level.ERROR, "the listener failed for: " + misuse, e);
+            // The device is in the middle of its work, and the thread that polls did nothing wrong: it must not get
+            // this exception.
+            LOG.log(System.Logger.Level.ERROR, "the diagnostics' listener failed for this misuse: " + misuse, e);
         }
     }
 
-    /** The first ones, in their order. */
+    /** Returns the first findings, in the order in which they were found. */
     synchronized List<BufferMisuse> found() {
         return List.copyOf(found);
     }

@@ -1,6 +1,6 @@
 package org.kverbs.embedded;
 
-/** A call that a program makes of an embedded device, for a {@link Failure}: the C function that stands beside it. */
+/** Lists the calls of an embedded device that a {@link Failure} can refuse, each with its C function. */
 public enum Operation {
     /** {@code ibv_open_device}. */
     OPEN_DEVICE,
@@ -28,9 +28,7 @@ public enum Operation {
     RESIZE_COMPLETION_QUEUE,
     /** {@code ibv_destroy_cq}. */
     DESTROY_COMPLETION_QUEUE,
-    /**
-     * {@code ibv_poll_cq}, which says no more than that it failed: the exception has EIO whatever errno was asked for.
-     */
+    /** {@code ibv_poll_cq}. The C function reports no errno, so the exception has EIO whatever errno was injected. */
     POLL,
     /** {@code ibv_req_notify_cq}. */
     REQUEST_NOTIFICATION,
@@ -48,9 +46,12 @@ public enum Operation {
     QUERY_QUEUE_PAIR,
     /** {@code ibv_destroy_qp}. */
     DESTROY_QUEUE_PAIR,
-    /** {@code ibv_post_send}, of a list of any length: its first request is refused. */
+    /** {@code ibv_post_send}, of a list of any length: the first request of the list is refused. */
     POST_SEND,
-    /** {@code ibv_post_recv} and {@code ibv_post_srq_recv}, of a list of any length: its first request is refused. */
+    /**
+     * {@code ibv_post_recv} and {@code ibv_post_srq_recv}, of a list of any length: the first request of the list is
+     * refused.
+     */
     POST_RECEIVE,
     /** {@code ibv_create_ah}. */
     CREATE_ADDRESS_HANDLE,

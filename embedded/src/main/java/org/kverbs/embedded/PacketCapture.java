@@ -13,8 +13,8 @@ import org.kverbs.embedded.internal.wire.Capture;
 import org.kverbs.embedded.internal.wire.Packet;
 
 /**
- * A file of the packets that arrive at the devices of a fabric, in the order in which they do, until it is closed:
- * {@link EmbeddedFabric#capture}. Any thread may close it.
+ * Writes the packets that arrive at the devices of a fabric to a file, in the order of their arrival, until it is
+ * closed: {@link EmbeddedFabric#capture}. Any thread may close it.
  */
 public final class PacketCapture implements AutoCloseable {
 
@@ -22,7 +22,7 @@ public final class PacketCapture implements AutoCloseable {
     private final Engine engine;
     private final InProcessNetwork network;
     private final Capture capture;
-    /** What is added to the engine's time for that since 1970. */
+    /** The offset from the engine's time to the time since 1970, in nanoseconds. */
     private final long epoch;
     private long packets;
     private boolean closed;
@@ -45,7 +45,7 @@ public final class PacketCapture implements AutoCloseable {
         void run() throws IOException;
     }
 
-    /** Begins; without the engine's lock, as the file can be one that keeps who opens it waiting. */
+    /** Begins the capture. Opens the file without the engine's lock, since opening a pipe can block. */
     PacketCapture(Path file, Engine engine, InProcessNetwork network) {
         this.file = file;
         this.engine = engine;
@@ -54,7 +54,7 @@ public final class PacketCapture implements AutoCloseable {
         try {
             this.capture = new Capture(new BufferedOutputStream(Files.newOutputStream(file)));
         } catch (IOException e) {
-            throw new UncheckedIOException("the capture " + file + " can't be written: " + e, e);
+            throw new UncheckedIOException("the capture file " + file + " can't be opened for writing: " + e, e);
         }
         engine.enter();
         try {
@@ -64,7 +64,7 @@ public final class PacketCapture implements AutoCloseable {
         }
     }
 
-    /** Writing must not hurt those who send: the first failure ends the file, and close tells of it. */
+    /** Writes a packet. A failure must not hurt the senders: the first one ends the file, and close() throws it. */
     private void attempt(Write write) {
         if (failure == null) {
             try {
@@ -76,7 +76,7 @@ public final class PacketCapture implements AutoCloseable {
         }
     }
 
-    /** How many packets are in it so far. */
+    /** Returns how many packets the file holds so far. */
     public long packets() {
         engine.enter();
         try {
@@ -87,9 +87,9 @@ public final class PacketCapture implements AutoCloseable {
     }
 
     /**
-     * Ends the capture and completes the file; a second call does nothing.
+     * Ends the capture and completes the file. A second call does nothing.
      *
-     * @throws UncheckedIOException if not all could be written
+     * @throws UncheckedIOException if a packet could not be written
      */
     @Override
     public void close() {
@@ -106,7 +106,7 @@ public final class PacketCapture implements AutoCloseable {
         }
         if (failure != null) {
             String end = " ends after " + packets + " packets: ";
-            throw new UncheckedIOException("the capture " + file + end + failure, failure);
+            throw new UncheckedIOException("the capture file " + file + end + failure, failure);
         }
     }
 

@@ -4,16 +4,16 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.WorkCompletionOpcode;
 
 /**
- * Memory that one scatter or gather entry of a posted work request gives to the device.
+ * Describes memory that one scatter or gather entry of a posted work request gives to the device.
  *
  * @param device the device's name
- * @param queuePair number of the queue pair; 0 for a receive of a shared queue that no queue pair has taken yet
+ * @param queuePair the number of the queue pair; 0 for a receive of a shared queue that no queue pair has taken yet
  * @param workRequestId the {@code wr_id} of the request
- * @param opcode what its completion says; a receive is {@link WorkCompletionOpcode#RECV}
- * @param address of its first byte in this process
- * @param length bytes
- * @param postedAt a throwable whose stack trace shows where it was posted; null if {@link org.kverbs.Diagnostics} were
- *     off then
+ * @param opcode the opcode of the completion; a receive is {@link WorkCompletionOpcode#RECV}
+ * @param address the address of the first byte in this process
+ * @param length the number of bytes
+ * @param postedAt a throwable whose stack trace shows the place of the post; null if {@link org.kverbs.Diagnostics}
+ *     were off at the post
  */
 public record PostedBuffer(
         String device,
@@ -24,7 +24,7 @@ public record PostedBuffer(
         long length,
         @Nullable Throwable postedAt) {
 
-    /** {@code the 64 bytes at 0x7f00 of RECV with wr_id 5 on queue pair 17 of embedded0}. */
+    /** Returns, for example, {@code the 64 bytes at 0x7f00 of RECV with wr_id 5 on queue pair 17 of embedded0}. */
     @Override
     public String toString() {
         String queue = queuePair == 0 ? "a shared receive queue" : "queue pair " + queuePair;

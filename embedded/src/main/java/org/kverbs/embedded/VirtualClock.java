@@ -7,11 +7,11 @@ import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.engine.Event;
 
 /**
- * The time of a fabric whose timeouts take no time. It stands still while there is something to do. A thread that waits
- * on one of the fabric's devices (polls an empty completion queue, awaits an event) moves it on to the next timer or
- * packet, unless it is {@linkplain #hold held}. A retry count of seven with the longest timeout is over within
- * microseconds, and in the same order at each run. A wait that timers never end, as an rnr_retry of 7 (for ever) makes
- * it, fails with an IllegalStateException after five million of them.
+ * Moves the time of a fabric, so that timeouts pass without waiting. Time stands still while a device has work to do. A
+ * thread that waits on one of the fabric's devices (polls an empty completion queue, awaits an event) moves the clock
+ * to the next timer or packet, unless the clock is {@linkplain #hold held}. A retry count of seven with the longest
+ * timeout passes within microseconds, in the same order in each run. If five million timers and packets in a row bring
+ * nothing, as with an rnr_retry of 7 (retry for ever), the wait fails with an IllegalStateException.
  *
  * <p>Any thread may use it.
  */
@@ -23,7 +23,7 @@ public final class VirtualClock {
         this.engine = engine;
     }
 
-    /** Time that has passed since the fabric was made. */
+    /** Returns the time that has passed since the fabric was made. */
     public Duration elapsed() {
         engine.enter();
         try {
@@ -34,13 +34,13 @@ public final class VirtualClock {
     }
 
     /**
-     * Lets time pass, and everything happen that is due until then.
+     * Moves the clock by this time. Everything that is due until then happens.
      *
      * @throws IllegalArgumentException if the time is negative
      */
     public void advance(Duration time) {
         if (time.isNegative()) {
-            throw new IllegalArgumentException("advance by " + time + ": time goes forward only");
+            throw new IllegalArgumentException("the clock can't advance by " + time + ": give a time of zero or more");
         }
         engine.enter();
         try {
@@ -51,9 +51,9 @@ public final class VirtualClock {
     }
 
     /**
-     * From now on, and for good, time doesn't move when somebody waits: only by {@link #next} and {@link #advance}.
-     * Polls of empty queues find nothing, and a wait for an event with a timeout goes by the real clock. So time
-     * stands still while a program works that polls more than one queue, or has more than one thread.
+     * Stops threads that wait from moving the clock, from now on and for good. Only {@link #next} and {@link #advance}
+     * move a held clock. Polls of empty queues find nothing, and a wait for an event with a timeout uses the real
+     * clock. Hold the clock if a program polls more than one queue or has more than one thread.
      */
     public void hold() {
         engine.enter();
@@ -65,11 +65,11 @@ public final class VirtualClock {
     }
 
     /**
-     * Moves on to the next timer or packet, and lets that and what follows from it at once happen.
+     * Moves the clock to the next timer or packet, which then happens with all its immediate consequences.
      *
-     * @return false if nothing is to happen any more, unless somebody does something
-     * @throws IllegalStateException if five million of them in a row brought no completion and no event, as a queue
-     *     pair tries again for ever; {@link #advance} knows no such limit
+     * @return false if no timer runs and no packet travels
+     * @throws IllegalStateException if five million timers and packets in a row brought no completion and no event, as
+     *     when a queue pair retries for ever; {@link #advance} has no such limit
      */
     public boolean next() {
         engine.enter();
@@ -81,8 +81,7 @@ public final class VirtualClock {
     }
 
     /**
-     * Whether nothing is to happen any more unless somebody does something: no timer runs and no packet is on its way.
-     * A caller that waits then waits for another thread, or in vain.
+     * Tells whether no timer runs and no packet travels. A caller that waits then waits for another thread, or in vain.
      */
     public boolean isIdle() {
         engine.enter();
@@ -93,7 +92,7 @@ public final class VirtualClock {
         }
     }
 
-    /** Whether all calls on the fabric's devices so far came from one thread, this one included. */
+    /** Tells whether all calls on the fabric's devices so far came from one thread, including this call. */
     public boolean isOnOneThread() {
         engine.enter();
         try {
@@ -104,18 +103,18 @@ public final class VirtualClock {
     }
 
     /**
-     * Has something done when a time has passed, in order with the timers and packets of the fabric: a cable is pulled
-     * in the middle of a transfer, somebody is woken.
+     * Runs an action when a time has passed, in order with the timers and packets of the fabric. For example, the
+     * action unplugs a cable in the middle of a transfer.
      *
-     * @param action called by the thread that moves the clock, with the lock of all devices held: it must be quick,
-     *     wait for nobody and not throw
-     * @return cancels it when it is run; without effect once the action was called
+     * @param action called by the thread that moves the clock, with the lock of all devices held: it must return
+     *     quickly, and must neither wait for another thread nor throw
+     * @return cancels the action when it is run; does nothing if the action was called
      * @throws IllegalArgumentException if the time is negative
      */
     public Runnable after(Duration time, Runnable action) {
         Objects.requireNonNull(action, "action");
         if (time.isNegative()) {
-            throw new IllegalArgumentException("an action after " + time + ": time goes forward only");
+            throw new IllegalArgumentException("an action can't run after " + time + ": give a time of zero or more");
         }
         Event event = new Event() {
             @Override

@@ -9,7 +9,10 @@ private const val BYTES = 8
 private const val ACK = 0x1f
 private const val REMOTE_ACCESS = 0x62
 
-/** Acknowledgements of packets that came together (IBA volume 1, 9.7.5.1.2: one for a PSN is one for all before it). */
+/**
+ * Checks acknowledgements of packets that arrived together (IBA volume 1, 9.7.5.1.2: the ACK of a PSN covers all PSNs
+ * before it).
+ */
 class AcknowledgementSpec :
     FunSpec({
         fun PeerBench.write(
@@ -22,7 +25,7 @@ class AcknowledgementSpec :
             fill()
         }
 
-        test("should acknowledge packets that came together by one packet, for the last of them") {
+        test("should acknowledge packets that arrived together by one packet, for the last PSN") {
             PeerBench().use { bench ->
                 bench.arriveTogether(bench.write(0), bench.write(1), bench.write(2)) shouldContainExactly
                     listOf(Sent(Opcode.RC_ACK, 2, ACK, 0))
@@ -30,7 +33,7 @@ class AcknowledgementSpec :
             }
         }
 
-        test("should acknowledge what came before a read ahead of the read's data") {
+        test("should acknowledge packets before a read ahead of the read's data") {
             PeerBench().use { bench ->
                 val read = bench.packet(Opcode.RC_READ_REQUEST, 1) { dmaLength = BYTES }
                 bench.arriveTogether(bench.write(0), read) shouldContainExactly
@@ -38,14 +41,14 @@ class AcknowledgementSpec :
             }
         }
 
-        test("should let a refusal acknowledge what came before it") {
+        test("should let a refusal acknowledge the packets before it") {
             PeerBench().use { bench ->
                 bench.arriveTogether(bench.write(0), bench.write(1) { rkey++ }) shouldContainExactly
                     listOf(Sent(Opcode.RC_ACK, 1, REMOTE_ACCESS, 0))
             }
         }
 
-        test("should acknowledge what has come before its queue pair goes to the error state by what came after") {
+        test("should acknowledge packets before a later packet moves the queue pair to the error state") {
             PeerBench().use { bench ->
                 bench.qp.beginPost().write(1, bench.mr.remote()).from(bench.mr.slice(0, 8)).signaled()
                 bench.qp.finishPost()

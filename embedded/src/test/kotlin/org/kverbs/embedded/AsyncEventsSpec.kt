@@ -26,7 +26,7 @@ import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
 import java.time.Duration
 
-/** The attributes of RTR for a peer on the device that another queue pair of the same type is connected to. */
+/** Returns the RTR attributes for a peer on the device that another queue pair of the same type is connected to. */
 private fun readyToReceive(
     from: QueuePair,
     like: QueuePair,
@@ -43,7 +43,7 @@ private fun readyToReceive(
     return if (from.type() == RC) attributes.maxDestReadAtomic(1).minRnrTimer(12).build() else attributes.build()
 }
 
-/** Asynchronous events that hardware raises seldom: when something calls for them, and when a test does. */
+/** Checks asynchronous events that hardware raises seldom: raised by their cause, and by a test. */
 class AsyncEventsSpec :
     FunSpec({
         fun Context.event() = awaitAsyncEvent(Duration.ZERO)
@@ -77,7 +77,7 @@ class AsyncEventsSpec :
             }
         }
 
-        test("should break a queue pair with QP_FATAL where a test wants it") {
+        test("should break a queue pair if a test raises QP_FATAL") {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 val (a, b) = pair
                 a.qp.postReceive(1, a.mr.slice(0, 8))
@@ -92,7 +92,7 @@ class AsyncEventsSpec :
             }
         }
 
-        test("should raise events that change nothing") {
+        test("should raise events that change no state") {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 pair.fabric.raise(pair.a.qp, PATH_MIG_ERR)
                 pair.fabric.raise(pair.client, LID_CHANGE)

@@ -25,7 +25,7 @@ private const val PATIENCE = 20_000_000_000
 private val ALL =
     arrayOf(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
 
-/** A file that is mapped as the memory of a region, and then cut: every touch of it throws an InternalError. */
+/** A file that is mapped as the memory of a region and then truncated: every touch of it throws an InternalError. */
 private class CutFile(
     end: End,
 ) : AutoCloseable {
@@ -46,7 +46,7 @@ private class CutFile(
     }
 }
 
-/** Two devices with a connection that meets broken memory, and another that must not care. */
+/** Two devices with a connection that meets broken memory, and another that must not notice. */
 private class TwoConnections(
     words: String,
 ) : AutoCloseable {
@@ -94,7 +94,7 @@ private fun End.shouldBeBroken() {
     withClue(event) { (event.type() to event.source()) shouldBe (AsyncEventType.QP_FATAL to qp) }
 }
 
-/** Memory that is gone while a region still names it: of the peers only its own queue pair's may notice. */
+/** Checks memory that is gone while a region still names it: only the queue pair that uses it may notice. */
 class BrokenMemorySpec :
     FunSpec({
         val requests =

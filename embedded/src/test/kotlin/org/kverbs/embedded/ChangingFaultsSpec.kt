@@ -21,7 +21,7 @@ private const val SEEDS = 50
 private const val ROUNDS = 20
 private const val MOST_POLLS = 100_000
 
-/** Asks again after 4 ms, seven times. */
+/** Retries after 4 ms, seven times. */
 private val options =
     ConnectOptions
         .builder()
@@ -31,7 +31,7 @@ private val options =
         .pathMtu(Mtu.MTU_256)
         .build()
 
-/** Faults that come and go while requests are under way: messages then go whole and in packets by turns. */
+/** Checks faults that come and go while requests are under way: messages then travel whole and in packets by turns. */
 class ChangingFaultsSpec :
     FunSpec({
         test(
@@ -44,7 +44,7 @@ class ChangingFaultsSpec :
                 val late = Duration.ofMillis(6)
                 pair.fabric.setFaults(Faults.NONE.delay(late, late))
                 a.post { read(1, b.mr.remote()).into(a.mr.slice(0, 128 * MTU)).signaled() }
-                // The first request is still on its way when the second one goes out, for half as much.
+                // The first request is still in flight when the second one, for half the data, goes out.
                 pair.fabric.clock().advance(Duration.ofMillis(5))
                 pair.fabric.setFaults(Faults.NONE)
                 a.take(1).single().status() shouldBe SUCCESS
@@ -64,7 +64,7 @@ class ChangingFaultsSpec :
         }
     })
 
-/** Some requests of all kinds from one end to the other, in the upper halves of their memory what they bring. */
+/** Sends requests of all kinds from one end to the other; their results go to the upper halves of the memory. */
 private class ChangingFaultsRound(
     private val pair: Pair,
     private val random: Random,
@@ -123,7 +123,8 @@ private class ChangingFaultsRound(
     }
 
     /**
-     * Polls both ends until all is done, with other faults now and then; each empty poll lets the next event happen.
+     * Polls both ends until all requests are done, and changes the faults now and then; each empty poll lets the next
+     * event happen.
      */
     private fun awaitAll() {
         val sent = ArrayList<WorkCompletion>()

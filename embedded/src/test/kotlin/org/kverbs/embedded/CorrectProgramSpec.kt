@@ -19,7 +19,7 @@ import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.time.Duration
 import kotlin.random.Random
 
-/** Programs that do nothing wrong: the diagnostics accuse none of them, and change nothing of what they see. */
+/** Checks programs without mistakes: the diagnostics report none of them, and change nothing that they see. */
 class CorrectProgramSpec :
     FunSpec({
         val lines =
@@ -30,7 +30,7 @@ class CorrectProgramSpec :
                 "a delay that varies" to Faults.NONE.delay(Duration.ofNanos(1_000), Duration.ofMillis(1)),
             )
         for ((name, faults) in lines) {
-            test("should accuse nobody of every operation, many at once, over $name") {
+            test("should report nothing for every operation, many at once, over $name") {
                 for (seed in 1L..3L) {
                     correct(patient) {
                         fabric.setFaults(faults)
@@ -40,7 +40,7 @@ class CorrectProgramSpec :
             }
         }
 
-        test("should let a fenced send take what a read brings, with no completion between them") {
+        test("should let a fenced send use the data of a read, with no completion between them") {
             correct {
                 b.fill(1)
                 b.qp.postReceive(1, b.mr.slice(1024, 64))
@@ -55,7 +55,7 @@ class CorrectProgramSpec :
             }
         }
 
-        test("should let a read bring bytes to where an earlier send of the same queue takes its own") {
+        test("should let a read write to the source of an earlier send of the same queue") {
             correct {
                 a.fill(1)
                 b.fill(2)
@@ -70,7 +70,7 @@ class CorrectProgramSpec :
             }
         }
 
-        test("should let a program use what lies beyond the 8 bytes of an atomic") {
+        test("should let a program use memory beyond the 8 bytes of an atomic") {
             correct {
                 a.post { fetchAndAdd(1, b.mr.remote(), 1).into(a.mr.slice(0, 16)).signaled() }
                 a.mr.memory().set(JAVA_BYTE, 8, 5)
@@ -114,7 +114,7 @@ class CorrectProgramSpec :
             }
         }
 
-        test("should let messages come that are lost in part, into the receive that waits for the next") {
+        test("should let the next message use the receive of a message that was lost in part") {
             correct(type = UC) {
                 a.fill(1)
                 fabric.setFaults(Faults.NONE.loss(0.2))

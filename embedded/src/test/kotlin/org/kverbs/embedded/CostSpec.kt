@@ -22,11 +22,11 @@ private const val PACKETS = 64
 private const val BYTES = PACKETS * 4096L
 private const val IDLE_MILLIS = 2000L
 
-/** Each of the devices that a process has by these words, as [Configuration] explains them. */
+/** Returns the devices of a process with these words, as [Configuration] explains them. */
 private fun devices(words: String): List<Device> =
     Configuration.of(words).devices().map { Device.of(EmbeddedProvider(), it) }
 
-/** Two ends on the two devices, and traffic between them that needs no object. */
+/** Two ends on the two devices, and traffic between them that allocates no object. */
 private class Traffic(
     words: String,
 ) : AutoCloseable {
@@ -77,7 +77,7 @@ private class Traffic(
         }
     }
 
-    /** [MESSAGES] messages, of each kind one; both ends are polled. */
+    /** Sends [MESSAGES] messages of each kind, and polls both ends. */
     fun exchange() {
         b.qp.postReceive(receive)
         a.qp.post(everything)
@@ -85,7 +85,7 @@ private class Traffic(
         poll(a, 4)
     }
 
-    /** A message of [PACKETS] packets, for which the receiving end's program does nothing. */
+    /** Sends a message of [PACKETS] packets, for which the receiving program does nothing. */
     fun write() {
         a.qp.post(write)
         poll(a, 1)
@@ -97,7 +97,7 @@ private class Traffic(
     }
 }
 
-/** What the device takes of the machine beside what it is asked for. */
+/** Checks the heap and the processor time that a device uses by itself. */
 class CostSpec :
     FunSpec({
         val threads = ManagementFactory.getThreadMXBean() as ThreadMXBean
@@ -110,7 +110,7 @@ class CostSpec :
         }
 
         fun bytesOfOneTurn(round: () -> Unit): Long {
-            // Asking allocates, too: as much each time.
+            // The query allocates, too: the same amount each time.
             val asking = allocated().let { first -> allocated() - first }
             val before = allocated()
             repeat(ROUNDS) { round() }
@@ -126,8 +126,8 @@ class CostSpec :
                             Triple("one end polls", PACKETS, traffic::write),
                         )
                     for ((what, pieces, round) in rounds) {
-                        // The first turns link and compile. An object now and then, not for each piece, is for threads
-                        // that wait for each other.
+                        // The first rounds link and compile. Threads that wait for each other allocate an object now
+                        // and then, but not for each piece.
                         val most = LEAST * pieces * ROUNDS
                         var least = Long.MAX_VALUE
                         var turns = 0
@@ -142,8 +142,7 @@ class CostSpec :
         }
 
         test(
-            "should use no processor while nothing is to be done, by devices in process and by UDP that were used " +
-                "before",
+            "should use no processor time while idle, on devices in process and on UDP that were used before",
         ) {
             val used = listOf("memory,memory", udpWords(2)).map(::Traffic)
             try {

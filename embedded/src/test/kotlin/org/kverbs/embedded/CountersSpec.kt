@@ -32,7 +32,7 @@ private fun Device.counted() = counters().counted()
 
 private operator fun QueuePair.get(name: String) = counters().getValue(name)
 
-/** What a card's driver counts, counted by an embedded device and each of its queue pairs. */
+/** Checks the counters of an embedded device and its queue pairs: they count what a card's driver counts. */
 class CountersSpec :
     FunSpec({
         test("should count packets and bytes by queue pair and by device, also of a queue pair that is gone") {
@@ -51,7 +51,7 @@ class CountersSpec :
             }
         }
 
-        test("should count what goes again over a line that loses packets") {
+        test("should count packets that are sent again over a line that loses packets") {
             val pairs = List(4) { seed -> Pair(EmbeddedFabric.virtual(seed + 1L), options = patient) }
             val sum = mutableMapOf<String, Long>()
             pairs.forEach { pair ->
@@ -84,7 +84,7 @@ class CountersSpec :
             }
         }
 
-        test("should count an RNR NAK where it is sent and where it comes, and the failure when retries are used up") {
+        test("should count an RNR NAK at its sender and its receiver, and the failure when retries are used up") {
             val options = ConnectOptions.builder().rnrRetry(2).build()
             Pair(EmbeddedFabric.virtual(1), options = options).use { pair ->
                 val (a, b) = pair
@@ -122,7 +122,7 @@ class CountersSpec :
             }
         }
 
-        test("should count datagrams that are no packets at the UDP device that drops them") {
+        test("should count datagrams that are not packets at the UDP device that drops them") {
             UdpPair().use { pair ->
                 val device = pair.far.context.device()
                 val target = InetSocketAddress(pair.far.qp.endpoint().gid().toInetAddress(), Icrc.UDP_PORT)
@@ -155,7 +155,7 @@ class CountersSpec :
             }
         }
 
-        test("should have no counters of a port that is not there") {
+        test("should have no counters for a port that does not exist") {
             EmbeddedFabric.virtual(1).use { it.addDevice().counters(2).shouldBeEmpty() }
         }
     })

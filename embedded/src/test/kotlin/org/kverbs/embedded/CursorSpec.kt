@@ -9,7 +9,10 @@ import kotlin.random.Random
 
 private val OFTEN = Duration.ofNanos(5_000)
 
-/** What the package of the transport says of the cursors of a send queue holds at every moment of a bad line. */
+/**
+ * Checks the invariants of a send queue's cursors, as the package description of the transport states them, on a bad
+ * line.
+ */
 class CursorSpec :
     FunSpec({
         test("should keep the invariants of all cursors through loss, duplicates and overtaking") {

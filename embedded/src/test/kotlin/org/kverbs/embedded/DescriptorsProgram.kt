@@ -12,8 +12,8 @@ import java.io.FileInputStream
 import java.io.IOException
 
 /**
- * Prints what devices say when the process has no file descriptor left, for [DescriptorsSpec]: it has a limit of its
- * own.
+ * Prints the errors of devices when the process has no file descriptor left, for [DescriptorsSpec]. The program has its
+ * own limit.
  */
 object DescriptorsProgram {
     @JvmStatic

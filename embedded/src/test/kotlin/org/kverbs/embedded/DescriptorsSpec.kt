@@ -5,7 +5,7 @@ import io.kotest.matchers.shouldBe
 
 class DescriptorsSpec :
     FunSpec({
-        test("should say that no file descriptor is left when a UDP device cannot be opened or join a group for that") {
+        test("should tell that no file descriptor is left when a UDP device cannot be opened or join a group") {
             val java = "${System.getProperty("java.home")}/bin/java"
             val program =
                 listOf(java, "-cp", System.getProperty("java.class.path"), "--enable-native-access=ALL-UNNAMED")

@@ -13,7 +13,7 @@ import org.kverbs.RdmaSystemException
 import org.kverbs.SharedReceiveQueueAttributes
 import java.lang.foreign.Arena
 
-/** A device of a test's own size, that refuses what a card of that size refuses. */
+/** Checks a device with a test's limits: it refuses what a card with these limits refuses. */
 class DeviceLimitsSpec :
     FunSpec({
         fun on(
@@ -28,7 +28,7 @@ class DeviceLimitsSpec :
                         "ENOMEM"
                 }.message
 
-        /** Makes two, is refused a third by name, and can make another in place of one that goes. */
+        /** Makes two objects, is refused a third by name, and can make another after one is closed. */
         fun <T : AutoCloseable> twoAtMost(
             name: String,
             create: (Int) -> T,
@@ -86,7 +86,7 @@ class DeviceLimitsSpec :
             }
         }
 
-        test("should count the objects of all contexts of a device, and have those of a closed one again") {
+        test("should count the objects of all contexts of a device, and free those of a closed context") {
             EmbeddedFabric.virtual(1).use { fabric ->
                 val device =
                     fabric.addDevice(
@@ -106,7 +106,7 @@ class DeviceLimitsSpec :
             }
         }
 
-        test("should refuse sizes beyond the limits, which the attributes of the device say") {
+        test("should refuse sizes beyond the limits that the device's attributes show") {
             val small =
                 DeviceLimits.DEFAULTS
                     .workRequests(
@@ -139,8 +139,8 @@ class DeviceLimitsSpec :
         }
 
         test(
-            "should name the limit of inline data, which no attribute of a device says, and then the limit of the " +
-                "next refusal",
+            "should name the limit of inline data, which no device attribute shows, and then the limit of the next " +
+                "refusal",
         ) {
             on(DeviceLimits.DEFAULTS.inlineBytes(64).workRequests(16)) { context ->
                 val pd = context.protectionDomain()
@@ -159,7 +159,7 @@ class DeviceLimitsSpec :
             }
         }
 
-        test("should refuse limits that make no sense") {
+        test("should refuse limits that are negative or too large") {
             shouldThrow<IllegalArgumentException> { DeviceLimits.DEFAULTS.queuePairs(-1) }.message shouldBe
                 "queuePairs -1: 0 to 65536"
             shouldThrow<IllegalArgumentException> { DeviceLimits.DEFAULTS.entries(33) }.message shouldBe

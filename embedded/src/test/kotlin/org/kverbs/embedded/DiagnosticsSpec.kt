@@ -30,7 +30,7 @@ import org.kverbs.embedded.Semantics.RXE
 import org.kverbs.embedded.Semantics.STRICT
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
-/** Each mistake that the diagnostics find, made once. */
+/** Makes each mistake that the diagnostics find, once. */
 class DiagnosticsSpec :
     FunSpec({
         test("should report a source that was changed before its completion was polled, though it had arrived") {
@@ -67,8 +67,8 @@ class DiagnosticsSpec :
         }
 
         test(
-            "should report the changed source of unsignaled sends of which none is ever signaled, when a card's " +
-                "queue were full",
+            "should report the changed source of unsignaled sends without a signaled one, when a card's queue would " +
+            "be full",
         ) {
             // A strict device refuses the 257th.
             diagnosed(semantics = RXE) { (a, b) ->
@@ -79,9 +79,9 @@ class DiagnosticsSpec :
             }
         }
 
-        test("should not mind what becomes of inline data") {
+        test("should ignore changes of inline data") {
             diagnosed { (a, b) ->
-                // As often as the queue has slots, so that the last one was used before.
+                // As many times as the queue has slots, so that the last one is reused.
                 repeat(256) {
                     a.post { write(1, b.mr.remote()).from(a.mr.slice(0, 8)).signaled() }
                     a.take(1)
@@ -120,8 +120,7 @@ class DiagnosticsSpec :
         }
 
         test(
-            "should show poison to who reads before the completion was polled, then the data, and the old bytes " +
-                "beyond it",
+            "should show poison before the completion is polled, then the data, and the old bytes beyond it",
         ) {
             diagnosed { (a, b) ->
                 a.fill(1)
@@ -140,7 +139,7 @@ class DiagnosticsSpec :
             }
         }
 
-        test("should report receives that overlap, and then bring each message where it goes without the diagnostics") {
+        test("should report receives that overlap, and then place each message as without the diagnostics") {
             diagnosed { (a, b) ->
                 a.fill(1)
                 b.receive(1, 0, 64)
@@ -163,7 +162,7 @@ class DiagnosticsSpec :
             }
         }
 
-        test("should report a receive into what is being sent, and a send of what is being received") {
+        test("should report a receive into the source of a send, and a send from the memory of a receive") {
             diagnosed { (a, b) ->
                 a.post { write(1, b.mr.remote().at(512)).from(a.mr.slice(0, 64)).signaled() }
                 a.receive(2, 60, 8)
@@ -174,7 +173,7 @@ class DiagnosticsSpec :
             }
         }
 
-        test("should report a send of what a read brings, if it has no fence") {
+        test("should report a send from the destination of a read, if it has no fence") {
             diagnosed { (a, b) ->
                 b.receive(1, 0, 64)
                 a.post { read(1, b.mr.remote()).into(a.mr.slice(0, 64)) }
@@ -185,7 +184,7 @@ class DiagnosticsSpec :
         }
 
         test(
-            "should report a region that is deregistered or registered anew while a receive or an unpolled send uses " +
+            "should report a region that is deregistered or reregistered while a receive or an unpolled send uses " +
                 "it",
         ) {
             diagnosed { (a, b) ->
@@ -198,7 +197,7 @@ class DiagnosticsSpec :
             }
         }
 
-        test("should look at what was posted when its queue pair goes, and leave the memory as it was") {
+        test("should check posted memory when its queue pair is destroyed, and restore it") {
             diagnosed { (a, b) ->
                 b.fill(4)
                 val before = b.bytes(0, 128)
@@ -214,8 +213,8 @@ class DiagnosticsSpec :
         }
 
         test(
-            "should name the queue pair that took the receive of a shared queue, and give back what none took when " +
-                "that is closed",
+            "should name the queue pair that took a receive of a shared queue, and give back untaken receives when " +
+            "that is closed",
         ) {
             diagnosed { (a, b) ->
                 val pd = b.mr.protectionDomain()
@@ -253,7 +252,7 @@ class DiagnosticsSpec :
             }
         }
 
-        test("should find the same over a line that loses and repeats packets") {
+        test("should find the same mistakes over a line that loses and repeats packets") {
             val patient = ConnectOptions.builder().timeout(10).build()
             diagnosed(patient) { (a, b) ->
                 fabric.setFaults(Faults.BAD_LINE)
@@ -268,7 +267,7 @@ class DiagnosticsSpec :
             }
         }
 
-        test("should show where it was posted while org.kverbs.Diagnostics are on, and say what to do") {
+        test("should show the place of the post while org.kverbs.Diagnostics are on, and tell the cure") {
             Diagnostics.enable()
             try {
                 diagnosed { (a, b) ->
@@ -280,7 +279,7 @@ class DiagnosticsSpec :
                     place.stackTraceToString() shouldContain "DiagnosticsSpec.kt"
                     misuse.toString() shouldContain
                         "32 bytes at 0x${a.mr.address().toString(16)} of RDMA_WRITE with wr_id 5 on queue pair"
-                    misuse.toString() shouldContain "change a source only after its completion was polled"
+                    misuse.toString() shouldContain "change a source only after its completion is polled"
                 }
             } finally {
                 Diagnostics.disable()
@@ -310,7 +309,7 @@ class DiagnosticsSpec :
             }
         }
 
-        test("should find nothing while it is off") {
+        test("should find no mistake while it is off") {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 val (a, b) = pair
                 a.post { write(5, b.mr.remote()).from(a.mr.slice(0, 32)).signaled() }

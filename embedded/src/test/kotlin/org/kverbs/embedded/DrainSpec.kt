@@ -17,10 +17,10 @@ import java.time.Duration
 private const val TIMEOUT = 14
 private val WAY: Duration = Duration.ofMillis(1)
 
-/** A few ways there and back. The timeout of [TIMEOUT] is 67 of them. */
+/** A few round trips. The timeout of [TIMEOUT] is 67 of them. */
 private const val PROMPTLY_MILLIS = 10L
 
-/** A send queue that is drained must come to rest by what its peer says, not by a timer. */
+/** Checks that a drained send queue comes to rest by the peer's answers, not by a timer. */
 class DrainSpec :
     FunSpec({
         fun End.drain(notify: Boolean = true) =
@@ -94,7 +94,7 @@ class DrainSpec :
             }
         }
 
-        test("should send no datagram while its queue is drained, and say that it is") {
+        test("should send no datagram while its queue is drained, and report the queue as drained") {
             Pair(EmbeddedFabric.virtual(1), QueuePairType.UC).use { (a, b) ->
                 repeat(2) { b.qp.postReceive(it.toLong(), b.mr.slice(0, 8)) }
                 a.drain()
@@ -112,7 +112,7 @@ class DrainSpec :
             }
         }
 
-        test("should say once that a queue is drained, and only if that was asked for this time") {
+        test("should report once that a queue is drained, and only if the current change to SQD asked for it") {
             Pair(EmbeddedFabric.virtual(1)).use { (a, _) ->
                 a.drain()
                 a.event() shouldBe SQ_DRAINED

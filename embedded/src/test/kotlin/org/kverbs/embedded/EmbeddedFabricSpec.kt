@@ -41,8 +41,8 @@ class EmbeddedFabricSpec :
         }
 
         test(
-            "should read more than a window though responses are lost, which the peer answers again but not beyond " +
-                "what it had answered",
+            "should read more than a window although responses are lost, and the peer repeats no more than it had " +
+            "answered",
         ) {
             val bytes = 4L shl 20
             Pair(EmbeddedFabric.virtual(3), options = patient, bytes = bytes).use { pair ->
@@ -55,7 +55,7 @@ class EmbeddedFabricSpec :
             }
         }
 
-        test("should do the same at each run with the same seed, and something else with another") {
+        test("should do the same in each run with the same seed, and differ with another") {
             fun trace(seed: Long): List<Any> =
                 Pair(EmbeddedFabric.virtual(seed), options = patient).use { pair ->
                     pair.fabric.setFaults(Faults.BAD_LINE)
@@ -110,8 +110,8 @@ class EmbeddedFabricSpec :
         }
 
         test(
-            "should raise PORT_ERR and PORT_ACTIVE when its cable is pulled and plugged in, and lose what is sent " +
-                "meanwhile",
+            "should raise PORT_ERR and PORT_ACTIVE when its cable is unplugged and plugged in, and lose packets in " +
+            "between",
         ) {
             Pair(EmbeddedFabric.virtual(1), options = patient).use { pair ->
                 val (a, b) = pair
@@ -127,7 +127,7 @@ class EmbeddedFabricSpec :
             }
         }
 
-        test("should exceed its retries when the peer is dead, while the dead one notices nothing") {
+        test("should exceed its retries when the peer is dead, while the dead peer notices nothing") {
             Pair(EmbeddedFabric.virtual(1), options = patient).use { pair ->
                 val (a, b) = pair
                 b.qp.postReceive(7, b.mr.slice())
@@ -139,7 +139,7 @@ class EmbeddedFabricSpec :
             }
         }
 
-        test("should complete what an unreliable connection of a dead device sends, as nobody has to take it") {
+        test("should complete the sends of an unreliable connection to a dead device") {
             Pair(EmbeddedFabric.virtual(1), QueuePairType.UC).use { pair ->
                 val (a, b) = pair
                 pair.fabric.kill(pair.client)
@@ -159,7 +159,7 @@ class EmbeddedFabricSpec :
             }
         }
 
-        test("should hit some packets, and none without faults") {
+        test("should hit some packets with faults, and none without") {
             Pair(EmbeddedFabric.realTime(1), options = patient).use { pair ->
                 exchange(pair, Random(1))
                 pair.fabric.faultsInjected() shouldBe 0
@@ -171,7 +171,7 @@ class EmbeddedFabricSpec :
             }
         }
 
-        test("should refuse faults that make no sense, devices of others, and a clock that is not there") {
+        test("should refuse invalid faults, devices of another fabric, and the clock of a real-time fabric") {
             shouldThrow<IllegalArgumentException> { Faults.NONE.loss(1.5) }.message shouldBe
                 "loss 1.5: a part of all packets is 0 to 1"
             shouldThrow<IllegalArgumentException> { Faults.NONE.delay(Duration.ofMillis(2), Duration.ofMillis(1)) }

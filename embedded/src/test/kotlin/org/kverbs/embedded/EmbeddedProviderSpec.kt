@@ -17,7 +17,7 @@ import java.time.Duration
 
 class EmbeddedProviderSpec :
     FunSpec({
-        test("should make devices of its own, by words, beside the configuration's") {
+        test("should make its own devices by words, beside the configured ones") {
             val address = loopbackAddresses(1).single()
             val provider = EmbeddedProvider("memory, udp:$address,memory")
             val devices = provider.devices().map { Device.of(provider, it) }
@@ -31,7 +31,7 @@ class EmbeddedProviderSpec :
             EmbeddedProvider().devices().first() shouldNotBe provider.devices().first()
         }
 
-        test("should give each provider that asks for a free address one of its own, before devices are open") {
+        test("should give each provider that asks for a free address another one, before devices are open") {
             val devices = List(3) { EmbeddedProvider("udp") }.map { Device.of(it, it.devices().single()) }
             val contexts = devices.map { it.open() }
             try {
@@ -41,11 +41,11 @@ class EmbeddedProviderSpec :
             }
         }
 
-        test("should make none at all") {
+        test("should make no device for the word none") {
             EmbeddedProvider(" none ").devices() shouldBe emptyList()
         }
 
-        test("should say that the configuration turned it off to a program that finds no device") {
+        test("should tell a program that finds no device that the configuration turned the embedded devices off") {
             val java = "${System.getProperty("java.home")}/bin/java"
             val classPath = System.getProperty("java.class.path")
             val asked =
@@ -75,7 +75,7 @@ class EmbeddedProviderSpec :
             "udp:255.255.255.255" to "'255.255.255.255' stands for several",
             "udp:localhost" to "'localhost' is no IPv4",
         ).forEach { (words, named) ->
-            test("should refuse the words '$words', and say which of them is none") {
+            test("should refuse the words '$words', and name the wrong one") {
                 shouldThrow<IllegalArgumentException> { EmbeddedProvider(words) }.message shouldContain named
             }
         }
@@ -92,7 +92,7 @@ class EmbeddedProviderSpec :
             }
         }
 
-        test("should say what to do about an address that is taken, or another machine's") {
+        test("should tell the cure for an address that is taken, or that belongs to another machine") {
             val address = loopbackAddresses(1).single()
             val provider = EmbeddedProvider("udp:$address,udp:$address,udp:192.0.2.1")
             val (one, same, foreign) = provider.devices().map { Device.of(provider, it) }
@@ -118,7 +118,7 @@ class EmbeddedProviderSpec :
                 }
             },
         )) {
-            test("should say that another process has the UDP port of the device to a program that $what") {
+            test("should tell a program that $what that another process has the UDP port of the device") {
                 val taken = InetAddress.ofLiteral(loopbackAddresses(1).single())
                 DatagramChannel.open(StandardProtocolFamily.INET).use { other ->
                     other.bind(InetSocketAddress(taken, 4791))
@@ -134,7 +134,7 @@ class EmbeddedProviderSpec :
         }
     })
 
-/** Looks for an embedded device, and prints why there is none. */
+/** Looks for an embedded device, and prints why none was found. */
 internal object SeekingProgram {
     val NAME: String = SeekingProgram::class.java.name
 

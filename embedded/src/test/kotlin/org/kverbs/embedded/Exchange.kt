@@ -8,7 +8,7 @@ import kotlin.random.Random
 
 private const val BYTES = 1L shl 16
 
-/** Retries that a line of the worst kind here does not exhaust. */
+/** Enough retries for the worst line of these specs. */
 internal val patient =
     ConnectOptions
         .builder()
@@ -18,7 +18,7 @@ internal val patient =
         .minRnrTimer(5)
         .build()
 
-/** Writes, sends, reads and atomics between both ends, many at once, with all bytes checked. */
+/** Runs writes, sends, reads and atomics between both ends, many at once, and checks all bytes. */
 internal fun exchange(
     pair: Pair,
     random: Random,

@@ -51,7 +51,7 @@ import org.kverbs.embedded.Operation.POST_SEND
 import org.kverbs.embedded.Operation.QUERY_DEVICE
 import org.kverbs.embedded.Operation.REGISTER_MEMORY
 
-/** Failures that a test asks for: the n-th call of a kind is refused, or the n-th request of a kind fails. */
+/** Checks injected failures: the n-th call of an operation is refused, or the n-th request with an opcode fails. */
 class FailuresSpec :
     FunSpec({
         fun failed(call: () -> Unit) = shouldThrow<RdmaSystemException> { call() }
@@ -65,7 +65,7 @@ class FailuresSpec :
         fun End.statuses(count: Int) = take(count).map { it.workRequestId().toInt() to it.status() }
 
         test(
-            "should refuse the next creation with the errno, say that a test wanted it, and let the one after that be",
+            "should refuse the next creation with the errno, tell that a test injected it, and permit the one after it",
         ) {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 val a = pair.a
@@ -131,7 +131,7 @@ class FailuresSpec :
                     }
                 failed { pair.client.open() }.errnoName() shouldBe "ENODEV"
                 repeat(2) { failed { a.context.queryDevice() }.errnoName() shouldBe "EIO" }
-                always[1].close() // as connecting asks for the device's attributes, too
+                always[1].close() // connecting queries the device's attributes, too
                 failed { a.context.completionQueue(4) }.errnoName() shouldBe "EINVAL"
                 failed {
                     a.pd
@@ -165,7 +165,7 @@ class FailuresSpec :
             }
         }
 
-        test("should not tell of an injected refusal that a program took without an exception in the next exception") {
+        test("should not mention an injected refusal in the next exception if the program took it without one") {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 pair.fabric.inject(Failure.of(POST_SEND, ENOMEM))
                 pair.a.qp.tryPost(SendRequests().send(1).inline(byteArrayOf(1)).signaled()) shouldBe 0
@@ -201,7 +201,7 @@ class FailuresSpec :
             }
         }
 
-        test("should count a read once that has to wait for its turn") {
+        test("should count a read that has to wait for its turn once") {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 val (a, b) = pair
                 pair.fabric.setFaults(Faults.NONE.delay(java.time.Duration.ofMillis(1)))
@@ -244,7 +244,7 @@ class FailuresSpec :
             }
         }
 
-        // The answer of 16 MiB is still on its way when the message comes, which the peer then has to repeat.
+        // The answer of 16 MiB is still in flight when the message comes; the peer then has to repeat it.
         for (bytes in listOf(4096L, 16L shl 20)) {
             test("should fail a receive whose message comes after a read of $bytes bytes, and count it once") {
                 Pair(EmbeddedFabric.virtual(1), bytes = bytes).use { pair ->
@@ -271,7 +271,7 @@ class FailuresSpec :
             }
         }
 
-        test("should say of the completion that a test injected for, and of no other, that a test did so") {
+        test("should tell that a test injected a completion's failure, and of no other completion") {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 val (a, b) = pair
 
@@ -323,7 +323,7 @@ class FailuresSpec :
             }
         }
 
-        test("should leave a fabric alone after what was injected has happened, on devices that were added later too") {
+        test("should refuse nothing after the injected failure has happened, on devices that were added later too") {
             EmbeddedFabric.virtual(1).use { fabric ->
                 fabric.inject(Failure.of(CREATE_COMPLETION_QUEUE, ENOMEM))
                 fabric.addDevice().open().use { context ->
@@ -340,8 +340,9 @@ class FailuresSpec :
             }
         }
 
-        test("should refuse failures that make no sense") {
-            shouldThrow<IllegalArgumentException> { Failure.of(SEND, SUCCESS) }.message shouldBe "SUCCESS is no failure"
+        test("should refuse a failure with SUCCESS or a number below 1") {
+            shouldThrow<IllegalArgumentException> { Failure.of(SEND, SUCCESS) }.message shouldBe "inject a status " +
+                "that is an error"
             shouldThrow<IllegalArgumentException> { Failure.of(POLL, EIO).nth(0) }.message shouldBe "nth(0): from 1"
             Failure.of(POST_SEND, ENOMEM).nth(3).times(2).toString() shouldBe
                 "POST_SEND with ENOMEM, from number 3 on, 2 times"

@@ -19,7 +19,7 @@ import org.kverbs.embedded.BufferMisuse.Kind.MEMORY_FREED
 import java.lang.foreign.Arena
 import java.time.Duration
 
-/** Large enough that the system takes the memory back at once, so that a touch of it would end the JVM. */
+/** Large enough that the system takes the memory back at once, so that a touch of it ends the JVM. */
 private const val LARGE = 64L * 1024 * 1024
 
 private val ALL =
@@ -32,7 +32,8 @@ private val ALL =
     )
 
 /**
- * An arena that is closed before the regions of its memory: the device sees it when it is to use them, and does not.
+ * Checks an arena that is closed before the regions of its memory: the device notices it when it needs the memory, and
+ * does not touch it.
  */
 class FreedMemorySpec :
     FunSpec({
@@ -44,7 +45,7 @@ class FreedMemorySpec :
         fun remotely(
             what: String,
             request: SendRequests.(End, MemoryRegion) -> SendRequests,
-        ) = test("should refuse a peer that would have it $what") {
+        ) = test("should refuse a peer that asks it to $what") {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 val (a, b) = pair
                 val seen = mutableListOf<BufferMisuse>()
@@ -96,7 +97,7 @@ class FreedMemorySpec :
             }
         }
 
-        test("should fail a receive whose memory goes while it is posted, and the peer's send") {
+        test("should fail a receive whose memory is freed while it is posted, and the peer's send") {
             listOf(true, false).forEach { diagnoses ->
                 Pair(EmbeddedFabric.virtual(1)).use { pair ->
                     val (a, b) = pair
@@ -111,7 +112,7 @@ class FreedMemorySpec :
             }
         }
 
-        test("should refuse a peer that reads what goes while the answer is on its way") {
+        test("should refuse a peer's read whose memory is freed while the answer is in flight") {
             Pair(EmbeddedFabric.virtual(1), bytes = LARGE).use { pair ->
                 val (a, b) = pair
                 pair.fabric.setFaults(Faults.NONE.delay(Duration.ofMillis(1)))
@@ -125,7 +126,7 @@ class FreedMemorySpec :
             }
         }
 
-        test("should refuse a peer that comes by a window") {
+        test("should refuse a peer that uses a window") {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 val (a, b) = pair
                 val window = b.pd.memoryWindow(MemoryWindowType.TYPE_2)
@@ -143,7 +144,7 @@ class FreedMemorySpec :
             }
         }
 
-        test("should say it once a region, and be content again after the region was moved to other memory") {
+        test("should report each region once, and use the region again after it moved to other memory") {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 val (a, b) = pair
                 val region = freed(b)

@@ -5,14 +5,14 @@ import org.kverbs.embedded.internal.wire.Packet
 import org.kverbs.embedded.internal.wire.PacketCodec
 import java.lang.foreign.Arena
 
-/** Takes what the device sends, looks at it, and loses it. */
+/** Takes the packets that the device sends, checks them, and drops them. */
 internal class FuzzLink(
     private val mayBeRead: (address: Long, bytes: Int) -> Boolean,
 ) : OpenLink(WINDOW) {
     var sent = 0L
         private set
 
-    /** How many more packets may be sent; one too many fails on the spot, so that an endless loop ends. */
+    /** How many more packets may be sent; a further one fails at once, so that an endless loop ends. */
     var allowed = Long.MAX_VALUE
     private val wire = Arena.ofAuto().allocate(Packet.BUFFER_SIZE.toLong(), 8)
 

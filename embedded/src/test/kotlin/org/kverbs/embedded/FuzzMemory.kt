@@ -16,9 +16,7 @@ import kotlin.random.Random
 
 private const val GUARD = 4096L
 
-/**
- * A region between painted guards, of which only [changeable] may ever be written and only [readable] be read by peers.
- */
+/** A region between painted guards; only [changeable] may be written, and peers may read only [readable]. */
 internal class FuzzArea(
     private val name: String,
     pd: ProtectionDomain,
@@ -61,7 +59,7 @@ internal class FuzzArea(
         val ALL = 0L until BYTES
         val NOTHING = LongRange.EMPTY
 
-        /** What receives, reads and windows use of their regions. */
+        /** The part of each region that receives, reads and windows use. */
         val MIDDLE = 8_192L until 24_576L
     }
 }

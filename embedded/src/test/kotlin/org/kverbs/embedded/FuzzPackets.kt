@@ -18,8 +18,8 @@ private val MEAN_LENGTHS = intArrayOf(0, 1, -1, Int.MIN_VALUE, Int.MIN_VALUE + 1
 private val MEAN_ADDRESSES = longArrayOf(0, -1, -4096, Long.MIN_VALUE, Long.MAX_VALUE, 1)
 
 /**
- * Makes packets that come near to what a queue pair waits for: captured ones, told to whom they go and to which memory,
- * and then damaged.
+ * Makes packets close to what a queue pair expects: captured packets with a new destination and new memory, which are
+ * then damaged.
  */
 internal class FuzzPackets(
     private val queuePairs: List<FuzzQueuePair>,
@@ -36,19 +36,19 @@ internal class FuzzPackets(
     private val old = Array(OLD) { ByteArray(0) }
     private var made = 0
 
-    /** The packet; what it holds is meaningless if [next] said false. */
+    /** The packet; undefined if [next] returned false. */
     val packet = Packet(0)
 
     init {
         MemorySegment.copy(random.nextBytes(PacketCodec.MAX_PAYLOAD), 0, payload, JAVA_BYTE, 0, PacketCodec.MAX_PAYLOAD)
     }
 
-    /** The last opcode thrown at each queue pair, which the next may go on from. */
+    /** The last opcode sent to each queue pair, which the next packet may continue. */
     private val last = IntArray(queuePairs.size) { -1 }
 
     private fun oneIn(count: Int) = random.nextInt(count) == 0
 
-    /** Makes the next packet, for the queue pair with this index. False if the codec took it for none. */
+    /** Makes the next packet, for the queue pair with this index. Returns false if the codec refused it. */
     fun next(index: Int): Boolean {
         address()
         val replayed = old[random.nextInt(OLD)]
@@ -102,7 +102,7 @@ internal class FuzzPackets(
         Memory.putByte(address, (Memory.getByte(address).toInt() xor (1 shl random.nextInt(8))).toByte())
     }
 
-    /** Makes of a captured packet one that the queue pair may take. */
+    /** Turns a captured packet into one that the queue pair may take. */
     private fun aim(
         index: Int,
         target: FuzzQueuePair,
@@ -125,7 +125,7 @@ internal class FuzzPackets(
         aimAtMemory(target, mtu)
     }
 
-    /** Goes on with a message that was begun, more often than not. */
+    /** Continues a message that was begun, more often than not. */
     private fun goOn(index: Int) {
         val before = last[index]
         if (before >= 0 && (Opcode.isFirst(before) || Opcode.isMiddle(before)) && !oneIn(5)) {
@@ -149,7 +149,7 @@ internal class FuzzPackets(
                 8L *
                     random.nextInt((FuzzArea.BYTES / 8).toInt())
             }
-        // What ends shortly before or after the edge tells whether it is where it should be.
+        // A range that ends shortly before or after the edge tests that the edge is in the right place.
         packet.rkey = if (inWindow) target.windowKey else area.region.rkey()
         packet.remoteAddress = (if (inWindow) memory.windowed else area).region.address() + offset
         packet.dmaLength =

@@ -32,7 +32,7 @@ import org.kverbs.embedded.internal.transport.Inside
 import org.kverbs.embedded.internal.transport.InsideQueuePair
 import kotlin.random.Random
 
-/** What a queue pair is that packets are thrown at. */
+/** Describes a queue pair that gets fuzzed packets. */
 internal data class FuzzKind(
     val type: QueuePairType,
     val state: QueuePairState = RTS,
@@ -46,7 +46,7 @@ internal data class FuzzKind(
     companion object {
         private val REMOTE = setOf(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
 
-        /** All types in all states, those more often that take packets. */
+        /** All types in all states; states that take packets come more often. */
         val ALL =
             listOf(
                 FuzzKind(QueuePairType.RC),
@@ -70,7 +70,7 @@ internal data class FuzzKind(
     }
 }
 
-/** What the queue pairs have in common. */
+/** What the queue pairs share. */
 internal class FuzzBench(
     val pd: ProtectionDomain,
     val memory: FuzzMemory,
@@ -89,7 +89,7 @@ internal class FuzzBench(
     }
 }
 
-/** A queue pair that is made anew when packets brought it out of its state. */
+/** A queue pair that is made anew when packets moved it out of its state. */
 internal class FuzzQueuePair(
     val kind: FuzzKind,
     private val bench: FuzzBench,
@@ -102,7 +102,7 @@ internal class FuzzQueuePair(
     var inside: InsideQueuePair = bench.inside.queuePair(qp.number())
         private set
 
-    /** A type 2 window that it bound, with a key for reads, writes and atomics. */
+    /** A type 2 window bound by the queue pair, with a key for reads, writes and atomics. */
     var window: MemoryWindow? = null
         private set
     var windowKey = 0
@@ -119,7 +119,7 @@ internal class FuzzQueuePair(
         return bench.pd.queuePair(QueuePairInitAttributes(kind.type, bench.cq, bench.cq, srq, capabilities, false))
     }
 
-    /** Begins anew, with the same queue pair or another. */
+    /** Starts again, with the same queue pair or another. */
     fun remake() {
         remade++
         window?.close()
@@ -202,7 +202,7 @@ internal class FuzzQueuePair(
             try {
                 if (kind.shared) bench.srq.postReceive(requests) else qp.postReceive(requests)
             } catch (e: WorkRequestException) {
-                e.errnoName() shouldBe "ENOMEM" // as the bench has not polled yet what the others were used for
+                e.errnoName() shouldBe "ENOMEM" // the bench has not polled the completions of the earlier requests yet
             }
         }
         if (inside.state == RTS.code() && inside.sends < 3) {
@@ -211,8 +211,8 @@ internal class FuzzQueuePair(
     }
 
     /**
-     * The last one is signaled, so that all have their slots again when the bench polls; until then a full queue takes
-     * no more.
+     * The last request is signaled, so that all have their slots again when the bench polls. Until then a full queue
+     * takes no more.
      */
     private fun post(requests: SendRequests.() -> Unit) = qp.tryPost(list.apply { clear() }.apply(requests).signaled())
 

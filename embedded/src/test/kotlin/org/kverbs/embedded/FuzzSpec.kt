@@ -21,12 +21,12 @@ import java.time.Duration
 import kotlin.random.Random
 
 /**
- * Throws damaged packets at a device: 200,000 of them, or as many as the system property fuzz.count says; fuzz.seed
- * makes a failure come again. `embedded/fuzz` does it with ten million.
+ * Sends damaged packets to a device: 200,000, or the number in the system property fuzz.count. The property fuzz.seed
+ * repeats a run. `embedded/fuzz` sends ten million.
  */
 class FuzzSpec :
     FunSpec({
-        timeout = 14_400_000 // Kotest's ten minutes are too short for the long run on a slow machine
+        timeout = 14_400_000 // Kotest's ten minutes are too short for the long run on a slow machine.
         invocationTimeout = timeout
         val count = System.getProperty("fuzz.count", "200000").toLong()
         val seed = System.getProperty("fuzz.seed")?.toLong() ?: System.nanoTime()
@@ -46,8 +46,8 @@ class FuzzSpec :
 }
 
 /**
- * Most that one packet or one timer may make the device send: the window again, and another that was acknowledged; and
- * an answer.
+ * The most packets that the device may send for one packet or one timer: the window again, another one that was
+ * acknowledged, and an answer.
  */
 private const val MOST_SENT = 2L * FuzzLink.WINDOW + 2
 private const val CHECKED = 1_000L
@@ -101,7 +101,7 @@ private class Fuzz(
         engine.scheduled() shouldBe 0
     }
 
-    /** That the packets came far: if most died at the first check this spec would prove little. */
+    /** Checks that packets got far: if most failed at the first check, this spec proved little. */
     private fun report(count: Long) {
         val remade = queuePairs.sumOf { it.remade }
         println("fuzz: $taken were packets, ${link.sent} sent, $completed completions, $remade queue pairs made anew")
@@ -126,7 +126,7 @@ private class Fuzz(
         }
     }
 
-    /** Takes the completions, and lets a timer run out if there are none. */
+    /** Takes the completions; if there are none, lets a timer expire. */
     private fun empty() {
         bounded { completed += cq.poll(batch) }
         do {
@@ -151,8 +151,8 @@ private class Fuzz(
     }
 
     /**
-     * Once it shrinks no more: the cleaner of native memory, of which each queue pair has some, is a thread that comes
-     * when it can.
+     * Returns the used heap when it no longer shrinks: the cleaner of native memory, of which each queue pair has some,
+     * is a thread with its own pace.
      */
     private fun usedHeap(): Long {
         var used = Long.MAX_VALUE

@@ -13,10 +13,7 @@ import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
 import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_ONLY
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
-/**
- * A [PeerBench] for a peer that misbehaves: its memory is painted, and beside its queue pair is another, whose peer is
- * honest.
- */
+/** A [PeerBench] for a peer that misbehaves: its memory is painted, and a second queue pair has an honest peer. */
 internal class GuardedBench(
     type: QueuePairType = QueuePairType.RC,
 ) : PeerBench(type) {
@@ -30,7 +27,7 @@ internal class GuardedBench(
         paint()
     }
 
-    /** Makes all memory look untouched. */
+    /** Paints all memory as untouched. */
     fun paint() {
         mr.memory().fill(UNTOUCHED)
     }
@@ -76,7 +73,7 @@ internal class GuardedBench(
         /** The syndrome of an acknowledgement. */
         const val ACK = 0x1f
 
-        /** What a byte holds that nobody wrote. */
+        /** The byte that fills untouched memory. */
         const val UNTOUCHED: Byte = 0x33
         private const val BYTES = 8
     }

@@ -31,7 +31,7 @@ private const val MULTICAST = 0xffffff
 private const val TWO_GIB = Int.MIN_VALUE
 private val SOON = Duration.ofMillis(100)
 
-/** What a peer gets that does what no honest one would, packet by packet. */
+/** Checks the answers to a peer that sends what no honest peer sends, packet by packet. */
 class HostilePeerSpec :
     FunSpec({
         test("should answer a long read a window at a time, all of it in order") {
@@ -45,7 +45,7 @@ class HostilePeerSpec :
             }
         }
 
-        test("should answer what comes behind a long read after it, with one acknowledgement") {
+        test("should answer the requests after a long read after its data, with one acknowledgement") {
             PeerBench().use { bench ->
                 bench.arrive(RC_READ_REQUEST, 0) { dmaLength = 100 * 256 }
                 bench.arrive(RC_FETCH_ADD, 100) { swapOrAdd = 1 }.shouldBeEmpty()
@@ -68,7 +68,7 @@ class HostilePeerSpec :
             }
         }
 
-        test("should go on from where a read is asked for again") {
+        test("should continue a read from the PSN that is requested again") {
             PeerBench().use { bench ->
                 bench.arrive(RC_READ_REQUEST, 0) { dmaLength = 100 * 256 }
                 bench.arrive(RC_READ_REQUEST, 50) {
@@ -79,7 +79,7 @@ class HostilePeerSpec :
             }
         }
 
-        test("should remember no more reads than it said it takes, and have the peer ask for the others again") {
+        test("should keep no more reads than it announced, and let the peer repeat the others") {
             PeerBench(reads = 2).use { bench ->
                 bench.arrive(RC_READ_REQUEST, 0) { dmaLength = 20 * 256 }.size shouldBe 16
                 bench.arrive(RC_READ_REQUEST, 20) { dmaLength = 256 }.shouldBeEmpty()
@@ -93,7 +93,7 @@ class HostilePeerSpec :
             }
         }
 
-        test("should refuse a wrong request behind a long read when that is answered, and once") {
+        test("should refuse a wrong request after a long read once, when the read is answered") {
             PeerBench().use { bench ->
                 bench.arrive(RC_READ_REQUEST, 0) { dmaLength = 20 * 256 }
                 val wrong: Packet.() -> Unit = {
@@ -148,14 +148,14 @@ class HostilePeerSpec :
             }
         }
 
-        test("should not answer a repeated read that goes beyond what was asked for before") {
+        test("should not answer a repeated read that is longer than the first request") {
             PeerBench().use { bench ->
                 bench.arrive(RC_READ_REQUEST, 0) { dmaLength = 256 }.size shouldBe 1
                 bench.arrive(RC_READ_REQUEST, 0) { dmaLength = 512 }.shouldBeEmpty()
             }
         }
 
-        test("should do an atomic once, and give the same answer again, as often as it is asked") {
+        test("should carry out an atomic once, and repeat the same answer as often as it is asked") {
             PeerBench().use { bench ->
                 repeat(3) { psn ->
                     repeat(
@@ -167,7 +167,7 @@ class HostilePeerSpec :
             }
         }
 
-        test("should be silent about what follows a request that found no receive") {
+        test("should not answer requests after one that found no receive") {
             PeerBench().use { bench ->
                 bench.arrive(RC_SEND_ONLY, 0) shouldBe listOf(Sent(RC_ACK, 0, RNR_NAK, 0))
                 bench.arrive(RC_SEND_ONLY, 1).shouldBeEmpty()
@@ -197,7 +197,7 @@ class HostilePeerSpec :
             }
         }
 
-        test("should go on with the receive that an abandoned UC message left") {
+        test("should reuse the receive of an abandoned UC message") {
             PeerBench(QueuePairType.UC).use { bench ->
                 bench.qp.postReceive(7, bench.mr.slice(0, 1024))
                 bench.arrive(UC_SEND_FIRST, 0) { payloadLength = 256 }
@@ -242,7 +242,7 @@ class HostilePeerSpec :
                 bench.poll().shouldBeEmpty()
                 bench.arrive(UD_SEND_ONLY, 2) {
                     toGroup()
-                    pkey = 0x7fff // of a limited member
+                    pkey = 0x7fff // from a limited member
                 }
                 bench.poll().map { it.workRequestId() } shouldBe listOf(0L)
                 bench.qp.detachMulticast(Gid.parse("239.1.2.3"), 0)

@@ -17,11 +17,11 @@ import java.lang.foreign.MemorySegment
 private const val BYTES = 16L shl 20
 private const val MESSAGES = 8
 
-/** How often a race is tried whose outcome is the thread scheduler's. */
+/** The number of attempts at a race whose outcome depends on the thread scheduler. */
 private const val ROUNDS = 50
 private const val OTHERS = 8
 
-/** What happens beside and between the steps of copies from memory to memory. */
+/** Checks other work beside and between the steps of copies from memory to memory. */
 class LongCopySpec :
     FunSpec({
         val kinds =
@@ -31,13 +31,16 @@ class LongCopySpec :
             )
 
         for ((name, request) in kinds) {
-            test("should let others work beside long $name that were posted before, which still arrive whole") {
+            test("should let others work beside long $name that were posted earlier, which still arrive complete") {
                 EmbeddedFabric.realTime(1).use { fabric ->
                     Pair(fabric, bytes = BYTES).use { long ->
                         val short = Pair(fabric)
                         val batch = WorkCompletions(1)
 
-                        /** How many short writes were done from the post of long requests to their completion. */
+                        /**
+                         * Returns how many short writes were done between the post of long requests and their
+                         * completion.
+                         */
                         fun others(): Int {
                             long.a.post {
                                 repeat(MESSAGES) { request(long) }
@@ -67,8 +70,8 @@ class LongCopySpec :
         }
 
         /**
-         * Posts a long write to a region, ends something, and returns how the write ended; then nothing is written any
-         * more.
+         * Posts a long write to a region, ends something, and returns the status of the write. No byte may be written
+         * after that.
          */
         fun outcome(end: (Pair, MemoryRegion) -> Unit): WorkCompletionStatus =
             Pair(EmbeddedFabric.realTime(1), options = patient, bytes = BYTES).use { pair ->

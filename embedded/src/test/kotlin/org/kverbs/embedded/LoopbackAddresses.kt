@@ -3,8 +3,8 @@ package org.kverbs.embedded
 import kotlin.random.Random
 
 /**
- * Neighbouring loopback addresses for devices on UDP. They are drawn, because a second build on this machine has the
- * same network, and only one socket can have port 4791 of an address.
+ * Returns neighbouring loopback addresses for devices on UDP. They are random, because a second build on this machine
+ * shares the network, and only one socket can have port 4791 of an address.
  *
  * @param count at most 4
  */
@@ -14,5 +14,5 @@ internal fun loopbackAddresses(count: Int): List<String> {
     return List(count) { "$network.${first + it}" }
 }
 
-/** The same as words of a configuration. */
+/** Returns such addresses as words of a configuration. */
 internal fun udpWords(count: Int): String = loopbackAddresses(count).joinToString(",") { "udp:$it" }

@@ -30,7 +30,7 @@ import kotlin.random.Random
 private const val BYTES = 8
 private const val REGION = 4096
 
-/** Where in the region the honest writes go. */
+/** The place in the region that honest writes use. */
 private const val ELSEWHERE = 2048
 private const val UNTOUCHED: Byte = 0x33
 private const val PAD_SHIFT = 4
@@ -38,15 +38,15 @@ private const val BTH_FLAGS = 1
 private const val LONGEST = 65_507
 
 /**
- * Datagrams that are no packets, from a peer on the loopback network: the device drops them in silence, and serves the
- * peer's others.
+ * Sends datagrams that are not packets, from a peer on the loopback network: the device drops them in silence, and
+ * serves the peer's other datagrams.
  */
 class MisbehavingDatagramsSpec :
     FunSpec({
         fun wrong(
             name: String,
             datagrams: RawUdpPeer.() -> List<ByteArray>,
-        ) = test("should drop $name, say nothing, and serve another queue pair") {
+        ) = test("should drop $name, send nothing, and serve another queue pair") {
             RawUdpPeer().use { peer ->
                 peer.datagrams().forEachIndexed { number, bytes ->
                     withClue({ "datagram $number, of ${bytes.size} bytes" }) { peer.isDropped(bytes) }
@@ -130,7 +130,7 @@ class MisbehavingDatagramsSpec :
         }
     })
 
-/** A peer that sends datagrams, and the device that it sends them to, both on addresses of the loopback network. */
+/** A peer that sends datagrams, and the device that gets them, both on addresses of the loopback network. */
 private class RawUdpPeer : AutoCloseable {
     private val addresses = loopbackAddresses(2).map(InetAddress::ofLiteral)
     private val here = addresses[0]
@@ -165,7 +165,7 @@ private class RawUdpPeer : AutoCloseable {
         return made
     }
 
-    /** A packet that nothing is wrong with, for the queue pair that the wrong ones are sent to. */
+    /** Returns a correct packet for the queue pair that gets the wrong ones. */
     fun packet(
         opcode: Int,
         bytes: Int = if (Opcode.hasPayload(opcode)) BYTES else 0,
@@ -185,7 +185,7 @@ private class RawUdpPeer : AutoCloseable {
     /** The bytes of a write of 8 bytes, without the checksum, after a [change]. */
     fun write(change: (ByteArray) -> Unit) = packet(Opcode.RC_WRITE_ONLY).encoded().also(change)
 
-    /** The bytes with the checksum that belongs behind them. */
+    /** Returns the bytes with their checksum. */
     fun signed(bytes: ByteArray): ByteArray {
         if (bytes.size !in 12..Packet.BUFFER_SIZE) return bytes + ByteArray(Icrc.LENGTH)
         MemorySegment.copy(bytes, 0, scratch, JAVA_BYTE, 0, bytes.size)
@@ -196,8 +196,7 @@ private class RawUdpPeer : AutoCloseable {
     }
 
     /**
-     * Sends a datagram and an honest write to the other queue pair behind it: the device answers the write, and nothing
-     * else.
+     * Sends a datagram, then an honest write to the other queue pair: the device answers the write, and nothing else.
      */
     fun isDropped(bytes: ByteArray) {
         send(bytes)
@@ -211,7 +210,7 @@ private class RawUdpPeer : AutoCloseable {
         victim.state() shouldBe QueuePairState.RTS
     }
 
-    /** The queue pair that all was sent to still waits for its first packet, and takes it. */
+    /** Checks that the tested queue pair still waits for its first packet, and takes it. */
     fun serves() {
         send(signed(write {}))
         answers() shouldBe listOf(Opcode.RC_ACK to 0)
@@ -219,7 +218,7 @@ private class RawUdpPeer : AutoCloseable {
 
     private fun send(bytes: ByteArray) = socket.send(DatagramPacket(bytes, bytes.size, here, Icrc.UDP_PORT))
 
-    /** What the device sends up to an acknowledgement. */
+    /** Returns the packets that the device sends up to an acknowledgement. */
     private fun answers(): List<kotlin.Pair<Int, Int>> {
         val found = mutableListOf<kotlin.Pair<Int, Int>>()
         do {

@@ -53,7 +53,7 @@ private const val NAK_SEQUENCE = 0x60
 private const val NAK_INVALID_REQUEST = 0x61
 private const val NAK_REMOTE_ACCESS = 0x62
 
-/** Where the receive lies that each queue pair has, and its length. */
+/** The place and length of each queue pair's receive. */
 private const val RECEIVE = 4096L
 private const val ROOM = 600L
 
@@ -68,7 +68,7 @@ private fun send(
     bytes: Int,
 ) = Step(opcode) { payloadLength = bytes }
 
-/** A packet of a write; [of] is the length of the whole. */
+/** Makes a packet of a write; [of] is the length of the whole. */
 private fun write(
     opcode: Int,
     bytes: Int,
@@ -90,10 +90,7 @@ private fun whole(
 private val firstSend = send(RC_SEND_FIRST, MTU)
 private val firstWrite = write(RC_WRITE_FIRST, MTU, of = 600)
 
-/**
- * Messages of which the last packet is of a length or a kind that it must not be (IBA volume 1, 9.7.4.1.2 to
- * 9.7.4.1.7).
- */
+/** Messages whose last packet has a wrong length or kind (IBA volume 1, 9.7.4.1.2 to 9.7.4.1.7). */
 private val wrongMessages: Map<String, List<Step>> =
     mapOf(
         "a first packet that is shorter than the path MTU" to listOf(send(RC_SEND_FIRST, MTU - 1)),
@@ -167,7 +164,7 @@ private val wrongPlaces: Map<String, GuardedBench.(Packet) -> Unit> =
         },
     )
 
-/** Packets that say nothing to a queue pair that waits for requests and has sent none. */
+/** Packets that mean nothing to a queue pair that waits for requests and has sent none. */
 private val strays: Map<String, Step> =
     mapOf(
         "a wrong P_Key" to whole(RC_WRITE_ONLY) { pkey = 0x1234 },
@@ -191,8 +188,8 @@ private val strays: Map<String, Step> =
     )
 
 /**
- * A peer that asks for what it must not: the device answers as IBA volume 1, 9.9.3 says, and other queue pairs know
- * nothing of it.
+ * Checks a peer with wrong requests: the device answers as IBA volume 1, 9.9.3 demands, and other queue pairs do not
+ * notice.
  */
 class MisbehavingRequesterSpec :
     FunSpec({
@@ -254,7 +251,7 @@ class MisbehavingRequesterSpec :
             }
         }
 
-        test("should refuse to invalidate a key that is no window's") {
+        test("should refuse to invalidate a key that no window has") {
             bench().use { bench ->
                 val step = send(RC_SEND_ONLY_INVALIDATE, 8)
                 bench.refuses(listOf(step), NAK_REMOTE_ACCESS, QP_ACCESS_ERR, REM_ACCESS_ERR, RECEIVE until RECEIVE + 8)
@@ -275,7 +272,7 @@ class MisbehavingRequesterSpec :
         }
 
         strays.forEach { (name, stray) ->
-            test("should say nothing to $name, and go on") {
+            test("should not answer $name, and go on") {
                 bench().use { bench ->
                     bench.arrive(stray.opcode, 0, stray.fill).shouldBeEmpty()
                     bench.pass(Duration.ofSeconds(1)).shouldBeEmpty()
@@ -297,7 +294,7 @@ class MisbehavingRequesterSpec :
             }
         }
 
-        test("should acknowledge a request that comes again, and neither do it nor complete it again") {
+        test("should acknowledge a repeated request, and neither carry it out nor complete it again") {
             bench().use { bench ->
                 val again: Packet.() -> Unit = {
                     ackRequest = true
@@ -309,7 +306,7 @@ class MisbehavingRequesterSpec :
                 bench.paint()
                 repeat(3) { bench.arrive(RC_WRITE_ONLY, 0, again) shouldBe listOf(Sent(RC_ACK, 1, ACK, 0)) }
                 repeat(3) { bench.arrive(RC_SEND_ONLY, 1, again) shouldBe listOf(Sent(RC_ACK, 1, ACK, 0)) }
-                // From long ago, and as another kind of request than it was.
+                // With an old PSN, and as another kind of request than it was.
                 bench.arrive(RC_WRITE_ONLY, 0x800002, again) shouldBe listOf(Sent(RC_ACK, 1, ACK, 0))
                 bench.arrive(RC_SEND_MIDDLE, 0, again) shouldBe listOf(Sent(RC_ACK, 1, ACK, 0))
                 bench.poll().map { it.byteLength() } shouldBe listOf(8)
@@ -318,7 +315,7 @@ class MisbehavingRequesterSpec :
             }
         }
 
-        test("should take the packets of a message once, whichever of them come twice") {
+        test("should take the packets of a message once, whichever of them arrive twice") {
             bench().use { bench ->
                 val steps = listOf(firstSend, send(RC_SEND_MIDDLE, MTU), send(RC_SEND_LAST, 8))
                 steps.forEachIndexed { psn, step ->
@@ -330,7 +327,7 @@ class MisbehavingRequesterSpec :
             }
         }
 
-        test("should ask once for what a gap left out, and again after the next gap") {
+        test("should ask once for missing packets, and again after the next gap") {
             bench().use { bench ->
                 val fill: Packet.() -> Unit = {
                     payloadLength = 8
@@ -347,7 +344,7 @@ class MisbehavingRequesterSpec :
             }
         }
 
-        test("should not do a wrong request that comes behind a gap, and refuse it in its turn") {
+        test("should refuse a wrong request after a gap only when its turn comes") {
             bench().use { bench ->
                 bench.arrive(RC_SEND_MIDDLE, 1) { payloadLength = MTU } shouldBe
                     listOf(Sent(RC_ACK, 0, NAK_SEQUENCE, 0))
@@ -382,12 +379,12 @@ class MisbehavingRequesterSpec :
         }
     })
 
-/** With a receive, number 7. */
+/** Makes a bench with one receive, number 7. */
 private fun bench(type: QueuePairType = QueuePairType.RC) =
     GuardedBench(type).apply { qp.postReceive(7, mr.slice(RECEIVE, ROOM)) }
 
 /**
- * Sends the packets in order: the last gets a NAK, ends the queue pair, and is told of; the receive completes with
+ * Sends the packets in order. The last gets a NAK and ends the queue pair with an event; the receive completes with
  * [receive].
  */
 private fun GuardedBench.refuses(

@@ -31,7 +31,7 @@ private const val NAK_SEQUENCE = 0x60
 private const val NAK_REMOTE_ACCESS = 0x62
 private const val RNR_NAK = 0x20
 
-/** Bytes of a read in three packets, the last of 88 bytes, and where they go. */
+/** The bytes of a read of three packets, the last of 88 bytes, and their destination. */
 private const val READ = 600L
 private const val TARGET = 8192L
 private val READ_BYTES = TARGET until TARGET + READ
@@ -46,7 +46,7 @@ private val responses =
         RC_READ_RESPONSE_LAST to 88,
     )
 
-/** How long the responses to the read are, of which the last is wrong (IBA volume 1, 9.7.5.2). */
+/** The lengths of the responses to the read, of which the last is wrong (IBA volume 1, 9.7.5.2). */
 private val wrongLengths: Map<String, List<Int>> =
     mapOf(
         "an empty first response" to listOf(0),
@@ -63,14 +63,12 @@ private val wrongLengths: Map<String, List<Int>> =
         "a last response as long as the path MTU" to listOf(MTU, MTU, MTU),
     )
 
-/**
- * PSNs of which no request is on its way while those with 0 to 2 are: of the past, of the future, and far from both.
- */
+/** PSNs without a request while 0 to 2 are in flight: past ones, future ones, and ones far from both. */
 private val foreignPsns = listOf(0xffffff, 0xfffff0, 0x800002, 3, 4, 16, 0x7fffff, 0x800001)
 
 /**
- * A peer that answers what nobody asked, or wrongly: requests complete as IBA volume 1, 9.9.2 says, and others know
- * nothing of it.
+ * Checks a peer with unrequested or wrong answers: requests complete as IBA volume 1, 9.9.2 demands, and other queue
+ * pairs do not notice.
  */
 class MisbehavingResponderSpec :
     FunSpec({
@@ -102,8 +100,8 @@ class MisbehavingResponderSpec :
         }
 
         test(
-            "should complete in order what one acknowledgement covers, and be silent about those before it that come " +
-                "later",
+            "should complete in order all requests that one acknowledgement covers, and ignore older " +
+                "acknowledgements that come later",
         ) {
             GuardedBench().use { bench ->
                 bench.writes(5)
@@ -121,7 +119,7 @@ class MisbehavingResponderSpec :
             mapOf("an acknowledgement" to ACK, "an RNR NAK" to RNR_NAK) +
                 (0..4).map { "a NAK with code $it" to (NAK or it) }
         bogus.forEach { (name, code) ->
-            test("should not believe $name for what isn't on its way") {
+            test("should ignore $name for a PSN that is not in flight") {
                 GuardedBench().use { bench ->
                     bench.writes(3)
                     foreignPsns.forEach { psn ->
@@ -173,7 +171,7 @@ class MisbehavingResponderSpec :
             }
         }
 
-        test("should send again once for any number of NAKs for the same sequence, and give up after its retries") {
+        test("should send again once for any number of NAKs of the same sequence, and give up after its retries") {
             GuardedBench().use { bench ->
                 bench.writes(2)
                 bench.arrive(RC_ACK, 0) { syndrome = NAK_SEQUENCE }.map { it.psn } shouldBe listOf(0, 1)
@@ -214,7 +212,7 @@ class MisbehavingResponderSpec :
             }
         }
 
-        test("should not take data beyond what a read asked for") {
+        test("should not take more data than a read requested") {
             GuardedBench().use { bench ->
                 bench.read()
                 for (psn in listOf(3, 4, 0x7fffff, 0xffffff)) {
@@ -231,7 +229,7 @@ class MisbehavingResponderSpec :
             }
         }
 
-        test("should take each part of a read once, so that what comes late can't change it") {
+        test("should take each part of a read once, so that late packets can't change it") {
             GuardedBench().use { bench ->
                 bench.read()
                 for (psn in 0..2) {
@@ -260,7 +258,7 @@ class MisbehavingResponderSpec :
             }
         }
 
-        test("should fail a read whose rest is refused, and keep no more than had come") {
+        test("should fail a read whose rest is refused, and keep only the data that had arrived") {
             GuardedBench().use { bench ->
                 bench.read()
                 bench.answer(0..0)
@@ -285,7 +283,7 @@ class MisbehavingResponderSpec :
             }
         }
 
-        test("should not let an acknowledgement of a later request stand for the data of a read before it") {
+        test("should not take an acknowledgement of a later request for the data of an earlier read") {
             GuardedBench().use { bench ->
                 bench.writes(1)
                 bench.read()
@@ -321,7 +319,7 @@ class MisbehavingResponderSpec :
             }
         }
 
-        test("should take the first answer to an atomic, and none that comes again or was never asked for") {
+        test("should take the first answer to an atomic, and no repeated or unrequested one") {
             GuardedBench().use { bench ->
                 bench.atomic()
                 bench.arrive(RC_ATOMIC_ACK, 1) { originalValue = 6 }.shouldBeEmpty()
@@ -335,7 +333,7 @@ class MisbehavingResponderSpec :
             }
         }
 
-        test("should not complete a write by data, nor write it anywhere") {
+        test("should neither complete a write by read data, nor store the data") {
             GuardedBench().use { bench ->
                 bench.writes(1)
                 responses.forEach { (opcode, bytes) ->
@@ -349,7 +347,7 @@ class MisbehavingResponderSpec :
             }
         }
 
-        test("should believe no answer from another address or partition, or to another queue pair") {
+        test("should ignore answers from another address or partition, or to another queue pair") {
             GuardedBench().use { bench ->
                 bench.writes(1)
                 bench.arrive(RC_ACK, 0) { sourceGidLow++ }.shouldBeEmpty()
@@ -362,8 +360,8 @@ class MisbehavingResponderSpec :
     })
 
 /**
- * IBA volume 1, table 45: from 10 us on each time is twice the one before the last, but for code 0, which is the
- * longest.
+ * Returns the time of a code. IBA volume 1, table 45: from 10 us on each time is twice the one before the last, except
+ * code 0, which is the longest.
  */
 private fun rnrNanos(code: Int): Long =
     when (code) {
@@ -372,7 +370,7 @@ private fun rnrNanos(code: Int): Long =
         else -> (if (code % 2 == 0) 10_000L else 15_000L) shl code / 2
     }
 
-/** Posts writes of 8 bytes from the beginning of the region, numbered from 1. */
+/** Posts writes of 8 bytes from the start of the region, numbered from 1. */
 private fun GuardedBench.writes(count: Int) {
     repeat(count) { number -> qp.postWith { it.write(number + 1L, mr.remote()).from(mr.slice(0, 8)).signaled() } }
 }
@@ -381,7 +379,7 @@ private fun GuardedBench.read() {
     qp.postWith { it.read(1, mr.remote()).into(mr.slice(TARGET, READ)).signaled() }
 }
 
-/** Sends the right responses to the read with these PSNs, of a read that begins with PSN 0 or 1. */
+/** Sends the right responses to a read with these PSNs; the read begins with PSN 0 or 1. */
 private fun GuardedBench.answer(psns: IntRange) {
     psns.forEach { psn ->
         val (opcode, bytes) = responses[if (psns.first == 1 && psns.last == 3) psn - 1 else psn]
@@ -399,7 +397,7 @@ private fun GuardedBench.results(): List<kotlin.Pair<Long, WorkCompletionStatus>
             it.status()
     }
 
-/** The queue pair is in the error state, and is silent. */
+/** Checks that the queue pair is in the error state and silent. */
 private fun GuardedBench.ended(writable: LongRange = LongRange.EMPTY) {
     unharmed(ERR, writable)
     arrive(RC_ACK, 0) { syndrome = NAK_SEQUENCE }.shouldBeEmpty()

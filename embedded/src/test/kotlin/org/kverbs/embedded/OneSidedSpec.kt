@@ -35,7 +35,7 @@ private class NowAndThen(
     }
 }
 
-/** A peer's operations that the target's program has no part in. */
+/** Checks a peer's operations that the target's program takes no part in. */
 class OneSidedSpec :
     FunSpec({
         for ((how, polls) in mapOf("once" to 1, "a hundred times" to 100)) {

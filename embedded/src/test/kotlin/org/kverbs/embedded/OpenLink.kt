@@ -2,7 +2,7 @@ package org.kverbs.embedded
 
 import org.kverbs.embedded.internal.objects.PacketPort
 
-/** A link that leads everywhere, one packet of the path MTU at a time; what becomes of them is a spec's. */
+/** A link that leads everywhere, with packets of at most the path MTU; a spec decides their fate. */
 internal abstract class OpenLink(
     private val window: Int,
 ) : PacketPort {

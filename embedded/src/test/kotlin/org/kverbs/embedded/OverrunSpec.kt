@@ -17,7 +17,7 @@ import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
 import org.kverbs.WorkCompletions
 import java.time.Duration
 
-/** A completion queue of 4 that eight requests complete to. */
+/** Checks a completion queue of 4 that eight requests complete to. */
 class OverrunSpec :
     FunSpec({
         fun End.write(
@@ -35,7 +35,7 @@ class OverrunSpec :
                 a.context.awaitAsyncEvent(Duration.ZERO) shouldBe null
                 a.qp.state() shouldBe ERR
                 other.state() shouldBe RTS
-                // What the queue had room for is there; then it says that it is broken.
+                // The completions that had room are there; then polls report that the queue is broken.
                 a.take(4).map { it.status() }.toSet() shouldBe setOf(SUCCESS)
                 shouldThrow<RdmaSystemException> { a.cq.poll(WorkCompletions(4)) }.errnoName() shouldBe "EIO"
             }

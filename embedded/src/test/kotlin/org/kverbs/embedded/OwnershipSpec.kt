@@ -20,7 +20,7 @@ import org.kverbs.WorkRequestException
 import java.util.concurrent.CyclicBarrier
 import kotlin.concurrent.thread
 
-/** Objects that are not of the context that is called, or are no more. */
+/** Checks objects that belong to another context, or that were closed. */
 class OwnershipSpec :
     FunSpec({
         test("should refuse an address handle of another open device") {
@@ -70,7 +70,7 @@ class OwnershipSpec :
         }
     })
 
-/** Posts a binding that stays in the send queue until one of the two is closed. */
+/** Posts a binding that stays in the send queue until the region or the window is closed. */
 private fun refuseBinding(close: (MemoryRegion, MemoryWindow) -> Unit) =
     Pair(EmbeddedFabric.virtual(1)).use { (a, _) ->
         val pd = a.qp.protectionDomain()

@@ -24,7 +24,7 @@ import kotlin.random.Random
 
 private val LARGE = QueuePairCapabilities(256, 256, 4, 4, 64)
 
-/** One end of a connection: a device, a queue pair, and memory that the peer may do anything with. */
+/** One end of a connection: a device, a queue pair, and memory with all access for the peer. */
 internal class End(
     device: Device,
     type: QueuePairType,

@@ -35,7 +35,7 @@ internal data class Sent(
     val bytes: Int,
 )
 
-/** A queue pair whose peer is the spec, packet by packet: both directions begin with PSN 0, and the window is small. */
+/** A queue pair whose peer is the spec, packet by packet. Both directions begin with PSN 0, and the window is small. */
 internal open class PeerBench(
     type: QueuePairType = QueuePairType.RC,
     timeout: Int = 10,
@@ -74,7 +74,7 @@ internal open class PeerBench(
 
     private val path = AddressAttributes.builder().port(1).globalRoute(GlobalRoute(FuzzSpec.PEER, 0, 0, 64, 0)).build()
 
-    /** Where datagrams to the peer go. */
+    /** The destination of datagrams to the peer. */
     val toPeer: AddressHandle by lazy { pd.addressHandle(path) }
 
     init {
@@ -104,12 +104,12 @@ internal open class PeerBench(
     ): List<Sent> = arriveTogether(packet(opcode, psn, packet))
 
     /**
-     * Lets packets arrive of which the device has taken all before it goes on, as from a socket, and returns what it
-     * sends at once.
+     * Lets packets arrive together, as from a socket, and returns the packets that the device sends at once after the
+     * last.
      */
     fun arriveTogether(vararg packets: Packet): List<Sent> = during { locked { packets.forEach(hca::take) } }
 
-    /** A packet of the peer, of which [fill] may change what it likes. */
+    /** Makes a packet of the peer; [fill] may change any field. */
     fun packet(
         opcode: Int,
         psn: Int,
@@ -130,7 +130,7 @@ internal open class PeerBench(
         return arriving
     }
 
-    /** Lets time pass, and returns what the device sends meanwhile. */
+    /** Lets time pass, and returns the packets that the device sends in that time. */
     fun pass(time: Duration): List<Sent> = during { locked { engine.advance(time.toNanos()) } }
 
     fun during(action: () -> Unit): List<Sent> {

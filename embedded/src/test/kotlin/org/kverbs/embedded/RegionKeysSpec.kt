@@ -13,8 +13,8 @@ import org.kverbs.WorkCompletionStatus.REM_OP_ERR
 import org.kverbs.embedded.Semantics.RXE
 
 /**
- * A region's two keys: the lkey is this side's, the rkey the peer's. Programs that mix them up work on Soft-RoCE, and
- * not on every card.
+ * Checks a region's two keys: the lkey for this side, the rkey for the peer. Programs that mix them up work on
+ * Soft-RoCE, but not on every card.
  */
 class RegionKeysSpec :
     FunSpec({
@@ -23,7 +23,7 @@ class RegionKeysSpec :
                 val regions = List(500) { end.pd.memoryRegion(8, LOCAL_WRITE) }
                 val keys = regions.flatMap { listOf(it.lkey(), it.rkey()) }
                 keys.shouldBeUnique()
-                // A key that was seen says nothing of the next.
+                // One key must not predict the next.
                 keys.zipWithNext().count { (one, next) -> Math.abs(next.toLong() - one) < 1000 } shouldBe 0
             }
         }

@@ -14,7 +14,7 @@ import java.time.Duration
 private const val ACK = 0x1f
 private const val NOBODYS_KEY = 1
 
-/** A request that fails before it is sent must neither hold up those before it nor let those after it go. */
+/** Checks a request that fails before it is sent: it must neither delay earlier requests nor let later ones go. */
 class RequestOrderSpec :
     FunSpec({
         fun List<WorkCompletion>.results() = map { it.workRequestId() to it.status() }

@@ -29,10 +29,12 @@ private const val MIDDLE = RC_READ_RESPONSE_MIDDLE
 private const val LAST = RC_READ_RESPONSE_LAST
 private const val ONLY = RC_READ_RESPONSE_ONLY
 
-/** What answers to reads must look like, and what becomes of reads that are asked for again. */
+/** Checks the order of responses to reads, and reads that are requested again. */
 class ResponseOrderSpec :
     FunSpec({
-        /** The status of a read of so many packets after responses with these opcodes; null while it has none. */
+        /**
+         * Returns the status of a read of this many packets after responses with these opcodes; null while it has none.
+         */
         fun outcome(
             packets: Int,
             vararg opcodes: Int,
@@ -42,7 +44,7 @@ class ResponseOrderSpec :
             bench.poll().firstOrNull()?.status()
         }
 
-        test("should take the responses of a read that begin, go on and end where the request does") {
+        test("should take responses that begin, continue and end where the request does") {
             outcome(1, ONLY) shouldBe SUCCESS
             outcome(2, FIRST, LAST) shouldBe SUCCESS
             outcome(4, FIRST, MIDDLE, MIDDLE, LAST) shouldBe SUCCESS
@@ -72,7 +74,7 @@ class ResponseOrderSpec :
             }
         }
 
-        test("should go on with the answer to the first request when a read was asked for twice") {
+        test("should go on with the answer to the first request when a read was requested twice") {
             PeerBench().use { bench ->
                 bench.read(4)
                 bench.arrive(FIRST, 0) { payloadLength = MTU }
@@ -94,7 +96,7 @@ class ResponseOrderSpec :
             }
         }
 
-        test("should refuse a repeated read whose region has gone, as often as it is asked") {
+        test("should refuse a repeated read whose region was closed, as often as it is asked") {
             PeerBench().use { bench ->
                 bench.arrive(RC_READ_REQUEST, 0) { dmaLength = 8 }.single().opcode shouldBe ONLY
                 val again = bench.packet(RC_READ_REQUEST, 0) { dmaLength = 8 }
@@ -105,7 +107,7 @@ class ResponseOrderSpec :
             }
         }
 
-        test("should refuse a repeated read whose region has gone behind what is due before it") {
+        test("should refuse a repeated read whose region was closed after the answers that are due before it") {
             PeerBench().use { bench ->
                 val other = bench.qp.protectionDomain().memoryRegion(8, AccessFlag.REMOTE_READ)
                 bench.arrive(RC_READ_REQUEST, 0) { dmaLength = 20 * MTU }.size shouldBe 16
@@ -124,7 +126,7 @@ class ResponseOrderSpec :
             }
         }
 
-        test("should tell the program that reads of a region that went while the answer was lost") {
+        test("should tell the reading program that the region was closed while the answer was lost") {
             Pair(EmbeddedFabric.virtual(1), QueuePairType.RC, patient).use { pair ->
                 val (a, b) = pair
                 pair.fabric.setFaults(pair.server, pair.client, Faults.NONE.loss(1.0))
@@ -141,7 +143,7 @@ private fun PeerBench.read(packets: Int) {
     qp.postWith { it.read(1, mr.remote()).into(mr.slice(0, packets * MTU.toLong())).signaled() }
 }
 
-/** Responses for the packets from the second on. */
+/** Sends responses for the packets from the second on. */
 private fun PeerBench.answer(vararg opcodes: Int) =
     opcodes.forEachIndexed { i, opcode ->
         arrive(opcode, i + 1) {

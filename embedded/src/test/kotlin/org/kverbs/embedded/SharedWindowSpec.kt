@@ -25,10 +25,10 @@ private const val ACK = 0x1f
 private const val NAK_SEQUENCE = 0x60
 private const val BYTES = 1L shl 18
 
-/** Linux' net.core.rmem_max, where nobody has changed it. */
+/** The default of Linux' net.core.rmem_max. */
 private const val USUAL_BUFFER = 212_992
 
-/** All queue pairs to a peer share one window, which losses make smaller. */
+/** Checks that all queue pairs to a peer share one window, which losses reduce. */
 class SharedWindowSpec :
     FunSpec({
         fun connected(
@@ -87,7 +87,7 @@ class SharedWindowSpec :
                 val (a, b) = fine
                 a.post { write(1, b.mr.remote()).from(a.mr.slice()).signaled() }
                 a.take(1).single().status() shouldBe SUCCESS
-                // Some packets at a time: a way there and back for each of the 64 would be more.
+                // Several packets at a time: a round trip for each of the 64 takes longer.
                 fabric.clock().elapsed() shouldBeLessThan Duration.ofNanos(64 * 20_000)
                 listOf(stuck.first, a, b).forEach(End::close)
             }
@@ -98,9 +98,9 @@ class SharedWindowSpec :
                 fun burst(psn: Int) = bench.arrive(Opcode.RC_ACK, psn) { syndrome = NAK_SEQUENCE }.size
                 bench.during { repeat(4) { bench.write() } }.size shouldBe 48
                 burst(0) shouldBe 24
-                burst(0) shouldBe 0 // that is known
+                burst(0) shouldBe 0 // a known loss has no effect
                 bench.acknowledge(9)
-                burst(10) shouldBe 24 // what arrived since is less than a window
+                burst(10) shouldBe 24 // fewer packets than a window have arrived since
                 bench.acknowledge(43)
                 burst(44) shouldBe 12
                 var acknowledged = 43

@@ -30,14 +30,14 @@ private fun QueuePair.to(state: QueuePairState) = modify(QueuePairAttributes.bui
 private val EIGHT = QueuePairCapabilities(8, 8, 1, 1, 16)
 
 /**
- * When the slot of a work request is free for the next: as with a card when its completion was polled, or as with
- * Soft-RoCE before.
+ * Checks when the slot of a work request is free: after its completion is polled, as with a card, or earlier, as with
+ * Soft-RoCE.
  */
 class SlotsSpec :
     FunSpec({
         fun pair(semantics: Semantics) = Pair(EmbeddedFabric.virtual(1), semantics = semantics, capabilities = EIGHT)
 
-        /** How many of a hundred requests are taken. */
+        /** Returns how many of a hundred requests are accepted. */
         fun End.taken(requests: SendRequests.(Long) -> Unit): Int =
             qp.tryPost(SendRequests().apply { repeat(100) { requests(it.toLong()) } })
 
@@ -114,7 +114,7 @@ class SlotsSpec :
                 shouldThrow<WorkRequestException> { srq.postReceive(receives(b)) }.index() shouldBe 0
                 b.poll(2).size shouldBe 2
                 shouldThrow<WorkRequestException> { srq.postReceive(receives(b)) }.index() shouldBe 2
-                // What was not polled of a queue pair that goes is the queue's again.
+                // The slots of unpolled requests of a closed queue pair are free again.
                 served.close()
                 shouldThrow<WorkRequestException> { srq.postReceive(receives(b)) }.index() shouldBe 4
             }
@@ -176,7 +176,7 @@ class SlotsSpec :
                     a.post { ids.forEach { send(it).inline(ByteArray(it.toInt()) { 7 }).signaled() } }
 
                 fun receives(ids: LongRange) = ids.forEach { b.qp.postReceive(it, b.mr.slice(16 * it, 16)) }
-                sends(1L..3L) // which find no receive, and wait
+                sends(1L..3L) // they find no receive, and wait
                 receives(1L..2L)
                 a.take(2).map { it.workRequestId() } shouldBe listOf(1L, 2L)
                 b.take(2).map { it.byteLength() } shouldBe listOf(1L, 2L)

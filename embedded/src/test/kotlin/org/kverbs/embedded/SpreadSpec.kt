@@ -21,7 +21,9 @@ import kotlin.random.Random
 private const val CONNECTIONS = 64
 private const val PATIENCE = 20_000_000_000
 
-/** The source ports by which packets of so many connections come to a peer that is a mere socket, three of each. */
+/**
+ * Returns the source ports of the packets of several connections to a plain socket, three packets of each connection.
+ */
 private fun ports(flowLabel: Int): List<Set<Int>> {
     val net = Random.nextInt(1, 250)
     val (own, peer) = listOf("127.81.$net.1", "127.81.$net.2").map(InetAddress::ofLiteral)
@@ -41,7 +43,7 @@ private fun ports(flowLabel: Int): List<Set<Int>> {
     }
 }
 
-/** The source port of the next packet, whose checksum must be right with it. */
+/** Returns the source port of the next packet, whose checksum must match it. */
 private fun arrived(
     socket: DatagramChannel,
     to: InetAddress,

@@ -18,12 +18,12 @@ private const val STRANGERS = 4101
 private const val WRITES = 200
 private const val BLOCKS = 30
 
-/** A machine that is busy with something else for a while is not slow for ever. */
+/** A busy machine is slow for a while, but not for all of these turns. */
 private const val TURNS = 20
 
 /**
- * Addresses of the loopback network that share a place with a host in a table with a fixed hash, as this device once
- * had one.
+ * Returns addresses of the loopback network that share a place with a host in a table with a fixed hash, which this
+ * device once had.
  */
 private fun strangers(host: InetAddress): List<InetAddress> {
     fun place(address: Int) = (address * -0x61c88647).let { (it xor (it ushr 16)) and 4095 }
@@ -35,7 +35,7 @@ private fun strangers(host: InetAddress): List<InetAddress> {
     return List(STRANGERS) { all[it % all.size] }
 }
 
-/** A packet that nothing is wrong with, except that it is for no queue pair. */
+/** Makes a correct packet for a queue pair that does not exist. */
 private fun packet(
     from: InetSocketAddress,
     to: InetAddress,
@@ -69,9 +69,7 @@ private fun UdpPair.flood(content: (InetSocketAddress) -> ByteArray) {
     }
 }
 
-/**
- * The time of a write, in which both ends take part: the least median is what it takes when nothing else disturbs it.
- */
+/** Returns the time of a write, in which both ends take part. The least median is the time without disturbance. */
 private fun UdpPair.cost(): Long = (1..BLOCKS).minOf { median(WRITES, write) }
 
 class StrangersSpec :

@@ -6,13 +6,14 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletions
 
 /**
- * Two ends on UDP devices of the loopback network that share nothing but the wire, as those of two processes, and
- * requests between them.
+ * Two ends on UDP devices of the loopback network that share only the wire, as those of two processes, and requests
+ * between them.
  */
 internal class UdpPair(
     bytes: Long = 4096,
 ) : AutoCloseable {
-    // Both words of one configuration have addresses of their own; that the other's engine is not used is the point.
+    // Both words of one configuration give different addresses. Each end uses only one of the two devices, so that the
+    // engines differ.
     private val devices =
         List(
             2,
@@ -29,7 +30,7 @@ internal class UdpPair(
     val read: SendRequests = SendRequests().read(1, far.mr.remote()).into(near.mr.slice(0, 8)).signaled()
     val write: SendRequests = SendRequests().write(1, far.mr.remote()).from(near.mr.slice(0, 8)).signaled()
 
-    /** Nanoseconds that each of so many requests took, one after the other, polled all the time; the median. */
+    /** Returns the median time of a request in nanoseconds, with requests one after the other and busy polling. */
     fun median(
         count: Int,
         request: SendRequests,

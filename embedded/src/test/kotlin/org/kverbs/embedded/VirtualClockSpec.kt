@@ -66,7 +66,7 @@ class VirtualClockSpec :
             }
         }
 
-        test("should end a wait for a sender that tries for ever, as its peer posts no receive, and say why") {
+        test("should end a wait for a sender that retries for ever because its peer posts no receive, and tell why") {
             val endless = ConnectOptions.builder().rnrRetry(7).build()
             Pair(EmbeddedFabric.virtual(1), options = endless).use { pair ->
                 val (a, b) = pair

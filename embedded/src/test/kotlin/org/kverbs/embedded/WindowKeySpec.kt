@@ -13,12 +13,12 @@ import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkCompletionStatus.SUCCESS
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
-/** Keys of type 1 windows, whose binds wait in the send queue: it is drained meanwhile (IBA volume 1, 10.3.1). */
+/** Checks the keys of type 1 windows whose binds wait in a drained send queue (IBA volume 1, 10.3.1). */
 class WindowKeySpec :
     FunSpec({
         /**
-         * Posts three binds of a window, to a byte each, before the first can be carried out, and then carries them
-         * out.
+         * Posts three binds of a window, to a byte each, before the first can be carried out, and then lets them be
+         * carried out.
          */
         fun bindThrice(
             block: Pair.(window: MemoryWindow, keys: List<Int>, address: Long, memory: () -> List<Byte>) -> Unit,
@@ -53,7 +53,7 @@ class WindowKeySpec :
             }
         }
 
-        test("should admit nobody by the key of a bind that another one followed") {
+        test("should admit no peer by the key of a bind that another one followed") {
             bindThrice { _, keys, address, memory ->
                 b.post { write(1, address + 2, keys[1]).inline(byteArrayOf(7)).signaled() }
                 b.take(1).single().status() shouldBe REM_ACCESS_ERR

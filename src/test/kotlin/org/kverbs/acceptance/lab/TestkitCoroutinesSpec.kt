@@ -89,7 +89,7 @@ internal class TestkitCoroutinesSpec :
                     shouldThrow { connectedCoroutines { _, _ -> clock.elapsed() } },
                 )
             refusals.forEach {
-                it.message shouldContain "$TEST_DEVICE puts this pair on $device, where the time is real"
+                it.message shouldContain "$TEST_DEVICE puts this pair on $device, a real device, which has real time"
             }
             shouldThrow<AssertionError> {
                 connectedCoroutines(

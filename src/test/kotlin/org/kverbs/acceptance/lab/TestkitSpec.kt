@@ -97,7 +97,7 @@ internal class TestkitSpec :
                         leaked = forgetful(client.context)
                     }
                 }
-            failure.message shouldContain "1 resources are open still"
+            failure.message shouldContain "1 resources are still open"
             failure.message shouldContain "completion queue on $device was opened"
             failure.message shouldContain "TestkitSpecKt.forgetful(TestkitSpec.kt:"
             leaked?.isOpen shouldBe false // it went with the client's device
@@ -129,7 +129,7 @@ internal class TestkitSpec :
                     shouldThrow { connectedPair { _, _ -> fabric.devices() } },
                 )
             refusals.forEach {
-                it.message shouldContain "$TEST_DEVICE puts this pair on $device, where the time is real"
+                it.message shouldContain "$TEST_DEVICE puts this pair on $device, a real device, which has real time"
                 it.message shouldContain "Unset $TEST_DEVICE for this test"
             }
         }

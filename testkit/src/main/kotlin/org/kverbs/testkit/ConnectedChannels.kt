@@ -13,13 +13,13 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * Runs a coroutine, and those that it launches, on two connected message channels. What is said at
- * [connectedCoroutines] of time, threads, failures and waits in vain goes for it too.
+ * Runs a coroutine, and the coroutines that it launches, on two connected message channels. Time, threads, failures and
+ * waits in vain are the same as in [connectedCoroutines].
  *
  * ```
  * test("should answer") {
  *     connectedChannels { client, server ->
- *         backgroundScope.launch { answer(server) }      // what is tested
+ *         backgroundScope.launch { answer(server) }      // the code under test
  *         client.send("ping".encodeToByteArray())
  *         client.awaitMessage().decodeToString() shouldBe "pong"
  *         client.expectNoMessage()
@@ -27,15 +27,15 @@ import kotlin.time.Duration.Companion.seconds
  * }
  * ```
  *
- * The channels' keep-alive goes by the clock of the test, too; while it is on, a wait in vain ends by the timeout.
- * They are closed after the block. Memory for the block is registered at
+ * The channels' keep-alive uses the test's clock, too. While a keep-alive is on, only the timeout ends a wait in vain.
+ * The channels are closed after the block. Register memory for the block at
  * `client.queuePair.queuePair.protectionDomain()`.
  *
- * @param faults as for [connectedCoroutines], and so all parameters but [channel]
+ * @param faults as for [connectedCoroutines], like all parameters except [channel]
  * @param channel settings of both channels
- * @throws AssertionError if something leaked or was misused, or the time was over
- * @throws IllegalStateException if faults are asked of a real device
- * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
+ * @throws AssertionError if a resource leaked, memory was misused, or the timeout passed
+ * @throws IllegalStateException if faults are requested on a real device
+ * @throws org.kverbs.DeviceNotFoundException if no device has the requested name; the message lists the devices
  */
 public fun connectedChannels(
     faults: Faults = Faults.NONE,
@@ -52,7 +52,7 @@ public fun connectedChannels(
         val ends = mutableListOf<ChannelPeer>()
         val loop = loop { ends.sumOf { it.dispatcher.poll() } }
         val settings: MessageChannelBuilder.() -> Unit = {
-            context(loop.context()) // of the keep-alive
+            context(loop.context()) // context of the keep-alive
             channel()
         }
         client.opened { ChannelPeer(it, settings) }.use { here ->
@@ -69,7 +69,7 @@ public fun connectedChannels(
         }
     }
 
-/** One end of [connectedChannels]. */
+/** Holds one end of [connectedChannels]. */
 private class ChannelPeer(
     private val context: Context,
     settings: MessageChannelBuilder.() -> Unit,

@@ -12,27 +12,30 @@ import org.kverbs.embedded.Semantics
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
-/** What the block of [connectedCoroutines] can do to what lies between its ends, and the scope of its coroutines. */
+/**
+ * The receiver of a [connectedCoroutines] block: controls the devices and faults, and is the scope of the block's
+ * coroutines.
+ */
 public open class ConnectedCoroutines internal constructor(
     devices: TestDevices,
     scope: CoroutineScope,
     /**
-     * Where coroutines run that serve until the end of the block: they are cancelled then, and the block doesn't wait
-     * for them before. What one throws fails the test at once. As in `runTest`.
+     * The scope for coroutines that serve until the end of the block. They are cancelled then, and the block does not
+     * wait for them before. If one fails, the test fails at once, as in `runTest`.
      */
     public val backgroundScope: CoroutineScope,
 ) : ConnectedPair(devices),
     CoroutineScope by scope
 
 /**
- * [connectedPair] for suspend functions: runs a coroutine, and those that it launches, on two connected ends. What is
- * said there of devices, faults and leaks goes for it too; a buffer that was taken from an end's pool and not closed is
- * a leak.
+ * Runs a coroutine, and the coroutines that it launches, on two connected ends: a [connectedPair] for suspend
+ * functions. Devices, faults and leaks are the same as there. In addition, a buffer that a test takes from an end's
+ * pool and does not close is a leak.
  *
  * ```
  * test("should answer") {
  *     connectedCoroutines { client, server ->
- *         backgroundScope.launch { answer(server.qp, server.pool) }      // what is tested
+ *         backgroundScope.launch { answer(server.qp, server.pool) }      // the code under test
  *         val answer = async { client.receive(64) }
  *         client.send("ping".encodeToByteArray())
  *         answer.await().decodeToString() shouldBe "pong"
@@ -40,34 +43,35 @@ public open class ConnectedCoroutines internal constructor(
  * }
  * ```
  *
- * **Threads.** It blocks the calling thread, which runs all coroutines of the block and polls for both ends between
- * them. So it is called like a function that doesn't suspend: within `runTest` and Kotest's `coroutineTestScope`, too,
- * whose time it doesn't touch.
+ * **Threads.** The function blocks the calling thread, which runs all coroutines of the block and polls for both ends
+ * between them. So call it like a function that does not suspend, also within `runTest` and Kotest's
+ * `coroutineTestScope`, whose time it does not change.
  *
- * **Time.** On embedded devices time stands still while a coroutine of the block has something to do, and no longer:
- * when all wait it moves on to the next timer or packet. `delay` and `withTimeout` go by the same
- * [clock][ConnectedPair.clock], so neither they nor retries take real time, and the same seed gives the same run. A
- * coroutine that goes to another dispatcher (`withContext(Dispatchers.IO)`) waits, and for it the time is over at once.
- * A real device has the real time.
+ * **Time.** On embedded devices time stands still while a coroutine of the block has work to do. When all coroutines
+ * wait, time moves on to the next timer or packet. `delay` and `withTimeout` use the same [clock][ConnectedPair.clock],
+ * so neither they nor retries take real time, and the same seed gives the same run. A coroutine that moves to another
+ * dispatcher (`withContext(Dispatchers.IO)`) counts as waiting: its timeouts expire at once. A real device has the real
+ * time.
  *
  * **Failures.** The first exception of the block, of a coroutine in it, or in [ConnectedCoroutines.backgroundScope],
- * fails the test; the others are suppressed in it. What a coroutine throws in a scope of its own, without an exception
- * handler, fails the test, too, unless blocks of other tests run on other threads meanwhile.
+ * fails the test; further exceptions are suppressed in the first. An exception of a coroutine in another scope without
+ * an exception handler fails the test, too, unless blocks of other tests run on other threads at that time.
  *
- * **A wait in vain.** When all coroutines wait, nothing is on its way and no other thread is known to change that, the
- * block is cancelled and the test fails after 2 s of real time, without waiting for the timeout. Known are
- * coroutines on another dispatcher, and threads that the test has started or that have used the devices.
+ * **A wait in vain.** If all coroutines wait, no packet or timer is under way, and no other thread is known that could
+ * change that, the block is cancelled and the test fails after 2 s of real time, without waiting for the timeout. Known
+ * threads are those of coroutines on another dispatcher, those that the test has started, and those that have used the
+ * devices.
  *
- * **A blocked thread.** A coroutine that keeps the thread for the whole timeout, by `Thread.sleep` or a lock, is
- * interrupted, and the test fails with the thread's stack trace. A wait that ignores interrupts, as `synchronized`,
- * goes on; the stack trace is logged then (System.Logger `org.kverbs.testkit`).
+ * **A blocked thread.** If a coroutine keeps the thread for the whole timeout, by `Thread.sleep` or a lock, the thread
+ * is interrupted, and the test fails with the thread's stack trace. A wait that ignores interrupts, as for
+ * `synchronized`, goes on; then the stack trace is logged (System.Logger `org.kverbs.testkit`).
  *
- * @param faults as for [connectedPair], and so [seed], [options], [diagnostics], [semantics] and [limits]
- * @param timeout real time that the block has; when it is over the block is cancelled, and the test fails
- * @throws AssertionError if something leaked or was misused, or the time was over
+ * @param faults as for [connectedPair], like [seed], [options], [diagnostics], [semantics] and [limits]
+ * @param timeout real time for the block; after it the block is cancelled, and the test fails
+ * @throws AssertionError if a resource leaked, memory was misused, or the timeout passed
  * @throws InterruptedException if the thread is interrupted, which cancels the block
- * @throws IllegalStateException if faults are asked of a real device
- * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
+ * @throws IllegalStateException if faults are requested on a real device
+ * @throws org.kverbs.DeviceNotFoundException if no device has the requested name; the message lists the devices
  */
 public fun connectedCoroutines(
     faults: Faults = Faults.NONE,
@@ -81,11 +85,11 @@ public fun connectedCoroutines(
 ): Unit = connectedCoroutines(RC, faults, seed, options, diagnostics, timeout, semantics, limits, block)
 
 /**
- * The same with queue pairs of another type: `connectedCoroutines(UC) { client, server -> }`, or with
- * [UD][org.kverbs.dsl.UD], whose ends [send][CoroutinePeer.send] to each other, and elsewhere by
+ * Does the same with queue pairs of another type: `connectedCoroutines(UC) { client, server -> }`. With
+ * [UD][org.kverbs.dsl.UD] the ends [send][CoroutinePeer.send] to each other; other datagrams need
  * [CoroutinePeer.destination].
  *
- * @throws AssertionError if something leaked or was misused, or the time was over
+ * @throws AssertionError if a resource leaked, memory was misused, or the timeout passed
  */
 public fun <V : Verbs> connectedCoroutines(
     transport: Transport<V>,
@@ -113,7 +117,7 @@ public fun <V : Verbs> connectedCoroutines(
         }
     }
 
-/** What runs the block's coroutines: on the virtual clock, which it holds, or in real time. */
+/** Makes the loop that runs the block's coroutines: on the virtual clock, which it holds, or in real time. */
 internal fun TestDevices.loop(poll: () -> Int): TestLoop {
     val element = WatchElement(watch)
     val clock = fabric?.clock() ?: return TestLoop(poll, element)
@@ -121,7 +125,7 @@ internal fun TestDevices.loop(poll: () -> Int): TestLoop {
     return VirtualLoop(poll, element, clock)
 }
 
-/** Runs a block of coroutines whose failure shows what the devices have counted. */
+/** Runs a block of coroutines. A failure shows the devices' counters. */
 internal fun <R> TestDevices.runOn(
     loop: TestLoop,
     timeout: Duration,

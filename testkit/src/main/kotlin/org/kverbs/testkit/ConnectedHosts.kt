@@ -13,7 +13,7 @@ import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
-/** What the block of [connectedHosts] has beside the two hosts. */
+/** The receiver of a [connectedHosts] block. */
 public class ConnectedHosts internal constructor(
     devices: TestDevices,
     scope: CoroutineScope,
@@ -21,18 +21,19 @@ public class ConnectedHosts internal constructor(
 ) : ConnectedCoroutines(devices, scope, backgroundScope) {
     private val address: InetAddress by lazy { devices.server.address() }
 
-    /** A port of the server's device: where `server` binds or listens, and what `client` connects to. */
+    /** Returns a port of the server's device: `server` binds to it or listens at it, and `client` connects to it. */
     public fun serverAddress(port: Int): InetSocketAddress = InetSocketAddress(address, port)
 }
 
 /**
- * Runs a coroutine, and those that it launches, on two hosts, which connect by IP addresses: a service and its client
- * in one test. What is said at [connectedCoroutines] of time, threads, failures and waits in vain goes for it too.
+ * Runs a coroutine, and the coroutines that it launches, on two hosts, which connect by IP addresses: a service and its
+ * client in one test. Time, threads, failures and waits in vain are the same as in [connectedCoroutines].
  *
  * ```
  * test("should answer") {
  *     connectedHosts { client, server ->
- *         server.bind(serverAddress(7471)).serve(backgroundScope) { connection -> answer(connection) }  // what is tested
+ *         // the code under test
+ *         server.bind(serverAddress(7471)).serve(backgroundScope) { connection -> answer(connection) }
  *         val connection = client.connectMessages(serverAddress(7471))
  *         connection.send("ping".encodeToByteArray())
  *         connection.awaitMessage().decodeToString() shouldBe "pong"
@@ -40,17 +41,16 @@ public class ConnectedHosts internal constructor(
  * }
  * ```
  *
- * A wait in vain ends by the timeout as long as a connection has its keep-alive on. What a handler of a server throws
- * is told to that server; an [Error], such as an assertion that failed, fails the test, too.
+ * While a connection has its keep-alive on, only the timeout ends a wait in vain. A server gets the exceptions of its
+ * handlers; an [Error], such as an assertion that failed, also fails the test.
  *
  * The hosts run their coroutines, and the handlers of their servers, on the test's thread and clock. They are closed
- * after the block, and with them their servers and connections; what the block opened otherwise, and left open, is a
- * leak.
+ * after the block, with their servers and connections. Anything else that the block opened and left open is a leak.
  *
- * @param faults as for [connectedCoroutines], and so all parameters
- * @throws AssertionError if something leaked or was misused, or the time was over
- * @throws IllegalStateException if faults are asked of a real device
- * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
+ * @param faults as for [connectedCoroutines], like all parameters
+ * @throws AssertionError if a resource leaked, memory was misused, or the timeout passed
+ * @throws IllegalStateException if faults are requested on a real device
+ * @throws org.kverbs.DeviceNotFoundException if no device has the requested name; the message lists the devices
  */
 public fun connectedHosts(
     faults: Faults = Faults.NONE,
@@ -87,7 +87,7 @@ private fun host(
         callerPolls()
     }
 
-/** That of the GID that connections to the device use. */
+/** Returns the IP address of the GID that connections to the device use. */
 private fun Device.address(): InetAddress =
     open().use {
         InetAddress.getByAddress(it.queryGid(PORT, it.defaultGidIndex(PORT)).bytes())

@@ -14,23 +14,23 @@ import org.kverbs.embedded.Faults
 import org.kverbs.embedded.Semantics
 import org.kverbs.embedded.VirtualClock
 
-/** The environment variable that names the real device that [connectedPair] takes instead of the embedded one. */
+/** Names the environment variable that selects a real device for [connectedPair] instead of the embedded one. */
 public const val TEST_DEVICE: String = "KVERBS_TEST_DEVICE"
 
-/** What the block of a [connectedPair] can do to what lies between its ends. */
+/** The receiver of a [connectedPair] block: controls the devices and the faults between them. */
 public open class ConnectedPair internal constructor(
     private val devices: TestDevices,
 ) {
     /**
-     * Whether the ends are on embedded devices, so that there are a [fabric], a [clock] and [faults]; a test may ask
-     * before.
+     * Whether the ends are on embedded devices. Only then are there a [fabric], a [clock] and [faults]; a test can
+     * check this before it uses them.
      */
     public val isEmbedded: Boolean get() = devices.fabric != null
 
     /** The device of the client's end. */
     public val clientDevice: Device get() = devices.client
 
-    /** The device of the server's end; on a real device both ends have the same. */
+    /** The device of the server's end. On a real device both ends share it. */
     public val serverDevice: Device get() = devices.server
 
     /**
@@ -40,18 +40,18 @@ public open class ConnectedPair internal constructor(
      */
     public val fabric: EmbeddedFabric get() = devices.fabric ?: throw impossibleOn(System.getenv(TEST_DEVICE))
 
-    /** The clock that the timeouts of the pair go by; it moves when a test waits. Fails as [fabric] does. */
+    /** The clock of the pair's timeouts; it moves when a test waits. Throws as [fabric] does. */
     public val clock: VirtualClock get() = fabric.clock()
 
-    /** Sets what goes wrong between the ends from now on. Fails as [fabric] does. */
+    /** Sets the faults between the ends from now on. Throws as [fabric] does. */
     public fun faults(faults: Faults): Unit = fabric.setFaults(faults)
 }
 
 /**
  * Runs a test on two connected ends: on two embedded devices with a virtual clock, or both on the device that the
- * environment variable [TEST_DEVICE] names. Afterwards the ends are closed, and if the block left open what it opened,
- * by whatever means, the test fails and shows where that was opened ([LeakWatch]); it fails, too, if a work request
- * failed and the block did not await it. Tests may run at the same time: each has devices of its own.
+ * environment variable [TEST_DEVICE] names. Afterwards the ends are closed. The test fails if the block left a resource
+ * open, and shows where it was opened ([LeakWatch]). The test also fails if a work request failed and the block did not
+ * await it. Tests may run at the same time: each has its own devices.
  *
  * ```
  * test("should echo what was sent") {
@@ -63,22 +63,23 @@ public open class ConnectedPair internal constructor(
  * }
  * ```
  *
- * A failure of the block shows what both devices have counted ([Device.counters]), as an exception that it suppressed.
+ * If the block fails, its exception shows the counters of both devices ([Device.counters]) as a suppressed exception.
  *
- * It returns nothing, so that it can be the whole body of a test: JUnit runs no function that returns a value.
+ * The function returns nothing, so that it can be the whole body of a test: JUnit skips test functions that return a
+ * value.
  *
- * From Java: `Testkit.connectedPair((pair, client, server) -> { ...; return null; })`, in which the pair has what
- * Kotlin finds in the block.
+ * From Java: `Testkit.connectedPair((pair, client, server) -> { ...; return null; })`. There `pair` has the members
+ * that Kotlin finds in the block.
  *
- * @param faults what goes wrong from the start, after the ends are connected; on a real device none can
- * @param seed what the faults, keys and numbers follow from; a real device chooses by itself
- * @param diagnostics whether the use of memory that is posted fails the test, too ([EmbeddedFabric.diagnose]); the
- *   message shows where it was posted. A real device can't tell, and nothing is watched there
- * @param semantics how strict the embedded devices are; a real device is as it is
- * @param limits those of each embedded device, of which the end takes the first objects
- * @throws AssertionError if something leaked, or was misused
- * @throws IllegalStateException if faults are asked of a real device
- * @throws org.kverbs.DeviceNotFoundException if there is no device of that name; names those there are
+ * @param faults the faults after the ends are connected; a real device has none
+ * @param seed decides the faults, keys and numbers; a real device chooses by itself
+ * @param diagnostics whether misuse of posted memory fails the test, too ([EmbeddedFabric.diagnose]); the message shows
+ *     where the memory was posted. On a real device memory is not watched
+ * @param semantics how strict the embedded devices are; no effect on a real device
+ * @param limits the limits of each embedded device; each end uses the first few objects
+ * @throws AssertionError if a resource leaked, or memory was misused
+ * @throws IllegalStateException if faults are requested on a real device
+ * @throws org.kverbs.DeviceNotFoundException if no device has the requested name; the message lists the devices
  */
 @JvmOverloads
 public fun connectedPair(
@@ -92,10 +93,10 @@ public fun connectedPair(
 ): Unit = connectedPair(RC, faults, seed, options, diagnostics, semantics, limits, block)
 
 /**
- * The same with queue pairs of another type: `connectedPair(UC) { client, server -> }`, or with
- * [UD][org.kverbs.dsl.UD], whose ends [send][TestPeer.send] to each other, and elsewhere by [TestPeer.destination].
+ * Does the same with queue pairs of another type: `connectedPair(UC) { client, server -> }`. With
+ * [UD][org.kverbs.dsl.UD] the ends [send][TestPeer.send] to each other; other datagrams need [TestPeer.destination].
  *
- * @throws AssertionError if something leaked, or was misused
+ * @throws AssertionError if a resource leaked, or memory was misused
  */
 @JvmOverloads
 public fun connectedPair(

@@ -32,41 +32,41 @@ import kotlin.time.Duration
 
 private const val DEPTH = 128
 
-/** Of a message that is not to come. */
+/** The room for an unexpected message. */
 private const val ROOM = 65_536
 
 /**
- * One end of [connectedCoroutines]: an open device, a queue pair in RTS whose operations suspend, and [memory] that the
- * other end may read, write and do atomics on, as far as [V] can. For the coroutines of the block.
+ * Holds one end of [connectedCoroutines]: an open device, a queue pair in RTS whose operations suspend, and [memory]
+ * that the other end may read, write and change by atomics, as far as [V] can. For the coroutines of the block.
  */
 public class CoroutinePeer<out V : Verbs> internal constructor(
     /** The open device. */
     public val context: Context,
     private val transport: Transport<V>,
 ) : AutoCloseable {
-    /** The domain of everything here. */
+    /** The protection domain of all objects of this end. */
     public val pd: ProtectionDomain = context.protectionDomain()
 
     /**
-     * Takes the completions, for further queue pairs of the test too. It is polled while all coroutines of the block
-     * wait.
+     * Takes the completions, also for further queue pairs of the test. The test polls it while all coroutines of the
+     * block wait.
      */
     public val dispatcher: CompletionDispatcher = context.completionDispatcher { callerPolls() }
 
-    /** The queue pair, for all that has no function here. */
+    /** The queue pair, for operations that have no function here. */
     public val qp: AsyncQueuePair<V> =
         dispatcher.qp(pd, transport) {
             maxSendWr(DEPTH)
             maxRecvWr(DEPTH)
         }
 
-    /** A MiB that the peer may do anything with; this end's messages don't touch it. */
+    /** A MiB that the peer may read, write and change by atomics. This end's messages do not use it. */
     public val memory: MemoryRegion =
         pd.memoryRegion(1.MiB) {
             access(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC)
         }
 
-    /** What messages lie in. A buffer that a test takes from it and doesn't close fails the test. */
+    /** The buffers of messages. The test fails if it takes a buffer and does not close it. */
     public val pool: BufferPool = pd.bufferPool()
 
     private val header = if (transport == UD) ROUTING_HEADER else 0
@@ -74,7 +74,7 @@ public class CoroutinePeer<out V : Verbs> internal constructor(
     private var mtu = 0
 
     /**
-     * Where datagrams to the other end go: `client.qp.send(local, to = client.destination)`.
+     * The destination of datagrams to the other end: `client.qp.send(local, to = client.destination)`.
      *
      * @throws IllegalStateException if the queue pair is connected, and needs no address
      */
@@ -94,13 +94,13 @@ public class CoroutinePeer<out V : Verbs> internal constructor(
     }
 
     /**
-     * Sends a copy of a message and suspends until it has arrived, or on UC and UD until it is on its way.
+     * Sends a copy of a message, and suspends until it has arrived, or on UC and UD until it has left.
      *
-     * @throws org.kverbs.WorkCompletionException if it can't arrive
-     * @throws IllegalArgumentException if it is a datagram longer than the path MTU, which the device would drop
-     *   without a word
+     * @throws org.kverbs.WorkCompletionException if the send fails
+     * @throws IllegalArgumentException if the message is a datagram longer than the path MTU, which the device does not
+     *     send
      */
-    @Suppress("UNCHECKED_CAST") // the type of the queue pair is known by the destination, which a datagram has
+    @Suppress("UNCHECKED_CAST") // a queue pair with a destination has type UD
     public suspend fun send(message: ByteArray) {
         val to = other
         if (to != null) requireDatagram(message, mtu)
@@ -115,8 +115,8 @@ public class CoroutinePeer<out V : Verbs> internal constructor(
     }
 
     /**
-     * Makes room for a message of up to [bytes] bytes, suspends until one has come, and returns a copy of it. For a
-     * write with immediate that is empty: its bytes lie in the memory that the peer named.
+     * Posts a receive for a message of up to [bytes] bytes, suspends until a message arrives, and returns a copy of it.
+     * For a write with immediate the copy is empty: its bytes lie in the memory that the peer named.
      *
      * @throws org.kverbs.WorkCompletionException if the receive fails
      */
@@ -127,17 +127,17 @@ public class CoroutinePeer<out V : Verbs> internal constructor(
         }
 
     /**
-     * Makes room for a message, and fails if one comes.
+     * Posts a receive, and fails if a message arrives.
      *
-     * @param within time of the test's clock that is waited, which on embedded devices takes none
-     * @throws AssertionError if a message came
+     * @param within how long to wait on the test's clock; on embedded devices this takes no real time
+     * @throws AssertionError if a message arrived
      */
     public suspend fun expectNoMessage(within: Duration = SILENCE) {
         val message = withTimeoutOrNull(within) { receive(ROOM) } ?: return
         throw unexpected(message, within, qp.toString())
     }
 
-    /** Ends all waits and the pool; fails if buffers are missing in it. */
+    /** Ends all waits and closes the pool. Fails if buffers are missing in the pool. */
     internal fun end() {
         qp.close()
         try {
@@ -152,9 +152,9 @@ public class CoroutinePeer<out V : Verbs> internal constructor(
         }
     }
 
-    /** Whether it is a queue that the dispatcher made as it needed one, and closes with itself. */
+    /** Tells whether the resource is a queue that the dispatcher made for itself, and closes with itself. */
     internal fun owns(resource: Any): Boolean = resource is CompletionQueue && resource.channel() === dispatcher.channel
 
-    /** Closes the device, and all that was made from it. */
+    /** Closes the device, and everything made from it. */
     override fun close(): Unit = context.close()
 }

@@ -2,18 +2,18 @@ package org.kverbs.testkit
 
 import org.kverbs.Device
 
-/** What the devices of a failed test have counted; stands under its failure. */
+/** Shows the devices' counters under the failure of a test. */
 internal class Counted(
     message: String,
 ) : Exception(message, null, false, false)
 
-/** What a device has counted, without what is zero. */
+/** Describes a device's counters, without zeros. */
 internal fun Device.counted(): String {
     val counters = counters().filterValues { it != 0L }.entries
     return "${name()} has counted " + counters.joinToString { (name, count) -> "$name $count" }.ifEmpty { "nothing" }
 }
 
-/** Runs a test, whose failure shows what the devices have counted until then. */
+/** Runs a test. A failure shows the devices' counters at that time. */
 internal inline fun <R> counting(
     client: Device,
     server: Device,

@@ -13,7 +13,7 @@ import org.kverbs.embedded.Injection
 import org.kverbs.embedded.Operation
 
 /**
- * Has the next call of a kind refused with an errno, or the [nth] and as many as [times] in a row.
+ * Lets the next call of an operation fail with an errno, or the [nth] call and [times] calls in a row.
  *
  * ```
  * connectedPair { client, server ->
@@ -22,9 +22,9 @@ import org.kverbs.embedded.Operation
  * }
  * ```
  *
- * @param on the only device that it happens on; without it whatever device of the fabric it is
- * @return says how often it happened; closing it ends it
- * @throws IllegalArgumentException if the device is not of this fabric, or [nth] or [times] is below 1
+ * @param on the only device that fails; without it any device of the fabric
+ * @return counts the failures; closing it ends the injection
+ * @throws IllegalArgumentException if the device is not of this fabric, or if [nth] or [times] is below 1
  */
 public fun EmbeddedFabric.failNext(
     operation: Operation,
@@ -35,13 +35,13 @@ public fun EmbeddedFabric.failNext(
 ): Injection = inject(Failure.of(operation, errno).nth(nth).times(times), on)
 
 /**
- * Has the next work request of a kind complete with a status that is no success, or the [nth] and as many as [times]
- * in a row; it takes its queue pair to the error state ([Failure.of]).
+ * Lets the next work request with an opcode complete with an error status, or the [nth] request and [times] requests in
+ * a row. A failed request moves its queue pair to the error state ([Failure.of]).
  *
- * @param on the only device that it happens on; without it whatever device of the fabric it is
- * @return says how often it happened; closing it ends it
- * @throws IllegalArgumentException if the device is not of this fabric, the status is SUCCESS, or [nth] or [times] is
- *     below 1
+ * @param on the only device that fails; without it any device of the fabric
+ * @return counts the failures; closing it ends the injection
+ * @throws IllegalArgumentException if the device is not of this fabric, if the status is SUCCESS, or if [nth] or
+ *     [times] is below 1
  */
 public fun EmbeddedFabric.failNext(
     opcode: WorkCompletionOpcode,

@@ -9,17 +9,17 @@ import kotlin.time.TimeSource
 import kotlin.time.toJavaDuration
 
 /**
- * How long a fabric must have been idle, in real time: a thread of a pool that was there before the test, as the common
- * pool's are, may be about to do something, and has not used the fabric yet.
+ * How long a fabric must be idle in real time before a wait is in vain. A thread that existed before the test, as those
+ * of the common pool, may be about to use the fabric for the first time.
  */
 internal val GRACE = 2.seconds
 
 /**
- * Tells whether a wait on embedded devices is in vain: nothing is to happen on their clock, and there is no thread but
- * this one that is known to change that. On a thread that the test has started, or that has used the fabric, anything
- * may depend, so that then no wait is. Other threads have [GRACE].
+ * Decides whether a wait on embedded devices is in vain: nothing is due on their clock, and no thread but this one is
+ * known that could change that. Known threads are those that the test has started, and those that have used the fabric:
+ * with a known thread no wait is in vain. Other threads have [GRACE].
  *
- * @param clock null on a real device, where nobody can tell
+ * @param clock null on a real device, where no wait is known to be in vain
  */
 internal class Idleness(
     private val clock: VirtualClock?,
@@ -27,12 +27,12 @@ internal class Idleness(
     private val started = StartedThreads.current()
     private var since: TimeMark? = null
 
-    /** Something happened. */
+    /** Notes that something happened. */
     fun ends() {
         since = null
     }
 
-    /** Lets a time pass on the clock, or really, and calls [poll] meanwhile, at last when it is over. */
+    /** Lets a time pass on the clock, or in real time, and calls [poll] during that time and once at its end. */
     fun pass(
         time: Duration,
         poll: () -> Unit,
@@ -50,7 +50,7 @@ internal class Idleness(
     }
 
     /**
-     * Called again and again while nothing does; whether the wait can be given up.
+     * Tells whether the wait can be given up. The caller calls this repeatedly while nothing happens.
      *
      * @throws InterruptedException if the thread was interrupted, as by a timeout of the test framework
      */
@@ -72,15 +72,15 @@ private fun failOnInterrupt() {
 internal fun interrupted() = InterruptedException("the thread of this test was interrupted")
 
 /**
- * The threads that the thread of one test has started, and those that these have started: not those of a test that runs
- * beside it. Those of a test within it count for both.
+ * Counts the threads that the thread of one test has started, directly or indirectly. Threads of tests that run beside
+ * it do not count. Threads of a test within the test count for both.
  */
 internal class StartedThreads private constructor(
     private val around: StartedThreads?,
 ) {
     private val started = AtomicInteger()
 
-    /** How many there were until now, those among them that have ended. */
+    /** The number of threads started so far, including those that have ended. */
     val count: Int get() = started.get()
 
     private fun add() {
@@ -93,10 +93,10 @@ internal class StartedThreads private constructor(
                 override fun childValue(parent: StartedThreads?) = parent?.also { it.add() }
             }
 
-        /** Those of the innermost [counting] that the calling thread belongs to. */
+        /** Returns the threads of the innermost [counting] block of the calling thread. */
         fun current(): StartedThreads = current.get() ?: StartedThreads(null)
 
-        /** Counts from 0 on while the block runs, for the calling thread and those that it starts in it. */
+        /** Counts from 0 while the block runs, for the calling thread and the threads that it starts in the block. */
         inline fun <R> counting(block: () -> R): R {
             val around = begin()
             return try {

@@ -9,29 +9,29 @@ import org.kverbs.embedded.BufferMisuse.Kind.MEMORY_FREED
 import org.kverbs.embedded.EmbeddedProvider
 
 /**
- * Runs the block, and fails if anything that was opened in it is open still: the message names each such resource and
- * shows where it was opened. The block may not suspend; [leakCheckSuspending] is for one that does.
+ * Runs the block, and fails if a resource that was opened in it is still open. The message names each such resource and
+ * shows where it was opened. The block must not suspend; use [leakCheckSuspending] for a block that does.
  *
- * Tests may run at the same time in one JVM: what belongs to the block is said at [LeakWatch]. It turns
- * [diagnostics][org.kverbs.Diagnostics] on and leaves them on.
+ * Tests may run at the same time in one JVM: [LeakWatch] describes which resources belong to the block. The function
+ * turns [diagnostics][org.kverbs.Diagnostics] on and leaves them on.
  *
- * It fails as well if an embedded device was to use memory that the program had freed ([MEMORY_FREED]). If the devices
- * have their diagnostics on (`-Dkverbs.embedded.diagnostics=true`, see [EmbeddedProvider]), it fails if these found a
- * misuse in the block, too. The devices that every program has are shared by all its tests: their misuses count if no
- * other check ran meanwhile.
+ * The check also fails if an embedded device needed memory that the program had freed ([MEMORY_FREED]). If the devices'
+ * diagnostics are on (`-Dkverbs.embedded.diagnostics=true`, see [EmbeddedProvider]), it also fails if these found a
+ * misuse in the block. All tests of a program share the configured devices: their misuses count only if no other check
+ * ran at the same time.
  *
- * JUnit runs no test function of Kotlin that returns a value: there, call this in a body with braces.
+ * JUnit skips test functions of Kotlin that return a value: call this in a body with braces there.
  *
- * @return what the block returned
- * @throws AssertionError if something leaked, or was misused
+ * @return the result of the block
+ * @throws AssertionError if a resource leaked, or memory was misused
  */
 public fun <R> leakCheck(block: () -> R): R = LeakWatch().use { watch -> block().also { watch.check() } }
 
 /**
- * The same for a block that suspends. What its coroutines open counts on whatever thread they run, if they are children
- * of the block or have its context.
+ * Does the same for a block that suspends. Resources of its coroutines count on whatever thread they run, if the
+ * coroutines are children of the block or have its context.
  *
- * @throws AssertionError if something leaked, or was misused
+ * @throws AssertionError if a resource leaked, or memory was misused
  */
 public suspend fun <R> leakCheckSuspending(block: suspend CoroutineScope.() -> R): R =
     LeakWatch(isOnThread = false).use { watch -> withContext(WatchElement(watch), block).also { watch.check() } }

@@ -9,28 +9,28 @@ import org.kverbs.embedded.EmbeddedProvider
 import java.util.concurrent.CopyOnWriteArrayList
 import kotlin.coroutines.CoroutineContext
 
-/** Frames of a stack trace that show where something was opened. */
+/** The number of stack frames that show where a resource was opened. */
 private const val FRAMES = 8
 
-/** Misuses that a failure shows: those after them are often the same again. */
+/** The number of misuses that a failure shows; later ones are often the same. */
 private const val MISUSES = 10
 
 /**
- * Watches what one test opens, from its construction to [close], while other tests may run in the same JVM. For
- * extensions of test frameworks; a test uses [leakCheck].
+ * Watches the resources that one test opens, from its construction to [close], while other tests may run in the same
+ * JVM. It is for extensions of test frameworks; a test uses [leakCheck].
  *
- * Counted are resources that were opened by the thread that made the watch, by threads that this one started meanwhile,
- * and what was made from these resources on any thread. Of what an unknown thread opened, as one of a pool that was
- * there before, nobody can say which test it belongs to: that counts if no other watch was active meanwhile.
- * A thread of a pool counts for the test during which the pool started it, though another test uses it at the same
- * time: give tests that run in parallel a pool of their own each.
+ * The watch counts resources that were opened by the thread that made the watch, or by threads that this thread started
+ * during the watch, and everything made from these resources on any thread. The test of a resource that an unknown
+ * thread opened, such as one of an older thread pool, cannot be determined: such a resource counts if no other watch
+ * was active at the same time. A thread of a pool counts for the test during which the pool started it, even if another
+ * test uses it: give each of several parallel tests its own pool.
  *
- * It turns [Diagnostics] on and leaves them on. Construction and [close] are for one thread, [check] for any.
+ * The watch turns [Diagnostics] on and leaves them on. Construct and [close] it on one thread; [check] may run on any.
  */
 public class LeakWatch internal constructor(
     isOnThread: Boolean,
 ) : AutoCloseable {
-    /** Begins to watch what the calling thread opens. */
+    /** Begins to watch the resources that the calling thread opens. */
     public constructor() : this(isOnThread = true)
 
     private val former: Any?
@@ -54,14 +54,14 @@ public class LeakWatch internal constructor(
         former = if (isOnThread) Diagnostics.setOwner(this) else null
     }
 
-    /** Takes what is open now for what the test found there. */
+    /** Ignores the resources that are open now. */
     internal fun ignoreOpen() {
         known = open()
     }
 
     /**
-     * Fails if something that was opened since the beginning is open still, or if memory was misused meanwhile on an
-     * embedded device.
+     * Fails if a resource that was opened since the beginning is still open, or if memory was misused on an embedded
+     * device since then.
      *
      * @throws AssertionError names each resource or misuse, and shows where it was opened or posted
      */
@@ -71,7 +71,7 @@ public class LeakWatch internal constructor(
         failOnMisuses(if (isAlone) misuses + EmbeddedProvider.misuses().drop(misused) else misuses)
     }
 
-    /** Has [check] fail if memory was misused on the devices of a fabric of the test's own, too. */
+    /** Lets [check] also fail if memory was misused on the devices of a fabric that belongs to the test. */
     public fun include(fabric: EmbeddedFabric) {
         fabrics += fabric
     }
@@ -88,7 +88,7 @@ public class LeakWatch internal constructor(
                 "${open.resource().describe()} was opened\n" + open.openedAt().frames()
             }
         throw AssertionError(
-            "${leaked.size} resources are open still; close them, or what they were made from:\n$places",
+            "${leaked.size} resources are still open: close them, or the resources that they were made from:\n$places",
         )
     }
 
@@ -97,12 +97,12 @@ public class LeakWatch internal constructor(
         return owner.isWithin(this)
     }
 
-    /** Itself, or what was watching around it when it has ended. */
+    /** Returns this watch, or the innermost active watch around it if it has ended. */
     private fun active(): LeakWatch? = generateSequence(this) { it.parent }.firstOrNull { it.isActive }
 
     private fun isWithin(other: LeakWatch): Boolean = generateSequence(this) { it.parent }.any { it === other }
 
-    /** Ends it. What it counted and nobody has closed then counts for the watch around it, if there is one. */
+    /** Ends the watch. Resources that are still open then count for the watch around it, if there is one. */
     override fun close() {
         if (!isActive) return
         end(this)
@@ -132,7 +132,7 @@ public class LeakWatch internal constructor(
     }
 }
 
-/** Takes a watch to the threads that a coroutine runs on. */
+/** Sets the watch on the threads that a coroutine runs on. */
 internal class WatchElement(
     private val watch: LeakWatch,
 ) : ThreadContextElement<Any?> {
@@ -170,7 +170,7 @@ private fun failOnMisuses(misuses: List<BufferMisuse>) {
     throw AssertionError("memory was $what, ${misuses.size} times:\n$shown")
 }
 
-/** Where it was, for a message; the frames of kverbs itself say nothing about who did it. */
+/** Shows the stack trace for a message, without the frames of kverbs itself. */
 internal fun Throwable?.frames(): String =
     this
         ?.stackTrace

@@ -10,18 +10,19 @@ import org.kverbs.coroutines.MessageConnection
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
-/** Bytes of an unexpected message that a failure shows. */
+/** The number of bytes that a failure shows of an unexpected message. */
 private const val SHOWN = 64
 private val PATIENCE = 10.seconds
 
-/** How long nothing is to come, if a test doesn't say. */
+/** How long a test waits for silence by default. */
 internal val SILENCE = 1.seconds
 
 /**
  * Receives the next message of the peer.
  *
- * @param within time of the test's clock that it may take
- * @throws AssertionError if none came in time, or none can, as the channel has ended; the cause says why
+ * @param within how long to wait on the test's clock
+ * @throws AssertionError if no message arrives in time, or if none can arrive because the channel has ended; the cause
+ *     tells why
  */
 public suspend fun MessageChannel.awaitMessage(within: Duration = PATIENCE): ByteArray = await(within, ::receiveOrNull)
 
@@ -29,22 +30,22 @@ public suspend fun MessageChannel.awaitMessage(within: Duration = PATIENCE): Byt
 public suspend fun MessageConnection.awaitMessage(within: Duration = PATIENCE): ByteArray = channel.awaitMessage(within)
 
 /**
- * Fails if a message of the peer comes.
+ * Fails if a message of the peer arrives.
  *
- * @param within time of the test's clock that is waited, which on embedded devices takes none
- * @throws AssertionError if a message came, or if the channel ended by a failure
+ * @param within how long to wait on the test's clock; on embedded devices this takes no real time
+ * @throws AssertionError if a message arrived, or if the channel failed
  */
 public suspend fun MessageChannel.expectNoMessage(within: Duration = SILENCE): Unit = unawaited(within, ::receiveOrNull)
 
-/** Fails if a message of the peer comes; parameters and errors as for a channel. */
+/** Fails if a message of the peer arrives; parameters and errors as for a channel. */
 public suspend fun MessageConnection.expectNoMessage(within: Duration = SILENCE): Unit = channel.expectNoMessage(within)
 
 private suspend fun Any.await(
     within: Duration,
     receive: suspend () -> ByteArray?,
 ): ByteArray {
-    val answer = answer(within, receive) ?: throw AssertionError("no message came to the $this within $within")
-    return orEnded(answer) ?: throw AssertionError("no message can come to the $this any more: its peer has finished")
+    val answer = answer(within, receive) ?: throw AssertionError("no message arrived at the $this within $within")
+    return orEnded(answer) ?: throw AssertionError("no message can arrive at the $this any more: its peer has finished")
 }
 
 private suspend fun Any.unawaited(
@@ -54,7 +55,7 @@ private suspend fun Any.unawaited(
     orEnded(answer(within, receive) ?: return)?.let { throw unexpected(it, within, toString()) }
 }
 
-/** What was received, or why that failed; null if the time was over. */
+/** Returns the received message, or the reason why the receive failed; null if the time passed. */
 private suspend fun answer(
     within: Duration,
     receive: suspend () -> ByteArray?,
@@ -63,9 +64,9 @@ private suspend fun answer(
         runCatching { receive() }.onFailure { if (it is CancellationException) throw it }
     }
 
-/** Not thrown within the timeout, which replaces an error by a copy of itself. */
+/** Throws outside the timeout, which would replace an error by a copy of itself. */
 private fun Any.orEnded(answer: Result<ByteArray?>): ByteArray? =
-    answer.getOrElse { throw AssertionError("no message can come to the $this any more: ${it.message}", it) }
+    answer.getOrElse { throw AssertionError("no message can arrive at the $this any more: ${it.message}", it) }
 
 internal fun unexpected(
     message: ByteArray,
@@ -75,15 +76,16 @@ internal fun unexpected(
     val start = message.copyOf(minOf(message.size, SHOWN))
     val text = start.decodeToString()
     val shown = if (text.none { it.isISOControl() || it == '\uFFFD' }) "\"$text\"" else start.toHexString()
-    return AssertionError("no message was to come to the $where within $within, and ${message.size} bytes came: $shown")
+    return AssertionError("no message should arrive at the $where within $within, but one of ${message.size} bytes " +
+        "did: $shown")
 }
 
-/** Refuses a datagram that the device would drop in silence. */
+/** Refuses a datagram that the device drops without an error. */
 internal fun requireDatagram(
     message: ByteArray,
     mtu: Int,
 ) {
     require(
         message.size <= mtu,
-    ) { "a datagram of ${message.size} bytes: at most the path MTU, $mtu bytes, goes into one" }
+    ) { "a datagram can't have ${message.size} bytes: send at most the path MTU, $mtu bytes, in each" }
 }

@@ -3,11 +3,11 @@ package org.kverbs.testkit
 import org.kverbs.WorkCompletion
 
 /**
- * A message that [TestPeer.awaitReceive] got, or the failure of its receive.
+ * Holds a message that [TestPeer.awaitReceive] got, or the failure of its receive.
  *
- * @property completion the receive's completion, a copy
- * @property bytes a copy of the message as it arrived, in its order on the wire; empty if the receive failed, and for
- *   a write with immediate, whose bytes lie in the memory that the peer named
+ * @property completion a copy of the receive's completion
+ * @property bytes a copy of the message as it arrived, in its order on the wire; empty if the receive failed, and for a
+ *     write with immediate, whose bytes lie in the memory that the peer named
  */
 public class ReceivedMessage(
     public val completion: WorkCompletion,
@@ -16,6 +16,6 @@ public class ReceivedMessage(
     /** The bytes as UTF-8. */
     public val text: String get() = bytes.decodeToString()
 
-    /** The completion, and how many bytes came. */
+    /** Returns the completion and the number of bytes. */
     override fun toString(): String = "$completion with ${bytes.size} bytes"
 }

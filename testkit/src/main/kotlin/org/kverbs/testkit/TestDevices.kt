@@ -8,7 +8,7 @@ import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Faults
 import org.kverbs.embedded.Semantics
 
-/** What a test says of its devices and of what lies between them: the parameters of [connectedPair]. */
+/** Holds a test's settings of its devices and faults: the parameters of [connectedPair]. */
 internal class TestSettings(
     val faults: Faults,
     val seed: Long,
@@ -18,7 +18,7 @@ internal class TestSettings(
     val limits: DeviceLimits,
 )
 
-/** The two devices of a test, and the watch on what it opens there. */
+/** Holds the two devices of a test, and the watch on the resources that it opens. */
 internal class TestDevices(
     val settings: TestSettings,
     val fabric: EmbeddedFabric?,
@@ -26,14 +26,14 @@ internal class TestDevices(
     val server: Device,
     val watch: LeakWatch,
 ) {
-    /** Called between the set-up and the block: what is open now is no leak, and from now on things go wrong. */
+    /** Begins the test after the set-up: ignores the resources that are open now, and sets the faults. */
     fun begin() {
         fabric?.setFaults(settings.faults)
         watch.ignoreOpen()
     }
 }
 
-/** Runs a test on two devices of a fabric of its own, or on the real one for both. */
+/** Runs a test on two devices of a new fabric, or twice on the real one. */
 internal inline fun <R> onDevices(
     settings: TestSettings,
     block: TestDevices.() -> R,
@@ -42,7 +42,7 @@ internal inline fun <R> onDevices(
     if (name != null && settings.faults != Faults.NONE) throw impossibleOn(name)
     return watching { watch ->
         val fabric = if (name == null) EmbeddedFabric.virtual(settings.seed) else null
-        // They tell at the end, and not in the log.
+        // The check at the end reports the findings, not the log.
         if (settings.diagnostics) fabric?.diagnose { }
         fabric?.let(watch::include)
         (fabric ?: AutoCloseable { }).use {
@@ -57,7 +57,7 @@ internal inline fun <R> onDevices(
     }
 }
 
-/** Opens a device for what is made on it, and closes it if that fails. */
+/** Opens a device and makes an object on it; closes the device if that fails. */
 internal inline fun <P> Device.opened(make: (Context) -> P): P {
     val context = open()
     try {
@@ -74,7 +74,7 @@ private inline fun <R> watching(block: (LeakWatch) -> R): R = StartedThreads.cou
 
 internal fun impossibleOn(device: String) =
     IllegalStateException(
-        "$TEST_DEVICE puts this pair on $device, where the time is real and nothing can be made to go wrong: fabric, " +
-            "clock and faults" +
-            " belong to embedded devices. Unset $TEST_DEVICE for this test, or ask isEmbedded before.",
+        "$TEST_DEVICE puts this pair on $device, a real device, which has real time and no injected faults: fabric, " +
+        "clock and faults" +
+            " exist on embedded devices only. Unset $TEST_DEVICE for this test, or check isEmbedded first.",
     )

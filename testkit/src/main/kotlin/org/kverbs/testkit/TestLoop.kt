@@ -20,20 +20,20 @@ import kotlin.time.Duration
 import kotlin.time.TimeMark
 import kotlin.time.TimeSource
 
-/** Tasks that run before the queues are looked at again. */
+/** The number of tasks that run before the next poll. */
 private const val TURN = 64
 
-/** Looks in a row that found nothing, before the thread sleeps between them. */
+/** The number of polls in a row that find nothing before the thread sleeps between polls. */
 private const val SPINS = 1000
 private const val PAUSE_NANOS = 50_000L
 
 /**
- * Runs the coroutines of a test on the thread that made it, and polls what they wait for between them.
+ * Runs the coroutines of a test on the thread that made it, and polls between them.
  *
- * @param poll looks at all queues once; returns how much there was to do
+ * @param poll polls all queues once; returns the number of completions
  * @param base further elements of the coroutines' context
- * @param clock that of embedded devices, null on a real one
- * @param idle called when all wait and nothing came; whether it has made something happen
+ * @param clock the clock of embedded devices, null on a real one
+ * @param idle called when all coroutines wait and no completion came; returns whether it made something happen
  */
 internal open class TestLoop(
     private val poll: () -> Int,
@@ -47,7 +47,7 @@ internal open class TestLoop(
     private var inVain = 0
     private val idleness = Idleness(clock)
 
-    /** Where coroutines run that the test needs until its end; their failures fail the test at once. */
+    /** The scope for coroutines that the test needs until its end; their failures fail the test at once. */
     val background = CoroutineScope(context() + reportingJob())
 
     override fun dispatch(
@@ -58,30 +58,30 @@ internal open class TestLoop(
         LockSupport.unpark(thread)
     }
 
-    /** Hears of the failure of an `async`, too, which no exception handler is told. */
+    /** Makes a job that also reports the failure of an `async`, which no exception handler gets. */
     @OptIn(InternalCoroutinesApi::class)
     private fun reportingJob(): Job =
         Job().also { job ->
             job.invokeOnCompletion(onCancelling = true) { if (it !is CancellationException) it?.let(uncaught::add) }
         }
 
-    /** Has the test fail. */
+    /** Lets the test fail. */
     fun fail(failure: Throwable) {
         uncaught += failure
     }
 
-    /** Whether the same thread runs another's coroutines, within one of this or around. */
+    /** Tells whether both loops run on the same thread, one within the other. */
     fun isOnThreadOf(other: TestLoop): Boolean = thread === other.thread
 
-    /** For coroutines of the test that have no parent in it. */
+    /** Returns the context for coroutines of the test that have no parent in it. */
     fun context(): CoroutineContext = this + base + CoroutineExceptionHandler { _, failure -> fail(failure) }
 
     /**
      * Runs a coroutine until it has ended, then cancels [background] and waits for its end.
      *
-     * @param timeout in real time; then it is cancelled, and given as long again to end. A task that keeps the
-     *   thread for so long is interrupted
-     * @throws AssertionError if the time ran out
+     * @param timeout real time, after which the coroutine is cancelled and has the same time again to end. A task that
+     *     keeps the thread for this time is interrupted
+     * @throws AssertionError if the timeout passed
      * @throws InterruptedException if the thread was interrupted
      */
     fun <R> run(
@@ -113,7 +113,7 @@ internal open class TestLoop(
             turn(watchdog)
         }
         val left = endBackground(timeout, watchdog)
-        // Not a failure's copy, which a coroutine that was cancelled with it may have made.
+        // Without copies of a failure, which a coroutine that was cancelled with it may have made.
         val all =
             listOfNotNull(
                 thrown,
@@ -126,7 +126,7 @@ internal open class TestLoop(
         throw first
     }
 
-    /** Returns what one of its coroutines has thrown, though others go on that can't be cancelled. */
+    /** Returns the exception of one of the coroutines, even if others cannot be cancelled and go on. */
     @OptIn(InternalCoroutinesApi::class)
     private fun thrownIn(result: Job): Throwable? {
         if (!result.isCancelled) return null
@@ -134,7 +134,7 @@ internal open class TestLoop(
             .firstOrNull { it !is CancellationException }
     }
 
-    /** Returns what the test did wrong if its coroutines don't end. */
+    /** Cancels [background]. Returns a failure if its coroutines do not end. */
     private fun endBackground(
         timeout: Duration,
         watchdog: Watchdog,
@@ -145,7 +145,8 @@ internal open class TestLoop(
         while (!job.isCompleted) {
             if (start.elapsedNow() > timeout) {
                 return AssertionError(
-                    "coroutines of backgroundScope go on within $timeout after their cancellation: ${job.names()}",
+                    "coroutines of backgroundScope have not ended within $timeout after their cancellation: " +
+                    "${job.names()}",
                 )
             }
             turn(watchdog)
@@ -172,19 +173,20 @@ internal open class TestLoop(
         if (isElsewhere(result.job) || isElsewhere(background.coroutineContext.job) || !idleness.isForGood()) {
             return null
         }
-        val why = "nothing is on its way, and no timer runs: the block waits in vain"
+        val why = "no packet is in flight, and no timer runs: the block waits in vain"
         return AssertionError("$why; ${waiting(result.job)}")
     }
 
-    /** Whether a coroutine runs on another dispatcher, where it may do anything. */
+    /** Tells whether a coroutine runs on another dispatcher, where it may do anything. */
     private fun isElsewhere(job: Job): Boolean =
         (job as? CoroutineScope)?.coroutineContext?.get(ContinuationInterceptor).let { it != null && it !== this } ||
             job.children.any(::isElsewhere)
 
     private fun waiting(job: Job): String {
-        if (job.children.none()) return "what it waits for doesn't happen"
-        return "coroutines that it launched haven't either (${job.names()}): cancel at its end what serves for ever," +
-            " or launch that in backgroundScope"
+        if (job.children.none()) return "it waits for something that does not happen"
+        return "its coroutines have not ended either (${job.names()}): cancel those that serve for ever at the end " +
+            "of the block," +
+            " or launch them in backgroundScope"
     }
 
     private fun Job.names() =
@@ -197,7 +199,7 @@ internal open class TestLoop(
         try {
             idle()
         } catch (e: IllegalStateException) {
-            uncaught += e // the clock moves on for ever
+            uncaught += e // the clock found no end of timers
             true
         }
 

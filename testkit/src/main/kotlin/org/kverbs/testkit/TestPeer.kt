@@ -33,17 +33,17 @@ import kotlin.time.TimeSource
 
 private const val DEPTH = 128
 
-/** What stands before a received datagram: its global routing header, or room for it. */
+/** The bytes before a received datagram: its global routing header, or room for it. */
 internal const val ROUTING_HEADER = 40L
 
-/** The id of a receive that an end has posted itself; a test's own requests have others. */
+/** The id of a receive that an end posted itself; the requests of a test have others. */
 private const val RECEIVE = 1L shl 62
 private const val RECEIVE_NAME = "a receive"
 private val PATIENCE = 10.seconds
 
 /**
- * One end of a [connectedPair]: an open device, a queue pair in RTS, its completion queue, and [memory] that the other
- * end may read, write and do atomics on, as far as the type of the queue pair can. For one thread at a time.
+ * Holds one end of a [connectedPair]: an open device, a queue pair in RTS, its completion queue, and [memory] that the
+ * other end may read, write and change by atomics, as far as the type of the queue pair can. For one thread at a time.
  */
 public class TestPeer internal constructor(
     /** The open device. */
@@ -51,16 +51,16 @@ public class TestPeer internal constructor(
     private val transport: Transport<Verbs>,
     private val idleness: Idleness,
 ) : AutoCloseable {
-    /** The domain of everything here. */
+    /** The protection domain of all objects of this end. */
     public val pd: ProtectionDomain = context.protectionDomain()
 
     /**
-     * Where sends and receives complete. [awaitSend] and [awaitReceive] poll it: a test that polls it itself uses
-     * neither.
+     * The completion queue of sends and receives. [awaitSend] and [awaitReceive] poll it: a test that polls it itself
+     * must use neither.
      */
     public val cq: CompletionQueue = context.completionQueue { entries(2 * DEPTH) }
 
-    /** The queue pair, for all that has no function here. */
+    /** The queue pair, for operations that have no function here. */
     public val qp: QueuePair =
         pd.qp {
             type(transport.type)
@@ -69,13 +69,13 @@ public class TestPeer internal constructor(
             maxRecvWr(DEPTH)
         }
 
-    /** A MiB that the peer may do anything with; this end's messages don't touch it. */
+    /** A MiB that the peer may read, write and change by atomics. This end's messages do not use it. */
     public val memory: MemoryRegion =
         pd.memoryRegion(1.MiB) {
             access(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC)
         }
 
-    /** What messages lie in, until this is closed. */
+    /** The memory of messages, until this end is closed. */
     internal val buffers = mutableListOf<MemoryRegion>()
     private val receives = ArrayDeque<MemorySlice>()
     private val sent = ArrayDeque<WorkCompletion>()
@@ -86,7 +86,7 @@ public class TestPeer internal constructor(
     private var mtu = 0
 
     /**
-     * Where datagrams to the other end go, for requests of the test's own.
+     * The destination of datagrams to the other end, for requests that the test posts itself.
      *
      * @throws IllegalStateException if the queue pair is connected, and needs no address
      */
@@ -113,8 +113,8 @@ public class TestPeer internal constructor(
     }
 
     /**
-     * Makes room for a message of up to [bytes] bytes. Its completion is for [awaitReceive], and all others are for
-     * [awaitSend], whatever ids a test gives to its own requests.
+     * Posts a receive for a message of up to [bytes] bytes. [awaitReceive] returns its completion; [awaitSend] returns
+     * all others, whatever ids a test gives to its own requests.
      */
     public fun postReceive(bytes: Int) {
         val buffer = buffer(bytes + header)
@@ -123,11 +123,10 @@ public class TestPeer internal constructor(
     }
 
     /**
-     * Posts a message, of which a copy is sent; [awaitSend] tells when it has arrived, or on UC and UD that it is on
-     * its way.
+     * Posts a send of a copy of a message. [awaitSend] returns when it has arrived, or on UC and UD when it has left.
      *
-     * @throws IllegalArgumentException if it is a datagram longer than the path MTU, which the device would drop
-     *   without a word
+     * @throws IllegalArgumentException if the message is a datagram longer than the path MTU, which the device does not
+     *     send
      */
     public fun send(message: ByteArray) {
         if (transport == UD) requireDatagram(message, mtu)
@@ -143,7 +142,7 @@ public class TestPeer internal constructor(
     }
 
     /**
-     * Waits for the next completion of the send queue, 10 s at most. Throws what it throws with a timeout, and as
+     * Waits for the next completion of the send queue, 10 s at most. Throws as the overload with a timeout does, and as
      * early.
      */
     public fun awaitSend(): WorkCompletion = awaitSend(PATIENCE)
@@ -152,17 +151,17 @@ public class TestPeer internal constructor(
      * Waits for the next completion of the send queue.
      *
      * @param timeout real time
-     * @throws AssertionError if there is none in time; on embedded devices already when nothing has been on its way for
-     *   2 s of real time, and no thread but this one has used them or was started by the test. So a thread of a pool
-     *   that was there before the test has 2 s for its first call; one that takes longer asks an end for something
-     *   before that, such as its state
+     * @throws AssertionError if no completion comes in time. On embedded devices the wait fails earlier: after 2 s of
+     *     real time without a packet in flight or a timer, if no thread but this one has used the devices or was
+     *     started by the test. So a thread of an older pool has 2 s for its first call; a thread that needs more time
+     *     must first make any other call on an end, such as a query of its state
      * @throws InterruptedException if the thread is interrupted
      */
     public fun awaitSend(timeout: Duration): WorkCompletion = await(sent, "a send", timeout)
 
     /**
-     * Waits for the next message, or for the failure of a receive, 10 s at most. Throws what it throws with a timeout,
-     * and as early.
+     * Waits for the next message, or for the failure of a receive, 10 s at most. Throws as the overload with a timeout
+     * does, and as early.
      */
     public fun awaitReceive(): ReceivedMessage = awaitReceive(PATIENCE)
 
@@ -170,7 +169,7 @@ public class TestPeer internal constructor(
      * Waits for the next message, or for the failure of a receive.
      *
      * @param timeout real time
-     * @throws AssertionError if there is none in time; as early as that of [awaitSend]
+     * @throws AssertionError if neither comes in time; as early as that of [awaitSend]
      * @throws InterruptedException if the thread is interrupted
      */
     public fun awaitReceive(timeout: Duration): ReceivedMessage {
@@ -189,25 +188,26 @@ public class TestPeer internal constructor(
         return ReceivedMessage(completion, bytes.toArray(ValueLayout.JAVA_BYTE))
     }
 
-    /** Fails if a message comes within a second. Throws what it throws with a time. */
+    /** Fails if a message arrives within a second. Throws as the overload with a time does. */
     public fun expectNoMessage(): Unit = expectNoMessage(SILENCE)
 
     /**
-     * Fails if a message comes within a time: of the pair's clock, which it moves on, or real on a real device.
+     * Fails if a message arrives within a time: of the pair's clock, which this moves, or real time on a real device.
      *
-     * @throws AssertionError if one came, if a receive failed, or if none could come, as no receive is posted
+     * @throws AssertionError if a message arrived, if a receive failed, or if none can arrive because no receive is
+     *     posted
      */
     public fun expectNoMessage(within: Duration) {
         if (receives.isEmpty()) {
             throw AssertionError(
-                "no message can come to ${qp.describe()} without a receive: call postReceive before",
+                "no message can arrive at ${qp.describe()} without a receive: call postReceive first",
             )
         }
         idleness.pass(within) { poll() }
         if (received.isEmpty()) return
         val came = awaitReceive()
         if (!came.completion.isSuccess) {
-            throw AssertionError("no message was to come, and a receive on ${qp.describe()} failed: $came")
+            throw AssertionError("no message should arrive, but a receive on ${qp.describe()} failed: $came")
         }
         throw unexpected(came.bytes, within, qp.describe())
     }
@@ -215,7 +215,7 @@ public class TestPeer internal constructor(
     private fun poll() {
         repeat(cq.poll(batch)) {
             val completion = batch[it].copy()
-            // A failed one has no opcode to go by.
+            // The opcode of a failed completion is undefined.
             (if (completion.workRequestId() == RECEIVE) received else sent) += completion
         }
     }
@@ -233,7 +233,7 @@ public class TestPeer internal constructor(
                 if (idleness.isForGood()) {
                     throw failed(
                         what,
-                        "that waits in vain: nothing is on its way, and no timer runs",
+                        "that waits in vain: no packet is in flight, and no timer runs",
                     )
                 }
                 if (start.elapsedNow() > timeout) throw failed(what, "within $timeout")
@@ -242,7 +242,7 @@ public class TestPeer internal constructor(
         return queue.removeFirst()
     }
 
-    /** Fails if a request has failed and the test did not look; what was flushed only follows from another failure. */
+    /** Fails if a request has failed and the test did not await it; flushed requests only follow another failure. */
     internal fun failOnUnawaited(name: String) {
         if (!cq.isOpen) return
         poll()
@@ -257,7 +257,7 @@ public class TestPeer internal constructor(
     ): AssertionError {
         val hint =
             if (what == RECEIVE_NAME && receives.isEmpty()) {
-                "; no receive is posted: call postReceive before"
+                "; no receive is posted: call postReceive first"
             } else {
                 ""
             }
@@ -267,6 +267,6 @@ public class TestPeer internal constructor(
         )
     }
 
-    /** Closes the device, and all that was made from it. */
+    /** Closes the device, and everything made from it. */
     override fun close(): Unit = context.close()
 }

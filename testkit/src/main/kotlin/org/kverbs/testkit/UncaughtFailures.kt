@@ -6,9 +6,9 @@ import kotlin.coroutines.AbstractCoroutineContextElement
 import kotlin.coroutines.CoroutineContext
 
 /**
- * Tells a test what a coroutine throws in a scope of its own that has no exception handler. kotlinx.coroutines finds
- * this class as a service. Such a scope does not say which test it belongs to; so a test is told only if no other test
- * runs at the same time.
+ * Tells a test about an exception of a coroutine whose scope has no exception handler. kotlinx.coroutines finds this
+ * class as a service. Such a scope does not tell which test it belongs to, so a test is told only if no other test runs
+ * at the same time.
  */
 internal class UncaughtFailures :
     AbstractCoroutineContextElement(CoroutineExceptionHandler),
@@ -25,7 +25,7 @@ internal class UncaughtFailures :
     companion object {
         private val running = CopyOnWriteArrayList<TestLoop>()
 
-        /** Runs a block in which [loop] is told. */
+        /** Runs a block during which [loop] gets such exceptions. */
         fun <R> during(
             loop: TestLoop,
             block: () -> R,

@@ -9,12 +9,12 @@ import java.time.Duration.ofMillis
 import kotlin.coroutines.CoroutineContext
 
 /**
- * A [TestLoop] on a virtual clock, which moves when all wait; what delays and timeouts wait for happens on it, too.
+ * Runs coroutines on a virtual clock, which moves when all of them wait. Delays and timeouts use the same clock.
  *
- * It implements [Delay] instead of using `TestCoroutineScheduler`: the packets and retries of the devices already have
- * a queue, in nanoseconds, and a delay must come in its order among them. The scheduler keeps a second queue, counts
- * milliseconds, and does not say when its next task is due, so that nobody could tell which of the two queues is next.
- * [Delay] is internal to kotlinx.coroutines; this file alone implements it.
+ * This class implements [Delay] instead of using `TestCoroutineScheduler`: the packets and retries of the devices
+ * already have a queue, in nanoseconds, and a delay must come in its order among them. The scheduler keeps a second
+ * queue, counts milliseconds, and does not tell when its next task is due, so that the order of the two queues could
+ * not be determined. [Delay] is internal to kotlinx.coroutines; no other file implements it.
  */
 @OptIn(InternalCoroutinesApi::class)
 internal class VirtualLoop(

@@ -5,25 +5,25 @@ import kotlin.time.Duration
 import kotlin.time.toJavaDuration
 
 /**
- * Looks from a thread of its own whether a task keeps the thread of a test for more than [patience], in real time. Then
- * it interrupts the thread, and [failure] says where that was. What an interrupt does not end, as a wait for a monitor,
- * is told in the log.
+ * Checks, on a thread of its own, whether a task keeps the thread of a test for more than [patience], in real time. If
+ * so, it interrupts the thread, and [failure] shows the place. If an interrupt does not end the task, as with a wait
+ * for a monitor, the watchdog logs that.
  */
 internal class Watchdog(
     private val patience: Duration,
 ) : AutoCloseable {
     private val watched = Thread.currentThread()
 
-    /** Odd while one runs. */
+    /** Counts begins and ends of tasks: odd while a task runs. */
     @Volatile
     private var tasks = 0L
 
-    /** What a task that blocked the thread fails the test with. */
+    /** The failure of the test if a task blocked the thread. */
     @Volatile
     var failure: AssertionError? = null
         private set
 
-    // A thread of the test's own would count as one that may still do something: see StartedThreads.
+    // A thread that the test started would count as one that may still use the devices: see StartedThreads.
     private val watcher =
         Thread
             .ofPlatform()
@@ -32,7 +32,7 @@ internal class Watchdog(
             .name("kverbs-test-watchdog")
             .start(::watch)
 
-    /** Runs a task. An interrupt of it by this ends with it. */
+    /** Runs a task. An interrupt by the watchdog ends with the task. */
     fun run(task: Runnable) {
         tasks++
         try {
@@ -70,7 +70,7 @@ internal class Watchdog(
             watched.interrupt()
         } else {
             val log = System.getLogger("org.kverbs.testkit")
-            log.log(ERROR, "an interrupt did not end it, so that this test hangs", known)
+            log.log(ERROR, "this test hangs: an interrupt did not end the coroutine that blocks its thread", known)
         }
     }
 

@@ -43,8 +43,8 @@ class AnswersSpec :
         test("should ask for a receive where a message is awaited without one") {
             connectedPair { client, server ->
                 shouldThrow<AssertionError> { server.awaitReceive(1.seconds) }.message shouldContain
-                    "no receive is posted: call postReceive before"
-                shouldThrow<AssertionError> { server.expectNoMessage() }.message shouldContain "call postReceive before"
+                    "no receive is posted: call postReceive first"
+                shouldThrow<AssertionError> { server.expectNoMessage() }.message shouldContain "call postReceive first"
                 client.qp.isOpen shouldBe true
             }
         }

@@ -135,7 +135,7 @@ class BackgroundSpec :
                     ) { withContext(NonCancellable) { delay(Long.MAX_VALUE) } }
                     delay(1)
                 }
-            }.message shouldContain "coroutines of backgroundScope go on within 50ms after their cancellation: stubborn"
+            }.message shouldContain "coroutines of backgroundScope have not ended within 50ms after their cancellation: stubborn"
         }
 
         test("should say what serves in the block and belongs into the background") {

@@ -74,7 +74,7 @@ class ConnectedChannelsSpec :
                     server.send("late".encodeToByteArray())
                 }
                 shouldThrow<AssertionError> { client.awaitMessage(1.minutes) }.message shouldContain
-                    "no message came to the message channel"
+                    "no message arrived at the message channel"
                 clock.elapsed() shouldBe JavaDuration.ofMinutes(1)
                 client.awaitMessage(1.minutes).decodeToString() shouldBe "late"
             }
@@ -92,13 +92,13 @@ class ConnectedChannelsSpec :
             connectedChannels { client, server ->
                 server.send("surprise".encodeToByteArray())
                 shouldThrow<AssertionError> { client.expectNoMessage() }.message shouldContain
-                    "8 bytes came: \"surprise\""
+                    "one of 8 bytes did: \"surprise\""
                 server.send(byteArrayOf(0, -1, 16))
-                shouldThrow<AssertionError> { client.expectNoMessage() }.message shouldContain "3 bytes came: 00ff10"
+                shouldThrow<AssertionError> { client.expectNoMessage() }.message shouldContain "one of 3 bytes did: 00ff10"
             }
         }
 
-        test("should say why no message can come any more") {
+        test("should say why no message can arrive any more") {
             connectedChannels { client, server ->
                 server.finish()
                 shouldThrow<AssertionError> { client.awaitMessage() }.message shouldContain "its peer has finished"
@@ -107,7 +107,7 @@ class ConnectedChannelsSpec :
                 fabric.kill(serverDevice)
                 launch { runCatching { client.send(ByteArray(8)) } }
                 val failure = shouldThrow<AssertionError> { client.awaitMessage(1.hours) }
-                failure.message shouldContain "no message can come to the message channel"
+                failure.message shouldContain "no message can arrive at the message channel"
                 (failure.cause as WorkCompletionException).status() shouldBe RETRY_EXC_ERR
             }
         }
@@ -131,7 +131,7 @@ class ConnectedChannelsSpec :
 
         test("should name what a test left open") {
             shouldThrow<AssertionError> { connectedChannels { client, _ -> forget(client) } }.message.let {
-                it shouldContain "1 resources are open still"
+                it shouldContain "1 resources are still open"
                 it shouldContain
                     "was opened\n    at org.kverbs.testkit.ConnectedChannelsSpecKt.forget(ConnectedChannelsSpec.kt:"
             }
@@ -140,7 +140,7 @@ class ConnectedChannelsSpec :
         test("should be content with a test that closes a channel itself, even twice") {
             connectedChannels { client, server ->
                 repeat(2) { client.close() }
-                shouldThrow<AssertionError> { server.awaitMessage() }.message shouldContain "no message can come"
+                shouldThrow<AssertionError> { server.awaitMessage() }.message shouldContain "no message can arrive"
             }
         }
 

@@ -166,7 +166,7 @@ class ConnectedCoroutinesSpec :
                     "was taken\n    at org.kverbs.testkit.ConnectedCoroutinesSpecKt.forget(ConnectedCoroutinesSpec.kt:"
             }
             shouldThrow<AssertionError> { connectedCoroutines { _, server -> forgetRegion(server) } }.message.let {
-                it shouldContain "1 resources are open still"
+                it shouldContain "1 resources are still open"
                 it shouldContain
                     "was opened\n    at " +
                     "org.kverbs.testkit.ConnectedCoroutinesSpecKt.forgetRegion(ConnectedCoroutinesSpec.kt:"
@@ -193,12 +193,12 @@ class ConnectedCoroutinesSpec :
                 connectedCoroutines(
                     timeout = 50.milliseconds,
                 ) { client, _ -> client.receive(8) }
-            }.message shouldContain "has not ended within 50ms; what it waits for doesn't happen"
+            }.message shouldContain "has not ended within 50ms; it waits for something that does not happen"
             shouldThrow<AssertionError> {
                 connectedCoroutines(
                     timeout = 50.milliseconds,
                 ) { _, _ -> launch(CoroutineName("server")) { awaitCancellation() } }
-            }.message shouldContain "coroutines that it launched haven't either (server): cancel"
+            }.message shouldContain "its coroutines have not ended either (server): cancel"
         }
 
         test("should end when its thread is interrupted") {

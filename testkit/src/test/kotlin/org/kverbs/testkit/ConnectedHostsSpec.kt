@@ -145,7 +145,7 @@ class ConnectedHostsSpec :
                 fabric.kill(serverDevice)
                 connection.send("anybody?".encodeToByteArray())
                 shouldThrow<AssertionError> { connection.awaitMessage(1.hours) }.message shouldContain
-                    "no message can come"
+                    "no message can arrive"
             }
         }
 
@@ -183,13 +183,13 @@ class ConnectedHostsSpec :
                     server.bind(serverAddress(7471)).serve(backgroundScope) { answer(it) }
                     client.connectMessages(serverAddress(7471)).receive()
                 }
-            }.message shouldContain "what it waits for doesn't happen"
+            }.message shouldContain "it waits for something that does not happen"
         }
 
         test("should name what the block left open beside the hosts' own") {
             var leaked: Context? = null
             shouldThrow<AssertionError> { connectedHosts { _, _ -> leaked = openDevice("embedded0") } }
-                .message shouldContain "1 resources are open still"
+                .message shouldContain "1 resources are still open"
             leaked?.close()
         }
     })

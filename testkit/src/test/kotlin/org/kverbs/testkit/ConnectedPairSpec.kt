@@ -129,7 +129,7 @@ class ConnectedPairSpec :
                 shouldThrow<AssertionError> {
                     connectedPair { client, _ -> leaked = forgetful(client.context) }
                 }
-            failure.message shouldContain "1 resources are open still"
+            failure.message shouldContain "1 resources are still open"
             failure.message shouldContain "completion queue"
             failure.message shouldContain "forgetful"
             failure.message shouldContain "ConnectedPairSpec.kt"

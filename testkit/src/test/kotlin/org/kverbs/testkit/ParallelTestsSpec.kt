@@ -77,7 +77,7 @@ class ParallelTestsSpec :
                         }
                     },
                 )
-            leaking.shouldNotBeNull().message shouldContain "1 resources are open still"
+            leaking.shouldNotBeNull().message shouldContain "1 resources are still open"
             tidy.shouldBeNull()
         }
 
@@ -106,7 +106,7 @@ class ParallelTestsSpec :
                             }
                         }.exceptionOrNull()
                     }
-                leaking.await().shouldNotBeNull().message shouldContain "2 resources are open still"
+                leaking.await().shouldNotBeNull().message shouldContain "2 resources are still open"
                 tidy.await().shouldBeNull()
             }
         }
@@ -118,7 +118,7 @@ class ParallelTestsSpec :
                     { connectedCoroutines { _, _ -> withContext(Dispatchers.IO) { leak().also { barrier.await() } } } },
                     { connectedCoroutines { _, _ -> withContext(Dispatchers.IO) { barrier.await() } } },
                 )
-            leaking.shouldNotBeNull().message shouldContain "1 resources are open still"
+            leaking.shouldNotBeNull().message shouldContain "1 resources are still open"
             tidy.shouldBeNull()
         }
 
@@ -134,7 +134,7 @@ class ParallelTestsSpec :
                     go.countDown()
                     stranger.join()
                 }
-            }.message shouldContain "1 resources are open still"
+            }.message shouldContain "1 resources are still open"
         }
 
         test("should find a wait in vain, though another test starts threads meanwhile") {

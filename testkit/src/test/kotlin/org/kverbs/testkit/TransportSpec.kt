@@ -62,7 +62,7 @@ class TransportSpec :
                     faults(Faults.NONE)
                     client.send(ping)
                     shouldThrow<AssertionError> { server.expectNoMessage() }.message shouldContain
-                        "4 bytes came: \"ping\""
+                        "one of 4 bytes did: \"ping\""
                 }
                 connectedCoroutines(transport, Faults.NONE.loss(1.0)) { client, server ->
                     launch { client.send(ping) }

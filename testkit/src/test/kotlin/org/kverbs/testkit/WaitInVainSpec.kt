@@ -31,7 +31,7 @@ class WaitInVainSpec :
                 server.postReceive(64)
                 client.memory.length() shouldBe server.memory.length()
                 val failure = shouldThrow<AssertionError> { server.awaitReceive(LONG) }
-                failure.message shouldContain "nothing is on its way"
+                failure.message shouldContain "no packet is in flight"
                 failure.message shouldContain "no completion of a receive on ${server.qp.describe()} that waits in vain"
                 failure.message shouldContain "embedded1 has counted nothing"
                 val other = shouldThrow<AssertionError> { client.awaitSend(LONG) }
@@ -142,11 +142,11 @@ class WaitInVainSpec :
                         launch(CoroutineName("the one that listens")) { server.receive(64) }
                     }
                 }
-            failure.message shouldContain "nothing is on its way"
+            failure.message shouldContain "no packet is in flight"
             failure.message shouldContain "the one that listens"
             shouldThrow<AssertionError> {
                 connectedCoroutines(timeout = LONG) { _, _ -> CompletableDeferred<Unit>().await() }
-            }.message shouldContain "nothing is on its way"
+            }.message shouldContain "no packet is in flight"
         }
 
         test("should wait for coroutines that delay, or are on another dispatcher") {

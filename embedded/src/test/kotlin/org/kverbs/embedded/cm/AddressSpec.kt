@@ -64,7 +64,7 @@ class AddressSpec :
             }
         }
 
-        test("should share a port among ids that say so, of which one may listen") {
+        test("should share a port among ids with REUSEADDR, of which one may listen") {
             Parties().use { (client) ->
                 val (one, other) = List(2) { client.id().also { it.options().reuseAddress(true) } }
                 one.bind(at("198.18.0.1"))
@@ -88,7 +88,7 @@ class AddressSpec :
             }
         }
 
-        test("should ask who listens at the very address rather than who listens at all") {
+        test("should prefer a listener at the exact address to one at the wildcard address") {
             Parties().use { (client, server) ->
                 val all = List(2) { server.id().also { it.options().reuseAddress(true) } }
                 all[0].bind(at("0.0.0.0"))
@@ -139,7 +139,7 @@ class AddressSpec :
             }
         }
 
-        test("should refuse steps that are not due") {
+        test("should refuse steps in the wrong order") {
             Parties().use { (client) ->
                 errno { client.id().resolveRoute(Duration.ofSeconds(1)) } shouldBe EINVAL
                 errno { client.id().connect(client.end.qp, ConnectionParameters.DEFAULTS) } shouldBe EINVAL
@@ -154,7 +154,7 @@ class AddressSpec :
             }
         }
 
-        test("should come from the local address that the hints name, of either family") {
+        test("should connect from the local address of the hints, of either family") {
             for ((source, destination) in listOf(
                 "198.18.0.2" to "198.18.0.1",
                 "fe80::200:ff:fe00:2" to "fe80::200:ff:fe00:1",
@@ -172,7 +172,7 @@ class AddressSpec :
             }
         }
 
-        test("should know hosts and services by their names") {
+        test("should find hosts and services by name") {
             Parties().use { (client) ->
                 val found = client.channel.addressInfo("localhost", "$PORT", AddressHints.active(PortSpace.TCP))
                 found.first().destination()!!.address.isLoopbackAddress shouldBe true

@@ -19,7 +19,7 @@ import java.time.Duration
 
 private const val ETIMEDOUT = 110
 
-/** Loses, doubles and reorders, and takes some time. */
+/** Loses, duplicates and reorders packets, with a delay. */
 private val ROUGH =
     Faults.NONE
         .loss(0.3)
@@ -39,7 +39,7 @@ class ConnectionFaultsSpec :
                     Parties(EmbeddedFabric.virtual(seed)).use { parties ->
                         parties.fabric.setFaults(ROUGH)
                         val (asking, asked) = parties.connect()
-                        // Who disconnects, and whether both do at once, differs from seed to seed.
+                        // The disconnecting side, or both sides at once, depend on the seed.
                         if (seed % 3 != 0L) asking.disconnect()
                         if (seed % 3 != 1L) asked.disconnect()
                         if (seed % 3 == 1L) {
@@ -60,7 +60,7 @@ class ConnectionFaultsSpec :
             injected shouldBeGreaterThan 300
         }
 
-        test("should do the same things at the same times with the same seed") {
+        test("should produce the same events at the same times with the same seed") {
             fun run(): List<Any> =
                 Parties(EmbeddedFabric.virtual(7)).use { parties ->
                     parties.fabric.setFaults(ROUGH)
@@ -88,13 +88,13 @@ class ConnectionFaultsSpec :
                 val before = fabric.clock().elapsed()
                 asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
                 client.expect(UNREACHABLE).status() shouldBe -ETIMEDOUT
-                // 15 more tries, each waited for by 1.07 s and twice 0.27 s.
+                // 15 further attempts, each with a wait of 1.07 s and twice 0.27 s.
                 (fabric.clock().elapsed() - before).toMillis().toInt() shouldBeGreaterThan 25_000
                 client.hasEvent() shouldBe false
             }
         }
 
-        test("should tell who accepted that the peer died before it could answer") {
+        test("should tell the accepting side that the peer died before it could answer") {
             Parties().use { (client, server, fabric) ->
                 server.listen()
                 client.resolve(Parties.address()).connect(client.end.qp, ConnectionParameters.DEFAULTS)
@@ -106,7 +106,7 @@ class ConnectionFaultsSpec :
             }
         }
 
-        test("should disconnect from a peer that died, with ETIMEDOUT, and leave the time of waiting") {
+        test("should disconnect from a peer that died, with ETIMEDOUT, and leave TIMEWAIT") {
             Parties().use { parties ->
                 val (asking, _) = parties.connect()
                 parties.fabric.kill(parties.server.device)
@@ -127,8 +127,7 @@ class ConnectionFaultsSpec :
         }
 
         test(
-            "should wait for a server that takes its time, as the peer asks for patience, and longer than all tries " +
-                "take",
+            "should wait for a slow server, whose device asks for more time, longer than all retries take",
         ) {
             Parties().use { parties ->
                 val (client, server, fabric) = parties
@@ -148,14 +147,14 @@ class ConnectionFaultsSpec :
         test("should end the other side when an id is closed at any step") {
             Parties().use { (client, server, fabric) ->
                 server.listen()
-                // Before the server knows of it.
+                // Before the server gets the request.
                 val early = client.resolve(Parties.address())
                 early.connect(client.end.qp, ConnectionParameters.DEFAULTS)
                 val first = server.expect(CONNECT_REQUEST).id()
                 early.close()
                 server.expect(REJECTED).status() shouldBe REJECT_TIMEOUT
                 first.close()
-                // While the server thinks.
+                // Before the server decides.
                 val asking = client.resolve(Parties.address())
                 asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
                 server.expect(CONNECT_REQUEST).id().close()
@@ -175,7 +174,7 @@ class ConnectionFaultsSpec :
             }
         }
 
-        test("should end a connection whose id is closed, although what says so is lost most of the time") {
+        test("should end a connection whose id is closed, although most of its messages are lost") {
             for (seed in 1L..20L) {
                 Parties(EmbeddedFabric.virtual(seed)).use { parties ->
                     val (asking, asked) = parties.connect()

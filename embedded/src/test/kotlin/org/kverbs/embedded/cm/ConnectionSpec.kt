@@ -39,7 +39,7 @@ class ConnectionSpec :
                 val request = server.expect(CONNECT_REQUEST)
                 request.privateData() shouldBe byteArrayOf(1, 2, 3).copyOf(56)
                 request.queuePairNumber() shouldBe client.end.qp.number()
-                // What one side answers the other asks for.
+                // The answers of one side are the requests of the other.
                 (request.responderResources() to request.initiatorDepth()) shouldBe (3 to 5)
                 (request.retryCount() to request.rnrRetryCount()) shouldBe (6 to 4)
                 server.accept(request.id(), ConnectionParameters(byteArrayOf(9), 2, 255, false, 0, 3))

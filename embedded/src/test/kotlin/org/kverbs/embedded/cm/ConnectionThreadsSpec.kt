@@ -17,7 +17,8 @@ private const val ROUNDS = 100
 class ConnectionThreadsSpec :
     FunSpec({
         test(
-            "should serve $THREADS threads that connect $ROUNDS times each, in real time, by one that takes all events",
+            "should serve $THREADS threads that connect $ROUNDS times each, in real time, with one thread that takes " +
+                "all events",
         ) {
             val threads = Executors.newCachedThreadPool()
             EmbeddedFabric.realTime(1).use { fabric ->

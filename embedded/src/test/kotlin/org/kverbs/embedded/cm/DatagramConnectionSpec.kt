@@ -80,7 +80,10 @@ class DatagramConnectionSpec :
             }
         }
 
-        test("should say UNREACHABLE with a status for no service and for a refusal, and ETIMEDOUT for a dead peer") {
+        test(
+            "should report UNREACHABLE with a status for a missing service and for a refusal, and ETIMEDOUT for a " +
+                "dead peer",
+        ) {
             datagrams().use { (client, server, fabric) ->
                 fun ask() =
                     client
@@ -90,7 +93,7 @@ class DatagramConnectionSpec :
                         ).connect(client.end.qp, ConnectionParameters.DEFAULTS)
                 ask()
                 client.expect(UNREACHABLE).status() shouldBe 1
-                // A listener for connections is none for datagrams.
+                // A listener for connections does not take datagram requests.
                 server.listen()
                 ask()
                 client.expect(UNREACHABLE).status() shouldBe 1
@@ -110,7 +113,7 @@ class DatagramConnectionSpec :
             }
         }
 
-        test("should join a multicast group, and send to it and get what is sent there") {
+        test("should join a multicast group, send to it and receive its datagrams") {
             datagrams().use { (client, server) ->
                 val group = InetSocketAddress(InetAddress.ofLiteral("239.1.2.3"), 0)
                 val joined =

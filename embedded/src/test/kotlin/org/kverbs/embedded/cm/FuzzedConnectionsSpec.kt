@@ -13,8 +13,7 @@ private const val EACH = 10_000
 class FuzzedConnectionsSpec :
     FunSpec({
         test(
-            "should take $DATAGRAMS datagrams of a mad peer without a crash, an answer too many, or anything left of " +
-                "them",
+            "should take $DATAGRAMS random datagrams of a peer without a crash, an answer too many, or a leak",
         ) {
             val seen = mutableSetOf<ConnectionEventType>()
             var answers = 0
@@ -28,7 +27,7 @@ class FuzzedConnectionsSpec :
                     answers += peer.answers
                 }
             }
-            // Otherwise it was no more than noise.
+            // Without these events the datagrams were only noise.
             seen shouldContainAll
                 listOf(
                     ConnectionEventType.CONNECT_REQUEST,

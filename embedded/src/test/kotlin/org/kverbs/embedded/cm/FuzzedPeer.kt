@@ -13,7 +13,10 @@ import kotlin.random.Random
 
 private const val MAX_IDS = 40
 
-/** A peer that says anything to a device with a connection manager, which has users of every kind that do anything. */
+/**
+ * A peer that sends random messages to a device with a connection manager, which has users of every kind that act at
+ * random.
+ */
 internal class FuzzedPeer(
     seed: Long,
 ) : AutoCloseable {
@@ -28,7 +31,7 @@ internal class FuzzedPeer(
     private val ids = mutableListOf<Long>()
     private val events = mutableMapOf<Int, Int>()
 
-    /** Datagrams that were sent to the device, and those that it sent. */
+    /** The number of datagrams sent to the device, and sent by it. */
     var sent = 0
         private set
     var answers = 0
@@ -78,7 +81,7 @@ internal class FuzzedPeer(
         }
     }
 
-    /** A request, an answer to what the device said, or anything. */
+    /** Makes a request, an answer to a message of the device, or random bytes. */
     private fun message(): Message =
         when (random.nextInt(6)) {
             0 -> request()
@@ -153,7 +156,7 @@ internal class FuzzedPeer(
         }
     }
 
-    /** One thing that a user does. */
+    /** Lets a user do one random action. */
     private fun use() {
         val event = manager.awaitEvent(channel, 0)
         if (event > 0) {
@@ -194,10 +197,10 @@ internal class FuzzedPeer(
         check(manager.destroyId(ids.removeAt(random.nextInt(ids.size))) == 0)
     }
 
-    /** How often each event came. */
+    /** Returns how often each event came. */
     fun events(): Map<Int, Int> = events
 
-    /** Closes all users and waits; gives what is left after that: objects, timers, open links. */
+    /** Closes all users and waits; returns the remaining objects, timers and open links. */
     fun leftovers(): List<Int> {
         raw.allowed = 10_000
         check(manager.destroyEventChannel(channel) == 0)

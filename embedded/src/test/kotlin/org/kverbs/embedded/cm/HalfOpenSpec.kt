@@ -25,7 +25,7 @@ private const val SHARE = MOST / 4
 private const val NO_RESOURCES = 3
 private val NOTHING = ByteArray(0)
 
-/** A listener on a device that other machines reach, and strangers of which most never confirm an answer. */
+/** A listener on a device that other machines reach, and strangers, most of whom never confirm an answer. */
 private class Besieged(
     elsewhere: Boolean = true,
 ) : AutoCloseable {
@@ -34,7 +34,7 @@ private class Besieged(
     private val parameters = raw.arena.allocate(RdmaConnParam.SIZE.toLong(), 8)
     val connections: Int get() = inside.connections
 
-    /** Says a message of a stranger, and gives what the device answers at once. */
+    /** Sends a stranger's message, and returns the device's immediate answers. */
     fun say(
         message: Message,
         from: Long = PEER,
@@ -54,7 +54,7 @@ private class Besieged(
         return say(request(number, service, caGuid = number.toLong(), qpn = number, path = path), from)
     }
 
-    /** The types of the events that wait, and the ids of their connections. */
+    /** Returns the types of the waiting events, and the ids of their connections. */
     fun events(): List<Pair<Int, Long>> =
         generateSequence { raw.manager.awaitEvent(raw.channel, 0).takeIf { it > 0 } }
             .map { event ->
@@ -62,7 +62,7 @@ private class Besieged(
                 (type to Memory.getLong(event)).also { raw.manager.ackEvent(event) }
             }.toList()
 
-    /** Accepts what was asked for, and gives what is sent for that at once. */
+    /** Accepts the request, and returns the messages that the device sends at once. */
     fun accept(): List<Message> {
         raw.answers.clear()
         raw.allowed = 1000
@@ -74,7 +74,10 @@ private class Besieged(
         return raw.answers.toList()
     }
 
-    /** Lets an hour pass in steps of a tenth of a second, and gives when in nanoseconds something was sent. */
+    /**
+     * Lets an hour pass in steps of a tenth of a second, and returns the times at which messages were sent, in
+     * nanoseconds.
+     */
     fun hour(meanwhile: () -> Unit = {}): List<Long> {
         raw.allowed = 100_000
         val times = mutableListOf<Long>()
@@ -87,7 +90,7 @@ private class Besieged(
         return times
     }
 
-    /** Ends all connections first: those to other processes would be told at the end of this one. */
+    /** Ends all connections first: peers in other processes would be told at the end of this process. */
     override fun close() {
         raw.allowed = 100_000
         raw.manager.destroyEventChannel(raw.channel)
@@ -102,7 +105,8 @@ class HalfOpenSpec :
 
         for ((what, again) in mapOf("once" to false, "ten times a second" to true)) {
             test(
-                "should answer who asks $what and confirms nothing six times at most, a second apart, and then forget",
+                "should answer a peer that asks $what and confirms nothing at most six times, a second apart, and " +
+                    "then forget it",
             ) {
                 Besieged().use { device ->
                     device.ask(1).shouldBeEmpty()
@@ -113,7 +117,7 @@ class HalfOpenSpec :
             }
         }
 
-        test("should leave a second between the answers to one that asks all the time") {
+        test("should leave a second between the answers to a peer that asks without a pause") {
             Besieged().use { device ->
                 device.ask(1).shouldBeEmpty()
                 device.accept().size shouldBe 1
@@ -122,7 +126,7 @@ class HalfOpenSpec :
             }
         }
 
-        test("should answer on when the peer has asked for patience: it has its address") {
+        test("should go on answering when the peer has asked for more time: its address is confirmed") {
             Besieged().use { device ->
                 device.ask(1)
                 val rep = device.accept().single() as Message.Rep
@@ -131,7 +135,7 @@ class HalfOpenSpec :
             }
         }
 
-        test("should give the program so many requests of one address and so many in all, and answer no others") {
+        test("should give the program a limited number of requests of one address and of all, and answer no others") {
             Besieged().use { device ->
                 repeat(100) { device.ask(it + 1).shouldBeEmpty() }
                 device.connections shouldBe SHARE
@@ -141,7 +145,10 @@ class HalfOpenSpec :
             }
         }
 
-        test("should let the oldest of the address with the most give way when more answered ones are not confirmed") {
+        test(
+            "should let the oldest connection of the address with the most give way when too many answers are not " +
+                "confirmed",
+        ) {
             Besieged().use { device ->
                 var number = 0
                 repeat(3) { source ->
@@ -162,7 +169,7 @@ class HalfOpenSpec :
             }
         }
 
-        test("should not answer one more request of an address while it has not confirmed what was answered") {
+        test("should not answer a further request of an address that has not confirmed its answers") {
             Besieged().use { device ->
                 repeat(SHARE) { device.ask(it + 1) }
                 val reps = device.accept().map { it as Message.Rep }
@@ -176,7 +183,7 @@ class HalfOpenSpec :
             }
         }
 
-        test("should tell both ends of one that gave way to another address") {
+        test("should tell both ends of a connection that gave way to another address") {
             Besieged().use { device ->
                 val reps =
                     (0 until MOST).map {
@@ -194,7 +201,7 @@ class HalfOpenSpec :
             }
         }
 
-        test("should reject a confirmation of what it has forgotten, and of a flood of them some") {
+        test("should reject a confirmation of a forgotten connection, and some of a flood of them") {
             Besieged().use { device ->
                 val rej = device.say(Message.Rtu(8, 9, NOTHING)).single() as Message.Rej
                 (rej.reason() to rej.about()) shouldBe (6 to Message.ABOUT_OTHER)
@@ -229,7 +236,7 @@ class HalfOpenSpec :
             }
         }
 
-        test("should answer some of a flood of requests that nobody takes") {
+        test("should answer some of a flood of requests that no listener takes") {
             Besieged().use { device ->
                 val answers = (1..3000).sumOf { device.ask(it, PEER + it % 100, TCP_SERVICE + 1).size }
                 answers shouldBe 250

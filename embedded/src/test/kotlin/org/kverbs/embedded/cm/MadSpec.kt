@@ -17,7 +17,7 @@ import org.kverbs.embedded.internal.cm.Message
 import org.kverbs.embedded.wire.PcapFile
 import kotlin.random.Random
 
-/** The management datagrams of a capture: the UDP packets that are for queue pair 1. */
+/** Returns the management datagrams of a capture: the UDP packets for queue pair 1. */
 internal fun mads(capture: String): List<ByteArray> =
     PcapFile
         .frames(capture)
@@ -28,7 +28,7 @@ private const val HEADERS = 20
 
 private fun Random.bits(count: Int) = nextInt() ushr (Int.SIZE_BITS - count)
 
-/** A message of each kind with anything in its fields. */
+/** Returns a message of each kind with random fields. */
 internal fun Random.messages(): List<Message> {
     val path =
         Message.Path(
@@ -109,7 +109,7 @@ class MadSpec :
             }
         }
 
-        test("should find in a REQ of Linux what tshark finds in it") {
+        test("should decode a REQ of Linux as tshark does") {
             val req = Mad.decode(mads("rping").first())!!.message().shouldBeInstanceOf<Message.Req>()
             req.service() shouldBe 0x0000_0000_0106_1c06
             req.caGuid() shouldBe 0x0000_00ff_fe00_0002
@@ -125,8 +125,8 @@ class MadSpec :
                 req.transport(),
             ) shouldBe
                 listOf(7, 7, 15, 5, 0xffff, 0)
-            // But for the flow label: tshark 4.0 takes 0x00380 out of the bytes 38 0d e0 00, and the rate from before
-            // its place.
+            // Except the flow label: tshark 4.0 reads 0x00380 from the bytes 38 0d e0 00, and the rate from the wrong
+            // place.
             req.path() shouldBe Message.Path(0, 0xffff_0a62_0002, 0, 0xffff_0a62_0001, 0x380de, 0, 0, 0x40, 0x13)
         }
 
@@ -147,14 +147,14 @@ class MadSpec :
             }
         }
 
-        test("should read any 256 bytes to a message or to none, and that message again from what it writes") {
+        test("should decode any 256 bytes to a message or to null, and encode and decode that message to the same") {
             checkAll(2000, Arb.byteArray(Arb.constant(MAD), Arb.byte()), Arb.int(0x0f..0x1d)) { bytes, attribute ->
                 byteArrayOf(1, 7, 2, 3).copyInto(bytes)
                 bytes[16] = 0
                 bytes[17] = attribute.toByte()
                 val mad = Mad.decode(bytes)
                 if (mad == null) {
-                    // An additional rejection information longer than its room, or no message of that number.
+                    // The additional rejection information is longer than its room, or no message has that number.
                     val length =
                         if (attribute == 0x12) {
                             (bytes[33].toInt() and 0xff) shr 1
@@ -168,7 +168,7 @@ class MadSpec :
             }
         }
 
-        test("should read nothing of another length, class or version") {
+        test("should decode nothing of another length, class or version") {
             val good = Mad(1, Message.Rtu(1, 2, ByteArray(0))).encode()
             Mad.decode(good).shouldNotBeNull()
             Mad.decode(good.copyOf(255)) shouldBe null
@@ -179,7 +179,7 @@ class MadSpec :
         }
     })
 
-/** The components of a record, arrays as lists. */
+/** Returns the components of a record, with arrays as lists. */
 private fun fields(message: Message): List<Any?> =
     message.javaClass.recordComponents.map { component ->
         component.accessor

@@ -21,10 +21,10 @@ import java.time.Duration
 
 internal const val PORT = 7471
 
-/** Far longer than anything takes by the virtual clock, and reached by nothing that happens. */
+/** Far longer than any step takes on the virtual clock. */
 private val LONG: Duration = Duration.ofMinutes(10)
 
-/** One who connects: a device with a queue pair and memory, and a channel for the events. */
+/** One side of a connection: a device with a queue pair and memory, and a channel for the events. */
 internal class Party(
     val device: Device,
     type: QueuePairType = QueuePairType.RC,
@@ -34,14 +34,14 @@ internal class Party(
 
     fun id(portSpace: PortSpace = PortSpace.TCP): ConnectionId = channel.id(portSpace)
 
-    /** The next event, which must be of this type. */
+    /** Returns the next event, which must have this type. */
     fun expect(type: ConnectionEventType): ConnectionEvent {
         val event = channel.awaitEvent(LONG).shouldNotBeNull()
         withClue(event) { event.type() shouldBe type }
         return event
     }
 
-    /** Whether an event waits. */
+    /** Tells whether an event waits. */
     fun hasEvent(): Boolean = channel.awaitEvent(Duration.ZERO) != null
 
     fun listen(
@@ -54,7 +54,7 @@ internal class Party(
             it.listen(backlog)
         }
 
-    /** An id with the way to another party's device resolved. */
+    /** Makes an id with the route to another party's device resolved. */
     fun resolve(
         address: InetSocketAddress,
         portSpace: PortSpace = PortSpace.TCP,
@@ -69,7 +69,7 @@ internal class Party(
         return id
     }
 
-    /** Prepares the queue pair as who is asked does, and accepts. */
+    /** Prepares the queue pair of the passive side, and accepts. */
     fun accept(
         id: ConnectionId,
         parameters: ConnectionParameters = ConnectionParameters.DEFAULTS,
@@ -78,7 +78,7 @@ internal class Party(
         id.accept(end.qp, parameters)
     }
 
-    /** Goes on as who asked and was answered. */
+    /** Continues the active side after the answer. */
     fun establish(id: ConnectionId) {
         for (state in listOf(QueuePairState.RTR, QueuePairState.RTS)) id.prepare(end.qp, state)
         id.establish()
@@ -104,7 +104,7 @@ internal class Parties(
 
     operator fun component3() = fabric
 
-    /** The server listens and the client asks; gives the client's id. */
+    /** Lets the server listen and the client connect; returns the client's id. */
     fun ask(): ConnectionId {
         server.listen()
         val asking = client.resolve(address())
@@ -113,7 +113,7 @@ internal class Parties(
         return asking
     }
 
-    /** Goes as far as the server's answer; gives the ids of both sides. */
+    /** Runs up to the server's answer; returns the ids of both sides. */
     fun answer(): kotlin.Pair<ConnectionId, ConnectionId> {
         val asking = ask()
         val asked = server.expect(ConnectionEventType.CONNECT_REQUEST).id()
@@ -122,7 +122,7 @@ internal class Parties(
         return asking to asked
     }
 
-    /** Goes as far as the client's RTU, which is lost; gives the ids of both sides. */
+    /** Runs up to the client's RTU, which is lost; returns the ids of both sides. */
     fun loseRtu(): kotlin.Pair<ConnectionId, ConnectionId> {
         val ids = answer()
         fabric.partition(client.device, server.device)
@@ -131,7 +131,7 @@ internal class Parties(
         return ids
     }
 
-    /** Connects them; gives the ids of both sides. */
+    /** Connects both sides; returns their ids. */
     fun connect(): kotlin.Pair<ConnectionId, ConnectionId> {
         val ids = answer()
         client.establish(ids.first)
@@ -146,7 +146,7 @@ internal class Parties(
     }
 
     companion object {
-        /** Of a fabric's device: 1 is the first. */
+        /** Returns an address of the fabric's n-th device, from 1. */
         fun address(
             number: Int = 2,
             port: Int = PORT,
@@ -154,7 +154,7 @@ internal class Parties(
     }
 }
 
-/** Writes 64 bytes from one end's memory into the other's, and sees them there. */
+/** Writes 64 bytes from one end's memory to the other's, and checks them there. */
 internal fun exchange(
     from: End,
     to: End,

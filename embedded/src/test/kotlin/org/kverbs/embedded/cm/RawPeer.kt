@@ -27,8 +27,8 @@ internal const val TCP_SERVICE = 0x0000_0000_0106_0000L + PORT
 internal const val UDP_SERVICE = 0x0000_0000_0111_0000L + PORT
 
 /**
- * A device with a connection manager that listens for connections and for datagrams, and a peer that says to it what a
- * spec wants, in the same process or [elsewhere].
+ * A device with a connection manager that listens for connections and for datagrams, and a peer, in the same process or
+ * [elsewhere], whose messages the spec writes.
  */
 internal class RawPeer(
     seed: Long,
@@ -43,13 +43,13 @@ internal class RawPeer(
     val arena: Arena = Arena.ofConfined()
     private val payload = arena.allocate(MAD.toLong(), 8)
 
-    /** What the device sent last. */
+    /** The last messages that the device sent. */
     val answers = ArrayDeque<Message>()
 
-    /** How many more datagrams may be sent; one too many fails on the spot. */
+    /** How many more datagrams may be sent; a further one fails at once. */
     var allowed = 0
 
-    /** Links that are open. */
+    /** The number of open links. */
     var open = 0
         private set
 
@@ -81,7 +81,7 @@ internal class RawPeer(
         }
     }
 
-    /** `struct sockaddr_in` with the listeners' port. */
+    /** Returns a `struct sockaddr_in` with the listeners' port. */
     fun address(ip: Int): MemorySegment {
         val address = arena.allocate(SockaddrIn.SIZE.toLong(), 8)
         address.set(JAVA_SHORT, 0, AddressFamily.AF_INET.toShort())
@@ -99,7 +99,7 @@ internal class RawPeer(
         }
     }
 
-    /** Brings a datagram to queue pair 1. */
+    /** Delivers a datagram to queue pair 1. */
     fun bring(
         bytes: ByteArray,
         from: Long = PEER,
@@ -120,7 +120,7 @@ internal class RawPeer(
         locked { hca.take(packet) }
     }
 
-    /** Brings a message, and gives what the device sends at once. */
+    /** Delivers a message, and returns the device's immediate answers. */
     fun say(
         message: Message,
         from: Long = PEER,
@@ -135,10 +135,10 @@ internal class RawPeer(
     override fun close() = arena.close()
 }
 
-/** The header of the RDMA IP CM service for IPv4. */
+/** Returns the header of the RDMA IP CM service for IPv4. */
 internal fun header() = ByteArray(36).also { it[1] = 0x40 }
 
-/** A request that nothing is wrong with. */
+/** Returns a correct request. */
 internal fun request(
     id: Int = 5,
     service: Long = TCP_SERVICE,

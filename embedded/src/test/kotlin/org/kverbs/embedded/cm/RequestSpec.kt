@@ -20,7 +20,7 @@ import java.time.Duration
 
 class RequestSpec :
     FunSpec({
-        test("should reject a request to a port where nobody listens") {
+        test("should reject a request to a port without a listener") {
             Parties().use { (client, server) ->
                 server.listen(portSpace = PortSpace.UDP)
                 client.resolve(Parties.address()).connect(client.end.qp, ConnectionParameters.DEFAULTS)
@@ -63,13 +63,13 @@ class RequestSpec :
             }
         }
 
-        test("should take a second request of the same queue pair for a peer that forgot the first") {
+        test("should end the first connection of a queue pair when its peer requests a second one") {
             Parties().use { parties ->
                 val (client, server, fabric) = parties
                 val (_, asked) = parties.connect()
                 val again = client.resolve(Parties.address())
                 again.connect(client.end.qp, ConnectionParameters.DEFAULTS)
-                client.expect(DISCONNECTED) // the server's side of it ended with the request
+                client.expect(DISCONNECTED) // the server's side of that connection ended with the request
                 client.expect(REJECTED).let { (it.id() to it.status()) shouldBe (again to 10) }
                 asked.deviceName() shouldBe "embedded1"
                 fabric.clock().advance(Duration.ofMinutes(1))
@@ -77,7 +77,7 @@ class RequestSpec :
             }
         }
 
-        test("should have no attributes for a queue pair once who asked has gone, and not accept") {
+        test("should neither give queue pair attributes nor accept once the requesting side has gone") {
             Parties().use { parties ->
                 val (_, server) = parties
                 val asking = parties.ask()
@@ -94,7 +94,7 @@ class RequestSpec :
             }
         }
 
-        test("should take who disconnects before its RTU came as disconnected, and not as established") {
+        test("should report a peer that disconnects before its RTU came as disconnected, not as established") {
             Parties().use { parties ->
                 val (client, server) = parties
                 val (asking, _) = parties.loseRtu()
@@ -136,7 +136,7 @@ class RequestSpec :
             }
         }
 
-        test("should answer the first data as the lost RTU when it is told of them") {
+        test("should take the first data for the lost RTU when the program tells of it") {
             Parties().use { parties ->
                 val (_, asked) = parties.loseRtu()
                 asked.notifyOf(AsyncEventType.COMM_EST)

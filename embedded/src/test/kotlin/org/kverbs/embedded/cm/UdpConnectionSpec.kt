@@ -27,10 +27,7 @@ import java.util.Random
 
 private const val LIMIT = 20_000_000_000
 
-/**
- * A connection manager with one device on UDP, as another process has it: nothing is shared with the other but the
- * wire.
- */
+/** A connection manager with one device on UDP, as in another process: it shares only the wire with the other. */
 private class Machine(
     address: InetAddress,
 ) : AutoCloseable {
@@ -46,7 +43,7 @@ private class Machine(
         channel = manager.createEventChannel()
     }
 
-    /** Waits for an event of a type; gives its id. */
+    /** Waits for an event of a type; returns its id. */
     fun expect(type: Int): Long {
         val event = manager.awaitEvent(channel, LIMIT)
         check(event > 0) { "no event within 20 s" }

@@ -17,13 +17,13 @@ private fun path(
     remote: Long = US,
 ) = Message.Path(0, local, 0, remote, 0, 0, 0, 64, 17)
 
-/** The id of the request that waits. */
+/** Returns the id of the waiting request. */
 private fun RawPeer.takeRequest(): Long {
     val event = manager.awaitEvent(channel, 0)
     return Memory.getLong(event + RdmaCmEvent.ID).also { manager.ackEvent(event) shouldBe 0 }
 }
 
-/** Accepts the request that waits; gives the REP. */
+/** Accepts the waiting request; returns the REP. */
 private fun RawPeer.accept(): Message.Rep {
     answers.clear()
     allowed = 1
@@ -33,7 +33,7 @@ private fun RawPeer.accept(): Message.Rep {
 
 class WrongMessagesSpec :
     FunSpec({
-        test("should reject a request for its reason, and tell nobody of it") {
+        test("should reject a wrong request with its reason, without an event for the program") {
             val reasons =
                 mapOf(
                     request(service = TCP_SERVICE + 1) to 8,
@@ -53,7 +53,7 @@ class WrongMessagesSpec :
                         val rej = peer.say(request).single().shouldBeInstanceOf<Message.Rej>()
                         (rej.reason() to rej.about()) shouldBe (reason to Message.ABOUT_REQ)
                         (rej.localId() to rej.remoteId()) shouldBe (0 to 5)
-                        // The largest MTU that would do (IBA volume 1, 12.6.7.2).
+                        // The largest MTU that this side accepts (IBA volume 1, 12.6.7.2).
                         rej.information() shouldBe if (reason == 26) byteArrayOf(0x50) else NOTHING
                     }
                 }
@@ -61,7 +61,7 @@ class WrongMessagesSpec :
             }
         }
 
-        test("should drop what is not for queue pair 1, or of another partition, key, length or operation") {
+        test("should drop datagrams for another queue pair, or of another partition, key, length or operation") {
             RawPeer(1).use { peer ->
                 peer.say(request()) { qkey = 1 }.shouldBeEmpty()
                 peer.say(request()) { pkey = 0x1234 }.shouldBeEmpty()
@@ -74,7 +74,7 @@ class WrongMessagesSpec :
             }
         }
 
-        test("should answer what belongs to no connection as far as it has an answer") {
+        test("should answer messages that belong to no connection, if the protocol has an answer") {
             RawPeer(1).use { peer ->
                 val rep = Message.Rep(8, 9, 0, 7, 1, 1, 1, 15, 0, false, 7, false, 2, NOTHING)
                 val rej = peer.say(rep).single().shouldBeInstanceOf<Message.Rej>()
@@ -93,7 +93,7 @@ class WrongMessagesSpec :
             }
         }
 
-        test("should not let another address speak for a connection, nor another id or queue pair") {
+        test("should ignore messages for a connection from another address, id or queue pair") {
             RawPeer(1).use { peer ->
                 peer.say(request()).shouldBeEmpty()
                 val rep = peer.accept()
@@ -110,7 +110,7 @@ class WrongMessagesSpec :
             }
         }
 
-        test("should answer a request that comes again: by MRA while the user thinks, by the same REP after that") {
+        test("should answer a repeated request by MRA while the program decides, and by the same REP after that") {
             RawPeer(1).use { peer ->
                 peer.say(request()).shouldBeEmpty()
                 val mra = peer.say(request()).single().shouldBeInstanceOf<Message.Mra>()
@@ -131,7 +131,7 @@ class WrongMessagesSpec :
                 dreq.shouldBeInstanceOf<Message.Dreq>().remoteId() shouldBe 5
                 rej.shouldBeInstanceOf<Message.Rej>().reason() shouldBe 10
                 peer.say(Message.Drep(5, rep.localId(), NOTHING)).shouldBeEmpty()
-                // In its time of waiting the first is no obstacle.
+                // A connection in TIMEWAIT does not block another.
                 peer.say(request(id = 7)).shouldBeEmpty()
             }
         }

@@ -16,7 +16,7 @@ import java.lang.foreign.ValueLayout
 
 private const val SECONDS = 1_700_000_000L
 
-/** Two of each opcode, over IPv4 and IPv6. */
+/** Makes two packets of each opcode, over IPv4 and IPv6. */
 private fun traffic(): List<Packet> {
     val random = RandomSource.seeded(7)
     return (knownOpcodes + knownOpcodes).mapIndexed { index, opcode ->
@@ -34,13 +34,14 @@ private fun traffic(): List<Packet> {
                 destinationGidLow = 2
                 sourcePort = 50_000 + index
             }
-            // Soft-RoCE's own numbers: 0 and 1 are management, and tshark would look for MADs in the payload.
+            // As with Soft-RoCE's numbers: for 0 and 1, which belong to management, tshark looks for MADs in the
+            // payload.
             destinationQp = destinationQp or 0x10
         }
     }
 }
 
-/** Packets of each opcode that has a payload, with 0 to 64 bytes of zeros and of numbers. */
+/** Makes packets of each opcode with a payload, with 0 to 64 bytes of zeros and of numbers. */
 private fun shortTraffic(): List<Packet> {
     val bytes = Arena.ofAuto().allocate(128)
     for (at in 64L until 128) bytes.set(ValueLayout.JAVA_BYTE, at, at.toByte())
@@ -82,7 +83,8 @@ class CaptureSpec :
             }
         }
 
-        test("should write what tshark reads without complaint").config(enabledOrReasonIf = Tshark::presentOrSkipped) {
+        test("should write files that tshark reads without a " +
+            "complaint").config(enabledOrReasonIf = Tshark::presentOrSkipped) {
             Tshark.require()
             val packets = traffic()
             val file = tempfile(suffix = ".pcap")
@@ -111,10 +113,10 @@ class CaptureSpec :
                 }.shouldBeEmpty()
         }
 
-        test("should have tshark complain about a damaged frame").config(enabledOrReasonIf = Tshark::presentOrSkipped) {
+        test("should make tshark complain about a damaged frame").config(enabledOrReasonIf = Tshark::presentOrSkipped) {
             Tshark.require()
             val bytes = captured(traffic().take(1).onEach { it.opcode = Opcode.RC_SEND_ONLY })
-            // The source address of the first frame: neither checksum is right any more.
+            // The source address of the first frame: no checksum is right any more.
             bytes[24 + 16 + 12]++
             val file = tempfile(suffix = ".pcap")
             file.writeBytes(bytes)

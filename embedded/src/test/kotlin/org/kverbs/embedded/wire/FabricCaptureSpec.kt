@@ -38,7 +38,7 @@ private fun Pair.write(bytes: Long) {
     a.take(1).single().isSuccess shouldBe true
 }
 
-/** What passed between the devices of a fabric, as a file for Wireshark. */
+/** Checks captures of the packets between the devices of a fabric. */
 class FabricCaptureSpec :
     FunSpec({
         test("should have the packets of a message over a perfect link, none longer than the path MTU") {
@@ -60,7 +60,7 @@ class FabricCaptureSpec :
             frames.all { it.hasRightIcrc() } shouldBe true
         }
 
-        test("should have what a bad line lets through: no lost packet, and damaged ones with a wrong ICRC") {
+        test("should hold the packets that a bad line delivers: no lost packet, and damaged ones with a wrong ICRC") {
             val file = tempfile(suffix = ".pcap")
             var damaged = 0L
             var passed = 0L
@@ -98,7 +98,7 @@ class FabricCaptureSpec :
             (times.first() in 5.0..6.0) shouldBe true
         }
 
-        test("should refuse a second capture while one is on, and a place that can't be written") {
+        test("should refuse a second capture while one is open, and a file that can't be written") {
             EmbeddedFabric.virtual(1).use { fabric ->
                 val nowhere = "/proc/none/x.pcap"
                 shouldThrow<UncheckedIOException> { fabric.capture(Path.of(nowhere)) }.message shouldContain nowhere
@@ -110,13 +110,13 @@ class FabricCaptureSpec :
             }
         }
 
-        test("should let devices work while it waits for the file, as one does for the reader of a pipe") {
+        test("should let devices work while it waits for the file, as for the reader of a pipe") {
             val pipe = tempfile().also { it.delete() }
             ProcessBuilder("mkfifo", pipe.path).start().waitFor() shouldBe 0
             Pair(EmbeddedFabric.realTime(1), options = SMALL).use { pair ->
-                val threads = Executor { Thread.ofPlatform().start(it) } // the common pool may have only one
+                val threads = Executor { Thread.ofPlatform().start(it) } // the common pool may have only one thread
                 val opening = CompletableFuture.supplyAsync({ pair.fabric.capture(pipe.toPath()) }, threads)
-                Thread.sleep(200) // it is within the open by now, or the test says nothing
+                Thread.sleep(200) // long enough to be within the open; otherwise the test shows nothing
                 val works = CompletableFuture.runAsync({ pair.write(5000) }, threads)
                 val worked = runCatching { works.get(20, TimeUnit.SECONDS) }
                 pipe.inputStream().use {
@@ -127,7 +127,7 @@ class FabricCaptureSpec :
             }
         }
 
-        test("should tell at its end of a disk that was full, and leave the program alone until then") {
+        test("should report a full disk at its end, and not disturb the program before") {
             Pair(EmbeddedFabric.virtual(1), options = SMALL).use { pair ->
                 val capture = pair.fabric.capture(Path.of("/dev/full"))
                 repeat(10) { pair.write(5000) }

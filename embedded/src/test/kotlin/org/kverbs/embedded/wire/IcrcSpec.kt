@@ -53,7 +53,7 @@ class IcrcSpec :
                     Icrc.put(buffer.address + 76, random.nextInt())
                     fits(buffer, 76)
                 }
-            // 30.5 are to be expected.
+            // The expected number is 30.5.
             accepted shouldBeInRange 10..60
         }
 
@@ -69,7 +69,7 @@ class IcrcSpec :
             icrc.v4Fits(SOURCE, DESTINATION, PORT + 1, Icrc.UDP_PORT, buffer.address, 76) shouldBe false
         }
 
-        test("should refuse what is no packet by its length alone") {
+        test("should refuse bytes whose length no packet has") {
             listOf(Int.MIN_VALUE, -4, 0, 8, 11, Packet.BUFFER_SIZE + 1, Int.MAX_VALUE).forEach { length ->
                 fits(Buffer.shared, length) shouldBe false
                 icrc.v6Fits(1, 2, 3, 4, PORT, Icrc.UDP_PORT, Buffer.shared.address, length) shouldBe false
@@ -100,7 +100,7 @@ class IcrcSpec :
                 }
                 return threads.currentThreadAllocatedBytes - before
             }
-            // What the first turns allocate is the JVM linking and compiling the code.
+            // The first rounds allocate because the JVM links and compiles the code.
             generateSequence(::bytesOfOneTurn).take(200).any { it == 0L } shouldBe true
         }
     })

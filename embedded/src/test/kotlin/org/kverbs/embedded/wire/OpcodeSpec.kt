@@ -30,7 +30,7 @@ class OpcodeSpec :
             Opcode.isResponse(Opcode.CNP) shouldBe false
         }
 
-        test("should say nothing of opcodes that it does not know") {
+        test("should return false or 0 for unknown opcodes") {
             (0..255).filterNot(Opcode::known).forEach { opcode ->
                 Opcode.headerLength(opcode) shouldBe 0
                 Opcode.hasPayload(opcode) shouldBe false
@@ -46,8 +46,8 @@ class OpcodeSpec :
             (Opcode.transport(Opcode.CNP) in listOf(Opcode.RC, Opcode.UC, Opcode.UD)) shouldBe false
         }
 
-        // The tables of IBA volume 1, 9.2.1, written out a second time.
-        test("should carry the headers that the specification has each opcode carry") {
+        // The tables of IBA volume 1, 9.2.1, written a second time.
+        test("should have the headers that the specification lists for each opcode") {
             knownOpcodes.filter(Opcode::hasReth) shouldContainExactly listOf(0x06, 0x0a, 0x0b, 0x0c, 0x26, 0x2a, 0x2b)
             knownOpcodes.filter(Opcode::hasAtomicEth) shouldContainExactly listOf(0x13, 0x14)
             knownOpcodes.filter(Opcode::hasAeth) shouldContainExactly listOf(0x0d, 0x0f, 0x10, 0x11, 0x12)

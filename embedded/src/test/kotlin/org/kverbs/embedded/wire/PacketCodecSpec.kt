@@ -16,7 +16,7 @@ import kotlin.random.Random
 
 private fun decodes(bytes: ByteArray): Boolean = PacketCodec.decode(Packet(0), Buffer().put(bytes).address, bytes.size)
 
-/** Decodes it and looks whether the answer, if it is one, stays within [length] bytes and is worth sending on. */
+/** Decodes bytes and checks that a decoded packet stays within [length] bytes and can be encoded again. */
 private fun decodeWithCare(
     packet: Packet,
     buffer: Buffer,
@@ -44,7 +44,7 @@ class PacketCodecSpec :
             }
         }
 
-        test("should lay out the headers as IBA volume 1 has them") {
+        test("should lay out the headers as IBA volume 1 does") {
             val hex = HexFormat.of()
             val packet = Packet(0)
             packet.opcode = Opcode.RC_WRITE_ONLY_IMMEDIATE
@@ -64,7 +64,7 @@ class PacketCodecSpec :
                 "55000000"
         }
 
-        test("should refuse every packet that is cut short, and read nothing behind the end") {
+        test("should refuse every truncated packet, and read nothing behind the end") {
             val zeros = Packet(0)
             val ones = Packet(0)
             checkAll(100, packets()) { packet ->
@@ -100,13 +100,13 @@ class PacketCodecSpec :
                 val bytes = mutate(seeds.random(random), seeds.random(random), random)
                 if (decodeWithCare(packet, buffer.put(bytes), bytes.size)) good++
             }
-            // Were all refused, or all let through, the changes would show nothing.
+            // If all changes were refused, or all accepted, the test would show nothing.
             good shouldBeInRange 10_000..90_000
         }
 
         test("should refuse an opcode that it does not know") {
             (0..255).forEach { opcode ->
-                // As many bytes as the headers of any opcode take at least.
+                // At least as many bytes as the headers of any opcode.
                 val bytes = ByteArray(Opcode.headerLength(opcode).coerceAtLeast(60))
                 bytes[0] = opcode.toByte()
                 val length =
@@ -154,7 +154,7 @@ class PacketCodecSpec :
             }
         }
 
-        test("should not look at FECN, BECN and reserved bits") {
+        test("should ignore FECN, BECN and reserved bits") {
             val bytes = ByteArray(12).also { it[0] = Opcode.RC_SEND_ONLY.toByte() }
             bytes[1] = 0x40
             bytes[4] = -1
@@ -174,11 +174,11 @@ class PacketCodecSpec :
             shouldThrow<IllegalArgumentException> { packet.encoded() }.message shouldContain "4 bytes of payload"
             packet.opcode = Opcode.RC_SEND_ONLY
             packet.payloadLength = 4097
-            shouldThrow<IllegalArgumentException> { packet.encoded() }.message shouldContain "cut the message"
+            shouldThrow<IllegalArgumentException> { packet.encoded() }.message shouldContain "split the message"
         }
     })
 
-/** Flips bits, sets bytes, cuts, adds, or puts the front of one before the rest of another. */
+/** Flips bits, sets bytes, cuts, appends, or joins the front of one packet to the rest of another. */
 private fun mutate(
     seed: ByteArray,
     other: ByteArray,

@@ -25,7 +25,7 @@ class PacketPoolSpec :
             }
         }
 
-        test("should give out again what was given back, without its sink") {
+        test("should reuse a packet that was given back, without its sink") {
             val pool = PacketPool(1)
             val packet = pool.take().shouldNotBeNull()
             packet.sink = PacketSink { }
@@ -44,7 +44,7 @@ class PacketPoolSpec :
             shouldThrow<IllegalStateException> { pool.give(packet) }.message shouldContain "twice"
         }
 
-        test("should refuse to hold no packet") {
+        test("should refuse a maximum of zero") {
             shouldThrow<IllegalArgumentException> { PacketPool(0) }.message shouldContain "0 packets"
         }
     })

@@ -13,7 +13,7 @@ import java.lang.foreign.ValueLayout.JAVA_BYTE
 
 internal val knownOpcodes = (0..255).filter(Opcode::known)
 
-/** Native memory for one packet and what must not be touched behind it. */
+/** Native memory for one packet, with guarded bytes behind it. */
 internal class Buffer {
     val segment: MemorySegment = Arena.ofAuto().allocate(2L * Packet.BUFFER_SIZE, 64)
     val address = segment.address()
@@ -30,7 +30,7 @@ internal class Buffer {
     fun bytes(length: Int): ByteArray = segment.asSlice(0, length.toLong()).toArray(JAVA_BYTE)
 
     companion object {
-        /** Where encoded packets are made, and for loops that need one at a time. */
+        /** A buffer for encoded packets, and for loops that need one at a time. */
         val shared = Buffer()
     }
 }
@@ -38,13 +38,13 @@ internal class Buffer {
 /** A copy of the packet's payload. */
 internal fun Packet.payloadBytes() = ByteArray(payloadLength) { Memory.getByte(payload + it) }
 
-/** What the codec makes of it. */
+/** Returns the encoded packet. */
 internal fun Packet.encoded(): ByteArray {
     val buffer = Buffer.shared
     return buffer.bytes(PacketCodec.encode(this, buffer.address))
 }
 
-/** All that the packet's opcode puts on the wire, by name. */
+/** Returns all fields that the packet's opcode puts on the wire, by name. */
 internal fun Packet.wireFields(): Map<String, Any> =
     buildMap {
         put("opcode", opcode)
@@ -80,7 +80,7 @@ internal fun Packet.wireFields(): Map<String, Any> =
         if (Opcode.hasImmediate(opcode) || Opcode.hasInvalidate(opcode)) put("immediate", immediate)
     }
 
-/** A packet of random numbers; one without an opcode given gets any. */
+/** Makes a packet of random numbers, of one of these opcodes. */
 internal fun packets(opcodes: List<Int> = knownOpcodes): Arb<Packet> =
     arbitrary { source ->
         val random = source.random
@@ -110,7 +110,7 @@ internal fun packets(opcodes: List<Int> = knownOpcodes): Arb<Packet> =
         packet
     }
 
-/** Memory that lives as long as the specs do: a packet knows no more than its address. */
+/** Returns memory that lives as long as the specs: a packet only knows its address. */
 private fun bytesAt(bytes: ByteArray): Long {
     val size = maxOf(1, bytes.size).toLong()
     if (used + size > payloads.byteSize()) used = 0
@@ -120,6 +120,6 @@ private fun bytesAt(bytes: ByteArray): Long {
     return slice.address()
 }
 
-/** Used from the start again when it is full; no spec keeps so many packets. */
+/** Reused from the start when it is full; no spec keeps that many packets. */
 private val payloads = Arena.ofAuto().allocate(4L shl 20)
 private var used = 0L

@@ -3,7 +3,7 @@ package org.kverbs.embedded.wire
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
 
-/** A UDP packet out of a capture: what its IP and UDP headers say, and the UDP payload, ICRC included. */
+/** A UDP packet of a capture: the fields of its IP and UDP headers, and the UDP payload with the ICRC. */
 internal class Frame(
     val v4: Boolean,
     val source: ByteBuffer,
@@ -13,11 +13,11 @@ internal class Frame(
     val destinationPort: Int,
     val udpPayload: ByteArray,
 ) {
-    /** Without the ICRC. */
+    /** The length without the ICRC. */
     val length = udpPayload.size - 4
 }
 
-/** The files beside the README in captures/. */
+/** Reads the files beside the README in captures/. */
 internal object PcapFile {
     val names =
         listOf(
@@ -42,7 +42,8 @@ internal object PcapFile {
     }
 
     /**
-     * All packets of a classic pcap file whose link is Ethernet (1) or IP itself (101), written in either byte order.
+     * Returns all packets of a classic pcap file whose link is Ethernet (1) or IP itself (101), written in either byte
+     * order.
      */
     fun read(file: ByteArray): List<Frame> {
         val bytes = ByteBuffer.wrap(file)
@@ -59,7 +60,7 @@ internal object PcapFile {
             var at = 24
             while (at < file.size) {
                 val length = bytes.getInt(at + 8)
-                check(length == bytes.getInt(at + 12)) { "a packet was cut when it was captured" }
+                check(length == bytes.getInt(at + 12)) { "the capture holds a truncated packet" }
                 add(frame(ByteBuffer.wrap(file, at + 16 + linkHeader, length - linkHeader).slice()))
                 at += 16 + length
             }

@@ -13,8 +13,8 @@ import org.kverbs.embedded.internal.wire.PacketCodec
 private val icrc = Icrc()
 
 /**
- * Whether the ICRC of the frame's payload, which stands in the buffer, fits; of IPv4's identification only what a
- * socket shows is used.
+ * Tells whether the ICRC behind the payload in the buffer is right, knowing of IPv4's identification only what a socket
+ * shows.
  */
 internal fun fits(
     frame: Frame,
@@ -43,7 +43,7 @@ internal fun fits(
         )
     }
 
-/** Packets between two Soft-RoCE devices of the Linux kernel; captures/README.md has where they come from. */
+/** Checks packets between two Soft-RoCE devices of the Linux kernel; captures/README.md tells their origin. */
 class SoftRoceCaptureSpec :
     FunSpec({
         PcapFile.names.forEach { name ->
@@ -81,7 +81,7 @@ class SoftRoceCaptureSpec :
                     }
                 }
 
-                test("should show a flipped bit wherever it is, except in the byte that routers may change") {
+                test("should detect a flipped bit anywhere except in the byte that routers may change") {
                     frames.take(12).forEach { frame ->
                         for (bit in 0 until frame.udpPayload.size * 8) {
                             val damaged = frame.udpPayload.copyOf()

@@ -3,15 +3,15 @@ package org.kverbs.embedded.wire
 import io.kotest.core.test.Enabled
 import io.kotest.core.test.TestCase
 
-/** The installed tshark, which reads captures. */
+/** Runs the installed tshark, which reads captures. */
 internal object Tshark {
     private val missing: String? by lazy {
         if (runCatching { run("--version") }.isSuccess) null else "tshark is missing: run 'apt-get install tshark'"
     }
 
     /**
-     * Under KVERBS_REQUIRE_TOOLS=1 the test runs, and [require] fails it; to throw here would not do, as Kotest takes
-     * that for a skip.
+     * Under KVERBS_REQUIRE_TOOLS=1 the test runs, and [require] fails it. Throwing here is not enough, since Kotest
+     * takes that for a skip.
      */
     fun presentOrSkipped(
         @Suppress("UNUSED_PARAMETER") case: TestCase,
@@ -28,7 +28,10 @@ internal object Tshark {
         missing?.let { error(it) }
     }
 
-    /** The number of each packet that is malformed or has a warning or an error, checksums included, and what it is. */
+    /**
+     * Returns the number of each packet that is malformed or has a warning or an error, checksums included, with the
+     * complaint.
+     */
     fun complaints(file: String): List<String> =
         lines(
             run(
@@ -47,7 +50,7 @@ internal object Tshark {
 
     private val checksums = listOf("-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE")
 
-    /** What tshark takes payloads for by a guess, the empty ones too, and then finds malformed. */
+    /** The protocols that tshark guesses for payloads, even empty ones, and then finds malformed. */
     private val guesses =
         listOf(
             "smc",

@@ -10,7 +10,7 @@ import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.testkit.LeakWatch
 
 /**
- * Fails each test that leaves open what it opened, and gives it embedded devices of its own.
+ * Fails each test that leaves a resource open, and gives tests their own embedded devices.
  *
  * ```
  * @ExtendWith(RdmaExtension.class)
@@ -20,24 +20,24 @@ import org.kverbs.testkit.LeakWatch
  * }
  * ```
  *
- * **Leaks.** The message names each resource and shows where it was opened. Tests may run in parallel; what belongs to
- * a test is said at [LeakWatch]. What `@BeforeAll` opened is no leak, nor what `@AfterEach` closes. A test that failed
- * is left as it is.
+ * **Leaks.** The message names each resource and shows where it was opened. Tests may run in parallel; [LeakWatch]
+ * describes which resources belong to a test. A resource that `@BeforeAll` opened is not a leak, nor is one that
+ * `@AfterEach` closes. A failed test is not checked.
  *
- * **Devices.** A parameter of type [EmbeddedFabric] is a fabric of the test's own with a virtual clock, closed after
- * the test; one of type [Device] is a new device of this fabric, each another. Methods with `@BeforeEach` and
- * `@AfterEach` share the test's fabric.
+ * **Devices.** A parameter of type [EmbeddedFabric] is a new fabric with a virtual clock, closed after the test. Each
+ * parameter of type [Device] is a new device of this fabric. Methods with `@BeforeEach` and `@AfterEach` share the
+ * test's fabric.
  */
 public class RdmaExtension :
     BeforeEachCallback,
     AfterEachCallback,
     ParameterResolver {
-    /** Notes what is open before the test. */
+    /** Notes the resources that are open before the test. */
     override fun beforeEach(context: ExtensionContext) {
         context.store().put(LeakWatch::class, LeakWatch())
     }
 
-    /** Closes the test's fabric, and fails a test that passed but left something open. */
+    /** Closes the test's fabric, and fails a test that passed but left a resource open. */
     override fun afterEach(context: ExtensionContext) {
         val watch = context.store().remove(LeakWatch::class, LeakWatch::class.java) ?: return
         val fabric = context.store().remove(EmbeddedFabric::class, EmbeddedFabric::class.java)
@@ -49,7 +49,7 @@ public class RdmaExtension :
         }
     }
 
-    /** Whether a test asks for a fabric or a device. */
+    /** Tells whether a test asks for a fabric or a device. */
     override fun supportsParameter(
         parameter: ParameterContext,
         context: ExtensionContext,
@@ -57,7 +57,7 @@ public class RdmaExtension :
         parameter.parameter.type.let { it == EmbeddedFabric::class.java || it == Device::class.java } &&
             context.testMethod.isPresent
 
-    /** Gives the test's fabric, or a new device of that. */
+    /** Returns the test's fabric, or a new device of it. */
     override fun resolveParameter(
         parameter: ParameterContext,
         context: ExtensionContext,

@@ -54,7 +54,7 @@ class RdmaExtensionTest {
         assertEquals(Set.of("leaks", "failsByItself"), failures.keySet());
         assertEquals("its own", failures.get("failsByItself"));
         String leak = failures.get("leaks");
-        assertTrue(leak.contains("1 resources are open still"), leak);
+        assertTrue(leak.contains("1 resources are still open"), leak);
         assertTrue(leak.contains("Leaks.leaks(Leaks.java:"), leak);
     }
 

@@ -8,8 +8,8 @@ import org.kverbs.testkit.LeakWatch
 import org.kverbs.testkit.leakCheckSuspending
 
 /**
- * Fails each test that leaves open what it opened: the message names each resource and shows where it was opened. Tests
- * may run concurrently; what belongs to a test is said at [LeakWatch].
+ * Fails each test that leaves a resource open. The message names each resource and shows where it was opened. Tests may
+ * run concurrently; [LeakWatch] describes which resources belong to a test.
  *
  * ```
  * class SessionSpec : FunSpec({
@@ -18,11 +18,11 @@ import org.kverbs.testkit.leakCheckSuspending
  * })
  * ```
  *
- * Or in the project's configuration, for all specs. What was opened before the test, as by `beforeSpec`, is no leak,
- * nor what `afterTest` closes. A test that failed is left as it is.
+ * Set it in the project's configuration for all specs. A resource that was opened before the test, as by `beforeSpec`,
+ * is not a leak, nor is one that `afterTest` closes. A failed test is not checked.
  */
 public object LeakCheckExtension : TestCaseExtension {
-    /** Runs the test, and fails a test that passed but left something open. */
+    /** Runs the test, and fails a test that passed but left a resource open. */
     override suspend fun intercept(
         testCase: TestCase,
         execute: suspend (TestCase) -> TestResult,

@@ -6,7 +6,7 @@ import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.testkit.ReceivedMessage
 
-/** Matches a completion of this status; says the whole completion where it is another. */
+/** Matches a completion with this status. A failure shows the whole completion. */
 public fun haveStatus(status: WorkCompletionStatus): Matcher<WorkCompletion> =
     Matcher { completion ->
         MatcherResult(
@@ -16,10 +16,10 @@ public fun haveStatus(status: WorkCompletionStatus): Matcher<WorkCompletion> =
         )
     }
 
-/** Matches a message that came without error and is this text in UTF-8. */
+/** Matches a message that arrived without error and is this text in UTF-8. */
 public fun haveText(expected: String): Matcher<ReceivedMessage> = haveContent("\"$expected\"") { "\"${it.text}\"" }
 
-/** Matches a message that came without error and is these bytes. */
+/** Matches a message that arrived without error and consists of these bytes. */
 public fun haveBytes(expected: ByteArray): Matcher<ReceivedMessage> =
     haveContent(expected.toHexString()) { it.bytes.toHexString() }
 

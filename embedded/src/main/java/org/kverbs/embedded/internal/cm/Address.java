@@ -13,7 +13,7 @@ import org.kverbs.internal.abi.SockaddrIn;
 import org.kverbs.internal.abi.SockaddrIn6;
 
 /**
- * An IP address and a port. The address is kept as the GID that it is the same as, in two big-endian halves; an IPv4
+ * Holds an IP address and a port. The address is kept as the GID that stands for it, in two big-endian halves; an IPv4
  * address is ::ffff:a.b.c.d.
  */
 public record Address(long high, long low, int port) {
@@ -37,7 +37,7 @@ public record Address(long high, long low, int port) {
                 : new Address(bytes.getLong(), bytes.getLong(), port);
     }
 
-    /** Reads {@code struct sockaddr_in} or {@code sockaddr_in6}; null if it is neither. */
+    /** Reads {@code struct sockaddr_in} or {@code sockaddr_in6}; returns null if it is neither. */
     static @Nullable Address read(MemorySegment from) {
         if (from.byteSize() < SockaddrIn.SIZE) {
             return null;
@@ -65,7 +65,7 @@ public record Address(long high, long low, int port) {
         }
     }
 
-    /** AF_INET or AF_INET6. */
+    /** Returns AF_INET or AF_INET6. */
     int family() {
         return isV4() ? AddressFamily.AF_INET : AddressFamily.AF_INET6;
     }
@@ -86,7 +86,7 @@ public record Address(long high, long low, int port) {
         return isV4() ? (low >>> 24 & 0xff) == 127 : high == 0 && low == 1;
     }
 
-    /** The loopback address of the same family, with the same port. */
+    /** Returns the loopback address of the same family, with the same port. */
     Address loopback() {
         return isV4() ? v4(LOOPBACK, port) : new Address(0, 1, port);
     }

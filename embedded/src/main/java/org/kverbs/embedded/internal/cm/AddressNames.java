@@ -19,18 +19,21 @@ import org.kverbs.internal.abi.SockaddrIn6;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * {@code rdma_getaddrinfo}: addresses by the names of hosts, as the machine resolves them. Any thread may use it;
- * asking may wait for a server.
+ * Finds addresses by host names, as {@code rdma_getaddrinfo} does, with the resolver of the machine. Any thread may use
+ * it. A look-up can wait for a name server.
  */
 final class AddressNames {
 
     private static final int SOCKET_ADDRESS = (RdmaAddrinfo.SIZE + 7) & ~7;
     private static final int OTHER_ADDRESS = (SOCKET_ADDRESS + SockaddrIn6.SIZE + 7) & ~7;
 
-    /** What was found and not freed. */
+    /** The structures that were found and not yet freed. */
     private final Map<Long, MemorySegment> infos = new ConcurrentHashMap<>();
 
-    /** Address of a {@code struct rdma_addrinfo}; -ENOENT for an unknown host, -EINVAL for names that are none. */
+    /**
+     * Returns the address of a {@code struct rdma_addrinfo}, -ENOENT for an unknown host, or -EINVAL for a service that
+     * is not a port number.
+     */
     long find(@Nullable MemorySegment node, @Nullable MemorySegment service, @Nullable MemorySegment hints) {
         int flags = hint(hints, RdmaAddrinfo.AI_FLAGS, 0);
         int portSpace = hint(hints, RdmaAddrinfo.AI_PORT_SPACE, RdmaPortSpace.RDMA_PS_TCP);
@@ -64,7 +67,7 @@ final class AddressNames {
         return info.address();
     }
 
-    /** The address to come from is whose who asks says. */
+    /** Copies the caller's source address from the hints, if there is one. */
     private static void copySource(MemorySegment hints, MemorySegment info) {
         int size = hints.get(ValueLayout.JAVA_INT, RdmaAddrinfo.AI_SRC_LEN);
         if (size > 0 && size <= SockaddrIn6.SIZE) {

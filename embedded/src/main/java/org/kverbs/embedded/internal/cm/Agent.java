@@ -25,8 +25,8 @@ import org.kverbs.embedded.internal.transport.Gsi;
 import org.kverbs.embedded.internal.transport.Hca;
 
 /**
- * All connections of the devices of an engine: finds the one that a message belongs to, and answers what belongs to
- * none.
+ * Keeps all connections of the devices of an engine. It gives each message to its connection, and answers messages that
+ * belong to no connection.
  */
 final class Agent implements Gsi.Handler {
 
@@ -34,21 +34,22 @@ final class Agent implements Gsi.Handler {
     /** APR status: alternate paths are not supported (IBA volume 1, 12.8.2). */
     private static final int NO_ALTERNATE_PATHS = 2;
     private static final int RC = 0;
-    /** Answers a second to other machines that no connection knows. */
+    /** The most answers a second to other machines' messages that belong to no connection. */
     private static final int STRANGERS = 250;
-    /** Answers for datagrams that are kept in case they are asked for again. */
+    /** How many answers to datagram requests are kept, in case a peer asks again. */
     private static final int KEPT = 1 << 13;
 
-    /** Who takes requests. */
+    /** Takes requests for the listeners. */
     interface Services {
-        /** Whether a service is there; if so it has the connection from now on. */
+        /** Tells whether a listener serves the request. If so, the listener owns the connection from now on. */
         boolean requested(Connection connection, Req req, IpService addresses);
 
         boolean requested(Resolved resolved, SidrReq req, IpService addresses);
     }
 
     /**
-     * A side of a connection by what a stranger says of itself; the address keeps strangers from speaking for others.
+     * Identifies one side of a connection by what a stranger claims. The address is part of the key, so that strangers
+     * cannot speak for others.
      */
     private record Side(long guid, int id, long gidHigh, long gidLow) {
         static Side of(long guid, int id, Remote remote) {
@@ -60,15 +61,15 @@ final class Agent implements Gsi.Handler {
     private final Random random;
     private final Services services;
     final Map<Integer, Connection> byId = new HashMap<>();
-    /** The asked sides by the asking side's id. */
+    /** The passive connections by the active side's id. */
     final Map<Side, Connection> bySide = new HashMap<>();
-    /** By the peer's queue pair. */
+    /** The connections by the peer's queue pair. */
     final Map<Side, Connection> byQueuePair = new HashMap<>();
     final Map<Integer, Resolving> resolving = new HashMap<>();
-    /** Oldest first. */
+    /** The oldest comes first. */
     final Map<Side, Resolved> resolved = new LinkedHashMap<>();
     private final FailureLog refusals = new FailureLog(Level.WARNING);
-    /** When the second began in which so many strangers were answered that no connection knows. */
+    /** The start of the second in which {@link #strangers} messages without a connection were answered. */
     private long second;
     private int strangers;
 
@@ -99,13 +100,13 @@ final class Agent implements Gsi.Handler {
     }
 
     void add(Connection connection) {
-        // It was opened for who made the connection, so that it opens again.
+        // The caller already opened the port for itself, so this call cannot fail.
         connection.remote.port().open();
         byId.put(connection.localId, connection);
         Farewell.add(connection);
     }
 
-    /** A connection knows its peer's queue pair. */
+    /** Notes that a connection knows its peer's queue pair. */
     void learned(Connection connection) {
         byQueuePair.put(queuePair(connection), connection);
     }
@@ -174,7 +175,7 @@ final class Agent implements Gsi.Handler {
             case Rtu rtu -> give(from, mad, rtu.remoteId(), rtu.localId());
             case Drep drep -> give(from, mad, drep.remoteId(), drep.localId());
             case Apr apr -> {
-                // We never ask for another path.
+                // This side never asks for another path.
             }
         }
     }
@@ -193,9 +194,10 @@ final class Agent implements Gsi.Handler {
     private void giveNobody(Remote from, Mad mad, int ours, int theirs) {
         Message answer = switch (mad.message()) {
             case Rep rep -> new Rej(ours, theirs, Message.ABOUT_REP, Reject.INVALID_ID, NOTHING, NOTHING);
-            // Its sender believes that it is connected.
+            // The sender believes that it is connected.
             case Rtu rtu -> new Rej(ours, theirs, Message.ABOUT_OTHER, Reject.INVALID_ID, NOTHING, NOTHING);
-            // Who ended the connection and forgot it meant the same (IBA volume 1, 12.9.8.3.1).
+            // This side has ended and forgotten the connection: the peer gets the confirmation it waits for (IBA volume
+            // 1, 12.9.8.3.1).
             case Dreq dreq -> new Drep(ours, theirs, NOTHING);
             default -> null;
         };
@@ -204,7 +206,9 @@ final class Agent implements Gsi.Handler {
         }
     }
 
-    /** The connection with our id, if it is one with this peer; which has no id as long as it did not answer. */
+    /**
+     * Returns the connection with our id, if its peer is the sender. Before the peer's first answer its id is unknown.
+     */
     private @Nullable Connection find(Remote from, int ours, int theirs) {
         Connection connection = byId.get(ours);
         if (connection == null || !connection.remote.equals(from)) {
@@ -214,7 +218,7 @@ final class Agent implements Gsi.Handler {
         return same ? connection : null;
     }
 
-    /** The request of a peer that ended it before it had our id. */
+    /** Returns the connection of a peer that gave up its request before it knew our id. */
     private @Nullable Connection gaveUp(Remote from, Rej rej) {
         boolean named = rej.reason() == Reject.TIMEOUT && rej.information().length == Long.BYTES;
         return named ? bySide.get(Side.of(ByteBuffer.wrap(rej.information()).getLong(), rej.localId(), from)) : null;
@@ -232,7 +236,7 @@ final class Agent implements Gsi.Handler {
         int reason = objection(from, req, addresses);
         Connection other = byQueuePair.get(Side.of(req.caGuid(), req.qpn(), from));
         if (reason == 0 && other != null && other.state() != ConnectionState.TIMEWAIT) {
-            other.disconnect(); // the peer has forgotten it (IBA volume 1, 12.9.8.3)
+            other.disconnect(); // the peer has forgotten that connection (IBA volume 1, 12.9.8.3)
             reason = Reject.STALE;
         }
         if (reason == 0 && addresses != null) {
@@ -245,7 +249,7 @@ final class Agent implements Gsi.Handler {
                     return;
                 }
             } catch (Throwable e) {
-                connection.ignore(); // nothing else would end it
+                connection.ignore(); // no other code ends this connection
                 throw e;
             }
             connection.ignore();
@@ -256,7 +260,10 @@ final class Agent implements Gsi.Handler {
         answerStranger(from, transaction, new Rej(0, req.localId(), Message.ABOUT_REQ, reason, information, NOTHING));
     }
 
-    /** Sends an answer; of a flood of forged questions most get none, and an honest peer asks again. */
+    /**
+     * Sends an answer, up to the limit per second: most messages of a forged flood get none, and an honest peer asks
+     * again.
+     */
     void answerStranger(Remote to, long transaction, Message answer) {
         long now = engine.now();
         if (now - second >= 1_000_000_000) {
@@ -268,13 +275,14 @@ final class Agent implements Gsi.Handler {
         }
     }
 
-    /** Says once a second at most that a request was not taken. */
+    /** Logs that a request was ignored, at most once a second. */
     void logIgnored(Remote from) {
         String address = new Gid(from.gidHigh(), from.gidLow()).toInetAddress().getHostAddress();
-        refusals.add("a connection request of " + address + " was ignored: too many are not confirmed", null);
+        refusals.add("a connection request of " + address + " was ignored: too many connections of this listener are"
+                + " half open (kverbs.embedded.halfOpen sets the limit)", null);
     }
 
-    /** Why a request can't be taken by anybody; 0 if it can. */
+    /** Returns the reason why no listener can take a request; 0 if one can. */
     private static int objection(Remote from, Req req, @Nullable IpService addresses) {
         Message.Path path = req.path();
         Hca device = from.port().device();
@@ -285,12 +293,12 @@ final class Agent implements Gsi.Handler {
         } else if (device.gids().indexOf(path.remoteGidHigh(), path.remoteGidLow()) != from.sourceIndex()) {
             return Reject.INVALID_GID;
         } else if (path.localGidHigh() != from.gidHigh() || path.localGidLow() != from.gidLow()) {
-            return Reject.UNSUPPORTED; // it would have us send to somebody else
+            return Reject.UNSUPPORTED; // the request asks this side to send to another address than the sender's
         }
         return req.mtu() < 1 || req.mtu() > mtu(device) ? Reject.INVALID_MTU : 0;
     }
 
-    /** {@code enum ibv_mtu}. */
+    /** Returns the device's MTU as {@code enum ibv_mtu}. */
     static int mtu(Hca device) {
         return Integer.numberOfTrailingZeros(device.mtu()) - 7;
     }
@@ -306,7 +314,7 @@ final class Agent implements Gsi.Handler {
                 ? IpService.decode(req.privateData(), IpService.port(req.service()))
                 : null;
         if (resolved.size() == KEPT) {
-            // Whoever asked first has got the answer, or will ask again.
+            // The peer that asked first has its answer, or will ask again.
             resolved.values().iterator().next().ignore();
         }
         if (addresses != null) {
@@ -318,7 +326,7 @@ final class Agent implements Gsi.Handler {
                     return;
                 }
             } catch (Throwable e) {
-                fresh.ignore(); // nothing else would end it
+                fresh.ignore(); // no other code ends this request
                 throw e;
             }
             remove(fresh);

@@ -10,17 +10,17 @@ import org.kverbs.internal.abi.RdmaCmEvent;
 import org.kverbs.internal.abi.RdmaCmEventType;
 import org.kverbs.internal.ffm.Memory;
 
-/** A {@code struct rdma_cm_event} and the private data behind it; its memory lives as long as this object. */
+/** Holds a {@code struct rdma_cm_event} and its private data; the memory lives as long as this object. */
 final class CmEvent {
 
     private static final int PRIVATE_DATA = (RdmaCmEvent.SIZE + 7) & ~7;
 
     private final MemorySegment structure = Arena.ofAuto().allocate(PRIVATE_DATA + 256, 8);
     final Id id;
-    /** Whose backlog a request is in. */
+    /** The listener in whose backlog this request waits. */
     @Nullable Id listener;
 
-    /** @param status 0, -errno, or a reason of the protocol */
+    /** @param status 0, -errno, or a reject reason of the protocol */
     CmEvent(Id id, int type, int status) {
         this.id = id;
         Memory.putLong(at(RdmaCmEvent.ID), id.handle());
@@ -28,7 +28,9 @@ final class CmEvent {
         Memory.putInt(at(RdmaCmEvent.STATUS), status);
     }
 
-    /** A request for a connection. What one side asks for as initiator is the other's part as responder. */
+    /**
+     * Makes the event of a connection request. The initiator depth of one side is the responder resources of the other.
+     */
     static CmEvent of(Id id, Id listener, Req req, byte[] privateData) {
         var event = new CmEvent(id, RdmaCmEventType.RDMA_CM_EVENT_CONNECT_REQUEST, 0);
         event.listener(listener)
@@ -38,12 +40,12 @@ final class CmEvent {
         return event.data(privateData);
     }
 
-    /** A request for a queue pair to send datagrams to. */
+    /** Makes the event of a request for a datagram queue pair. */
     static CmEvent datagramRequest(Id id, Id listener, byte[] privateData) {
         return new CmEvent(id, RdmaCmEventType.RDMA_CM_EVENT_CONNECT_REQUEST, 0).listener(listener).data(privateData);
     }
 
-    /** The peer's answer to a request. */
+    /** Makes the event of the peer's answer to a request. */
     static CmEvent of(Id id, Rep rep) {
         var event = new CmEvent(id, RdmaCmEventType.RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
         event.connection(rep.initiatorDepth(), rep.responderResources(), rep.qpn(), rep.srq(), rep.flowControl());
@@ -51,7 +53,7 @@ final class CmEvent {
         return event.data(rep.privateData());
     }
 
-    /** A datagram peer or a multicast group: where to send to. */
+    /** Makes the event that tells the address of a datagram peer or of a multicast group. */
     static CmEvent datagrams(Id id, int type, Route route, int qpn, int qkey) {
         var event = new CmEvent(id, type, 0);
         route.write(event.at(RdmaCmEvent.PARAM_UD_AH_ATTR));
@@ -78,7 +80,7 @@ final class CmEvent {
         return this;
     }
 
-    /** Puts private data in; those of a connection's event stand where those of a datagram's do. */
+    /** Puts in the private data. Connection and datagram events have the field at the same offset. */
     CmEvent data(byte[] privateData) {
         MemorySegment.copy(privateData, 0, structure, ValueLayout.JAVA_BYTE, PRIVATE_DATA, privateData.length);
         Memory.putLong(at(RdmaCmEvent.PARAM_CONN_PRIVATE_DATA), privateData.length == 0 ? 0 : at(PRIVATE_DATA));

@@ -4,28 +4,28 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Engine;
 
 /**
- * Whether the peer of a connection has shown that it has the address from which it seems to speak, by naming our id,
- * and what it is answered before: else one forged datagram draws many to a third party.
+ * Tracks whether the peer of a connection has confirmed its address, by naming our id, and limits the answers until
+ * then. Without this limit one forged datagram could draw many datagrams to a third party.
  */
 final class Confirmation {
 
-    /** Answers to a peer that has confirmed nothing. */
+    /** The number of answers to a peer that has confirmed nothing. */
     private static final int ANSWERS = 6;
-    /** The least time between two of them, in nanoseconds. */
+    /** The shortest time between two such answers, in nanoseconds. */
     static final long INTERVAL = 1_000_000_000;
 
     private final Engine engine;
     private boolean needed;
     private int answersLeft = ANSWERS;
     private long lastAnswer;
-    /** Where the connection is counted until it is established. */
+    /** The record that counts the connection until it is established. */
     private @Nullable HalfOpen place;
 
     Confirmation(Engine engine) {
         this.engine = engine;
     }
 
-    /** Nothing is known of the peer. */
+    /** Notes that the peer must confirm its address. */
     void require() {
         needed = true;
     }
@@ -34,17 +34,17 @@ final class Confirmation {
         place = halfOpen;
     }
 
-    /** The peer has named our id. */
+    /** Notes that the peer has named our id. */
     void give() {
         needed = false;
     }
 
-    /** Whether a question that was answered may be answered again so soon. */
+    /** Tells whether a repeated request may be answered again so soon. */
     boolean mayRepeat() {
         return !needed || answersLeft == ANSWERS || engine.now() - lastAnswer >= INTERVAL;
     }
 
-    /** Whether the peer may be answered at all. */
+    /** Tells whether the peer may get another answer. */
     boolean hasAnswers() {
         return !needed || answersLeft > 0;
     }
@@ -59,14 +59,14 @@ final class Confirmation {
         return may;
     }
 
-    /** The program accepts. */
+    /** Notes that the program accepts the connection. */
     void accepted(Connection connection) {
         if (place != null) {
             place.answer(connection);
         }
     }
 
-    /** The connection is established, or ends. */
+    /** Notes that the connection is established or ends. */
     void leave(Connection connection) {
         if (place != null) {
             place.forget(connection);

@@ -14,27 +14,28 @@ import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.internal.abi.Errno;
 
 /**
- * One side of a connection (IBA volume 1, 12.9): its state, the message that waits for an answer, and the timer for
- * that. Who owns it may go; it then ends by itself, and its device's link stays open until it has.
+ * Implements one side of a connection (IBA volume 1, 12.9): its state, the message that waits for an answer, and the
+ * timer for it. If the owner leaves, the connection goes on to its end alone, and keeps its device's port open until
+ * then.
  */
 final class Connection extends Event {
 
-    /** Whom it tells what happens. */
+    /** Gets the events of a connection. */
     interface Owner {
-        /** The peer accepts; {@link #establish} is to follow. */
+        /** The peer accepts; {@link #establish} must follow. */
         void replied(Rep rep);
 
         void established();
 
         void rejected(int reason, byte[] privateData);
 
-        /** Nobody answered. */
+        /** The peer did not answer. */
         void unreachable();
 
-        /** With 0, or -ETIMEDOUT if the peer did not answer that. */
+        /** The connection has ended, with status 0, or with -ETIMEDOUT if the peer did not confirm the end. */
         void disconnected(int status);
 
-        /** No packet of the connection can be on its way any more. */
+        /** No packet of the connection can be in the network any more. */
         void timewaitOver();
     }
 
@@ -50,7 +51,7 @@ final class Connection extends Event {
     private int remoteId;
     private long remoteGuid;
     private int remoteQpn;
-    /** How long packets may be on their way after the end: the queue pair's timeout, 4.096 us * 2^n. */
+    /** How long packets can be in the network after the end: the queue pair's timeout, 4.096 us * 2^n. */
     private int timewait = Timers.acknowledgement(Timers.PACKET_LIFE, Timers.ACK_DELAY);
 
     private int maxRetries = Timers.RETRIES;
@@ -68,14 +69,14 @@ final class Connection extends Event {
         this.state = state;
     }
 
-    /** The asking side, before {@link #request}. */
+    /** Makes the active side, before {@link #request}. */
     static Connection active(Agent agent, Remote remote, Owner owner) {
         var connection = new Connection(agent, remote, agent.freshTransaction(), ConnectionState.REQ_SENT);
         connection.owner = owner;
         return connection;
     }
 
-    /** The asked side, which waits for {@link #accept} or {@link #reject}. */
+    /** Makes the passive side, which waits for {@link #accept} or {@link #reject}. */
     static Connection passive(Agent agent, Remote remote, long transaction, Req req) {
         var connection = new Connection(agent, remote, transaction, ConnectionState.REQ_RECEIVED);
         connection.peer(req.localId(), req.caGuid(), req.qpn());
@@ -119,7 +120,7 @@ final class Connection extends Event {
         return remoteQpn;
     }
 
-    // What the owner does.
+    // Calls of the owner.
 
     void request(Req req) {
         localQpn = req.qpn();
@@ -149,7 +150,7 @@ final class Connection extends Event {
         return 0;
     }
 
-    /** Says that the REP came and the queue pair sends. Returns 0 or -errno. */
+    /** Notes that the REP came and that the queue pair can send. Returns 0 or -errno. */
     int establish() {
         if (state != ConnectionState.REP_RECEIVED) {
             return -Errno.EINVAL;
@@ -159,7 +160,10 @@ final class Connection extends Event {
         return 0;
     }
 
-    /** Something came on the queue pair, so that the lost RTU was sent. Returns 0 or -errno. */
+    /**
+     * Notes that a message came on the queue pair, which proves that the peer sent an RTU that was lost. Returns 0 or
+     * -errno.
+     */
     int communicates() {
         if (state != ConnectionState.REP_SENT) {
             return state == ConnectionState.ESTABLISHED ? -Errno.EISCONN : -Errno.EINVAL;
@@ -180,19 +184,19 @@ final class Connection extends Event {
                 waitForTheLast();
             }
             default -> {
-                // It is not connected yet, or it ends already.
+                // The connection is not up yet, or it already ends.
             }
         }
     }
 
-    /** Tells the peer; the owner may go on to its end as if it had disconnected. With the lock. */
+    /** Tells the peer that this process ends. The owner may go on as after a disconnect. Called with the lock held. */
     void processEnds() {
         if (state == ConnectionState.REP_SENT || state == ConnectionState.ESTABLISHED) {
             disconnect();
         }
     }
 
-    /** Goes on without an owner, to its end. */
+    /** Goes on to the end without an owner. */
     void abandon() {
         owner = null;
         switch (state) {
@@ -208,20 +212,20 @@ final class Connection extends Event {
         }
     }
 
-    /** Forgets a request that was not taken, so that the peer asks again. */
+    /** Forgets a request that no listener took, so that the peer asks again. */
     void ignore() {
         owner = null;
         finish();
     }
 
-    /** Ends in favour of another whose peer has confirmed as little. Its own peer may believe that it is connected. */
+    /** Ends in favour of a newer half-open connection. The peer may believe that it is connected, so it gets a REJ. */
     void giveWay() {
         var rej = new Rej(localId, remoteId, Message.ABOUT_OTHER, Reject.NO_RESOURCES, NOTHING, NOTHING);
         agent.answerStranger(remote, transaction, rej);
         giveUp();
     }
 
-    // What the peer does.
+    // Messages of the peer.
 
     void requestedAgain() {
         if (!confirmation.mayRepeat()) {
@@ -234,7 +238,7 @@ final class Connection extends Event {
         }
     }
 
-    /** Takes a message that names our id. */
+    /** Handles a message that names our id. */
     void take(Message message) {
         confirmation.give();
         switch (message) {
@@ -245,7 +249,7 @@ final class Connection extends Event {
             case Dreq dreq when dreq.remoteQpn() == localQpn -> disconnectAsked();
             case Drep drep when state == ConnectionState.DREQ_SENT -> disconnected(0);
             default -> {
-                // Late, or twice.
+                // A late or repeated message changes nothing.
             }
         }
     }
@@ -285,7 +289,7 @@ final class Connection extends Event {
             }
             case ESTABLISHED, DREQ_SENT -> disconnected(0);
             default -> {
-                // It ends already.
+                // The connection already ends.
             }
         }
     }
@@ -318,7 +322,7 @@ final class Connection extends Event {
             }
             case TIMEWAIT -> sendDrep();
             default -> {
-                // The owner has not answered the first one.
+                // The owner has not answered the first DREQ yet.
             }
         }
     }
@@ -331,7 +335,7 @@ final class Connection extends Event {
         }
     }
 
-    // Sending, and time.
+    // Sending and timers.
 
     private void sendUntilAnswered(Message message) {
         sent = message;
@@ -371,7 +375,8 @@ final class Connection extends Event {
             case REP_RECEIVED -> Message.ABOUT_REP;
             default -> Message.ABOUT_OTHER;
         };
-        // Who was asked may not know our id yet: it finds the connection by our device's GUID (IBA volume 1, 12.6.7.2).
+        // The passive side may not know our id yet: it finds the connection by our device's GUID (IBA volume 1,
+        // 12.6.7.2).
         byte[] information = reason == Reject.TIMEOUT
                 ? ByteBuffer.allocate(Long.BYTES).putLong(remote.port().device().guid()).array()
                 : NOTHING;
@@ -385,7 +390,7 @@ final class Connection extends Event {
         agent.engine().schedule(this, Timers.nanos(timewait));
     }
 
-    /** Ends it, once. */
+    /** Ends the connection, once. */
     private void finish() {
         if (state == ConnectionState.GONE) {
             return;
@@ -416,7 +421,7 @@ final class Connection extends Event {
     @Override
     protected void failed() {
         if (state != ConnectionState.GONE) {
-            giveUp(); // else the owner itself failed when it was told
+            giveUp(); // if the state is GONE, the owner's callback failed
         }
     }
 

@@ -1,6 +1,9 @@
 package org.kverbs.embedded.internal.cm;
 
-/** How far a {@link Connection} is, in the order in which it gets there (IBA volume 1, section 12.9.5). */
+/**
+ * Lists the states of a {@link Connection}, in the order in which it passes through them (IBA volume 1, section
+ * 12.9.5).
+ */
 enum ConnectionState {
     REQ_SENT,
     REQ_RECEIVED,
@@ -12,7 +15,7 @@ enum ConnectionState {
     TIMEWAIT,
     GONE;
 
-    /** Whether the connection is made or up; once it ends, there is nothing to prepare a queue pair for. */
+    /** Tells whether the connection is being made or is up. Once it ends, a queue pair needs no attributes any more. */
     boolean isUnderWay() {
         return compareTo(ESTABLISHED) <= 0;
     }

@@ -8,12 +8,12 @@ import org.kverbs.embedded.internal.transport.Gsi;
 import org.kverbs.embedded.internal.transport.Hca;
 
 /**
- * Which device an IP address belongs to or leads to. The loopback addresses are those of the first device, unless a
- * device has such an address for its own.
+ * Finds the device that an IP address belongs to or leads to. Loopback addresses stand for the first device with
+ * another address, unless a device has the loopback address itself.
  */
 final class Devices {
 
-    /** A way: from which device and which of its addresses, and to which GID. */
+    /** A way to a peer: the device, its source address, and the destination GID. */
     record Way(Remote remote, Address source) {}
 
     private final List<Hca> devices = new ArrayList<>();
@@ -26,7 +26,7 @@ final class Devices {
         return devices;
     }
 
-    /** The device with an address; null if there is none. */
+    /** Returns the device with an address; null if there is none. */
     @Nullable Gsi at(Address address) {
         for (Hca device : devices) {
             if (device.gids().indexOf(address.high(), address.low()) >= 0) {
@@ -37,7 +37,7 @@ final class Devices {
         return first == null ? null : first.gsi();
     }
 
-    /** The device that the loopback addresses stand for. */
+    /** Returns the device that the loopback addresses stand for. */
     private @Nullable Hca loopback() {
         for (Hca device : devices) {
             if (!own(device).isLoopback()) {
@@ -47,7 +47,7 @@ final class Devices {
         return null;
     }
 
-    /** A device's address, one of IPv4 if it has one. */
+    /** Returns a device's address: its first IPv4 address if it has one. */
     private static Address own(Hca device) {
         Gids gids = device.gids();
         int index = Math.max(0, indexOf(gids, true));
@@ -64,11 +64,11 @@ final class Devices {
     }
 
     /**
-     * The way to an address, null if there is none.
+     * Returns the way to an address; null if there is none.
      *
-     * @param bound the device to start from, null for any
-     * @param preferred the name of the one to take where several lead there as usual; null for the first
-     * @param source the address to start from, which may be a wildcard
+     * @param bound the device to start from; null for any
+     * @param preferred the device to take if the usual routes of several devices lead there; null for the first
+     * @param source the source address; may be a wildcard
      */
     @Nullable Way find(@Nullable Gsi bound, @Nullable String preferred, Address source, Address destination) {
         Way way = null;

@@ -21,26 +21,26 @@ import org.kverbs.internal.abi.RdmaOptionId;
 import org.kverbs.internal.abi.RdmaPortSpace;
 import org.kverbs.spi.ConnectionManager;
 
-/** The connection manager of embedded devices that share an engine: what librdmacm's calls do, on its C structures. */
+/** Implements librdmacm's calls, on its C structures, for embedded devices that share an engine. */
 public final class EmbeddedConnectionManager implements ConnectionManager {
 
     private final Engine engine;
     final Host host;
     private final Map<Long, EventChannel> channels = new HashMap<>();
-    /** Events that were taken and not acknowledged. */
+    /** Events that the program took and has not acknowledged. */
     private final Map<Long, CmEvent> taken = new HashMap<>();
     private final Condition acknowledged;
     private final AddressNames names = new AddressNames();
     private volatile String reach = "";
 
-    /** @param random gives ids of connections, packet sequence numbers and ports */
+    /** @param random draws connection ids, packet sequence numbers and ports */
     public EmbeddedConnectionManager(Engine engine, Random random) {
         this.engine = engine;
         this.host = new Host(engine, random);
         this.acknowledged = engine.condition();
     }
 
-    /** Answers for a device, and takes it for one that ids may find; it is of the same engine. */
+    /** Adds a device of the same engine: answers its connection requests, and lets ids use it. */
     public void add(Hca device) {
         locked(() -> {
             device.gsi().serve(host.agent);
@@ -54,14 +54,14 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
         return reach;
     }
 
-    /** What {@link #reach()} says from now on. */
+    /** Sets the sentences that {@link #reach()} returns from now on. */
     public void reach(String sentences) {
         reach = sentences;
     }
 
     /**
-     * Sets how many connections of a listener, of those that listen from now on, may wait for the program or be
-     * unconfirmed.
+     * Sets how many half-open connections may wait for the program, and how many for their peer, for each listener that
+     * starts from now on.
      */
     public void limitHalfOpen(int most) {
         locked(() -> host.mostHalfOpen = most);

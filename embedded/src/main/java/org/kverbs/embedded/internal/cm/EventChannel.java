@@ -8,12 +8,12 @@ import org.kverbs.embedded.internal.objects.Channel;
 import org.kverbs.internal.abi.RdmaEventChannel;
 import org.kverbs.internal.ffm.Memory;
 
-/** A {@code struct rdma_event_channel}, without a file descriptor. */
+/** Holds a {@code struct rdma_event_channel}, without a file descriptor. */
 final class EventChannel {
 
     private final MemorySegment structure = Arena.ofAuto().allocate(RdmaEventChannel.SIZE, 8);
     final Channel<CmEvent> events;
-    /** The name of the device that its ids take where several lead to an address; null for the first. */
+    /** The name of the device that the channel's ids prefer if several lead to an address; null for the first. */
     final @Nullable String device;
 
     EventChannel(Engine engine, @Nullable String device) {

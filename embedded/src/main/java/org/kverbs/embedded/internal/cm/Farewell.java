@@ -5,15 +5,15 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Ends the connections to other processes when the JVM ends, as a kernel does for a process that dies with connections
- * open: their peers hear of it at once, and not only when they send something. One packet each, at best: nobody waits
- * for answers, and a JVM that is killed says nothing.
+ * Ends the connections to other processes when the JVM ends, as a kernel does for a process that dies with open
+ * connections. The peers learn it at once, instead of at their next send. Each peer gets at most one packet: the JVM
+ * does not wait for answers, and a killed JVM sends nothing.
  *
- * <p>A program's own shutdown hooks run at the same time, in no order.
+ * <p>The program's own shutdown hooks run at the same time, in no order.
  */
 final class Farewell {
 
-    /** How long all of it may hold up the end, should other threads not let go of the devices. */
+    /** How long the farewells may delay the end of the JVM if other threads hold the devices' locks. */
     private static final long PATIENCE = TimeUnit.MILLISECONDS.toNanos(500);
 
     private static final Set<Connection> CONNECTIONS = ConcurrentHashMap.newKeySet();
@@ -21,7 +21,7 @@ final class Farewell {
 
     private Farewell() {}
 
-    /** Keeps a connection in mind until {@link #remove}, unless its peer ends with this process. */
+    /** Keeps a connection until {@link #remove}, unless its peer is in this process. */
     static void add(Connection connection) {
         if (connection.remote.port().leadsToOtherProcesses()) {
             CONNECTIONS.add(connection);
@@ -41,7 +41,7 @@ final class Farewell {
         try {
             Runtime.getRuntime().addShutdownHook(new Thread(Farewell::say, "kverbs-farewell"));
         } catch (IllegalStateException e) {
-            // The JVM is ending already: what is connected now is the business of who does that.
+            // The JVM is ending already: the code that connects now must also disconnect.
         }
     }
 

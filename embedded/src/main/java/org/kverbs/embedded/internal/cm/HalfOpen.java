@@ -7,16 +7,17 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The connections of a listener that other machines asked for and that are not established. A request costs its sender
- * one datagram from any address that it likes to name, and this side a queue pair with its memory: so many may wait for
- * the program's answer, and so many answered ones for the peer's confirmation. A request beyond that is not answered,
- * so that an honest peer asks again; an answer beyond that takes the place of the oldest one of the other address that
- * has the most. One address has a quarter of the places at most, for both kinds together: a peer that asks for many at
- * once loses none that it was answered.
+ * Limits the half-open connections of a listener: those that other machines requested and that are not established. A
+ * request costs its sender one datagram, from any forged address, and costs this side a queue pair with its memory. So
+ * one limit bounds the requests that wait for the program's answer, and another the answered requests that wait for the
+ * peer's confirmation. A request beyond the limit is ignored, so that an honest peer asks again. An answer beyond the
+ * limit replaces the oldest one of another address, the address that has the most. One address has at most a quarter of
+ * the places, for both kinds together, so that a peer that requests many connections at once never loses an answered
+ * one to itself.
  */
 final class HalfOpen {
 
-    /** How many there may be of each kind, where nothing else is configured. */
+    /** The default limit of each kind. */
     static final int MOST = 256;
 
     private record Source(long gidHigh, long gidLow) {
@@ -26,7 +27,7 @@ final class HalfOpen {
     }
 
     private final int most;
-    /** Oldest first, as those below. */
+    /** The oldest comes first, also in {@link #answered}. */
     private final Set<Connection> asked = new LinkedHashSet<>();
     private final Set<Connection> answered = new LinkedHashSet<>();
 
@@ -34,7 +35,10 @@ final class HalfOpen {
         this.most = most;
     }
 
-    /** Takes a request, or refuses it since too many wait for the program, or too many of its address for either. */
+    /**
+     * Admits a request. Returns false if too many requests wait for the program, or if the address has its share of
+     * both kinds.
+     */
     boolean admit(Connection connection) {
         if (!connection.remote.port().leadsToOtherProcesses()) {
             return true;
@@ -56,13 +60,16 @@ final class HalfOpen {
         return set.stream().filter(each -> Source.of(each).equals(source)).count();
     }
 
-    /** The program answers a request. One of another address that waits for its peer's confirmation may give way. */
+    /**
+     * Notes that the program answers a request. A connection of another address that waits for its peer may give way.
+     */
     void answer(Connection connection) {
         asked.remove(connection);
         if (answered.size() >= most) {
             var counts = new HashMap<Source, Integer>();
             answered.forEach(each -> counts.merge(Source.of(each), 1, Integer::sum));
-            counts.remove(Source.of(connection)); // it leaves others some, as it has less than its share
+            // this address has less than its share, so another address has connections to give up
+            counts.remove(Source.of(connection));
             int largest = Collections.max(counts.values());
             counts.values().removeIf(count -> count < largest);
             oldest(counts).giveWay();
@@ -74,7 +81,7 @@ final class HalfOpen {
         return answered.stream().filter(each -> of.containsKey(Source.of(each))).findFirst().orElseThrow();
     }
 
-    /** A connection is established, or ends. */
+    /** Notes that a connection is established or ends. */
     void forget(Connection connection) {
         asked.remove(connection);
         answered.remove(connection);

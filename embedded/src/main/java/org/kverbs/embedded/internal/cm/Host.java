@@ -8,8 +8,8 @@ import org.kverbs.embedded.internal.cm.Message.SidrReq;
 import org.kverbs.embedded.internal.engine.Engine;
 
 /**
- * What all ids of a connection manager share; it hands requests to those that listen. All of it needs the engine's
- * lock.
+ * Holds what all ids of a connection manager share, and hands requests to the listeners. Called with the engine's lock
+ * held.
  */
 final class Host implements Agent.Services {
 
@@ -18,7 +18,7 @@ final class Host implements Agent.Services {
     final Ports ports;
     final Devices devices = new Devices();
     final Map<Long, Id> ids = new HashMap<>();
-    /** What {@link HalfOpen} allows listeners that begin from now on. */
+    /** The limit of {@link HalfOpen} for listeners that start from now on. */
     int mostHalfOpen = HalfOpen.MOST;
 
     Host(Engine engine, Random random) {
@@ -51,7 +51,7 @@ final class Host implements Agent.Services {
             listener.request(CmEvent.of(child, listener, req, data));
             return true;
         } catch (Throwable e) {
-            child.destroy(); // no program knows it yet
+            child.destroy(); // the program does not know this id yet
             throw e;
         }
     }
@@ -74,7 +74,7 @@ final class Host implements Agent.Services {
             listener.request(CmEvent.datagramRequest(child, listener, data));
             return true;
         } catch (Throwable e) {
-            child.destroy(); // no program knows it yet
+            child.destroy(); // the program does not know this id yet
             throw e;
         }
     }

@@ -18,7 +18,7 @@ import org.kverbs.internal.abi.RdmaPortSpace;
 import org.kverbs.internal.abi.SockaddrIn6;
 import org.kverbs.internal.ffm.Memory;
 
-/** A {@code struct rdma_cm_id}: its addresses, what it listens to, and its events. */
+/** Implements a {@code struct rdma_cm_id}: its addresses, its listening state and its events. */
 final class Id {
 
     private enum State {
@@ -30,7 +30,7 @@ final class Id {
         CONNECTING
     }
 
-    /** How many requests may wait at most, and by default; as in Linux. */
+    /** The most requests that can wait in a backlog, and the default; as in Linux. */
     private static final int MAX_BACKLOG = 1024;
 
     private final Host host;
@@ -41,18 +41,18 @@ final class Id {
     private Address source = Address.ANY;
     private Address destination = Address.ANY;
     private boolean hasPort;
-    /** The device it is bound to. */
+    /** The device that the id is bound to. */
     private @Nullable Gsi port;
-    /** All devices whose links it holds open. */
+    /** All devices whose ports this id holds open. */
     private final List<Gsi> opened = new ArrayList<>();
 
     private @Nullable Remote remote;
     private int backlog;
     private int waiting;
-    /** Set while it listens. */
+    /** Set while the id listens. */
     private @Nullable HalfOpen halfOpen;
     private final List<Address> groups = new ArrayList<>();
-    /** Events that were taken and not acknowledged. */
+    /** Events that the program took and has not acknowledged. */
     int unacknowledged;
 
     final IdOptions options = new IdOptions();
@@ -118,7 +118,7 @@ final class Id {
         from.events.removeIf(event -> {
             boolean moves = event.id == this || event.listener == this;
             if (moves) {
-                event.id.moveTo(to); // what comes of a request is its listener's until it is taken
+                event.id.moveTo(to); // until a request is taken, its events belong to the listener's channel
                 to.events.add(event);
             }
             return moves;
@@ -197,7 +197,7 @@ final class Id {
         Devices.Way way = host.devices.find(port, channel.device, source, target);
         int result = way == null ? -Errno.EHOSTUNREACH : bindTo(way.remote().port());
         if (way == null || result < 0) {
-            Refusal.forget(); // the event says it
+            Refusal.forget(); // the event reports the failure
             raise(RdmaCmEventType.RDMA_CM_EVENT_ADDR_ERROR, result);
             return 0;
         }
@@ -243,7 +243,10 @@ final class Id {
         return 0;
     }
 
-    /** A wildcard address is one of every device that can be opened. If none can, returns why not. */
+    /**
+     * Opens every device for a wildcard address. Returns 0 if at least one opens, or else the reason of the last
+     * failure.
+     */
     private int openAll() {
         int result = -Errno.ENODEV;
         for (Hca device : host.devices.all()) {
@@ -260,7 +263,7 @@ final class Id {
         return waiting >= backlog;
     }
 
-    /** Takes a connection that is not established into account, if there is room for it. */
+    /** Counts a half-open connection, if there is room for it. */
     boolean admits(Connection connection) {
         return halfOpen != null && halfOpen.admit(connection);
     }
@@ -270,12 +273,12 @@ final class Id {
         waiting++;
     }
 
-    /** A request was taken out of the backlog. */
+    /** Notes that the program took a request from the backlog. */
     void requestTaken() {
         waiting--;
     }
 
-    /** The id of a request to this one. */
+    /** Makes the id of a request to this listener. */
     Id child(Remote from, IpService addresses) {
         var child = new Id(host, channel, portSpace);
         child.remote = from;
@@ -306,14 +309,14 @@ final class Id {
         return port == null ? -Errno.EINVAL : session.writeAttributes(attributes, to);
     }
 
-    /** The group's GID is its IP address on RoCE v2. */
+    /** Joins a multicast group. On RoCE v2 the group's GID is its IP address. */
     int join(Address group) {
         if (port == null || takesConnections() || !Gids.isMulticast(group.high(), group.low())) {
             return -Errno.EINVAL;
         }
         Devices.Way way = host.devices.find(port, null, source, group);
         if (way == null) {
-            return -Errno.EINVAL; // of the other family than the device's address
+            return -Errno.EINVAL; // the group's address family differs from the device's
         }
         groups.add(group);
         Route route = Route.to(way.remote(), options.trafficClass);
@@ -326,7 +329,7 @@ final class Id {
         return groups.removeIf(group::isSameHost) ? 0 : -Errno.EADDRNOTAVAIL;
     }
 
-    /** Ends it; what is connected goes on to its end without it. */
+    /** Destroys the id. Its connection goes on to its end without it. */
     void destroy() {
         if (host.ids.remove(handle()) == null) {
             return;

@@ -3,22 +3,22 @@ package org.kverbs.embedded.internal.cm;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.RdmaOptionId;
 
-/** What {@code rdma_set_option} sets of an id ({@code RDMA_OPTION_ID_*}). */
+/** Holds the options that {@code rdma_set_option} sets for an id ({@code RDMA_OPTION_ID_*}). */
 final class IdOptions {
 
     boolean reuses;
     boolean ownFamilyOnly;
     int trafficClass;
-    /** 4.096 us * 2^n; below zero for what the addresses suggest. */
+    /** The timeout as 4.096 us * 2^n; below zero for the default. */
     int ackTimeout = -1;
 
-    /** What goes over to the ids of requests to a listener. */
+    /** Copies the options that the ids of requests inherit from their listener. */
     void inherit(IdOptions from) {
         trafficClass = from.trafficClass;
         ackTimeout = from.ackTimeout;
     }
 
-    /** The timeout of a queue pair, and of what its peer is told. */
+    /** Returns the timeout for the queue pair and for the request to the peer. */
     int ackTimeoutOr(int suggested) {
         return ackTimeout < 0 ? suggested : ackTimeout;
     }

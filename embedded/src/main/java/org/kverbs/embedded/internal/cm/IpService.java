@@ -4,27 +4,27 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the RDMA IP CM service adds to a request (IBA volume 1, annex A11): a service id made of port space and port,
- * and a header before the user's private data that says from which IP address and port to which address it goes.
+ * Encodes the additions of the RDMA IP CM service to a request (IBA volume 1, annex A11): a service id made of port
+ * space and port, and a header before the user's private data with the IP addresses and the source port.
  */
 record IpService(Address source, Address destination) {
 
-    /** Bytes of the header. */
+    /** The size of the header in bytes. */
     static final int HEADER = 36;
 
     private static final long PREFIX = 0x0000_0000_01L << 24;
 
-    /** @param portSpace {@code enum rdma_port_space}, whose lower byte is the protocol's number in IP */
+    /** @param portSpace {@code enum rdma_port_space}; its lower byte is the IP protocol number */
     static long id(int portSpace, int port) {
         return PREFIX | (portSpace & 0xffL) << 16 | port;
     }
 
-    /** Whether a service id is of this kind. */
+    /** Tells whether a service id is one of the IP CM service. */
     static boolean isId(long service) {
         return service >>> 24 == PREFIX >>> 24;
     }
 
-    /** The lower byte of the port space. */
+    /** Returns the lower byte of the port space. */
     static int protocol(long service) {
         return (int) (service >>> 16) & 0xff;
     }
@@ -33,7 +33,7 @@ record IpService(Address source, Address destination) {
         return (int) service & 0xffff;
     }
 
-    /** The header and the user's data behind it, zeros up to a length. */
+    /** Returns the header and the user's data behind it, padded with zeros to a length. */
     byte[] encode(byte[] data, int length) {
         ByteBuffer b = ByteBuffer.allocate(length);
         b.put((byte) 0).put((byte) (destination.isV4() ? 0x40 : 0x60)).putShort((short) source.port());
@@ -43,11 +43,11 @@ record IpService(Address source, Address destination) {
     }
 
     private static void put(ByteBuffer b, Address address) {
-        // An IPv4 address stands in the last 4 bytes, zeros before it.
+        // An IPv4 address stands in the last 4 bytes, behind zeros.
         b.putLong(address.high()).putLong(address.isV4() ? address.low() & 0xffff_ffffL : address.low());
     }
 
-    /** Reads the header; null if it is of another version. The destination's port is that of the service id. */
+    /** Reads the header; returns null if it has another version. The destination's port comes from the service id. */
     static @Nullable IpService decode(byte[] privateData, int port) {
         ByteBuffer b = ByteBuffer.wrap(privateData);
         int major = b.get() >>> 4 & 0xf;

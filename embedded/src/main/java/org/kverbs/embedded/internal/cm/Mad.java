@@ -17,9 +17,10 @@ import org.kverbs.embedded.internal.cm.Message.SidrReq;
 import org.kverbs.embedded.internal.transport.Gsi;
 
 /**
- * A message of the connection manager as a management datagram of class 7, version 2 (IBA volume 1, 13.4.2 and 12.6).
+ * Encodes and decodes a message of the connection manager as a management datagram of class 7, version 2 (IBA volume 1,
+ * 13.4.2 and 12.6).
  *
- * @param transaction the transaction id; an answer has its question's
+ * @param transaction the transaction id; an answer has that of its request
  */
 public record Mad(long transaction, Message message) {
 
@@ -28,7 +29,7 @@ public record Mad(long transaction, Message message) {
     private static final int KIND = 0x01_07_02_03;
     private static final int PERMISSIVE_LID = 0xffff;
 
-    /** Its bytes. Private data that are too long are a mistake of ours: they throw. */
+    /** Returns the datagram's bytes. Private data that is too long throws: the caller must check its length. */
     public byte[] encode() {
         var bytes = new byte[Gsi.MAD];
         ByteBuffer b = ByteBuffer.wrap(bytes);
@@ -98,8 +99,8 @@ public record Mad(long transaction, Message message) {
     }
 
     /**
-     * Reads what a stranger sent; null if it is no message of a connection manager that we know. Bits that are reserved
-     * are not looked at.
+     * Reads a stranger's datagram; returns null if it is not a known message of a connection manager. Reserved bits are
+     * ignored.
      */
     public static @Nullable Mad decode(byte[] bytes) {
         if (bytes.length != Gsi.MAD) {

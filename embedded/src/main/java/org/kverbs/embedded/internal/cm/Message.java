@@ -1,23 +1,23 @@
 package org.kverbs.embedded.internal.cm;
 
 /**
- * The messages of the connection manager (IBA volume 1, 12.6 and 12.11), numbers in host order. {@code localId} is
- * always the sender's id of the connection, {@code remoteId} the receiver's. Private data are as long as the message
- * has room for.
+ * Lists the messages of the connection manager (IBA volume 1, 12.6 and 12.11), with numbers in host order. {@code
+ * localId} is always the sender's id of the connection, {@code remoteId} the receiver's. Private data has the full
+ * length that the message has room for.
  */
 public sealed interface Message {
 
-    /** Which message a {@link Mra} or {@link Rej} is about. */
+    /** Tells which message a {@link Mra} or {@link Rej} is about. */
     int ABOUT_REQ = 0;
 
     int ABOUT_REP = 1;
     int ABOUT_OTHER = 2;
 
-    /** {@code enum} of the attribute id in the datagram's header. */
+    /** Returns the attribute id in the datagram's header. */
     int attribute();
 
     /**
-     * The way that a REQ asks for; LIDs mean nothing on Ethernet and are sent as the permissive one.
+     * Describes the path that a REQ asks for. LIDs have no meaning on Ethernet and are sent as the permissive LID.
      *
      * @param ackTimeout how long the sender waits for an acknowledgement, as 4.096 us * 2^n
      */
@@ -35,8 +35,8 @@ public sealed interface Message {
     /**
      * Asks for a connection.
      *
-     * @param remoteTimeout within which time the receiver shall answer, and {@code localTimeout} the sender will: 4.096
-     *     us * 2^n
+     * @param remoteTimeout how long the receiver may take to answer, as 4.096 us * 2^n; {@code localTimeout} is the
+     *     same for the sender
      * @param transport 0 RC, 1 UC
      * @param mtu {@code enum ibv_mtu}
      */
@@ -70,7 +70,7 @@ public sealed interface Message {
         }
     }
 
-    /** Asks for patience: the answer comes within {@code serviceTimeout}, 4.096 us * 2^n. */
+    /** Asks for more time: the answer comes within {@code serviceTimeout}, 4.096 us * 2^n. */
     record Mra(int localId, int remoteId, int about, int serviceTimeout, byte[] privateData) implements Message {
         static final int PRIVATE = 222;
 
@@ -80,7 +80,7 @@ public sealed interface Message {
         }
     }
 
-    /** Refuses; {@code information} goes with the reason, 72 bytes at most. */
+    /** Refuses; {@code information} belongs to the reason and has at most 72 bytes. */
     record Rej(int localId, int remoteId, int about, int reason, byte[] information,
             byte[] privateData) implements Message {
         static final int INFORMATION = 72;
@@ -117,7 +117,7 @@ public sealed interface Message {
         }
     }
 
-    /** Says that a REP came and its sender may send. */
+    /** Confirms a REP: its receiver may send. */
     record Rtu(int localId, int remoteId, byte[] privateData) implements Message {
         static final int PRIVATE = 224;
 
@@ -137,7 +137,7 @@ public sealed interface Message {
         }
     }
 
-    /** Says that a DREQ came. */
+    /** Confirms a DREQ. */
     record Drep(int localId, int remoteId, byte[] privateData) implements Message {
         static final int PRIVATE = 224;
 
@@ -157,7 +157,7 @@ public sealed interface Message {
         }
     }
 
-    /** Answers that; status 0 is good. */
+    /** Answers a {@link SidrReq}; status 0 means success. */
     record SidrRep(int requestId, int status, int qpn, long service, int qkey, byte[] information, byte[] privateData)
             implements Message {
         static final int INFORMATION = 72;
@@ -169,7 +169,7 @@ public sealed interface Message {
         }
     }
 
-    /** Asks for another path, which no RoCE device has; what it asks for is not read. */
+    /** Asks for another path, which RoCE devices do not have. The details of the path are not read. */
     record Lap(int localId, int remoteId) implements Message {
         @Override
         public int attribute() {
@@ -177,7 +177,7 @@ public sealed interface Message {
         }
     }
 
-    /** Answers that. */
+    /** Answers a {@link Lap}. */
     record Apr(int localId, int remoteId, int status) implements Message {
         @Override
         public int attribute() {

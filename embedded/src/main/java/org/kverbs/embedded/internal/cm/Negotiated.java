@@ -10,10 +10,10 @@ import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * What both sides of a connection agreed on for a queue pair, as its attributes ({@code rdma_init_qp_attr}).
+ * Holds the queue pair attributes that both sides of a connection agreed on ({@code rdma_init_qp_attr}).
  *
- * @param responderResources reads and atomics of the peer that it answers at once
- * @param initiatorDepth its own on the way
+ * @param responderResources reads and atomics of the peer that the queue pair answers at once
+ * @param initiatorDepth the queue pair's own reads and atomics in flight
  * @param timeout 4.096 us * 2^n
  */
 record Negotiated(
@@ -28,11 +28,12 @@ record Negotiated(
         int retryCount,
         int rnrRetry) {
 
-    /** 655 ms until a peer may try again that found no receive, as Linux has it. */
+    /** The peer waits 655 ms before it retries a message that found no receive, as in Linux. */
     private static final int MIN_RNR_TIMER = 0;
 
     /**
-     * The queue pair of who asked. A starting PSN is the one that the other side begins with (IBA volume 1, 12.7.31).
+     * Returns the attributes of the active side. The starting PSN of a message is the one that the receiver of the
+     * message sends with (IBA volume 1, 12.7.31).
      */
     static Negotiated of(Route route, Req req, Rep rep) {
         return new Negotiated(
@@ -48,7 +49,7 @@ record Negotiated(
                 rep.rnrRetry());
     }
 
-    /** The queue pair of who was asked. */
+    /** Returns the attributes of the passive side. */
     static Negotiated of(Route route, Req req, int psn) {
         return new Negotiated(
                 route,
@@ -63,7 +64,7 @@ record Negotiated(
                 req.rnrRetry());
     }
 
-    /** With what the caller decided. */
+    /** Returns a copy with the caller's choices. */
     Negotiated with(Parameters chosen) {
         return new Negotiated(
                 route,
@@ -84,7 +85,7 @@ record Negotiated(
                 rnrRetry);
     }
 
-    /** The attributes for INIT, which depend on nothing. Returns the mask. */
+    /** Writes the attributes for INIT, which depend on no negotiation. Returns the mask. */
     static int writeInit(long attributes) {
         Memory.putInt(attributes + IbvQpAttr.QP_ACCESS_FLAGS, IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE
                 | IbvAccessFlags.IBV_ACCESS_REMOTE_READ
@@ -92,7 +93,7 @@ record Negotiated(
         return start(attributes) | IbvQpAttrMask.IBV_QP_ACCESS_FLAGS;
     }
 
-    /** Returns the mask, or -errno. */
+    /** Writes the attributes of a datagram queue pair. Returns the mask, or -errno. */
     static int writeDatagrams(long attributes, int state, int qkey) {
         return switch (state) {
             case IbvQpState.IBV_QPS_INIT -> {
@@ -114,7 +115,7 @@ record Negotiated(
         return IbvQpAttrMask.IBV_QP_STATE | IbvQpAttrMask.IBV_QP_PKEY_INDEX | IbvQpAttrMask.IBV_QP_PORT;
     }
 
-    /** The attributes for a state. Returns the mask, or -errno. */
+    /** Writes the attributes for a state. Returns the mask, or -errno. */
     int write(long attributes, int state) {
         return switch (state) {
             case IbvQpState.IBV_QPS_INIT -> writeInit(attributes);

@@ -7,10 +7,10 @@ import org.kverbs.internal.abi.RdmaLimits;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * What a caller wants of a connection: {@code struct rdma_conn_param}.
+ * Holds the caller's wishes for a connection: {@code struct rdma_conn_param}.
  *
  * @param responderResources reads and atomics of the peer that the queue pair answers at once
- * @param initiatorDepth reads and atomics that it has on the way itself
+ * @param initiatorDepth the queue pair's own reads and atomics in flight
  */
 record Parameters(
         byte[] privateData,
@@ -22,7 +22,10 @@ record Parameters(
         boolean srq,
         int qpn) {
 
-    /** Reads and atomics that a queue pair of an embedded device can have on the way, and as many that it answers. */
+    /**
+     * How many reads and atomics a queue pair of an embedded device can have in flight, and how many it answers at
+     * once.
+     */
     static final int READS = 128;
 
     static Parameters read(MemorySegment from) {
@@ -43,7 +46,7 @@ record Parameters(
         return Byte.toUnsignedInt(from.get(ValueLayout.JAVA_BYTE, offset));
     }
 
-    /** Whether the device can do that, and the message has room for it. */
+    /** Tells whether the device supports these values and the message has room for the private data. */
     boolean fit(int room) {
         return (responderResources <= READS || responderResources == RdmaLimits.RDMA_MAX_RESP_RES)
                 && (initiatorDepth <= READS || initiatorDepth == RdmaLimits.RDMA_MAX_INIT_DEPTH)
@@ -51,7 +54,7 @@ record Parameters(
                 && (qpn & ~0xffffff) == 0;
     }
 
-    /** With the largest possible numbers instead of RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH. */
+    /** Returns a copy with the largest possible numbers instead of RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH. */
     Parameters atMost(int responder, int initiator) {
         return new Parameters(
                 privateData,

@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.transport.Gsi;
 import org.kverbs.internal.abi.Errno;
 
-/** Which ids have which ports, of each port space. */
+/** Keeps the ports of all ids, for each port space. */
 final class Ports {
 
-    /** What Linux gives out, too. */
+    /** Linux uses the same range. */
     private static final int FIRST = 32768;
     private static final int LAST = 60999;
 
@@ -32,9 +32,9 @@ final class Ports {
     }
 
     /**
-     * Takes a port for an id at an address; port 0 stands for any that is free.
+     * Takes a port for an id at an address; port 0 stands for any free port.
      *
-     * @return the port, or -EADDRINUSE, or -EADDRNOTAVAIL if none is free
+     * @return the port, or -EADDRINUSE, or -EADDRNOTAVAIL if no port is free
      */
     int take(Id id, Address address) {
         int port = address.port();
@@ -81,13 +81,16 @@ final class Ports {
         }
     }
 
-    /** Whether another listens where this id is about to. */
+    /** Tells whether another id listens at this id's address. */
     boolean isServed(Id id) {
         return at(id.protocol(), id.source().port()).stream()
                 .anyMatch(each -> each != id && each.isListening() && overlap(each, id, id.source()));
     }
 
-    /** Who listens at an address of a device, rather at that than at every address. */
+    /**
+     * Returns the id that listens at an address of a device. A listener at that address comes before a listener at the
+     * wildcard address.
+     */
     @Nullable Id find(int protocol, Address address, Gsi port) {
         Id found = null;
         for (Id id : at(protocol, address.port())) {

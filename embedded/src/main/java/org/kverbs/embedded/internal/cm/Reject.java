@@ -1,6 +1,6 @@
 package org.kverbs.embedded.internal.cm;
 
-/** Why a connection is refused (IBA volume 1, 12.6.7.2): the reasons that we give. */
+/** Lists the reasons with which the embedded devices refuse a connection (IBA volume 1, 12.6.7.2). */
 final class Reject {
 
     static final int NO_RESOURCES = 3;

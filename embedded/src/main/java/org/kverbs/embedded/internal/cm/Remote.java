@@ -3,7 +3,7 @@ package org.kverbs.embedded.internal.cm;
 import org.kverbs.embedded.internal.transport.Gsi;
 
 /**
- * Another connection manager: its address, and the port and address of ours by which it is reached.
+ * Identifies another connection manager: its address, and our port and address that lead to it.
  *
  * @param sourceIndex index of our address in the device's GID table
  */

@@ -6,7 +6,7 @@ import org.kverbs.embedded.internal.cm.Message.SidrReq;
 import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.internal.abi.Errno;
 
-/** A stranger's question for a service's queue pair, and the answer, which is kept for as long as it may ask again. */
+/** Keeps a stranger's request for a service's queue pair, and the answer for as long as the stranger can ask again. */
 final class Resolved extends Event {
 
     static final int SUCCESS = 0;
@@ -57,14 +57,14 @@ final class Resolved extends Event {
         return 0;
     }
 
-    /** Its owner goes. */
+    /** Notes that the owner leaves. */
     void abandon() {
         if (answer == null) {
             reject(NOTHING);
         }
     }
 
-    /** Forgets a question that there was no room for, so that the peer asks again. */
+    /** Forgets a request that there was no room for, so that the peer asks again. */
     void ignore() {
         agent.engine().cancel(this);
         agent.remove(this);

@@ -4,14 +4,14 @@ import org.kverbs.embedded.internal.cm.Message.SidrRep;
 import org.kverbs.embedded.internal.cm.Message.SidrReq;
 import org.kverbs.embedded.internal.engine.Event;
 
-/** The question for a service's queue pair (IBA volume 1, 12.11), asked again until it is answered. */
+/** Asks for a service's queue pair (IBA volume 1, 12.11), again until an answer comes. */
 final class Resolving extends Event {
 
-    /** Whom it tells the answer. */
+    /** Gets the answer. */
     interface Owner {
         void resolved(Remote by, SidrRep rep);
 
-        /** Nobody answered. */
+        /** The peer did not answer. */
         void unreachable();
     }
 

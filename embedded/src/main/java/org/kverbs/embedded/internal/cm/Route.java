@@ -4,19 +4,19 @@ import java.nio.ByteOrder;
 import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.ffm.Memory;
 
-/** Where the packets of a connection go, as its {@code struct ibv_ah_attr} says. */
+/** Describes where the packets of a connection go, for {@code struct ibv_ah_attr}. */
 record Route(int sourceIndex, long gidHigh, long gidLow, int flowLabel, int hopLimit, int trafficClass) {
 
-    /** Routers that a packet may pass, as Linux has it on RoCE. */
+    /** The hop limit of packets, as Linux sets it on RoCE. */
     static final int HOPS = 64;
-    /** The one port that an embedded device has. */
+    /** The only port of an embedded device. */
     static final int PORT = 1;
 
     static Route to(Remote remote, int trafficClass) {
         return new Route(remote.sourceIndex(), remote.gidHigh(), remote.gidLow(), 0, HOPS, trafficClass);
     }
 
-    /** Writes {@code struct ibv_ah_attr}, all of it. */
+    /** Writes all fields of {@code struct ibv_ah_attr}. */
     void write(long at) {
         Memory.at(at, IbvAhAttr.SIZE).fill((byte) 0);
         putBig(at + IbvAhAttr.GRH_DGID_GLOBAL_SUBNET_PREFIX, gidHigh);

@@ -13,8 +13,8 @@ import org.kverbs.internal.abi.RdmaCmEventType;
 import org.kverbs.internal.abi.RdmaLimits;
 
 /**
- * What an id has with its peer: a connection, or a question for a queue pair that one of them asks. What happens
- * becomes the id's events.
+ * Joins an id to its peer: by a connection, or by a request for a datagram queue pair in either direction. It turns
+ * what happens into events of the id.
  */
 final class Session implements Connection.Owner, Resolving.Owner {
 
@@ -34,7 +34,7 @@ final class Session implements Connection.Owner, Resolving.Owner {
         this.agent = agent;
     }
 
-    // Asking, and being asked.
+    // The active and the passive side.
 
     /** Returns 0 or -errno. */
     int connect(Remote to, IpService addresses, long service, Parameters given) {
@@ -65,7 +65,7 @@ final class Session implements Connection.Owner, Resolving.Owner {
                 to.gidHigh(),
                 to.gidLow(),
                 0,
-                0, // no rate, as Linux has it on RoCE
+                0, // no rate, as in Linux on RoCE
                 id.options.trafficClass,
                 Route.HOPS,
                 timeout);
@@ -111,7 +111,7 @@ final class Session implements Connection.Owner, Resolving.Owner {
         resolved = by;
     }
 
-    // What the user does; each returns 0 or -errno.
+    // Calls of the user; each returns 0 or -errno.
 
     int accept(Parameters given) {
         if (resolved != null) {
@@ -181,7 +181,7 @@ final class Session implements Connection.Owner, Resolving.Owner {
         return negotiated.withTimeout(id.options.ackTimeoutOr(negotiated.timeout())).write(attributes, to);
     }
 
-    /** The id goes; what is connected goes on to its end without it. */
+    /** Ends the session with its id. A connection goes on to its end alone. */
     void end() {
         if (connection != null) {
             connection.abandon();
@@ -194,7 +194,7 @@ final class Session implements Connection.Owner, Resolving.Owner {
         }
     }
 
-    // What the peer does.
+    // Events of the peer.
 
     @Override
     public void replied(Rep rep) {

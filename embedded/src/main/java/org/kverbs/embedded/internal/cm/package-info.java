@@ -1,4 +1,4 @@
-/** The connection manager: the protocol of InfiniBand's on queue pair 1, and librdmacm's objects above it. */
+/** The connection manager: InfiniBand's connection protocol on queue pair 1, and librdmacm's objects above it. */
 @NullMarked
 package org.kverbs.embedded.internal.cm;
 

@@ -10,33 +10,34 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One lock, one clock and one order of events for all devices that share it. The thread that calls a device does the
- * work of that call at once, and what it leads to, down to the peer's completion if the peer is in reach; what must
- * wait stands in a heap of events.
+ * Holds the lock, the clock and the order of events for all devices that share this engine. A thread that calls a
+ * device does the work of that call at once, with all its consequences, down to the peer's completion if the peer is in
+ * reach. Work that must wait stands in a heap of events.
  *
- * <p>By the real clock a daemon thread runs what is due; it sleeps while nothing is. By the virtual clock time stands
- * still while anything is to be done, and a thread that waits moves it on to the next event, unless it is held: then no
- * thread of its own runs, and a program with one thread sees the same order every time.
+ * <p>On the real clock a daemon thread runs due events and sleeps between them. On the virtual clock time stands still
+ * while there is work to do, and a thread that waits moves the clock to the next event, unless the clock is held. The
+ * virtual clock has no thread of its own, so that a program with one thread sees the same order in every run.
  *
- * <p>What an event or a task throws ends neither the thread that runs it nor anything else: its owner is told by {@link
- * Event#failed} or {@link Task#failed}, then the handler that {@link #onFailure} sets. That holds for errors of the VM,
- * too: memory that a program mapped and a file of which it cut is an InternalError.
+ * <p>An exception of an event or a task ends neither its thread nor any other work. The engine calls {@link
+ * Event#failed} or {@link Task#failed}, then the handler of {@link #onFailure}. This holds for errors of the VM, too: a
+ * program that shrinks a mapped file causes an InternalError.
  *
- * <p>All methods but {@link #enter}, {@link #tryEnter}, {@link #leave} and {@link #close} need the lock.
+ * <p>Callers hold the lock for all methods except {@link #enter}, {@link #tryEnter}, {@link #leave} and {@link #close}.
  */
 public final class Engine implements AutoCloseable {
 
-    /** Events that the timer lets happen before it lets those who wait for the lock have it. */
+    /** The number of events that the timer's thread runs before it gives the lock to waiting threads. */
     private static final int TURN = 32;
 
     private static final long PAUSE_NANOS = 100_000;
 
     /**
-     * How long the rest of long work is left to a thread that polls, which then need not wait for the timer's thread.
+     * How long the timer's thread leaves the rest of long work to a polling thread, which then need not wait for the
+     * timer's thread.
      */
     private static final long LEFT_NANOS = 100_000;
 
-    /** Virtual events in a row that may lead to nothing that a program waits for: a few seconds of a processor. */
+    /** The limit of virtual events in a row that bring nothing to the program: a few seconds of processor time. */
     private static final int ENDLESS = 5_000_000;
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -45,16 +46,16 @@ public final class Engine implements AutoCloseable {
     private final boolean virtual;
     private long virtualNanos;
     private boolean held;
-    /** Events since something came that a program waits for. */
+    /** Events since the program last got something that it waits for. */
     private int fruitless;
 
     private @Nullable Task firstTask;
     private @Nullable Task lastTask;
     private @Nullable Task firstLater;
     private @Nullable Task lastLater;
-    /** Whether {@link #later} tasks wait. Written with the lock. */
+    /** Whether {@link #later} tasks wait. Written with the lock held. */
     private volatile boolean workLeft;
-    /** How long what is left now waits for a thread that polls, in nanoseconds. */
+    /** How long queued later work waits for a polling thread now, in nanoseconds. */
     private long patience = LEFT_NANOS;
 
     private final Event turn = new Event() {
@@ -69,10 +70,10 @@ public final class Engine implements AutoCloseable {
     private boolean closed;
     private final FailureLog log = new FailureLog(Level.ERROR);
     private Consumer<? super Throwable> handler =
-            failure -> log.add("the embedded device goes on after a failure", failure);
-    /** Whether memory of a mapped file may have been touched since the lock was taken. */
+            failure -> log.add("one event of the embedded device failed; the device goes on", failure);
+    /** Whether this lock holder may have touched memory of a mapped file. */
     private boolean touchesFiles;
-    /** The thread that entered first, and whether another did since; noted on the virtual clock only. */
+    /** The last thread that entered, and whether two threads have entered; kept on the virtual clock only. */
     private @Nullable Thread user;
 
     private boolean isShared;
@@ -85,15 +86,18 @@ public final class Engine implements AutoCloseable {
         return virtual;
     }
 
-    /** Sets the handler of what events, tasks and packets throw; the first one logs. Called with the lock held. */
+    /**
+     * Sets the handler for exceptions of events, tasks and packets; the default handler logs them. Called with the lock
+     * held.
+     */
     public void onFailure(Consumer<? super Throwable> next) {
         handler = Objects.requireNonNull(next);
     }
 
     /**
-     * Tells the handler of a failure that ended nothing but what it happened to. By the real clock it throws nothing:
-     * what the handler throws is logged, since the thread may be the device's own, or a poll of another connection. By
-     * the virtual clock only calls of the program get here, and have what the handler throws thrown at them.
+     * Tells the handler about a failure of one event, task or packet. On the real clock this throws nothing: an
+     * exception of the handler is logged, since the thread may be the device's own, or a poll of another connection. On
+     * the virtual clock only calls of the program get here, and the handler's exception is thrown to them.
      */
     public void report(Throwable failure) {
         try {
@@ -102,7 +106,7 @@ public final class Engine implements AutoCloseable {
             if (virtual) {
                 throw e;
             }
-            log.add("the handler of the embedded device's failures failed", e);
+            log.add("the failure handler of the embedded device threw an exception", e);
         }
     }
 
@@ -120,17 +124,17 @@ public final class Engine implements AutoCloseable {
         user = current;
     }
 
-    /** Whether another thread than the first that entered has entered; on the virtual clock. */
+    /** Tells whether more than one thread has entered; on the virtual clock only. */
     public boolean isShared() {
         return isShared;
     }
 
-    /** Takes the lock, if it can be had within a time. */
+    /** Takes the lock if it becomes free within a time. */
     public boolean tryEnter(long nanos) throws InterruptedException {
         return lock.tryLock(nanos, TimeUnit.NANOSECONDS);
     }
 
-    /** Does what became ready and gives the lock back. */
+    /** Runs the tasks that are ready and releases the lock. */
     public void leave() {
         try {
             settle();
@@ -142,15 +146,16 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Memory of a mapped file, which can be cut at any time, is about to be touched. */
+    /** Notes that the caller is about to touch memory of a mapped file, which can shrink at any time. */
     public void touchesFile() {
         touchesFiles = true;
     }
 
     /**
-     * Follows each touch of a program's memory. Compiled code throws the InternalError of a file that was cut not where
-     * it touches it, but where the thread next stops at a safepoint or comes back from native code: by then what was
-     * never written might be acknowledged. If the memory may be a file's, the error is thrown here.
+     * Follows each touch of the program's memory. If a mapped file has shrunk, compiled code does not throw the
+     * InternalError at the touch, but where the thread next reaches a safepoint or returns from native code. By then
+     * the device could have acknowledged bytes that it never wrote. So this method throws a pending error here, if the
+     * memory may be that of a file.
      */
     public void touched() {
         if (touchesFiles) {
@@ -158,22 +163,22 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Throws the InternalError that this thread's compiled code owes, if it owes one. */
+    /** Throws the pending InternalError of this thread's compiled code, if there is one. */
     public static void throwPending() {
-        Runtime.getRuntime().maxMemory(); // any native method that the JIT has no code of its own for
+        Runtime.getRuntime().maxMemory(); // any native method that the JIT does not replace by an intrinsic
     }
 
-    /** A condition that goes with the lock. */
+    /** Makes a condition of the lock. */
     public Condition condition() {
         return lock.newCondition();
     }
 
-    /** Nanoseconds since some moment; never goes back. */
+    /** Returns nanoseconds since an arbitrary moment; never goes back. */
     public long now() {
         return virtual ? virtualNanos : System.nanoTime();
     }
 
-    /** Lets an event happen after a time, and moves it there if it was to happen at another. */
+    /** Schedules an event after a delay; an event that is scheduled already moves to the new time. */
     public void schedule(Event event, long delayNanos) {
         events.schedule(event, now() + Math.max(0, delayNanos));
         if (!virtual && event.time < timerWakes) {
@@ -181,17 +186,17 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Lets an event not happen. */
+    /** Removes an event from the schedule. */
     public void cancel(Event event) {
         events.cancel(event);
     }
 
-    /** How many events are to happen. */
+    /** Returns the number of scheduled events. */
     public int scheduled() {
         return events.size();
     }
 
-    /** Queues a task for when the current call has done its part. */
+    /** Queues a task to run when the current call has done its part. */
     public void ready(Task task) {
         if (task.queued) {
             return;
@@ -245,8 +250,8 @@ public final class Engine implements AutoCloseable {
 
     /**
      * Queues the rest of long work, so that other threads get the lock before it goes on. A thread that polls in vain
-     * does one such task, or else the timer's thread. By the virtual clock it is done in the same call, after all that
-     * is ready.
+     * does one such task; otherwise the timer's thread does. On the virtual clock the task runs in the same call, after
+     * all ready tasks.
      */
     public void later(Task task) {
         if (virtual) {
@@ -265,12 +270,12 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Whether a thread that polls in vain has something to do; without the lock, too. */
+    /** Tells whether a thread that polls in vain has a task to do; callable without the lock. */
     public boolean isWorkLeft() {
         return workLeft;
     }
 
-    /** Does one task of those that {@link #later} queued, and lets the timer's thread do the next after a time. */
+    /** Does one task of {@link #later}, and lets the timer's thread do the next one after a delay. */
     private void goOn(long delayNanos) {
         Task task = firstLater;
         if (task == null) {
@@ -294,7 +299,7 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Somebody polls in vain. Virtual time then goes on, or the thread does a part of the work that is left. */
+    /** Handles a poll that found nothing: moves the virtual clock, or does one task of {@link #later}. */
     public void polledInVain() {
         if (!virtual) {
             goOn(LEFT_NANOS);
@@ -303,21 +308,23 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** From now on virtual time stands still for those who wait. */
+    /** Stops waiting threads from moving the virtual clock, from now on. */
     public void hold() {
         held = true;
     }
 
-    /** Something came that a program waits for: a completion, an event, a time that it has set. */
+    /**
+     * Notes that the program got something that it waits for: a completion, an event, or the end of a time that it set.
+     */
     public void advanced() {
         fruitless = 0;
     }
 
     /**
-     * Moves virtual time to the next event for a program that waits, and lets it happen, and what it leads to.
+     * Moves the virtual clock to the next event for a waiting program, and runs the event with its consequences.
      *
-     * @return whether there was one
-     * @throws IllegalStateException if the program would wait for ever, while timers follow each other
+     * @return whether there was an event
+     * @throws IllegalStateException if events follow each other for ever while the program waits
      */
     public boolean step() {
         if (!next()) {
@@ -327,7 +334,7 @@ public final class Engine implements AutoCloseable {
             fruitless = 0;
             throw new IllegalStateException(ENDLESS + " timers and packets in a row, up to "
                     + Duration.ofNanos(virtualNanos) + " on the virtual clock, brought no completion and no event:"
-                    + " a queue pair tries again for ever. With rnr_retry 7 a sender does while its peer posts no"
+                    + " a queue pair retries for ever. With rnr_retry 7 a sender retries while its peer posts no"
                     + " receive: post one, or connect with a smaller rnr_retry.");
         }
         return true;
@@ -346,7 +353,7 @@ public final class Engine implements AutoCloseable {
         return true;
     }
 
-    /** Moves virtual time on, and lets everything happen that is due until then. */
+    /** Moves the virtual clock by a time, and runs all events that are due until then. */
     public void advance(long nanos) {
         long end = virtualNanos + nanos;
         for (Event event = events.first(); event != null && event.time <= end; event = events.first()) {
@@ -356,11 +363,10 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
-     * Waits for a signal, or in virtual time that isn't held lets the next event happen, which may be what is waited
-     * for.
+     * Waits for a signal. On a virtual clock that is not held, runs the next event instead, which may bring the signal.
      *
      * @param deadline when to give up, by {@link #now}; {@link Long#MAX_VALUE} for never
-     * @return false when it is time to give up
+     * @return false if the deadline has passed
      * @throws InterruptedException if the thread is interrupted
      */
     public boolean await(Condition condition, long deadline) throws InterruptedException {
@@ -368,7 +374,7 @@ public final class Engine implements AutoCloseable {
         Event event = virtual && !held ? events.first() : null;
         if (event != null && event.time <= deadline) {
             step();
-            // Timers may follow each other for ever: others must get the lock between them.
+            // Timers may follow each other for ever: other threads must get the lock between them.
             lock.unlock();
             Thread.yield();
             lock.lock();
@@ -382,8 +388,8 @@ public final class Engine implements AutoCloseable {
         if (left <= 0) {
             return false;
         }
-        // A virtual clock that is held, or on which nothing is to happen, waits for other threads as long as it says,
-        // by the real one.
+        // A virtual clock that is held, or that has no events, waits for other threads until the deadline, in real
+        // time.
         if (condition.awaitNanos(left) <= 0 && virtual) {
             if (held) {
                 return false;
@@ -411,7 +417,7 @@ public final class Engine implements AutoCloseable {
                 try {
                     runDue();
                 } catch (Throwable e) {
-                    // This thread itself has no memory left, or the like: it must not end of that.
+                    // The thread itself has no memory left, or a similar error occurred: the thread must not end.
                 }
             }
         } finally {
@@ -419,7 +425,7 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Lets a turn of events happen, or sleeps until the next is due. */
+    /** Runs up to {@link #TURN} due events, or sleeps until the next one is due. */
     private void runDue() {
         for (int i = 0; i < TURN; i++) {
             Event event = events.first();
@@ -444,11 +450,12 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
-     * As long as events are due the timer would keep the lock, which goes to who runs, not to who has waited longest.
+     * Gives the lock to waiting threads. While events are due the timer's thread would otherwise keep the lock, which
+     * is not fair: it goes to a running thread rather than to the one that waits longest.
      */
     private void giveWay() {
         if (lock.hasQueuedThreads()) {
-            timerWakes = Long.MIN_VALUE; // it looks again soon, whatever is scheduled meanwhile
+            timerWakes = Long.MIN_VALUE; // the thread looks again soon, whatever is scheduled in the meantime
             sleep(PAUSE_NANOS);
         }
     }
@@ -457,11 +464,11 @@ public final class Engine implements AutoCloseable {
         try {
             due.await(nanos, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
-            // Nobody has this thread's name for an interrupt to mean something: it only looks at the clock sooner.
+            // No code interrupts this thread on purpose. An interrupt only makes it look at the clock earlier.
         }
     }
 
-    /** Ends the timer's thread. Nothing happens by itself any more. */
+    /** Ends the timer's thread. Scheduled events no longer happen. */
     @Override
     public void close() {
         lock.lock();

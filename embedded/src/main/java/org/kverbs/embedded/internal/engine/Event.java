@@ -1,22 +1,22 @@
 package org.kverbs.embedded.internal.engine;
 
-/** Something that happens at a time: a timer runs out, a packet arrives. It stands in one {@link EventHeap} at most. */
+/** Happens at a time: a timer expires, or a packet arrives. An event stands in at most one {@link EventHeap}. */
 public abstract class Event {
 
-    /** When, in nanoseconds of the engine's clock. */
+    /** The time at which the event happens, in nanoseconds of the engine's clock. */
     long time;
-    /** Which of two at the same time goes first: the one that was added first. */
+    /** Orders events of the same time: the event with the lower number was added first and happens first. */
     long order;
-    /** Where it stands in the heap; below zero if it doesn't. */
+    /** The place in the heap; below zero if the event is in no heap. */
     int index = -1;
 
-    /** Does what is due; called with the engine's lock held, when the event stands in no heap any more. */
+    /** Does what is due. Called with the engine's lock held, when the event is in no heap any more. */
     protected abstract void happen();
 
-    /** Ends what can't go on after {@link #happen} threw something; called with the lock held. */
+    /** Ends the work that cannot go on after {@link #happen} threw an exception. Called with the lock held. */
     protected void failed() {}
 
-    /** Whether it waits in a heap. */
+    /** Tells whether the event is in a heap. */
     public final boolean isScheduled() {
         return index >= 0;
     }

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Events by time, a binary heap. Adding, moving and removing one takes the logarithm of their number, and no memory but
- * the array's.
+ * Orders events by time in a binary heap. Adding, moving or removing an event takes logarithmic time, and allocates
+ * nothing but a larger array at times.
  */
 final class EventHeap {
 
@@ -13,7 +13,7 @@ final class EventHeap {
     private int size;
     private long added;
 
-    /** The next event, or null. */
+    /** Returns the next event, or null. */
     @Nullable Event first() {
         return events[0];
     }
@@ -35,7 +35,7 @@ final class EventHeap {
         settle(event);
     }
 
-    /** Removes the event if it is there. */
+    /** Removes the event if it is in the heap. */
     void cancel(Event event) {
         int index = event.index;
         if (index < 0) {

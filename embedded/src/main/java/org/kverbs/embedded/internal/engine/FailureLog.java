@@ -5,8 +5,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Logs what a peer can cause as often as it likes: one message a second at most, which says how many were left out
- * since the one before. Any thread may use it.
+ * Logs failures that a peer can cause at any rate: at most one message a second, which tells how many messages were
+ * left out since the previous one. Any thread may use it.
  */
 public final class FailureLog {
 
@@ -17,12 +17,12 @@ public final class FailureLog {
     private long last = System.nanoTime() - INTERVAL;
     private long leftOut;
 
-    /** Makes a log that writes at a level to the {@link System.Logger} named {@code org.kverbs.embedded}. */
+    /** Makes a log that writes with this level to the {@link System.Logger} named {@code org.kverbs.embedded}. */
     public FailureLog(Level level) {
         this.level = level;
     }
 
-    /** Logs a message, or counts it. Throws nothing, even if no memory is left. */
+    /** Logs a message, or counts it. Throws nothing, even without free memory. */
     public synchronized void add(String message, @Nullable Throwable cause) {
         try {
             long now = System.nanoTime();
@@ -35,7 +35,7 @@ public final class FailureLog {
                     cause);
             leftOut = 0;
         } catch (Throwable e) {
-            // The device goes on, with or without a log.
+            // The device goes on without the log message.
         }
     }
 }

@@ -3,16 +3,17 @@ package org.kverbs.embedded.internal.engine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Work that goes on when what caused it is done: a send queue that may have more to send. It is queued once at most.
+ * Continues work when the call that caused it is done: for example, a send queue that may have more to send. A task is
+ * queued at most once.
  */
 public abstract class Task {
 
     @Nullable Task next;
     boolean queued;
 
-    /** Does all it can now; called with the engine's lock held. */
+    /** Does all the work that is possible now. Called with the engine's lock held. */
     protected abstract void run();
 
-    /** Ends what can't go on after {@link #run} threw something; called with the lock held. */
+    /** Ends the work that cannot go on after {@link #run} threw an exception. Called with the lock held. */
     protected void failed() {}
 }

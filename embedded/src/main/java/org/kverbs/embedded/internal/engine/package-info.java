@@ -1,4 +1,4 @@
-/** Time, the lock and the order in which things happen. */
+/** The lock, the clock and the order of events of the embedded devices. */
 @NullMarked
 package org.kverbs.embedded.internal.engine;
 

@@ -9,19 +9,19 @@ import org.kverbs.embedded.internal.wire.PacketCodec;
 import org.kverbs.embedded.internal.wire.PacketSink;
 import org.kverbs.internal.ffm.Memory;
 
-/** The way from one device of a switch to another, on which packets travel as bytes and meet their faults. */
+/** Carries packets as bytes from one device of a switch to another, and applies the faults. */
 final class FaultyPath implements PacketSink {
 
-    /** How much longer than others a packet is on its way that is overtaken, in nanoseconds. */
+    /** The additional delay of a packet that others overtake, in nanoseconds. */
     private static final long OVERTAKEN = 100_000;
-    /** A packet needs some time at least: then what is sent at once arrives in order. */
+    /** The shortest delay, in nanoseconds: packets that are sent in one call then arrive in order. */
     private static final long SHORTEST = 1_000;
 
     final Hca target;
     private final InProcessNetwork network;
     private final Icrc icrc = new Icrc();
     private Faults faults;
-    /** When a slow receiver is done with what it has. */
+    /** When a slow receiver has taken all its packets. */
     private long busyUntil;
 
     FaultyPath(InProcessNetwork network, Hca target, Faults faults) {
@@ -40,7 +40,8 @@ final class FaultyPath implements PacketSink {
     }
 
     private boolean hits(double part) {
-        // No number is drawn for what can't happen, so that a seed means the same whatever other faults there are.
+        // A fault with probability zero draws no random number, so that a seed means the same whatever other faults are
+        // set.
         boolean hit = part > 0 && network.random.nextDouble() < part;
         if (hit) {
             network.injected++;
@@ -75,7 +76,7 @@ final class FaultyPath implements PacketSink {
         }
         Packet copy = network.pool.take();
         if (copy == null) {
-            return; // as a switch without room does
+            return; // a switch without free buffers drops the packet, too
         }
         copy.copyHeader(packet);
         int length = encode(packet, copy);
@@ -90,7 +91,7 @@ final class FaultyPath implements PacketSink {
         target.engine.schedule(copy, delay);
     }
 
-    /** The payload's memory may be gone, which must not cost the network a packet. */
+    /** Encodes a packet. If the payload's memory was freed, the pool gets its packet back. */
     private int encode(Packet packet, Packet copy) {
         try {
             int length = PacketCodec.encode(packet, copy.buffer);
@@ -118,7 +119,10 @@ final class FaultyPath implements PacketSink {
                 length);
     }
 
-    /** A packet arrives; between {@link #dispatch} and here its payload is the bytes of the whole. */
+    /**
+     * Takes an arriving packet. Between {@link #dispatch} and here the packet's payload is the bytes of the whole
+     * packet.
+     */
     @Override
     public void accept(Packet packet) {
         try {

@@ -14,15 +14,17 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.embedded.internal.wire.PacketPool;
 
 /**
- * Joins the devices of one JVM. As long as nothing goes wrong anywhere a packet has arrived when it was sent, and its
- * payload goes from memory to memory at once; with faults set, packets go as bytes, each on the {@link FaultyPath} from
- * one device to another.
+ * Joins the devices of one JVM. Without faults a packet arrives at the moment it is sent, and its payload goes from
+ * memory to memory at once. With faults, packets travel as bytes, each on the {@link FaultyPath} from one device to
+ * another.
  */
 public final class InProcessNetwork {
 
-    /** Packets that may be on their way: some for each of a thousand busy queue pairs. */
+    /** The number of packets that can travel at once: a few for each of a thousand busy queue pairs. */
     private static final int ON_THE_WAY = 1 << 14;
-    /** Packets to one peer that may be on their way; a queue pair that has the peer for itself gets 128 of them. */
+    /**
+     * The number of packets that can travel to one peer; a queue pair that is alone in using the peer gets 128 of them.
+     */
     private static final int WINDOW = 171;
 
     private final Engine engine;
@@ -76,7 +78,8 @@ public final class InProcessNetwork {
     }
 
     /**
-     * Has all packets seen from now on, which then carry no more than the path MTU; null for no more. With the lock.
+     * Shows all packets to a tap from now on; null ends that. With a tap, packets carry at most the path MTU. Called
+     * with the lock held.
      */
     public void setTap(@Nullable Tap by) {
         tap = by;
@@ -94,7 +97,7 @@ public final class InProcessNetwork {
         }
     }
 
-    /** Whether nothing can happen to a packet and nobody looks at it. */
+    /** Tells whether no faults are set and no tap is present. */
     private boolean isShortcut() {
         return perfect && tap == null;
     }
@@ -113,7 +116,7 @@ public final class InProcessNetwork {
         return null;
     }
 
-    /** Where a device is plugged in. */
+    /** Plugs one device into this network. */
     private final class Port implements PacketPort {
         private final Hca device;
         private final List<FaultyPath> ways = new ArrayList<>();
@@ -186,7 +189,7 @@ public final class InProcessNetwork {
 
         @Override
         public void look(boolean waits) {
-            // Whatever was sent has arrived, or comes by its timer.
+            // Packets arrive when they are sent, or by their timer.
         }
 
         @Override
@@ -201,7 +204,7 @@ public final class InProcessNetwork {
 
         @Override
         public void close() {
-            // It stays plugged in.
+            // The device stays plugged in.
         }
     }
 }

@@ -5,10 +5,10 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.ffm.Memory;
 
-/** Where packets go and where they come from: what a {@code struct ibv_ah_attr} says on RoCE. */
+/** Describes the source and destination of packets: the RoCE fields of a {@code struct ibv_ah_attr}. */
 public final class AddressVector {
 
-    /** Routers that a packet may pass where nobody said how many. */
+    /** The hop limit if none is given. */
     public static final int HOPS = 64;
 
     public long gidHigh;
@@ -18,7 +18,7 @@ public final class AddressVector {
     int hopLimit;
     int trafficClass;
 
-    /** Reads {@code struct ibv_ah_attr}, whose global part was checked. */
+    /** Reads a {@code struct ibv_ah_attr}; the caller has checked its global part. */
     public void read(long attributes) {
         gidHigh = bigEndian(attributes + IbvAhAttr.GRH_DGID_GLOBAL_SUBNET_PREFIX);
         gidLow = bigEndian(attributes + IbvAhAttr.GRH_DGID_GLOBAL_INTERFACE_ID);
@@ -49,10 +49,10 @@ public final class AddressVector {
     }
 
     /**
-     * The UDP source port of packets (IBA annex A17.4.8): what keeps one way through the network has one port, and what
-     * the network may spread has several. It follows from the flow label if there is one.
+     * Returns the UDP source port of packets (IBA annex A17.4.8). Packets that must stay in order have one port, and
+     * the network may spread packets with different ports. If there is a flow label, the port follows from it.
      *
-     * @param numbers of the queue pairs, mixed
+     * @param numbers the numbers of the queue pairs, mixed
      */
     public int sourcePort(int numbers) {
         int from = flowLabel == 0 ? numbers : flowLabel;

@@ -5,7 +5,7 @@ import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.internal.abi.IbvAsyncEvent;
 import org.kverbs.internal.ffm.Memory;
 
-/** The asynchronous events of an open context. */
+/** Queues the asynchronous events of an open context. */
 public final class AsyncEvents {
 
     private record Raised(int type, long element) {}
@@ -16,17 +16,17 @@ public final class AsyncEvents {
         this.channel = new Channel<>(engine);
     }
 
-    /** Lets an event wait for who asks; with the lock. {@code element} is an object's address or a port. */
+    /** Queues an event; called with the lock held. {@code element} is an object's address or a port. */
     public void raise(int type, long element) {
         channel.add(new Raised(type, element));
     }
 
-    /** Takes the events of an object out that is destroyed; with the lock. */
+    /** Removes the events of an object that is being destroyed; called with the lock held. */
     public void forget(long element) {
         channel.removeIf(each -> each.element == element);
     }
 
-    /** Waits for one and writes it as {@code struct ibv_async_event}. */
+    /** Waits for an event and writes it as {@code struct ibv_async_event}. */
     public int await(MemorySegment event, long timeoutNanos) {
         return (int) channel.await(timeoutNanos, raised -> {
             Memory.putLong(event.address() + IbvAsyncEvent.ELEMENT, raised.element);
@@ -35,7 +35,7 @@ public final class AsyncEvents {
         });
     }
 
-    /** Ends every wait, from now on. */
+    /** Ends all present and future waits. */
     public void wake() {
         channel.wake();
     }

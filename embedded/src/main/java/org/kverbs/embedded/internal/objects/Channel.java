@@ -5,8 +5,8 @@ import java.util.concurrent.locks.Condition;
 import org.kverbs.embedded.internal.engine.Engine;
 
 /**
- * Where events wait for a thread that takes them: those of a completion channel, a context's asynchronous ones, or
- * those of connections.
+ * Queues events for a thread that takes them: events of a completion channel, asynchronous events of a context, or
+ * events of connections.
  */
 public final class Channel<E> {
 
@@ -21,21 +21,24 @@ public final class Channel<E> {
         this.arrived = engine.condition();
     }
 
-    /** Adds an event; with the lock. */
+    /** Adds an event; called with the lock held. */
     public void add(E event) {
         events.add(event);
         engine.advanced();
         arrived.signal();
     }
 
-    /** Forgets all events of something that is destroyed; with the lock. Returns how many there were. */
+    /**
+     * Removes all events that belong to an object that is being destroyed; called with the lock held. Returns the
+     * number of removed events.
+     */
     public int removeIf(java.util.function.Predicate<E> belongs) {
         int before = events.size();
         events.removeIf(belongs);
         return before - events.size();
     }
 
-    /** Ends the wait that is under way, or else the next one. */
+    /** Ends the current wait, or else the next one. */
     public void interrupt() {
         engine.enter();
         try {
@@ -46,7 +49,7 @@ public final class Channel<E> {
         }
     }
 
-    /** Ends every wait, from now on. */
+    /** Ends all present and future waits. */
     public void wake() {
         engine.enter();
         try {
@@ -61,7 +64,7 @@ public final class Channel<E> {
      * Takes the next event and hands it on with the lock held.
      *
      * @param timeoutNanos 0 looks once; below zero waits without limit
-     * @return what {@code take} made of it; 0 if the time ran out, or the wait was interrupted or woken; -EINTR if the
+     * @return the result of {@code take}; 0 if the time ran out, or the wait was interrupted or woken; -EINTR if the
      *     thread was interrupted
      */
     public long await(long timeoutNanos, java.util.function.ToLongFunction<E> take) {

@@ -1,8 +1,8 @@
 package org.kverbs.embedded.internal.objects;
 
-/** A queue pair, as its completion queues know it. */
+/** Represents a queue pair to its completion queues. */
 public interface CompletionUser {
 
-    /** A completion queue that it uses broke, and has lost completions. */
+    /** Notes that a completion queue of this queue pair overran and lost completions. */
     void completionsLost();
 }

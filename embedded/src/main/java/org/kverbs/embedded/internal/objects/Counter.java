@@ -3,67 +3,69 @@ package org.kverbs.embedded.internal.objects;
 import java.util.Locale;
 
 /**
- * What a device counts. Each is called as in {@code /sys/class/infiniband} of Linux, where a driver has such a counter:
- * most names are of Soft-RoCE ({@code rxe}), {@code rx_icrc_encapsulated}, {@code local_ack_timeout_err}, {@code
- * out_of_buffer} and the refused accesses of mlx5, {@code retrans_pkts} of efa, {@code bad_pkey_cntr} and {@code
- * qkey_viol_cntr} of {@code struct ibv_port_attr}, those that begin with {@code port_} of InfiniBand itself.
+ * Lists the counters of a device. Each has the name that a Linux driver gives it in {@code /sys/class/infiniband}. Most
+ * names are those of Soft-RoCE ({@code rxe}). The names {@code rx_icrc_encapsulated}, {@code local_ack_timeout_err},
+ * {@code out_of_buffer} and those of refused accesses are from mlx5, {@code retrans_pkts} is from efa, {@code
+ * bad_pkey_cntr} and {@code qkey_viol_cntr} are from {@code struct ibv_port_attr}, and names that begin with {@code
+ * port_} are from InfiniBand itself.
  */
 public enum Counter {
-    /**
-     * Packets sent, those that were sent again too; a message that goes from memory to memory counts as its packets.
-     */
+    /** Packets sent, including repeated ones. A message that goes from memory to memory counts as its packets. */
     SENT_PKTS(true),
     RCVD_PKTS(true),
-    /** Bytes of payload sent, those that were sent again too. */
+    /** Bytes of payload sent, including repeated ones. */
     SENT_BYTES(true),
     RCVD_BYTES(true),
-    /** Packets that were sent before. */
+    /** Packets sent again. */
     RETRANS_PKTS(true),
-    /** Requests that came again. */
+    /** Requests that arrived again. */
     DUPLICATE_REQUEST(true),
-    /** Requests that came before one that is missing. */
+    /** Requests that arrived before a missing one. */
     OUT_OF_SEQ_REQUEST(true),
-    /** RNR NAKs sent: there was no receive. */
+    /** RNR NAKs sent, because no receive was posted. */
     SEND_RNR_ERR(true),
-    /** RNR NAKs that came. */
+    /** RNR NAKs that arrived. */
     RCVD_RNR_ERR(true),
-    /** NAKs of sequence that came. */
+    /** Sequence NAKs that arrived. */
     RCVD_SEQ_ERR(true),
-    /** Times that a sender went back, for a NAK of sequence, a gap in the answers or a timeout. */
+    /** Times that a sender went back, after a sequence NAK, a gap in the answers or a timeout. */
     COMPLETER_RETRY_ERR(true),
-    /** Times that no answer came in time. */
+    /** Times that no answer came within the timeout. */
     LOCAL_ACK_TIMEOUT_ERR(true),
-    /** Requests that failed as all retries were used up. */
+    /** Requests that failed because all retries were used. */
     RETRY_EXCEEDED_ERR(true),
-    /** The same for a peer that was never ready. */
+    /** Requests that failed because the peer was never ready. */
     RETRY_RNR_EXCEEDED_ERR(true),
-    /** Requests of this side that the peer refused for its memory. */
+    /** Requests of this side that the peer refused for lack of access to its memory. */
     REQ_REMOTE_ACCESS_ERRORS(true),
-    /** Requests of the peer that this side refused for its memory. */
+    /** Requests of the peer that this side refused for lack of access to its memory. */
     RESP_REMOTE_ACCESS_ERRORS(true),
-    /** Datagrams, and messages of UC, that were dropped as there was no receive. */
+    /** Datagrams, and messages of UC, that were dropped because no receive was posted. */
     OUT_OF_BUFFER(true),
-    /** Datagrams that were dropped for their Q_Key. */
+    /** Datagrams that were dropped because of a wrong Q_Key. */
     QKEY_VIOL_CNTR(true),
-    /** Packets that were dropped for their P_Key. */
+    /** Packets that were dropped because of a wrong P_Key. */
     BAD_PKEY_CNTR(false),
-    /** Packets that were lost before they left, as the socket was full or knew no way. */
+    /** Packets that were lost before they left, because the socket was full or had no route. */
     PORT_XMIT_DISCARDS(false),
-    /** Packets whose ICRC was wrong. */
+    /** Packets with a wrong ICRC. */
     RX_ICRC_ENCAPSULATED(false),
-    /** Packets that no queue pair took: none has that number, it is in the wrong state, or has another peer. */
+    /**
+     * Packets that no queue pair took: the number is unknown, or the queue pair is in the wrong state or has another
+     * peer.
+     */
     PORT_RCV_ERRORS(false),
-    /** Connection requests (REQ) that came. */
+    /** Connection requests (REQ) that arrived. */
     CM_RX_REQ(false),
-    /** Connection requests and connections that were refused (REJ). */
+    /** Rejections (REJ) sent. */
     CM_TX_REJ(false),
-    /** Refusals (REJ) that came. */
+    /** Rejections (REJ) that arrived. */
     CM_RX_REJ(false);
 
     static final Counter[] ALL = values();
 
     final String sysfsName = name().toLowerCase(Locale.ROOT);
-    /** Whether a queue pair has it too; else it is the device's only. */
+    /** Whether queue pairs have this counter, too; otherwise only the device has it. */
     final boolean isOfQueuePairs;
 
     Counter(boolean isOfQueuePairs) {

@@ -4,7 +4,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What was counted by a queue pair, or by a device beside its queue pairs. It belongs to the engine's lock. */
+/** Holds the counts of a queue pair, or those of a device without its queue pairs. Guarded by the engine's lock. */
 public final class Counters {
 
     private final long[] values = new long[Counter.ALL.length];
@@ -17,19 +17,19 @@ public final class Counters {
         values[counter.ordinal()] += more;
     }
 
-    /** Takes over all of another, whose owner ends or is summed up. */
+    /** Adds the counts of another object, which ends or is summed up. */
     public void addAll(Counters from) {
         for (int i = 0; i < values.length; i++) {
             values[i] += from.values[i];
         }
     }
 
-    /** All of a device by name, in the order of {@link Counter}. */
+    /** Returns the counters of a device by name, in the order of {@link Counter}. */
     public Map<String, Long> ofDevice() {
         return named(false);
     }
 
-    /** Those that a queue pair has. */
+    /** Returns the counters that a queue pair has, by name. */
     public Map<String, Long> ofQueuePair() {
         return named(true);
     }

@@ -21,20 +21,21 @@ import org.kverbs.internal.ffm.Memory;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**
- * A completion queue ({@code struct ibv_cq}): a ring of {@code struct ibv_wc}. More completions than it holds break it:
- * what was in it can still be polled, then polling answers an error, and its queue pairs go to the error state (IBA
- * volume 1, 11.6.3.1). By rxe's semantics it goes on without those that it had no room for.
+ * A completion queue ({@code struct ibv_cq}): a ring of {@code struct ibv_wc}. If more completions come than it holds,
+ * the queue breaks: the program can still poll the completions inside, then polls fail, and the queue pairs go to the
+ * error state (IBA volume 1, 11.6.3.1). With the semantics of rxe the queue goes on and loses the completions that had
+ * no room.
  */
 public final class Cq implements CompletionQueueOps {
 
-    /** The bit of a status where its vendor error begins; see {@link #add}. */
+    /** The first bit of the vendor error within a status; see {@link #add}. */
     static final int VENDOR_ERROR = 16;
 
     private static final VarHandle WAITING = handle();
 
     public final long address;
     public final @Nullable Channel<Cq> channel;
-    /** Queue pairs that use it. */
+    /** The queue pairs that use this queue. */
     public final Set<CompletionUser> users = new LinkedHashSet<>();
     private final DeviceState device;
     private final AsyncEvents events;
@@ -43,13 +44,13 @@ public final class Cq implements CompletionQueueOps {
     private long ringAddress;
     private int capacity;
     private int head;
-    /** Completions in the ring; written with the lock, read without it by who polls. */
+    /** The number of completions in the ring; written with the lock held, read by polling threads without it. */
     private int waiting;
-    /** What the diagnostics know the requests of the completions by; null as long as they were off. */
+    /** The diagnostics' records of the completed requests; null if the diagnostics were never on. */
     private @Nullable Posted @Nullable [] posted;
-    /** Of the queue that each completion's request was in. */
+    /** For each completion, the queue that its request was in. */
     private @Nullable Occupancy[] occupied = {};
-    /** How many slots of it polling the completion frees. */
+    /** For each completion, the number of slots in that queue that a poll frees. */
     private int[] slots = {};
     private boolean overrun;
     private boolean armed;
@@ -62,7 +63,7 @@ public final class Cq implements CompletionQueueOps {
                 try {
                     user.completionsLost();
                 } catch (Throwable e) {
-                    engine.report(e); // the next one has lost completions, too
+                    engine.report(e); // the next queue pair has lost completions, too
                 }
             }
         }
@@ -86,12 +87,12 @@ public final class Cq implements CompletionQueueOps {
     }
 
     private void allocate(int entries) {
-        // The garbage collector frees it: a thread that still polls may come too late, but never upon memory that is
-        // not there.
+        // The garbage collector frees the ring: a thread that still polls after close() reads old memory, but never
+        // unmapped memory.
         MemorySegment memory = Arena.ofAuto().allocate((long) entries * IbvWc.SIZE, 8);
         @Nullable Occupancy[] queues = new Occupancy[entries];
         int[] counts = new int[entries];
-        // Only now that there is memory for all of it: a queue that can't be resized stays as it is.
+        // The fields change only after all allocations succeeded: a queue that can't be resized stays as it is.
         ring = memory;
         ringAddress = memory.address();
         capacity = entries;
@@ -104,7 +105,7 @@ public final class Cq implements CompletionQueueOps {
         return capacity;
     }
 
-    /** Changes the size; refuses less room than what waits needs. */
+    /** Changes the size. Refuses a size below the number of waiting completions. */
     public int resize(int entries) {
         if (entries < waiting) {
             return -Errno.EINVAL;
@@ -132,10 +133,9 @@ public final class Cq implements CompletionQueueOps {
     }
 
     /**
-     * Adds a completion. Its fields are as in {@code struct ibv_wc}, with the vendor error in the upper half of {@code
-     * status}; {@code immediate} goes to where imm_data or invalidated_rkey stand
-     * and is in native order already. {@code queue} has the request's slot; {@code request} is what the diagnostics
-     * know it by.
+     * Adds a completion. The fields are those of {@code struct ibv_wc}, with the vendor error in the upper half of
+     * {@code status}. {@code immediate} becomes imm_data or invalidated_rkey and is in its final byte order. {@code
+     * queue} holds the request's slot; {@code request} is the diagnostics' record of the request.
      */
     public void add(long id, int status, int opcode, int bytes, int immediate, int qpn, int sourceQp, int flags,
             boolean solicited,
@@ -167,7 +167,7 @@ public final class Cq implements CompletionQueueOps {
         Memory.putInt(wc + IbvWc.QP_NUM, qpn);
         Memory.putInt(wc + IbvWc.SRC_QP, sourceQp);
         Memory.putInt(wc + IbvWc.WC_FLAGS, flags);
-        Memory.putLong(wc + IbvWc.PKEY_INDEX, 0); // and slid, sl, dlid_path_bits, which RoCE has not
+        Memory.putLong(wc + IbvWc.PKEY_INDEX, 0); // together with slid, sl and dlid_path_bits, which RoCE does not have
         WAITING.setRelease(this, waiting + 1);
         engine.advanced();
         if (armed && (!armedSolicited || solicited || status != IbvWcStatus.IBV_WC_SUCCESS)) {
@@ -189,12 +189,12 @@ public final class Cq implements CompletionQueueOps {
         } else if (!overrun) {
             overrun = true;
             events.raise(IbvEventType.IBV_EVENT_CQ_ERR, address);
-            // Not at once: a queue pair is in the middle of what completed.
+            // Not at once: a queue pair is in the middle of the work that completed.
             engine.ready(breakQueuePairs);
         }
     }
 
-    /** Takes out the completions of a queue pair that is destroyed or reset (IBA volume 1, 11.2.5.4). */
+    /** Removes the completions of a queue pair that is destroyed or reset (IBA volume 1, 11.2.5.4). */
     public void forget(int qpn) {
         int kept = 0;
         for (int i = 0; i < waiting; i++) {
@@ -253,7 +253,7 @@ public final class Cq implements CompletionQueueOps {
         }
     }
 
-    /** Frees the slots of the requests that the program knows to be done by a completion. */
+    /** Frees the slots of the requests that a polled completion proves to be done. */
     private void freeSlots(int at) {
         Occupancy queue = occupied[at];
         if (queue != null) {
@@ -278,7 +278,7 @@ public final class Cq implements CompletionQueueOps {
             if (refusal < 0) {
                 return refusal;
             }
-            // A wider request is not narrowed by a later one (man 3 ibv_req_notify_cq).
+            // A later request does not narrow an earlier, wider one (man 3 ibv_req_notify_cq).
             armedSolicited = solicitedOnly && (!armed || armedSolicited);
             armed = true;
         } finally {

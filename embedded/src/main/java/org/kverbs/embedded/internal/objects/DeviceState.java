@@ -18,12 +18,12 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAccessFlags;
 
 /**
- * What all objects of a device share: its lock and clock, its addresses, its memory keys, its port. It belongs to the
- * engine's lock.
+ * Holds what all objects of a device share: lock and clock, addresses, memory keys and port. Guarded by the engine's
+ * lock.
  */
 public abstract class DeviceState {
 
-    /** What a device that broke can be asked for still: its queue pairs are in the error state and flush. */
+    /** The calls that a broken device still takes: its queue pairs are in the error state and flush. */
     private static final Set<Operation> OF_THE_DEAD = EnumSet.of(
             Operation.POLL,
             Operation.POST_SEND,
@@ -40,20 +40,20 @@ public abstract class DeviceState {
     public final Engine engine;
     public final Gids gids;
     public final Random random;
-    /** How strictly it holds programs to what hardware demands. */
+    /** How strictly the device enforces the rules of hardware. */
     public final Semantics semantics;
     public final DeviceLimits limits;
     public final Quotas quotas;
     public final Keys keys;
-    /** What is counted by no queue pair, and what those had counted that are gone. */
+    /** The counts that belong to no queue pair, and those of destroyed queue pairs. */
     public final Counters counters = new Counters();
     public PacketPort link = UnpluggedPort.INSTANCE;
     /** The diagnostics, if they are on. */
     public @Nullable Watch watch;
-    /** Failures that a test asked for, if any. */
+    /** The failures that a test injected, if any. */
     @Nullable Failures failures;
     private Consumer<BufferMisuse> freed = misuse -> {};
-    /** Whether it broke, so that nothing but its end can be asked of it. */
+    /** Whether the device broke, so that it only takes calls of {@link #OF_THE_DEAD}. */
     private boolean dead;
 
     private final int mtu;
@@ -61,7 +61,7 @@ public abstract class DeviceState {
     /**
      * @param guid node GUID, host order
      * @param mtu bytes, an MTU of RDMA: 256 to 4096
-     * @param random gives queue pair numbers, keys and so on
+     * @param random draws queue pair numbers, keys and so on
      */
     protected DeviceState(
             String name,
@@ -84,22 +84,28 @@ public abstract class DeviceState {
         this.keys = new Keys(random, semantics);
     }
 
-    /** Sets what carries its packets from now on; with the lock, or before it is opened. */
+    /** Sets the carrier of the packets from now on; called with the lock held, or before the device is opened. */
     public void connect(PacketPort carrier) {
         this.link = carrier;
     }
 
-    /** Turns the diagnostics on for what is posted from now on; with the lock, or before it is opened. */
+    /**
+     * Turns the diagnostics on for requests that are posted from now on; called with the lock held, or before the
+     * device is opened.
+     */
     public void watch(Watch diagnostics) {
         this.watch = diagnostics;
     }
 
-    /** Sets the listener for memory that the program freed while the device needed it; called before it is opened. */
+    /**
+     * Sets the listener for memory that the program freed while the device needed it; called before the device is
+     * opened.
+     */
     public void tellOfFreed(Consumer<BufferMisuse> listener) {
         this.freed = listener;
     }
 
-    /** It was to use memory of a region that is there no more. */
+    /** Reports that the device needed memory of a region that the program has freed. */
     public void tellFreed(long address, long bytes, int need, int queuePair) {
         WorkCompletionOpcode opcode = switch (need) {
             case 0 -> WorkCompletionOpcode.SEND;
@@ -112,17 +118,17 @@ public abstract class DeviceState {
         freed.accept(new BufferMisuse(BufferMisuse.Kind.MEMORY_FREED, buffer, 0, null));
     }
 
-    /** Has calls and work requests fail as a test asks for it; with the lock, or before it is opened. */
+    /** Sets the failures that a test injects; called with the lock held, or before the device is opened. */
     public void fail(Failures asked) {
         this.failures = asked;
     }
 
-    /** From now on it can be asked for its end only; with the lock. */
+    /** Marks the device as broken; called with the lock held. */
     protected void breakDown() {
         dead = true;
     }
 
-    /** 0, or -errno if a call is to be refused as the device broke or a test wants it; with the lock. */
+    /** Returns -errno if the device is broken or a test refuses the call, or else 0; called with the lock held. */
     public int refuse(Operation operation) {
         if (dead && !OF_THE_DEAD.contains(operation)) {
             return Refusal.because(Errno.EIO, name + " broke with DEVICE_FATAL: close it.");
@@ -131,15 +137,15 @@ public abstract class DeviceState {
     }
 
     /**
-     * The status that a test wants a work request to fail with, as {@link Cq#add} takes it, or 0 for success; by {@code
-     * enum ibv_wc_opcode}.
+     * Returns the status with which a test lets a work request fail, as {@link Cq#add} takes it, or 0 for success.
+     * {@code opcode} is of {@code enum ibv_wc_opcode}.
      */
     public int injected(int opcode) {
         int status = failures == null ? 0 : failures.status(this, opcode);
         return status == 0 ? 0 : status | Refusal.INJECTED << Cq.VENDOR_ERROR;
     }
 
-    /** A peer reads or writes memory of this side on its own. */
+    /** Notes that a peer reads or writes memory of this side. */
     public void touched(long address, long bytes, boolean writes) {
         if (watch != null) {
             watch.touched(address, bytes, writes);

@@ -2,14 +2,12 @@ package org.kverbs.embedded.internal.objects;
 
 import org.kverbs.embedded.Operation;
 
-/** Failures that a test has asked for; with the lock. */
+/** Decides which calls and work requests fail because a test injected a failure; called with the lock held. */
 public interface Failures {
 
-    /** -errno with which a call of a program is refused, with the reason noted; or 0. */
+    /** Returns 0, or -errno if a call is refused, and notes the reason. */
     int refuse(DeviceState device, Operation operation);
 
-    /**
-     * The status with which a work request fails, or 0 for success; by {@code enum ibv_wc_opcode} of its completion.
-     */
+    /** Returns 0, or the status with which a work request fails. {@code opcode} is of {@code enum ibv_wc_opcode}. */
     int status(DeviceState device, int opcode);
 }

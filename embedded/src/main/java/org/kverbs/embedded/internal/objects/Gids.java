@@ -1,8 +1,7 @@
 package org.kverbs.embedded.internal.objects;
 
 /**
- * The GID table of a device's port; all entries are of type RoCE v2. An address keeps its index for as long as the
- * device lives.
+ * The GID table of a device's port. All entries are of type RoCE v2. An address keeps its index while the device lives.
  */
 public final class Gids {
 
@@ -25,7 +24,7 @@ public final class Gids {
         return halves[2 * index + 1];
     }
 
-    /** The index of an address; below zero if it is none of these. */
+    /** Returns the index of an address; below zero if the table does not have it. */
     public int indexOf(long high, long low) {
         for (int i = 0; i < size(); i++) {
             if (high(i) == high && low(i) == low) {
@@ -35,12 +34,12 @@ public final class Gids {
         return -1;
     }
 
-    /** {@code ::ffff:a.b.c.d}. */
+    /** Tells whether a GID is {@code ::ffff:a.b.c.d}. */
     public static boolean isV4(long high, long low) {
         return high == 0 && low >>> 32 == 0xffff;
     }
 
-    /** 224.0.0.0/4 or ff00::/8. */
+    /** Tells whether a GID is of 224.0.0.0/4 or ff00::/8. */
     public static boolean isMulticast(long high, long low) {
         return isV4(high, low) ? (low >>> 28 & 0xf) == 0xe : high >>> 56 == 0xff;
     }

@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * The objects of one kind that a context has, found by the address of their C structure. The structure's handle field,
- * which is the driver's, holds their number here, so that finding one makes no object. No number is given twice, so
- * that what another context made is not found.
+ * Holds the objects of one kind that a context has, and finds them by the address of their C structure. The structure's
+ * handle field, which belongs to the driver, holds the object's number, so that a look-up allocates nothing. No number
+ * is used twice, so that another context's structures are not found.
  */
 public final class Handles<T> {
 
@@ -30,7 +30,7 @@ public final class Handles<T> {
         structures.whenClosed(() -> quota.giveBack(objects.size()));
     }
 
-    /** Whether one of the objects is so. */
+    /** Tells whether the condition holds for one of the objects. */
     public boolean any(Predicate<T> condition) {
         return objects.any(condition);
     }
@@ -40,9 +40,9 @@ public final class Handles<T> {
     }
 
     /**
-     * Makes an object with its structure, which begins with the context's address as all of them do.
+     * Makes an object with its structure.
      *
-     * @return the structure's address, or -ENOMEM if the device may have no more
+     * @return the structure's address, or -ENOMEM if the device's limit is reached
      */
     public long add(LongFunction<T> constructor) {
         int result = quota.take(1);
@@ -57,7 +57,7 @@ public final class Handles<T> {
             objects.put(number, constructor.apply(address));
             return address;
         } catch (Throwable e) {
-            quota.giveBack(1); // no memory may be left: an object that was not made doesn't count
+            quota.giveBack(1); // an object that was not made does not count, for example if no memory was left
             if (address != 0) {
                 structures.release(address, size);
             }
@@ -65,12 +65,12 @@ public final class Handles<T> {
         }
     }
 
-    /** The object, or null if there is none. */
+    /** Returns the object, or null if there is none. */
     public @Nullable T get(long address) {
         return address == 0 ? null : objects.get(Memory.getInt(address + handleOffset));
     }
 
-    /** Forgets the object. Its structure may be given to another. */
+    /** Forgets the object. Another object may reuse its structure. */
     public void remove(long address) {
         objects.remove(Memory.getInt(address + handleOffset));
         quota.giveBack(1);

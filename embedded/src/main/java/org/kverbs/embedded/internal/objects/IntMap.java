@@ -4,7 +4,7 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** A hash table from numbers to objects that looks up without making an object of the number. */
+/** Maps numbers to objects, with look-ups that allocate nothing. */
 public final class IntMap<T> {
 
     private int[] keys = new int[64];
@@ -30,7 +30,7 @@ public final class IntMap<T> {
         return false;
     }
 
-    /** Does it with each; the map must not be changed meanwhile. */
+    /** Calls the action for each object. The action must not change the map. */
     @SuppressWarnings("unchecked") // only put writes, and it takes T
     public void forEach(Consumer<T> action) {
         for (Object value : values) {
@@ -60,7 +60,7 @@ public final class IntMap<T> {
         }
         size--;
         int mask = keys.length - 1;
-        // Moves those back that a search would otherwise not reach past the hole.
+        // Moves entries back that a search would no longer reach because of the hole.
         for (int at = (hole + 1) & mask; values[at] != null; at = (at + 1) & mask) {
             int home = home(keys[at]);
             if (((at - home) & mask) >= ((at - hole) & mask)) {
@@ -82,7 +82,7 @@ public final class IntMap<T> {
     }
 
     private int home(int key) {
-        int mixed = key * 0x9E3779B9; // golden ratio: spreads numbers that differ little
+        int mixed = key * 0x9E3779B9; // the golden ratio spreads numbers that differ little
         return (mixed ^ mixed >>> 16) & (keys.length - 1);
     }
 
@@ -90,7 +90,7 @@ public final class IntMap<T> {
         int[] oldKeys = keys;
         @Nullable Object[] oldValues = values;
         int[] newKeys = new int[2 * oldKeys.length];
-        // If there is no memory for both, the map stays as it is.
+        // Without memory for both arrays, the map stays as it is.
         values = new Object[newKeys.length];
         keys = newKeys;
         for (int i = 0; i < oldKeys.length; i++) {

@@ -6,9 +6,9 @@ import org.kverbs.embedded.Semantics;
 import org.kverbs.embedded.internal.watch.Posted;
 
 /**
- * All memory keys of a device: lkeys of regions, for the device's own programs, and rkeys of regions and windows, for
- * peers. Random, so that a peer that was not told a key does not guess it. By strict semantics no number is a key of
- * both kinds, and by rxe's a region has one number for both.
+ * Holds all memory keys of a device: the lkeys of regions, for programs of this side, and the rkeys of regions and
+ * windows, for peers. Keys are random, so that a peer cannot guess a key. With strict semantics no number is a key of
+ * both kinds; with those of rxe a region has one number for both.
  */
 public final class Keys {
 
@@ -26,7 +26,7 @@ public final class Keys {
         this.strict = semantics == Semantics.STRICT;
     }
 
-    /** An rkey that shares its upper 24 bits with no other key; never 0. */
+    /** Returns a new rkey that shares its upper 24 bits with no other key; never 0. */
     public int fresh() {
         int key;
         do {
@@ -35,7 +35,7 @@ public final class Keys {
         return key;
     }
 
-    /** An lkey for a region that has an rkey. */
+    /** Returns an lkey for a region with this rkey. */
     public int freshLocal(int rkey) {
         int key = rkey;
         while (strict && (key & INDEX) == (rkey & INDEX)) {
@@ -48,7 +48,7 @@ public final class Keys {
         return local.get(key & INDEX) != null || remote.get(key & INDEX) != null;
     }
 
-    /** How many regions and windows there are. */
+    /** Returns the number of regions and windows. */
     public int count() {
         return remote.size();
     }
@@ -67,31 +67,31 @@ public final class Keys {
         }
     }
 
-    /** What has exactly this rkey, or null. */
+    /** Returns the region or window with exactly this rkey, or null. */
     public @Nullable MemoryKey find(int rkey) {
         MemoryKey found = remote.get(rkey & INDEX);
         return found != null && found.key == rkey ? found : null;
     }
 
-    /** The region with exactly this lkey, or null. */
+    /** Returns the region with exactly this lkey, or null. */
     private @Nullable Mr region(int lkey) {
         Mr found = local.get(lkey & INDEX);
         return found != null && found.lkey == lkey ? found : null;
     }
 
-    /** {@link MemoryKey#translate} by a peer's rkey; {@link MemoryKey#NONE} for a key that there is not. */
+    /** Does {@link MemoryKey#translate} for a peer's rkey; returns {@link MemoryKey#NONE} for an unknown key. */
     public long translate(int rkey, long virtual, long length, int need, KeyUser user) {
         MemoryKey found = find(rkey);
         return found == null ? MemoryKey.NONE : found.translate(virtual, length, need, user);
     }
 
-    /** {@link MemoryKey#translate} by the lkey of an entry of this side. */
+    /** Does {@link MemoryKey#translate} for the lkey of an entry of this side. */
     public long translateLocal(int lkey, long virtual, long length, int need, KeyUser user) {
         Mr found = region(lkey);
         return found == null ? MemoryKey.NONE : found.translate(virtual, length, need, user);
     }
 
-    /** Has an entry of a posted request watched, if it is of a region that may be used so. */
+    /** Lets the diagnostics watch an entry of a posted request, if its region permits that use. */
     public void watch(Posted posted, int entry, int lkey, long virtual, long bytes, int need, Pd by) {
         Mr region = region(lkey);
         long at = region == null || bytes == 0 ? MemoryKey.NONE : region.locate(virtual, bytes, need, by);

@@ -1,9 +1,9 @@
 package org.kverbs.embedded.internal.objects;
 
-/** What every device has, whatever its {@link org.kverbs.embedded.DeviceLimits}. */
+/** Lists the properties of all embedded devices that {@link org.kverbs.embedded.DeviceLimits} does not set. */
 public final class Limits {
 
-    /** The one port. */
+    /** The only port. */
     public static final int PORT = 1;
     public static final int VECTORS = 1;
     public static final int GROUPS = 1 << 13;

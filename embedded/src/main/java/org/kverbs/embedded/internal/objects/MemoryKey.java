@@ -2,12 +2,12 @@ package org.kverbs.embedded.internal.objects;
 
 
 /**
- * What an lkey or rkey stands for: a region, or a window on one. The upper 24 bits of a key are the device's and
- * random, the lower 8 count up with each binding of a window (IBA volume 1, 10.6.3.4).
+ * The target of an lkey or rkey: a region, or a window on a region. The upper 24 bits of a key are random; the lower 8
+ * count up with each binding of a window (IBA volume 1, 10.6.3.4).
  */
 public abstract sealed class MemoryKey permits Mr, Mw {
 
-    /** What {@link #translate} says of memory that may not be used so. */
+    /** The result of {@link #translate} for memory that is outside or does not permit the use. */
     public static final long NONE = -1;
 
     public Pd pd;
@@ -19,16 +19,19 @@ public abstract sealed class MemoryKey permits Mr, Mw {
     }
 
     /**
-     * Where bytes of this memory lie.
+     * Returns the native address of a range of this memory.
      *
-     * @param virtual the address as peers and work requests give it
-     * @param need {@code enum ibv_access_flags}, all of which must be allowed; 0 for reading by the owner
+     * @param virtual the address in the terms of peers and work requests
+     * @param need {@code enum ibv_access_flags}, all of which must be permitted; 0 for reading by the owner
      * @param user the queue pair that asks
-     * @return a native address, or {@link #NONE} if any of them is outside or not allowed
+     * @return a native address, or {@link #NONE} if any byte is outside or does not permit the use
      */
     abstract long translate(long virtual, long length, int need, KeyUser user);
 
-    /** The offset of a range in {@code size} bytes that begin at {@code start}; below zero if it is not inside. */
+    /**
+     * Returns the offset of a range in {@code size} bytes that begin at {@code start}; below zero if the range is not
+     * inside.
+     */
     public static long offset(long virtual, long length, long start, long size) {
         long offset = virtual - start;
         return Long.compareUnsigned(offset, size) > 0 || length > size - offset ? NONE : offset;

@@ -7,17 +7,17 @@ import org.kverbs.internal.abi.IbvAccessFlags;
 /** A memory region ({@code struct ibv_mr}). */
 public final class Mr extends MemoryKey implements WatchedMemory {
 
-    /** What entries of this side name it by; {@link #key} is the rkey. */
+    /** The key in entries of this side; {@link #key} is the rkey. */
     public final int lkey;
     final long structure;
     public long base;
     public long length;
-    /** What peers and work requests call its first byte. */
+    /** The address of the first byte in the terms of peers and work requests. */
     public long iova;
     public int access;
-    /** Windows that are bound to it. */
+    /** The number of windows that are bound to this region. */
     public int windows;
-    /** Says whether the program has freed the memory. */
+    /** Tells whether the program has freed the memory. */
     private MemorySegment.Scope scope;
     private boolean isFile;
     private boolean toldFreed;
@@ -34,7 +34,7 @@ public final class Mr extends MemoryKey implements WatchedMemory {
         this.access = access;
     }
 
-    /** Is of other memory from now on. */
+    /** Moves the region to other memory. */
     public void moveTo(MemorySegment memory) {
         base = memory.address();
         length = memory.byteSize();
@@ -59,14 +59,14 @@ public final class Mr extends MemoryKey implements WatchedMemory {
         return found;
     }
 
-    /** Says that memory that may be a file's is about to be touched. */
+    /** Notes that the device is about to touch memory, if it may be that of a file. */
     void tellFile(KeyUser user) {
         if (isFile) {
             user.touchesFile();
         }
     }
 
-    /** Says once that a device was to use memory that is there no more. */
+    /** Reports once that the device needed memory of this region that the program has freed. */
     void tellFreed(long bytes, int need, KeyUser user) {
         if (!toldFreed) {
             toldFreed = true;
@@ -74,7 +74,7 @@ public final class Mr extends MemoryKey implements WatchedMemory {
         }
     }
 
-    /** {@link #translate} for a caller that has a protection domain and no queue pair. */
+    /** Does {@link #translate} for a caller with a protection domain and no queue pair. */
     long locate(long virtual, long bytes, int need, Pd by) {
         if (by != pd || (access & need) != need || !scope.isAlive()) {
             return NONE;

@@ -6,14 +6,14 @@ import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwType;
 import org.kverbs.internal.ffm.Memory;
 
-/** A memory window ({@code struct ibv_mw}): a key to part of a region (IBA volume 1, 10.6.7). */
+/** A memory window ({@code struct ibv_mw}): a key to a part of a region (IBA volume 1, 10.6.7). */
 public final class Mw extends MemoryKey {
 
     public final long structure;
     public final int type;
-    /** The region it is bound to, or null. */
+    /** The region that the window is bound to, or null. */
     public @Nullable Mr mr;
-    /** The queue pair that a type 2 window was bound by: only by it may peers come. */
+    /** The queue pair that bound a type 2 window: peers may use the window by this queue pair only. */
     public @Nullable KeyUser boundBy;
     private long start;
     private long length;
@@ -43,8 +43,8 @@ public final class Mw extends MemoryKey {
     }
 
     /**
-     * Gives the window the key of a bind that is posted now. It is the caller's before the bind is carried out, and the
-     * one after that of the last bind that was posted, done or not: as with a card, and with Soft-RoCE.
+     * Gives the window the key of a bind that is being posted. The program has the key before the bind is carried out.
+     * The key follows that of the last posted bind, done or not, as with a card and with Soft-RoCE.
      */
     public int giveKey() {
         int last = Memory.getInt(structure + IbvMw.RKEY);
@@ -53,7 +53,7 @@ public final class Mw extends MemoryKey {
         return next;
     }
 
-    /** Lets peers at a part of a region; a length of 0 at none. */
+    /** Admits peers to a part of a region; a length of 0 admits them to nothing. */
     public void bind(@Nullable Mr region, long from, long bytes, int allowed, KeyUser by) {
         unbind();
         if (region != null && bytes > 0) {

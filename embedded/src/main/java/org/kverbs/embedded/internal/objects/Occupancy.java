@@ -3,14 +3,15 @@ package org.kverbs.embedded.internal.objects;
 import org.kverbs.embedded.Semantics;
 
 /**
- * How many slots of a send or receive queue are taken. By strict semantics a request keeps its slot until its
- * completion was polled, or one that says that it is done, too; by rxe's until it is done.
+ * Counts the occupied slots of a send or receive queue. With strict semantics a request keeps its slot until the
+ * program polls its completion, or a later one that proves it done. With those of rxe a request keeps its slot until it
+ * is done.
  */
 public final class Occupancy {
 
     private final boolean untilPolled;
     private int count;
-    /** Requests that are done without a completion: the next one's poll frees their slots, too. */
+    /** Requests that are done without a completion: the poll of the next completion frees their slots, too. */
     private int unsignaled;
 
     public Occupancy(Semantics semantics) {
@@ -21,17 +22,17 @@ public final class Occupancy {
         return count;
     }
 
-    /** A request was posted. */
+    /** Notes that a request was posted. */
     public void take() {
         count++;
     }
 
-    /** So many requests have gone without a completion that could be polled, or their completion was polled. */
+    /** Frees the slots of requests, because their completion was polled or because none will come. */
     public void free(int requests) {
         count -= requests;
     }
 
-    /** A request was done that has no completion. */
+    /** Notes that a request without a completion is done. */
     public void doneUnsignaled() {
         if (untilPolled) {
             unsignaled++;
@@ -41,8 +42,8 @@ public final class Occupancy {
     }
 
     /**
-     * A request was done that has a completion. Returns how many slots are to be {@linkplain #free freed} when that is
-     * polled.
+     * Notes that a request with a completion is done. Returns how many slots to {@linkplain #free free} when the
+     * program polls it.
      */
     public int done() {
         if (!untilPolled) {

@@ -4,7 +4,7 @@ package org.kverbs.embedded.internal.objects;
 public final class Pd {
 
     final long address;
-    /** How many objects were made in it. */
+    /** The number of objects made in this domain. */
     public int users;
 
     public Pd(long address) {

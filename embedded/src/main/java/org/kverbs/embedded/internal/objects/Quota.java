@@ -3,7 +3,9 @@ package org.kverbs.embedded.internal.objects;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 
-/** How much of something the open contexts of a device have together, and how much they may; with the lock. */
+/**
+ * Counts how much of a resource the open contexts of a device have together, up to a limit; called with the lock held.
+ */
 public final class Quota {
 
     private final String device;
@@ -13,8 +15,8 @@ public final class Quota {
     private long used;
 
     /**
-     * @param things as a message names them: {@code queue pairs}
-     * @param limit as a message names it: {@code max_qp}
+     * @param things the resource as messages name it: {@code queue pairs}
+     * @param limit the limit as messages name it: {@code max_qp}
      */
     Quota(String device, String things, String limit, long most) {
         this.device = device;
@@ -23,17 +25,18 @@ public final class Quota {
         this.most = most;
     }
 
-    /** For what has no limit. */
+    /** Makes a quota without a limit. */
     public static Quota none() {
         return new Quota("", "", "", Long.MAX_VALUE);
     }
 
-    /** Takes so much of it. Returns 0, or -ENOMEM with the reason if it is too much. */
+    /** Takes a number of the resource. Returns 0, or -ENOMEM with the reason if that exceeds the limit. */
     public int take(long more) {
         if (more > most - used) {
             return Refusal.because(
                     Errno.ENOMEM,
-                    "%s has %d of at most %d %s (%s), and was asked for %d more."
+                    "%s has %d of at most %d %s (%s), and %d more were requested: close some, or use a device with a"
+                            + " higher limit."
                             .formatted(device, used, most, things, limit, more));
         }
         used += more;

@@ -2,7 +2,7 @@ package org.kverbs.embedded.internal.objects;
 
 import org.kverbs.embedded.DeviceLimits;
 
-/** What the open contexts of a device share of its objects. */
+/** Holds the quotas that the open contexts of a device share. */
 public final class Quotas {
 
     public final Quota queuePairs;

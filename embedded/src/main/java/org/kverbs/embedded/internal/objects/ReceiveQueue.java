@@ -11,7 +11,7 @@ import org.kverbs.internal.abi.IbvSge;
 import org.kverbs.internal.abi.IbvWcOpcode;
 import org.kverbs.internal.ffm.Memory;
 
-/** A ring of posted receives: those of one queue pair, or of a shared receive queue. */
+/** Keeps posted receives in a ring: those of one queue pair, or of a shared receive queue. */
 public final class ReceiveQueue {
 
     private final int maxEntries;
@@ -23,12 +23,12 @@ public final class ReceiveQueue {
     private long[] addresses;
     private int[] lengths;
     private int[] lkeys;
-    /** Slots that receives hold, of which there may be more than are in the ring. */
+    /** The occupied slots; with strict semantics these can be more than the receives in the ring. */
     public final Occupancy occupied;
     private final DeviceState device;
     private final Pd pd;
     private final Poster poster;
-    /** What the diagnostics know the receives by; null as long as they were off. */
+    /** The diagnostics' records of the receives; null if the diagnostics were never on. */
     private @Nullable Posted @Nullable [] posted;
 
     public ReceiveQueue(DeviceState device, Pd pd, Poster poster, int capacity, int maxEntries) {
@@ -49,7 +49,7 @@ public final class ReceiveQueue {
         lkeys = new int[capacity * maxEntries];
     }
 
-    /** Receives that no message has taken. */
+    /** Returns the number of receives that no message has taken. */
     public int size() {
         return size;
     }
@@ -62,7 +62,7 @@ public final class ReceiveQueue {
         return maxEntries;
     }
 
-    /** A queue of another capacity with the same receives in it, as many as there are at most. */
+    /** Returns a queue of another capacity with the same receives; the capacity must not be below their number. */
     public ReceiveQueue resized(int newCapacity) {
         var other = new ReceiveQueue(device, pd, poster, newCapacity, maxEntries, occupied);
         if (posted != null) {
@@ -110,7 +110,7 @@ public final class ReceiveQueue {
         return 0;
     }
 
-    /** Has the memory of a receive watched until its completion was polled. */
+    /** Lets the diagnostics watch the memory of a receive until its completion is polled. */
     private void watch(Watch watch, int slot) {
         Posted request = watch.post(poster, ids[slot], IbvWcOpcode.IBV_WC_RECV, false, false, counts[slot]);
         for (int i = 0, at = slot * maxEntries; i < counts[slot]; i++, at++) {
@@ -123,7 +123,7 @@ public final class ReceiveQueue {
         posted[slot] = request;
     }
 
-    /** Takes the oldest receive out, into {@code target}. */
+    /** Moves the oldest receive into {@code target}. */
     public void take(Receive target) {
         target.id = ids[head];
         target.count = counts[head];
@@ -148,16 +148,16 @@ public final class ReceiveQueue {
         occupied.clear();
     }
 
-    /** A receive that was taken for a message that is arriving. */
+    /** A receive that was taken for an arriving message. */
     public static final class Receive {
         public long id;
         int count;
-        /** Bytes it has room for. */
+        /** The room of the receive in bytes. */
         public long length;
         final long[] addresses;
         final int[] lengths;
         final int[] lkeys;
-        /** What the diagnostics know it by, if they are on. */
+        /** The diagnostics' record of the receive, if they are on. */
         public @Nullable Posted posted;
 
         public Receive(int maxEntries) {
@@ -166,7 +166,7 @@ public final class ReceiveQueue {
             lkeys = new int[maxEntries];
         }
 
-        /** Whether each of its entries may be written by a queue pair. */
+        /** Tells whether the queue pair may write to all entries. */
         public boolean isWritable(KeyUser user) {
             for (int i = 0; i < count; i++) {
                 if (lengths[i] != 0 && translate(i, 0, Integer.toUnsignedLong(lengths[i]), user) == MemoryKey.NONE) {
@@ -177,8 +177,8 @@ public final class ReceiveQueue {
         }
 
         /**
-         * Scatters bytes to where the message's {@code offset} goes. They fit, and {@link #isWritable} was true; false
-         * if it is no more.
+         * Scatters bytes to the entries, at an offset of the message. The caller has checked that the bytes fit and
+         * that {@link #isWritable} is true. Returns false if the memory has changed since.
          */
         public boolean write(long offset, long from, long bytes, KeyUser user) {
             long skip = offset;

@@ -17,7 +17,7 @@ public final class Srq implements ReceiveOps {
     public final Pd pd;
     final Poster poster;
     public ReceiveQueue queue;
-    /** Below how many receives an event is raised, once; 0 for never. */
+    /** If fewer receives than this are left, an event is raised, once; 0 for never. */
     public int limit;
     public int users;
 
@@ -30,7 +30,7 @@ public final class Srq implements ReceiveOps {
         this.queue = new ReceiveQueue(device, pd, poster, capacity, maxEntries);
     }
 
-    /** After a receive was taken out. */
+    /** Raises the limit event if it is due; called after a receive was taken. */
     public void checkLimit() {
         if (queue.size() < limit) {
             limit = 0;
@@ -38,7 +38,7 @@ public final class Srq implements ReceiveOps {
         }
     }
 
-    /** Before it goes: what is posted never completes. */
+    /** Tells the diagnostics that the queue is being destroyed: its receives never complete. */
     public void forget() {
         if (device.watch != null) {
             device.watch.forget(poster);
@@ -60,7 +60,7 @@ public final class Srq implements ReceiveOps {
         }
     }
 
-    /** Posts a list up to the first that is refused. Returns 0 or -errno. */
+    /** Posts a list up to the first request that is refused. Returns 0 or -errno. */
     public static int postAll(ReceiveQueue queue, long workRequests, long badWorkRequest) {
         for (long request = workRequests; request != 0; request = Memory.getLong(request + IbvRecvWr.NEXT)) {
             int result = queue.post(request);
@@ -72,7 +72,7 @@ public final class Srq implements ReceiveOps {
         return 0;
     }
 
-    /** A list that is refused at its first request. */
+    /** Refuses a list at its first request. */
     public static int refuse(long workRequests, long badWorkRequest) {
         Memory.putLong(badWorkRequest, workRequests);
         return -Errno.EINVAL;

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Native memory for the C structures that stand for a device's objects: zeroed, used again, given back when all of it
- * is closed.
+ * Allocates native memory for the C structures of a device's objects. The memory is zeroed, reused, and freed when this
+ * object is closed.
  */
 public final class Structures implements AutoCloseable {
 
@@ -22,7 +22,7 @@ public final class Structures implements AutoCloseable {
     private long used;
     private final List<Runnable> atClose = new ArrayList<>();
 
-    /** Address of {@code size} bytes of zeros, aligned for any field. */
+    /** Returns the address of {@code size} bytes of zeros, aligned for any field. */
     long allocate(int size) {
         ArrayDeque<Long> same = free.get(size);
         if (same != null && !same.isEmpty()) {
@@ -39,12 +39,12 @@ public final class Structures implements AutoCloseable {
         return address;
     }
 
-    /** Takes a structure back that {@link #allocate} gave. */
+    /** Takes back a structure of {@link #allocate}. */
     void release(long address, int size) {
         free.computeIfAbsent(size, s -> new ArrayDeque<>()).push(address);
     }
 
-    /** Has something done when all of it is closed. */
+    /** Registers an action that runs when this object is closed. */
     void whenClosed(Runnable action) {
         atClose.add(action);
     }

@@ -3,7 +3,7 @@ package org.kverbs.embedded.internal.objects;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.Errno;
 
-/** A port without a cable. */
+/** Stands for a port without a cable. */
 public final class UnpluggedPort implements PacketPort {
 
     public static final UnpluggedPort INSTANCE = new UnpluggedPort();

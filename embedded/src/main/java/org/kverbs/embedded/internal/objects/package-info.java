@@ -1,15 +1,15 @@
 /**
- * The objects of a device and the tables in which they stand: protection domains, memory regions and windows with their
+ * The objects of a device and the tables that hold them: protection domains, memory regions and windows with their
  * keys, completion queues, shared receive queues, address handles, queues of receives, channels of events, and {@link
- * org.kverbs.embedded.internal.objects.PacketPort the port} through which packets leave. Nothing in here knows a queue
- * pair; a key that is used by one knows it as a {@link org.kverbs.embedded.internal.objects.KeyUser},
- * and a completion queue as a {@link
- * org.kverbs.embedded.internal.objects.CompletionUser}. {@link org.kverbs.embedded.internal.objects.DeviceState}
- * refuses calls where a {@link org.kverbs.embedded.internal.objects.Quota} is used up or a test wants it
- * ({@link org.kverbs.embedded.internal.objects.Failures}); {@link org.kverbs.embedded.internal.objects.Occupancy} says
- * when the slot of a request is free again.
+ * org.kverbs.embedded.internal.objects.PacketPort the port} through which packets leave. This package does not know
+ * queue pairs. To a memory key, a queue pair is a {@link org.kverbs.embedded.internal.objects.KeyUser}; to a completion
+ * queue, it is a {@link org.kverbs.embedded.internal.objects.CompletionUser}. {@link
+ * org.kverbs.embedded.internal.objects.DeviceState} refuses calls if a {@link
+ * org.kverbs.embedded.internal.objects.Quota} is used up or a test injected a failure ({@link
+ * org.kverbs.embedded.internal.objects.Failures}). {@link org.kverbs.embedded.internal.objects.Occupancy} decides when
+ * the slot of a request is free again.
  *
- * <p>The rooms of the device, and who may call whom. Every arrow goes down, and no room knows one above it:
+ * <p>The packages of the device. Every arrow goes down; no package knows one above it:
  *
  * <pre>
  *                EmbeddedFabric, Configuration
@@ -23,9 +23,9 @@
  *                 watch    wire    engine
  * </pre>
  *
- * <p>A packet comes from below nevertheless: {@code network} or {@code udp} hands it to {@code Hca.take} of {@code
- * transport}, and what {@code transport} sends goes to the {@code PacketPort} of this room, which {@code network} and
- * {@code udp} implement.
+ * <p>Packets nevertheless come from below: {@code network} or {@code udp} hands an arriving packet to {@code Hca.take}
+ * of {@code transport}. The packets that {@code transport} sends go to the {@code PacketPort} of this package, which
+ * {@code network} and {@code udp} implement.
  */
 @NullMarked
 package org.kverbs.embedded.internal.objects;

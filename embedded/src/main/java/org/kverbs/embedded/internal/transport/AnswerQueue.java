@@ -8,17 +8,17 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvAccessFlags;
 
 /**
- * Answers that a reliable queue pair owes its peer, in the order of their PSNs. A small request may ask for gigabytes:
- * what was read goes out a window at a time, with a pause in which others get the device, so that no packet makes it
- * work for longer than that. What waits is bounded by the number of reads and atomics that the queue pair takes at once
- * (IBA volume 1, 9.7.4.1.6).
+ * Queues the answers that a reliable queue pair owes its peer, in the order of their PSNs. A small request may ask for
+ * gigabytes. Read data goes out one window at a time, with a pause in which other threads get the device, so that no
+ * packet occupies it for longer than that. The queue is bounded by the number of reads and atomics that the queue pair
+ * accepts at once (IBA volume 1, 9.7.4.1.6).
  */
 final class AnswerQueue extends Event {
 
-    /** Nanoseconds between two windows: short beside what sending one takes. */
+    /** The pause between two windows in nanoseconds; short compared with the time to send one. */
     private static final long PAUSE = 20_000;
 
-    /** The data of a read, or the value before an atomic. */
+    /** The data of a read, or the old value of an atomic. */
     private static final class Due {
         boolean isRead;
         int psn;
@@ -32,7 +32,7 @@ final class AnswerQueue extends Event {
     }
 
     private final Qp qp;
-    /** Whether the next step of a copy waits until others had the device. */
+    /** Whether the next step of a copy waits until other threads had the device. */
     private boolean rests;
 
     private final Task nextStep = new Task() {
@@ -49,13 +49,13 @@ final class AnswerQueue extends Event {
     };
 
     private final Packet packet = new Packet(0);
-    /** Has room for as many as were ever due at once. */
+    /** Grows to the largest number of answers that were ever due at once. */
     private Due[] ring = {};
     private int depth;
     private int head;
     private int size;
     private int msn;
-    // An acknowledgement that must not overtake what is due, or waits for more to acknowledge.
+    // An acknowledgement that must not overtake due answers, or that waits to cover more packets.
     private boolean acknowledges;
     private int acknowledgedPsn;
     private int acknowledgedSyndrome;
@@ -64,7 +64,7 @@ final class AnswerQueue extends Event {
         this.qp = qp;
     }
 
-    /** @param most reads and atomics that may be due at once */
+    /** @param most how many reads and atomics may be due at once */
     void start(int most) {
         stop();
         msn = 0;
@@ -81,7 +81,7 @@ final class AnswerQueue extends Event {
         head = 0;
     }
 
-    /** Owes nothing any more. */
+    /** Drops all due answers. */
     void stop() {
         qp.hca.engine.cancel(this);
         head = 0;
@@ -89,12 +89,12 @@ final class AnswerQueue extends Event {
         acknowledges = false;
     }
 
-    /** A request was done to its end. */
+    /** Counts a completed request. */
     void countMessage() {
         msn = Psn.plus(msn, 1);
     }
 
-    /** Whether answers wait. */
+    /** Tells whether answers wait. */
     boolean isBusy() {
         return size > 0;
     }
@@ -103,7 +103,7 @@ final class AnswerQueue extends Event {
         return size == depth;
     }
 
-    /** Forgets the answers from a PSN on, since the peer asks for them again. */
+    /** Drops the answers from a PSN on, since the peer asks for them again. */
     void cut(int psn) {
         while (size > 0) {
             Due last = ring[(head + size - 1) % ring.length];
@@ -115,9 +115,8 @@ final class AnswerQueue extends Event {
     }
 
     /**
-     * Sends an AETH with a syndrome after what is due. An ACK waits until all packets that came together have been
-     * taken, where packets come together: of several that wait, the one for the last PSN says all (IBA volume 1,
-     * 9.7.5.1.2).
+     * Sends an AETH with a syndrome after the due answers. On a link where packets arrive in batches, an ACK waits
+     * until the whole batch has been taken: the ACK for the last PSN covers all (IBA volume 1, 9.7.5.1.2).
      */
     void acknowledge(int psn, int syndrome) {
         if (!acknowledges || Psn.distance(psn, acknowledgedPsn) >= 0) {
@@ -132,7 +131,7 @@ final class AnswerQueue extends Event {
         }
     }
 
-    /** Sends the acknowledgement that waits, unless answers before it do. */
+    /** Sends the waiting acknowledgement, unless answers wait before it. */
     void acknowledgeNow() {
         if (acknowledges && !isBusy()) {
             acknowledges = false;
@@ -142,7 +141,7 @@ final class AnswerQueue extends Event {
         }
     }
 
-    /** Owes the data of a read that was checked; it must not be full. */
+    /** Queues the data of a read that was checked; the queue must not be full. */
     void addRead(Packet request) {
         Due due = add(request.psn);
         due.isRead = true;
@@ -153,7 +152,7 @@ final class AnswerQueue extends Event {
         workUnlessPausing();
     }
 
-    /** Owes the value before an atomic; it must not be full. */
+    /** Queues the old value of an atomic; the queue must not be full. */
     void addAtomic(int psn, long before) {
         Due due = add(psn);
         due.isRead = false;
@@ -190,13 +189,15 @@ final class AnswerQueue extends Event {
         qp.failed();
     }
 
-    /** A PSN of the answer that is to go out next; there must be one. */
+    /** Returns a PSN of the next answer; there must be one. */
     int nextPsn() {
         Due due = ring[head];
         return Psn.plus(due.psn, Math.min(due.sent, due.psns - 1));
     }
 
-    /** Sends what may go at once. What it sends may end the queue pair, if that is connected to itself. */
+    /**
+     * Sends what the window permits. If the queue pair is connected to itself, a packet of this may end the queue pair.
+     */
     private void work() {
         boolean copies = qp.hca.link.carriesWholeMessages();
         int left = copies ? Requester.STEP / qp.pathMtu : qp.hca.link.window();
@@ -228,14 +229,16 @@ final class AnswerQueue extends Event {
         return 1;
     }
 
-    /** Sends at most so many packets of the path MTU, or in one packet as much. Returns how many. */
+    /**
+     * Sends at most this many packets of the path MTU, or one packet with as much data. Returns the number of packets.
+     */
     private int sendData(Due due, int most) {
         int mtu = qp.pathMtu;
         long before = (long) due.sent * mtu;
         long rest = due.length - before;
         long from = rest == 0 ? 0 : source(due.rkey, due.address + before, rest);
         if (from == MemoryKey.NONE) {
-            qp.responder.endAccess(Psn.plus(due.psn, due.sent)); // the region went meanwhile
+            qp.responder.endAccess(Psn.plus(due.psn, due.sent)); // the region was deregistered in the meantime
             return 1;
         }
         qp.hca.touched(from, rest, false);
@@ -257,7 +260,7 @@ final class AnswerQueue extends Event {
         return packets;
     }
 
-    /** Where bytes lie that the peer may read, or {@link MemoryKey#NONE}. */
+    /** Returns the native address of bytes that the peer may read, or {@link MemoryKey#NONE}. */
     long source(int rkey, long address, long bytes) {
         return qp.hca.keys.translate(rkey, address, bytes, IbvAccessFlags.IBV_ACCESS_REMOTE_READ, qp);
     }

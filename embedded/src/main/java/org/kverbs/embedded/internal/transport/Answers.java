@@ -6,18 +6,18 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.ffm.Memory;
 
-/** What a reliable queue pair answers its peer: acknowledgements, the data of reads, the values before atomics. */
+/** Answers the peer of a reliable queue pair: with acknowledgements, data of reads, and old values of atomics. */
 final class Answers {
 
-    /** What {@link #checkRead} and {@link #checkAtomic} say of a request that may be done. */
+    /** The result of {@link #checkRead} and {@link #checkAtomic} for a request that is permitted. */
     private static final int FINE = -1;
 
     private final Qp qp;
     private final AnswerQueue queue;
-    // The atomics done last, in a ring: one that is asked for again must not be done again (IBA volume 1, 9.7.5.1.5).
+    // The last atomics in a ring: a repeated request must not be carried out twice (IBA volume 1, 9.7.5.1.5).
     private int[] atomicPsns = {};
     private long[] atomicValues = {};
-    /** How many of them there may be; they have memory from the first on. */
+    /** The capacity of the ring, which is allocated at the first atomic. */
     private int depth;
     private int nextAtomic;
     private int atomics;
@@ -36,27 +36,27 @@ final class Answers {
         queue.start(depth);
     }
 
-    /** Owes nothing any more. */
+    /** Drops all due answers. */
     void stop() {
         queue.stop();
     }
 
-    /** A request was done to its end. */
+    /** Counts a completed request. */
     void countMessage() {
         queue.countMessage();
     }
 
-    /** Whether answers to earlier requests wait for their turn. */
+    /** Tells whether answers to earlier requests wait. */
     boolean isBusy() {
         return queue.isBusy();
     }
 
-    /** A PSN of the answer that is to go out next; there must be one. */
+    /** Returns a PSN of the next answer; there must be one. */
     int nextPsn() {
         return queue.nextPsn();
     }
 
-    /** Whether no answer more may wait. */
+    /** Tells whether the queue of answers is full. */
     boolean isFull() {
         return queue.isFull();
     }
@@ -66,12 +66,12 @@ final class Answers {
         queue.acknowledge(psn, syndrome);
     }
 
-    /** Sends the acknowledgement that waits. */
+    /** Sends the waiting acknowledgement. */
     void acknowledgeNow() {
         queue.acknowledgeNow();
     }
 
-    /** The NAK code for a read that may not be done, or below zero. */
+    /** Returns the NAK code for a read that is not permitted, or below zero. */
     int checkRead(Packet request) {
         long bytes = Integer.toUnsignedLong(request.dmaLength);
         if ((qp.access & IbvAccessFlags.IBV_ACCESS_REMOTE_READ) == 0 || qp.maxDestReadAtomic == 0
@@ -87,7 +87,7 @@ final class Answers {
         queue.addRead(request);
     }
 
-    /** The NAK code for an atomic that may not be done, or below zero. */
+    /** Returns the NAK code for an atomic that is not permitted, or below zero. */
     int checkAtomic(Packet request) {
         if ((qp.access & IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC) == 0
                 || qp.maxDestReadAtomic == 0
@@ -103,7 +103,7 @@ final class Answers {
         return qp.hca.keys.translate(request.rkey, request.remoteAddress, Long.BYTES, need, qp);
     }
 
-    /** Does an atomic that was checked. Returns the value before. */
+    /** Carries out an atomic that was checked. Returns the old value. */
     long execute(Packet request) {
         long target = target(request);
         qp.hca.touched(target, Long.BYTES, true);
@@ -122,17 +122,17 @@ final class Answers {
         return before;
     }
 
-    /** Answers an atomic with the value before. */
+    /** Answers an atomic with the old value. */
     void atomic(Packet request, long before) {
         queue.addAtomic(request.psn, before);
     }
 
-    /** Answers a request that was done before, of which the answer may be lost (IBA volume 1, 9.7.5.1.4). */
+    /** Answers a request that was carried out before, and whose answer may be lost (IBA volume 1, 9.7.5.1.4). */
     void repeat(Packet request, int lastDone) {
         switch (request.opcode) {
             case Opcode.RC_READ_REQUEST -> {
                 int psns = Psn.count(Integer.toUnsignedLong(request.dmaLength), qp.pathMtu);
-                // No more than was asked for before; the distance alone would take a turn of all PSNs for none.
+                // No more than was requested before. Without this, a length that wraps around the PSN space would pass.
                 int done = Psn.distance(lastDone, request.psn) + 1;
                 if (psns <= done && makeRoom(request.psn)) {
                     repeatRead(request);
@@ -151,24 +151,24 @@ final class Answers {
     }
 
     /**
-     * Answers a repeated read, or refuses it: its region may have gone since. This queue pair does not enter the error
-     * state for that. A network can deliver a copy of the request after the peer has its answer and the region was
-     * closed as it should be; the peer then drops the NAK.
+     * Answers a repeated read, or refuses it if its region was deregistered in the meantime. A refusal does not move
+     * this queue pair to the error state: a network can deliver a copy of the request after the peer got its answer and
+     * the program closed the region, and the peer then drops the NAK.
      */
     private void repeatRead(Packet request) {
         int problem = checkRead(request);
         if (problem < 0) {
             queue.addRead(request);
         } else if (queue.isBusy()) {
-            // What is due before it goes first. Then the peer asks again.
+            // The answers before it go first. Then the peer asks again.
             queue.acknowledge(request.psn, Nak.syndrome(Nak.SEQUENCE));
         } else {
-            queue.acknowledgeNow(); // what came with it
+            queue.acknowledgeNow(); // acknowledges the packets that came with the request
             queue.acknowledge(request.psn, Nak.syndrome(problem));
         }
     }
 
-    /** Who asks again from a PSN on asks for all that follows again, too. */
+    /** Drops the answers from a PSN on: a peer that repeats a request repeats all that follow it. */
     private boolean makeRoom(int psn) {
         queue.cut(psn);
         return !queue.isFull();

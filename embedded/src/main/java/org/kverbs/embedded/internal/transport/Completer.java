@@ -11,12 +11,11 @@ import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * What a reliable queue pair makes of the answers to its requests, and of their absence (IBA volume 1, 9.7.5 and
- * 9.7.6).
+ * Handles the answers to the requests of a reliable queue pair, and missing answers (IBA volume 1, 9.7.5 and 9.7.6).
  */
 final class Completer {
 
-    /** Nanoseconds of the RNR timer's 32 codes (IBA volume 1, table 45). */
+    /** The RNR timer's 32 codes in nanoseconds (IBA volume 1, table 45). */
     private static final long[] RNR_NANOS = {
         655_360_000, 10_000, 20_000, 30_000, 40_000, 60_000, 80_000, 120_000, 160_000, 240_000, 320_000, 480_000,
                 640_000, 960_000,
@@ -24,7 +23,7 @@ final class Completer {
         30_720_000, 40_960_000,
         61_440_000, 81_920_000, 122_880_000, 163_840_000, 245_760_000, 327_680_000, 491_520_000
     };
-    /** A retry count that means for ever, of RNR only. */
+    /** The retry count that means for ever; for RNR only. */
     private static final int FOREVER = 7;
 
     private final Qp qp;
@@ -32,16 +31,16 @@ final class Completer {
     private int unacknowledged;
     private int retriesLeft;
     private int rnrRetriesLeft;
-    /** Whether the peer's receive queue was empty and it is not time yet to try again. */
+    /** Whether the peer's receive queue was empty and the RNR timer still runs. */
     private boolean isHeldBack;
-    /** Whether all was sent again since the last progress: a second hint at the same loss means nothing new. */
+    /** Whether all was sent again since the last progress: a second sign of the same loss has no effect. */
     private boolean wentBack;
 
     Completer(Qp qp) {
         this.qp = qp;
     }
 
-    /** @param psn of the first request */
+    /** @param psn the PSN of the first request */
     void start(int psn) {
         unacknowledged = psn;
         refill();
@@ -49,7 +48,7 @@ final class Completer {
         stop();
     }
 
-    /** The first PSN that the peer has not acknowledged. */
+    /** Returns the first PSN that the peer has not acknowledged. */
     int unacknowledged() {
         return unacknowledged;
     }
@@ -68,7 +67,7 @@ final class Completer {
         qp.hca.engine.cancel(timer);
     }
 
-    /** Lets the timer run while an answer is due, and only then. */
+    /** Runs the timer while an answer is due, and stops it otherwise. */
     void watch() {
         if (isHeldBack || qp.state == IbvQpState.IBV_QPS_RESET) {
             return;
@@ -84,10 +83,10 @@ final class Completer {
         return 4096L << qp.timeout;
     }
 
-    /** An ACK or NAK came. */
+    /** Handles an ACK or NAK. */
     void acknowledged(Packet packet) {
         if (Psn.distance(packet.psn, unacknowledged) < 0 || Psn.distance(packet.psn, qp.requester.sentEnd()) >= 0) {
-            return; // old, or for what was never sent
+            return; // an old PSN, or one that was never sent
         }
         switch (packet.syndrome >>> 5 & 3) {
             case 0 -> progress(Psn.plus(packet.psn, 1));
@@ -100,7 +99,7 @@ final class Completer {
                 refused(packet.psn, packet.syndrome & 0x1f);
             }
             default -> {
-                // Reserved: dropped (IBA volume 1, 9.7.5.2.1).
+                // A reserved code: the packet is dropped (IBA volume 1, 9.7.5.2.1).
             }
         }
         qp.hca.engine.ready(qp);
@@ -116,7 +115,7 @@ final class Completer {
             failAt(psn, IbvWcStatus.IBV_WC_RNR_RETRY_EXC_ERR);
             return;
         }
-        // Not from its PSN on: the answer to a read before it may be lost.
+        // Not from the NAK's PSN on: the answer to an earlier read may be lost.
         qp.requester.goBack(unacknowledged);
         isHeldBack = true;
         qp.hca.engine.schedule(timer, RNR_NANOS[code]);
@@ -139,8 +138,8 @@ final class Completer {
     }
 
     /**
-     * Sends again from a PSN on, if that was not done since the last progress. While the peer's receive queue is empty
-     * all is to be sent again anyway, and its timer must not be set to another time.
+     * Sends again from a PSN on, unless that was done since the last progress. While the peer's receive queue is empty,
+     * all will be sent again anyway, and the RNR timer must keep its time.
      */
     private void retry(int psn) {
         if (!wentBack && !isHeldBack) {
@@ -170,7 +169,7 @@ final class Completer {
         int psn = unacknowledged;
         qp.hca.link.look(true);
         if (unacknowledged != psn || isHeldBack || qp.state == IbvQpState.IBV_QPS_ERR) {
-            return; // the answer was there, but nobody had taken it
+            return; // an answer had arrived, but no thread had taken it
         }
         qp.counters.count(Counter.LOCAL_ACK_TIMEOUT_ERR);
         if (retriesLeft-- <= 0) {
@@ -185,7 +184,7 @@ final class Completer {
         qp.hca.engine.ready(qp);
     }
 
-    /** Everything before a PSN has arrived, but an answer that is due before it may be lost. */
+    /** Notes that the peer has received everything before a PSN; an answer due before it may be lost. */
     private void progress(int end) {
         SendQueue sends = qp.sends;
         int acknowledged = unacknowledged;
@@ -210,14 +209,14 @@ final class Completer {
                 }
             } else {
                 acknowledged = Psn.plus(wqe.firstPsn, covered);
-                wqe.sent = Math.max(wqe.sent, covered); // what arrived after all need not be sent again
+                wqe.sent = Math.max(wqe.sent, covered); // packets that did arrive need not be sent again
                 wqe.done = covered == wqe.psns;
             }
         }
         settle(acknowledged);
     }
 
-    /** Notes how far the peer has come, and completes what is done. */
+    /** Notes how far the peer has come, and completes the requests that are done. */
     private void settle(int acknowledged) {
         int packets = Psn.distance(acknowledged, unacknowledged);
         if (packets > 0) {
@@ -231,7 +230,7 @@ final class Completer {
         completeHead();
     }
 
-    /** Data for a read, or the answer to an atomic, came. */
+    /** Handles data of a read, or the answer to an atomic. */
     void answered(Packet packet) {
         SendWqe wqe = firstUnanswered();
         if (wqe == null) {
@@ -301,7 +300,7 @@ final class Completer {
         settle(Psn.plus(wqe.firstPsn, wqe.received));
     }
 
-    /** Fails the request that has a PSN. */
+    /** Fails the request with a PSN. */
     private void failAt(int psn, int status) {
         SendQueue sends = qp.sends;
         for (int i = 0; i < sends.size() && sends.get(i).started; i++) {
@@ -314,7 +313,7 @@ final class Completer {
         }
     }
 
-    /** Fails a request; it completes when all before it have. Nothing after it is sent. */
+    /** Fails a request. It completes when all requests before it have completed. No request after it is sent. */
     void fail(SendWqe wqe, int status) {
         wqe.status = status;
         wqe.done = true;
@@ -322,13 +321,16 @@ final class Completer {
         completeHead();
     }
 
-    /** Ends a request that needs nothing of the peer any more. */
+    /** Ends a request that waits for nothing from the peer. */
     void finish(SendWqe wqe) {
         wqe.done = true;
         completeHead();
     }
 
-    /** Completes what is done at the head of the queue; the first failure takes the queue pair to the error state. */
+    /**
+     * Completes the requests at the head of the queue that are done. The first failure moves the queue pair to the
+     * error state.
+     */
     private void completeHead() {
         SendQueue sends = qp.sends;
         while (sends.size() > 0 && sends.get(0).done) {
@@ -350,7 +352,7 @@ final class Completer {
         }
     }
 
-    /** Runs out when the peer should have answered, or may have a receive again. */
+    /** Expires when the peer should have answered, or when it may have a receive again. */
     private final class Timer extends Event {
         @Override
         protected void happen() {

@@ -17,13 +17,13 @@ import org.kverbs.internal.abi.IbvWcOpcode;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.abi.IbvWrOpcode;
 
-/** Sending and receiving datagrams (IBA volume 1, 9.8.2.2 and 9.8.3.2). */
+/** Sends and receives datagrams (IBA volume 1, 9.8.2.2 and 9.8.3.2). */
 final class Datagrams {
 
     private final Qp qp;
     private final Packet packet = new Packet(0);
     private final ReceiveQueue.Receive receive;
-    /** A global routing header, or a payload that is gathered. */
+    /** Holds a global routing header, or a gathered payload. */
     private final MemorySegment staging;
     private boolean hasReceive;
     private int psn;
@@ -38,7 +38,7 @@ final class Datagrams {
         psn = firstPsn;
     }
 
-    /** Forgets everything, as when it is made. */
+    /** Returns to the initial state. */
     void reset() {
         if (hasReceive) {
             hasReceive = false;
@@ -46,7 +46,7 @@ final class Datagrams {
         }
     }
 
-    /** Completes a receive that a datagram was too long for when the queue pair goes to the error state. */
+    /** Completes a receive that waits for the next datagram when the queue pair goes to the error state. */
     void flush() {
         if (hasReceive) {
             complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, 0, 0, 0, 0, false);
@@ -59,7 +59,7 @@ final class Datagrams {
                 qp.receiving, receive.posted);
     }
 
-    /** Sends all that is posted, unless the queue is drained; a datagram is done when it was sent. */
+    /** Sends all posted datagrams, unless the queue is drained. A datagram is done when it was sent. */
     void run() {
         SendQueue sends = qp.sends;
         while (sends.size() > 0 && qp.state == IbvQpState.IBV_QPS_RTS && !qp.hca.link.mustWait(qp)) {
@@ -79,7 +79,7 @@ final class Datagrams {
 
     private int send(SendWqe wqe) {
         if (wqe.length > qp.hca.mtu()) {
-            return IbvWcStatus.IBV_WC_SUCCESS; // IBA volume 1, C10-93.1.1: it is not sent, and that is no error
+            return IbvWcStatus.IBV_WC_SUCCESS; // IBA volume 1, C10-93.1.1: it is not sent, and that is not an error
         }
         long place = wqe.contiguous(0, wqe.length, qp);
         if (place == MemoryKey.NONE) {
@@ -98,7 +98,7 @@ final class Datagrams {
         packet.psn = psn;
         packet.destinationQp = wqe.remoteQp;
         packet.sourceQp = qp.number;
-        // A Q_Key with its upper bit set stands for the sender's own (IBA volume 1, 10.2.5).
+        // A Q_Key with its upper bit set stands for the sender's own Q_Key (IBA volume 1, 10.2.5).
         packet.qkey = wqe.remoteQkey < 0 ? qp.qkey : wqe.remoteQkey;
         packet.payload = place;
         packet.payloadLength = (int) wqe.length;
@@ -110,9 +110,9 @@ final class Datagrams {
     }
 
     /**
-     * Takes a datagram, if its Q_Key is right and a receive is there. One that is too long is dropped, and its receive
-     * waits for the next; if that came from a shared queue it completes with the error. Strangers can't stop the queue
-     * pair by it (IBA volume 1, 9.9.3.1, classes D and E).
+     * Takes a datagram, if its Q_Key is right and a receive is posted. A datagram that is too long is dropped, and its
+     * receive waits for the next one; a receive of a shared queue completes with the error. So strangers cannot stop
+     * the queue pair (IBA volume 1, 9.9.3.1, classes D and E).
      */
     void take(Packet from) {
         if (from.qkey != qp.qkey) {

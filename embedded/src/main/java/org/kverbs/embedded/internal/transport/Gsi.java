@@ -13,32 +13,37 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * Queue pair 1 of a device's port, the general services interface (IBA volume 1, 13.5): management datagrams go out,
- * and those that come are handed on when the call that brought them has done its part. All methods need the engine's
- * lock.
+ * Implements queue pair 1 of a device's port, the general services interface (IBA volume 1, 13.5). It sends management
+ * datagrams, and hands arriving ones on when the call that brought them has done its part. Called with the engine's
+ * lock held.
  */
 public final class Gsi extends Task {
 
-    /** Bytes of every management datagram (IBA volume 1, 13.4.2). */
+    /** The size of every management datagram in bytes (IBA volume 1, 13.4.2). */
     public static final int MAD = 256;
     static final int NUMBER = 1;
     /** The Q_Key of queue pair 1 (IBA volume 1, 13.5.3.1). */
     static final int QKEY = 0x8001_0000;
-    /** The management class of connections, and what its datagrams are called that are counted (IBA volume 1, 12.6). */
+    /** The management class of connections, and the attributes of counted datagrams (IBA volume 1, 12.6). */
     private static final int CM_CLASS = 0x07;
 
     private static final int REQ = 0x10;
     private static final int REJ = 0x12;
-    /** Datagrams that may wait; a flood of them is cut here. */
+    /** The most datagrams that wait; further datagrams are dropped. */
     private static final int WAITING = 1024;
 
-    /** A datagram that came: its {@link #MAD} bytes, who sent it and to which of our addresses. */
+    /**
+     * A datagram that arrived: its {@link #MAD} bytes, the sender's address and the address of ours that it was sent
+     * to.
+     */
     public record Datagram(byte[] bytes, long sourceHigh, long sourceLow, long destinationHigh, long destinationLow) {}
 
-    /** Who gets what comes. */
+    /** Gets the arriving datagrams. */
     @FunctionalInterface
     public interface Handler {
-        /** Called with the engine's lock. Whatever the bytes say is a stranger's word. */
+        /**
+         * Takes a datagram; called with the engine's lock held. A stranger may have sent it: no field is to be trusted.
+         */
         void take(Gsi port, Datagram datagram);
     }
 
@@ -57,12 +62,12 @@ public final class Gsi extends Task {
         return hca;
     }
 
-    /** Has what comes from now on given to this handler. */
+    /** Sets the handler for datagrams that arrive from now on. */
     public void serve(Handler by) {
         handler = by;
     }
 
-    /** Has the device's link open until {@link #close}. Returns 0 or -errno. */
+    /** Keeps the device's port open until {@link #close}. Returns 0 or -errno. */
     public int open() {
         return hca.hold();
     }
@@ -72,12 +77,12 @@ public final class Gsi extends Task {
         hca.release();
     }
 
-    /** Whether who is at the other end of the link may live longer than this process. */
+    /** Tells whether a peer may outlive this process. */
     public boolean leadsToOtherProcesses() {
         return hca.link.leadsToOtherProcesses();
     }
 
-    /** Sends a datagram of {@link #MAD} bytes to queue pair 1 at an address, from one of ours. */
+    /** Sends a datagram of {@link #MAD} bytes to queue pair 1 at an address, from one of our addresses. */
     public void send(byte[] mad, int sourceIndex, long gidHigh, long gidLow) {
         MemorySegment.copy(mad, 0, staging, ValueLayout.JAVA_BYTE, 0, MAD);
         packet.sourceGidHigh = hca.gids.high(sourceIndex);
@@ -142,7 +147,7 @@ public final class Gsi extends Task {
                     handler.take(this, next);
                 }
             } catch (Throwable e) {
-                hca.engine.report(e); // the next one is somebody else's
+                hca.engine.report(e); // the next datagram belongs to another connection
             }
         }
     }

@@ -20,17 +20,14 @@ import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvEventType;
 
-/**
- * A device: what its open contexts share, which is everything that peers can name. Its state belongs to the engine's
- * lock.
- */
+/** A device: what its open contexts share, and everything that peers can name. Guarded by the engine's lock. */
 public final class Hca extends DeviceState {
 
-    /** The one partition key, of full members of the default partition (IBA volume 1, 10.9.1.2). */
+    /** The only partition key: that of full members of the default partition (IBA volume 1, 10.9.1.2). */
     public static final int PKEY = 0xffff;
-    /** Bytes of the longest message. */
+    /** The length of the longest message in bytes. */
     public static final long MAX_MESSAGE = 1L << 31;
-    /** The queue pair number that multicast packets are sent to. */
+    /** The destination queue pair number of multicast packets. */
     private static final int MULTICAST = 0xffffff;
 
     public final IntMap<Qp> queuePairs = new IntMap<>();
@@ -38,22 +35,22 @@ public final class Hca extends DeviceState {
     final PeerWindow.All windows = new PeerWindow.All(this);
     private final List<AsyncEvents> contexts = new ArrayList<>();
     private final Gsi gsi = new Gsi(this);
-    /** 8 bytes for a value on its way. */
+    /** 8 bytes for a value in transit. */
     final MemorySegment scratch = Arena.ofAuto().allocate(Long.BYTES, 8);
     private boolean linkUp = true;
-    /** Open contexts, and what else needs the link. */
+    /** The number of open contexts and other users of the port. */
     private int users;
 
     /**
      * @param guid node GUID, host order
      * @param mtu bytes, an MTU of RDMA: 256 to 4096
-     * @param random gives queue pair numbers, keys and so on
+     * @param random draws queue pair numbers, keys and so on
      */
     public Hca(String name, long guid, Engine engine, Gids gids, int mtu, Random random) {
         this(name, guid, engine, gids, mtu, random, Semantics.STRICT, DeviceLimits.DEFAULTS);
     }
 
-    /** The same as strict as is said, and with limits of its own. */
+    /** Makes a device with these semantics and limits. */
     public Hca(
             String name,
             long guid,
@@ -70,12 +67,12 @@ public final class Hca extends DeviceState {
         return gsi;
     }
 
-    /** Whether packets to an address find their way from here. */
+    /** Tells whether packets from this device can reach an address. */
     public boolean leadsTo(long gidHigh, long gidLow) {
         return link.leadsTo(gidHigh, gidLow);
     }
 
-    /** Whether the system would choose this device of those that lead to an address. */
+    /** Tells whether the system would choose this device, of all that lead to an address. */
     public boolean isUsualTo(long gidHigh, long gidLow) {
         return link.isUsualTo(gidHigh, gidLow);
     }
@@ -84,7 +81,7 @@ public final class Hca extends DeviceState {
         return linkUp;
     }
 
-    /** Says that the link went up or down; with the lock. */
+    /** Sets whether the link is up, and raises an event if that changes; called with the lock held. */
     public void setUp(boolean up) {
         if (linkUp != up) {
             linkUp = up;
@@ -93,7 +90,7 @@ public final class Hca extends DeviceState {
         }
     }
 
-    /** What was counted at a port, the queue pairs that are there and those that were included. */
+    /** Returns the counters of a port, including all queue pairs, present and destroyed. */
     public Map<String, Long> counters(int port) {
         if (port != Limits.PORT) {
             return Map.of();
@@ -109,7 +106,10 @@ public final class Hca extends DeviceState {
         }
     }
 
-    /** Raises an event of the device or its port in all open contexts; DEVICE_FATAL ends it. With the lock. */
+    /**
+     * Raises an event of the device or its port in all open contexts; DEVICE_FATAL breaks the device. Called with the
+     * lock held.
+     */
     public void raise(int event) {
         if (event == IbvEventType.IBV_EVENT_DEVICE_FATAL) {
             breakDown();
@@ -119,8 +119,8 @@ public final class Hca extends DeviceState {
     }
 
     /**
-     * Raises an event of a queue pair; those that break it take it to the error state. False if there is no such queue
-     * pair. With the lock.
+     * Raises an event of a queue pair; QP_FATAL, QP_REQ_ERR and QP_ACCESS_ERR move it to the error state. Returns false
+     * if there is no such queue pair. Called with the lock held.
      */
     public boolean raise(int number, int event) {
         Qp qp = queuePairs.get(number);
@@ -137,8 +137,8 @@ public final class Hca extends DeviceState {
     }
 
     /**
-     * Opens it for a context that gets its events, and its link if that is not open yet; with the lock. Returns 0 or
-     * -errno.
+     * Opens the device for a context, which gets its events, and the port if it is closed; called with the lock held.
+     * Returns 0 or -errno.
      */
     public int open(AsyncEvents events) {
         int result = refuse(Operation.OPEN_DEVICE);
@@ -155,21 +155,21 @@ public final class Hca extends DeviceState {
         release();
     }
 
-    /** Opens the link if that is not open yet; with the lock. Returns 0 or -errno. */
+    /** Opens the port if it is closed; called with the lock held. Returns 0 or -errno. */
     int hold() {
         int result = users == 0 ? link.open() : 0;
         users += result == 0 ? 1 : 0;
         return result;
     }
 
-    /** Ends one {@link #hold}, and closes the link after the last. */
+    /** Ends one {@link #hold}; closes the port after the last. */
     void release() {
         if (--users == 0) {
             link.close();
         }
     }
 
-    /** A queue pair number that no other has; 0 and 1 are those of management. */
+    /** Returns an unused queue pair number; 0 and 1 belong to management. */
     public int freshQueuePairNumber() {
         int number;
         do {
@@ -179,10 +179,11 @@ public final class Hca extends DeviceState {
     }
 
     /**
-     * Takes a packet that came for one of its addresses; with the lock. Whatever is wrong with it, it is only dropped.
+     * Takes a packet that was sent to one of the device's addresses; called with the lock held. A packet that is not
+     * valid is dropped.
      */
     public void take(Packet packet) {
-        // Limited members have the upper bit clear and may talk to full ones (IBA volume 1, 10.9.3).
+        // Limited members have the upper bit clear and may talk to full members (IBA volume 1, 10.9.3).
         if ((packet.pkey & 0x7fff) != (PKEY & 0x7fff)) {
             counters.count(Counter.BAD_PKEY_CNTR);
             return;

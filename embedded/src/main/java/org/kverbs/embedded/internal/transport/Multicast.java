@@ -7,7 +7,7 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvQpType;
 
-/** Which queue pairs of a device get what is sent to a group (IBA volume 1, 10.5). */
+/** Keeps the queue pairs of a device that are members of multicast groups (IBA volume 1, 10.5). */
 public final class Multicast {
 
     private record Member(long gidHigh, long gidLow, Qp qp) {
@@ -27,7 +27,7 @@ public final class Multicast {
         return members.stream().noneMatch(each -> each.isOf(high, low));
     }
 
-    /** Adds a member; one that is in the group already is not added again. Returns 0 or -errno. */
+    /** Adds a member; a second attach changes nothing. Returns 0 or -errno. */
     public int attach(Qp qp, long high, long low) {
         if (!Gids.isMulticast(high, low) || qp.type != IbvQpType.IBV_QPT_UD) {
             return -Errno.EINVAL;
@@ -49,7 +49,7 @@ public final class Multicast {
         return 0;
     }
 
-    /** Takes a queue pair out of all groups. */
+    /** Removes a queue pair from all groups. */
     public void forget(Qp qp) {
         for (int i = members.size() - 1; i >= 0; i--) {
             Member member = members.get(i);
@@ -63,7 +63,7 @@ public final class Multicast {
         return members.stream().anyMatch(each -> each.qp == qp);
     }
 
-    /** Gives a packet to all members of the group it was sent to. */
+    /** Gives a packet to all members of its group. */
     void take(Packet packet) {
         for (int i = 0; i < members.size(); i++) {
             Member member = members.get(i);

@@ -1,6 +1,6 @@
 package org.kverbs.embedded.internal.transport;
 
-/** What an AETH's syndrome says (IBA volume 1, tables 43 and 44). */
+/** Lists the values of an AETH's syndrome (IBA volume 1, tables 43 and 44). */
 final class Nak {
 
     static final int SEQUENCE = 0;
@@ -8,7 +8,7 @@ final class Nak {
     static final int REMOTE_ACCESS = 2;
     static final int REMOTE_OPERATION = 3;
 
-    /** A positive answer that gives no credits. */
+    /** A positive acknowledgement without credits. */
     static final int ACK = 0x1f;
 
     private static final int NOT_READY = 0x20;

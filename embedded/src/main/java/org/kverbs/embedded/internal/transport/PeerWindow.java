@@ -8,36 +8,35 @@ import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.embedded.internal.engine.Task;
 
 /**
- * How many packets can be on their way between a device and one peer. All connected queue pairs that lead to the peer
- * share the window, because their packets share a buffer: the one of the peer's socket, or for the data of reads the
- * one of this side.
+ * Limits the packets in flight between a device and one peer. All connected queue pairs that lead to the peer share the
+ * window, because their packets share a buffer: that of the peer's socket, or for the data of reads that of this side.
  *
  * <p>A reliable queue pair gets at most three quarters of what the others leave ({@link #share}). What the others leave
- * is the window without their packets, and without a place for one packet of each of them, as far as these places take
- * no more than half of the window. A queue pair whose peer died in silence so leaves room to the others. One packet is
- * always allowed: a queue pair that must wait therefore has a packet on its way, and goes on by the answer to it, so
- * that no list of waiting queue pairs is needed.
+ * is the window without their packets, and without one reserved place for each of them, as long as the reserved places
+ * take no more than half of the window. So a queue pair whose peer died in silence leaves room to the others. One
+ * packet is always permitted: a queue pair that must wait therefore has a packet in flight, and goes on at the answer
+ * to it, so that no list of waiting queue pairs is needed.
  *
- * <p>The window begins with what the link says is its most. Each sign of a loss (a sequence NAK, a gap in the data of a
- * read, a timeout) halves it, once for each window of packets that arrived, down to {@value #LEAST}. Each {@value
- * #STEADY} windows of packets that arrived add one packet, up to the link's most.
+ * <p>The window begins with the link's maximum. Each sign of a loss (a sequence NAK, a gap in the data of a read, a
+ * timeout) halves it, once for each window of packets that arrived, down to {@value #LEAST}. Each {@value #STEADY}
+ * windows of packets that arrived add one packet, up to the link's maximum.
  *
- * <p>Nobody acknowledges packets of unreliable queue pairs. They get a third of the link's most, and at least one, in
- * each {@value #PAUSE} nanoseconds.
+ * <p>Packets of unreliable queue pairs are not acknowledged. They get a third of the link's maximum, and at least one
+ * packet, in each {@value #PAUSE} nanoseconds.
  */
 final class PeerWindow {
 
-    /** The fewest packets a loss leaves. */
+    /** The smallest window after losses. */
     private static final int LEAST = 16;
-    /** Windows of packets that must arrive until one more is tried. */
+    /** How many windows of packets must arrive before the window grows by one. */
     private static final int STEADY = 8;
-    /** The pause between two bursts, in nanoseconds: a receiver that sleeps between its looks wakes within that. */
+    /** The pause between two bursts in nanoseconds; a receiver that sleeps between its polls wakes within that time. */
     private static final int PAUSE = 1_000_000;
 
     /** A peer's address. */
     private record Gid(long high, long low) {}
 
-    /** The windows of a device, as long as they have users. */
+    /** The windows of a device that have users. */
     static final class All {
         private final Hca hca;
         private final Map<Gid, PeerWindow> byPeer = new HashMap<>();
@@ -46,7 +45,7 @@ final class PeerWindow {
             this.hca = hca;
         }
 
-        /** The window of a peer for one more queue pair. */
+        /** Returns the window of a peer for one more queue pair. */
         PeerWindow join(long gidHigh, long gidLow) {
             PeerWindow window = byPeer.computeIfAbsent(new Gid(gidHigh, gidLow), peer -> new PeerWindow(hca, peer));
             window.users++;
@@ -59,9 +58,9 @@ final class PeerWindow {
     private int users;
     private int most = Integer.MAX_VALUE;
     private int onTheWay;
-    /** Packets that arrived since the window was reduced last. */
+    /** Packets that arrived since the last reduction. */
     private int sinceLoss = Integer.MAX_VALUE;
-    /** Packets that arrived since the window grew last. */
+    /** Packets that arrived since the last growth. */
     private int sinceGrowth;
     /** Unreliable packets since the last pause. */
     private int burst;
@@ -85,7 +84,7 @@ final class PeerWindow {
         return peer.low == gidLow && peer.high == gidHigh;
     }
 
-    /** A queue pair uses it no more. */
+    /** Notes that a queue pair no longer uses the window. */
     void leave(Task user) {
         paused.remove(user);
         if (--users == 0) {
@@ -98,27 +97,27 @@ final class PeerWindow {
         return Math.min(most, hca.link.window());
     }
 
-    /** Packets that a queue pair can have on its way, of which it has {@code own} now. */
+    /** Returns how many packets a queue pair can have in flight, of which it has {@code own} now. */
     int share(int own) {
         if (hca.link.carriesWholeMessages()) {
-            return hca.link.window(); // what is sent has arrived
+            return hca.link.window(); // a packet has arrived when it was sent
         }
         int size = size();
         int left = size - (onTheWay - own) - Math.min(users - 1, size / 2);
         return Math.max(1, left * 3 / 4);
     }
 
-    /** Packets were sent. */
+    /** Counts sent packets. */
     void add(int packets) {
         onTheWay += packets;
     }
 
-    /** Packets are on their way no more, or are to be sent again. */
+    /** Uncounts packets that arrived or are to be sent again. */
     void remove(int packets) {
         onTheWay -= packets;
     }
 
-    /** The peer has answered packets. */
+    /** Notes that the peer has answered packets. */
     void arrived(int packets) {
         sinceLoss = (int) Math.min((long) sinceLoss + packets, Integer.MAX_VALUE);
         sinceGrowth += packets;
@@ -128,7 +127,7 @@ final class PeerWindow {
         }
     }
 
-    /** Something was lost. */
+    /** Notes a loss. */
     void reduce() {
         if (sinceLoss >= size()) {
             sinceLoss = 0;
@@ -137,7 +136,7 @@ final class PeerWindow {
         }
     }
 
-    /** Whether an unreliable packet must wait for the next burst, by which its queue pair then goes on. */
+    /** Tells whether an unreliable packet must wait for the next burst, which makes its queue pair ready. */
     boolean mustPause(Task sender) {
         if (hca.link.carriesWholeMessages() || burst++ < Math.max(1, hca.link.window() / 3)) {
             return false;

@@ -34,7 +34,7 @@ import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.ffm.Memory;
 import org.kverbs.spi.QueuePairOps;
 
-/** A queue pair ({@code struct ibv_qp}): its queues, its state, and what belongs to both directions. */
+/** A queue pair ({@code struct ibv_qp}): its queues, its state, and what both directions share. */
 public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionUser {
 
     final Hca hca;
@@ -58,10 +58,10 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     final Responder responder;
     final Datagrams datagrams;
     private final ReceiveQueue receives;
-    /** Of its own receive queue, or of the shared one. */
+    /** The occupied slots of its own receive queue, or of the shared one. */
     final Occupancy receiving;
     private final QpInit init;
-    /** Address of the attributes that {@link QpAttributes} keeps. */
+    /** The address of the attributes that {@link QpAttributes} keeps. */
     private long kept;
 
     public int state = IbvQpState.IBV_QPS_RESET;
@@ -124,17 +124,17 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         return kept;
     }
 
-    /** What it has counted, by name. */
+    /** Returns the counters by name. */
     public Map<String, Long> counted() {
         return counters.ofQueuePair();
     }
 
-    /** A number as it stands in big-endian order in memory. */
+    /** Returns a number as it stands in big-endian order in memory. */
     static int bigEndian(int number) {
         return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? number : Integer.reverseBytes(number);
     }
 
-    /** Address of 8 bytes for a value on its way. */
+    /** Returns the address of 8 bytes for a value in transit. */
     long scratch() {
         return hca.scratch.address();
     }
@@ -143,22 +143,22 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         return receives;
     }
 
-    /** Whether a request may be sent now. */
+    /** Tells whether a request may be sent now. */
     boolean maySend() {
         boolean sending = state == IbvQpState.IBV_QPS_RTS || state == IbvQpState.IBV_QPS_SQD;
         return sending && !completer.isHeldBack();
     }
 
-    /** Writes what each packet to the peer has in common. */
+    /** Writes the fields that all packets to the peer have in common. */
     void address(Packet packet) {
         route.address(packet, hca.gids);
         packet.destinationQp = destinationQp;
         packet.pkey = Hca.PKEY;
-        // Packets of one connection keep one way through the network (IBA annex A17.4.8).
+        // Packets of one connection keep one source port, so that the network keeps their order (IBA annex A17.4.8).
         packet.sourcePort = route.sourcePort(number ^ destinationQp);
     }
 
-    /** Sends a packet, of a request or an answer. */
+    /** Sends a packet of a request or an answer. */
     void send(Packet packet) {
         counters.count(Counter.SENT_PKTS, packet.psnCount);
         counters.count(Counter.SENT_BYTES, packet.payloadLength);
@@ -180,8 +180,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     }
 
     /**
-     * Something broke in the middle of its work, such as memory that is not there any more: it ends, and says so to
-     * both sides.
+     * Ends the queue pair after an exception in the middle of its work, such as one of freed memory, and tells both
+     * sides.
      */
     @Override
     protected void failed() {
@@ -205,21 +205,18 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         }
     }
 
-    /** Whether a request was begun and is not done. */
+    /** Tells whether a request was begun and is not done. */
     boolean isSending() {
         return sends.size() > 0 && sends.get(0).started;
     }
 
-    /**
-     * Takes a packet that was sent to this queue pair. Whatever goes wrong ends this queue pair, or the one that sent
-     * it.
-     */
+    /** Takes a packet. An exception ends this queue pair, or else the sender's. */
     void take(Packet packet) {
         try {
             receive(packet);
         } catch (Throwable e) {
             if (!isReadable(packet)) {
-                throw e; // it came from memory to memory, and the sender's is not there any more: the sender ends
+                throw e; // the packet came from memory to memory, and the sender's memory is gone: the sender ends
             }
             failed();
             hca.engine.report(e);
@@ -300,7 +297,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         sendCq.add(wqe.id, status, wqe.completionOpcode(), bytes, 0, number, 0, 0, false, sends.occupied, wqe.posted);
     }
 
-    /** Goes to the error state, and flushes what is posted, in order (IBA volume 1, 10.3.1). */
+    /** Goes to the error state and flushes the posted requests in order (IBA volume 1, 10.3.1). */
     void toError() {
         if (state == IbvQpState.IBV_QPS_ERR || state == IbvQpState.IBV_QPS_RESET) {
             return;
@@ -354,7 +351,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         }
     }
 
-    /** Forgets everything, as when it is made. */
+    /** Returns to the initial state. */
     void reset() {
         toldEstablished = false;
         completer.start(0);
@@ -371,7 +368,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         }
     }
 
-    /** Ends it; what is posted never completes. */
+    /** Destroys the queue pair; its posted requests never complete. */
     public void destroy() {
         state = IbvQpState.IBV_QPS_RESET;
         reset();
@@ -419,7 +416,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         }
     }
 
-    /** The same queue pair for who posts a list of sends whole or not at all. */
+    /** Returns this queue pair for a caller that posts a list of sends as a whole or not at all. */
     public QueuePairOps whole() {
         return new QueuePairOps() {
             @Override
@@ -434,7 +431,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         };
     }
 
-    /** After something was added to a queue. */
+    /** Continues after a request was added to a queue. */
     public void posted() {
         if (state == IbvQpState.IBV_QPS_ERR) {
             flush();

@@ -18,11 +18,12 @@ import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * The attributes of a queue pair, kept as {@code struct ibv_qp_attr}: {@code ibv_modify_qp} and {@code ibv_query_qp}.
+ * Keeps the attributes of a queue pair as {@code struct ibv_qp_attr}, for {@code ibv_modify_qp} and {@code
+ * ibv_query_qp}.
  */
 public final class QpAttributes {
 
-    /** For each bit of the mask: where its fields begin and end. */
+    /** For each bit of the mask: the offset and the length of its field. */
     private static final int[][] FIELDS = {
         {IbvQpAttrMask.IBV_QP_EN_SQD_ASYNC_NOTIFY, IbvQpAttr.EN_SQD_ASYNC_NOTIFY, 1},
         {IbvQpAttrMask.IBV_QP_ACCESS_FLAGS, IbvQpAttr.QP_ACCESS_FLAGS, 4},
@@ -42,14 +43,14 @@ public final class QpAttributes {
         {IbvQpAttrMask.IBV_QP_DEST_QPN, IbvQpAttr.DEST_QP_NUM, 4},
     };
 
-    /** What can't be changed, or not on Ethernet. */
+    /** Attributes that can't be changed, or not on Ethernet. */
     private static final int UNSUPPORTED = IbvQpAttrMask.IBV_QP_ALT_PATH
             | IbvQpAttrMask.IBV_QP_PATH_MIG_STATE
             | IbvQpAttrMask.IBV_QP_CAP
             | IbvQpAttrMask.IBV_QP_RATE_LIMIT;
 
     private final Qp qp;
-    /** Our copy. */
+    /** The address of our copy. */
     private final long kept;
 
     public QpAttributes(Qp qp, long kept) {
@@ -57,7 +58,7 @@ public final class QpAttributes {
         this.kept = kept;
     }
 
-    /** Changes what the mask says, or nothing. Returns 0 or -errno. */
+    /** Changes the attributes in the mask, or nothing. Returns 0 or -errno. */
     public int modify(long given, int mask) {
         int to = (mask & IbvQpAttrMask.IBV_QP_STATE) != 0 ? Memory.getInt(given + IbvQpAttr.QP_STATE) : qp.state;
         boolean wrongState = (mask & IbvQpAttrMask.IBV_QP_CUR_STATE) != 0
@@ -72,7 +73,7 @@ public final class QpAttributes {
         if (result < 0) {
             return result;
         }
-        Memory.putByte(kept + IbvQpAttr.EN_SQD_ASYNC_NOTIFY, (byte) 0); // it is said anew with each change to SQD
+        Memory.putByte(kept + IbvQpAttr.EN_SQD_ASYNC_NOTIFY, (byte) 0); // each change to SQD sets this flag anew
         for (int[] field : FIELDS) {
             if ((mask & field[0]) != 0) {
                 Memory.copy(given + field[1], kept + field[1], field[2]);
@@ -146,7 +147,7 @@ public final class QpAttributes {
         return 128 << code;
     }
 
-    /** Makes the kept attributes the queue pair's. */
+    /** Copies the kept attributes to the queue pair. */
     private void apply() {
         qp.route.read(kept + IbvQpAttr.AH_ATTR);
         qp.pathMtu = mtu(Math.max(1, Memory.getInt(kept + IbvQpAttr.PATH_MTU)));
@@ -181,7 +182,7 @@ public final class QpAttributes {
                     qp.datagrams.start(psn);
                     qp.completer.start(psn);
                 } else if (qp.type != IbvQpType.IBV_QPT_UD) {
-                    qp.requester.join(); // its address can have been changed in SQD
+                    qp.requester.join(); // the address may have been changed in SQD
                 }
                 qp.hca.engine.ready(qp);
             }
@@ -207,7 +208,7 @@ public final class QpAttributes {
         Memory.copy(kept, attributes, IbvQpAttr.SIZE);
         Memory.putInt(attributes + IbvQpAttr.QP_STATE, qp.state);
         Memory.putInt(attributes + IbvQpAttr.CUR_QP_STATE, qp.state);
-        // Where the connection is now, as Soft-RoCE says it.
+        // The current PSNs of the connection, as Soft-RoCE reports them.
         Memory.putInt(attributes + IbvQpAttr.RQ_PSN, qp.responder.expectedPsn());
         Memory.putInt(attributes + IbvQpAttr.SQ_PSN, qp.requester.nextPsn());
         boolean draining = qp.state == IbvQpState.IBV_QPS_SQD && qp.isSending();

@@ -12,7 +12,7 @@ import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.ffm.Memory;
 
-/** What a queue pair is made of: a {@code struct ibv_qp_init_attr} that was checked. */
+/** Holds the checked fields of a {@code struct ibv_qp_init_attr}. */
 public record QpInit(
         Pd pd,
         int type,
@@ -26,7 +26,7 @@ public record QpInit(
         int maxInline,
         boolean signalsAll) {
 
-    /** Reads the structure; null if it asks for what can't be. */
+    /** Reads the structure; returns null if a field is not valid. */
     public static @Nullable QpInit read(
             long at,
             @Nullable Pd pd,
@@ -52,7 +52,7 @@ public record QpInit(
                 && isWithin(sendEntries, limits.entries())
                 && isWithin(receiveEntries, limits.entries());
         if (fits && !isWithin(inline, limits.inlineBytes())) {
-            // The attributes of a device, with which the caller compares what was refused, do not have this limit.
+            // The caller compares refused values with the device's attributes, which do not have this limit.
             Refusal.because(
                     Errno.EINVAL,
                     "max_inline_data %s is above the device's limit of %d."
@@ -70,7 +70,7 @@ public record QpInit(
         return asked >= 0 && asked <= most;
     }
 
-    /** Counts the queue pair, or a queue pair less, at what counts those that need it. */
+    /** Counts the queue pair as a user of its domain and shared receive queue, or uncounts it. */
     public void countUsers(int more) {
         pd.users += more;
         if (srq != null) {

@@ -18,34 +18,34 @@ import org.kverbs.internal.abi.IbvWrOpcode;
 final class Requester {
 
     /**
-     * Bytes that go from memory to memory in one step, after which others get the device. A queue pair or a region that
-     * ends between two steps is noticed by the next: each packet looks for its queue pair and translates its addresses
-     * anew.
+     * The bytes that go from memory to memory in one step, after which other threads get the device. The next step
+     * notices a queue pair or region that ended in between: each packet looks up its queue pair and translates its
+     * addresses anew.
      */
     static final int STEP = 1 << 20;
-    /** The most PSNs a read asks for at once: far from half of the PSN space. */
+    /** The most PSNs that a read requests at once: far from half of the PSN space. */
     private static final int MOST = 1 << 16;
 
     private final Qp qp;
     private final Packet packet = new Packet(0);
-    /** Where a payload is gathered that lies in several places. */
+    /** Gathers a payload that lies in several places. */
     private @Nullable MemorySegment staging;
     private int nextPsn;
     private int sentEnd;
-    /** Reads and atomics on their way. */
+    /** Reads and atomics in flight. */
     private int answersDue;
     private int sinceAckRequest;
     /** Whether the peer answers the packet that was sent last. */
     private boolean lastIsAnswered;
-    /** Whether the next packet must ask for an acknowledgement. */
+    /** Whether the next packet must request an acknowledgement. */
     private boolean mustAsk;
     /** The peer's window, while requests can be sent. */
     private @Nullable PeerWindow window;
-    /** Packets on their way, as the window counts them. */
+    /** The packets in flight, as counted by the window. */
     private int onTheWay;
-    /** Bytes that are left of this step. */
+    /** The bytes left in this step. */
     private long left;
-    /** Whether the next step waits until others had the device. */
+    /** Whether the next step waits until other threads had the device. */
     private boolean rests;
 
     private final Task nextStep = new Task() {
@@ -78,7 +78,7 @@ final class Requester {
         }
     }
 
-    /** Leaves the peer's window, as the queue pair sends no more. */
+    /** Leaves the peer's window: the queue pair sends no more. */
     void stop() {
         if (window != null) {
             takeBack(onTheWay);
@@ -87,7 +87,7 @@ final class Requester {
         }
     }
 
-    /** Counts packets as not on their way, because they arrived or are to be sent again. */
+    /** Uncounts packets in flight, because they arrived or are to be sent again. */
     private void takeBack(int packets) {
         if (window != null) {
             onTheWay -= packets;
@@ -96,8 +96,8 @@ final class Requester {
     }
 
     /**
-     * The peer has answered as many packets more. Some of them can have been taken back before, when they seemed to be
-     * lost.
+     * Notes that the peer has answered further packets. Some of them may have been taken back before, when they seemed
+     * to be lost.
      */
     void arrived(int packets) {
         if (window != null) {
@@ -106,34 +106,34 @@ final class Requester {
         }
     }
 
-    /** Packets were lost on the way to the peer or back. */
+    /** Notes that packets were lost on the way to the peer or back. */
     void lost() {
         if (window != null) {
             window.reduce();
         }
     }
 
-    /** Whether packets are on their way that the peer has not acknowledged. */
+    /** Tells whether packets are in flight that the peer has not acknowledged. */
     boolean isWaiting() {
         return Psn.distance(sentEnd, qp.completer.unacknowledged()) > 0;
     }
 
-    /** The PSN of the next request that has none yet. */
+    /** Returns the first PSN that no request has. */
     int nextPsn() {
         return nextPsn;
     }
 
-    /** One past the last PSN that was ever sent. */
+    /** Returns the PSN after the last one that was ever sent. */
     int sentEnd() {
         return sentEnd;
     }
 
-    /** The whole answer to a read or an atomic came. */
+    /** Notes that the whole answer to a read or an atomic came. */
     void answered() {
         answersDue--;
     }
 
-    /** Sends what it may, and from memory to memory no more than a step. */
+    /** Sends what the window permits; from memory to memory no more than one step. */
     void run() {
         SendQueue sends = qp.sends;
         left = STEP;
@@ -154,9 +154,10 @@ final class Requester {
     }
 
     /**
-     * Has the last packet sent again, with a request for an acknowledgement, where nothing follows it and it asked for
-     * none: the packet that was to ask is not sent now. Without this, requests that the peer has done wait for the
-     * timeout, and for ever without one. False if the peer answers anyway.
+     * Repeats the last packet with a request for an acknowledgement, if no packet follows it and it did not request
+     * one. This happens when the packet that should have requested one is not sent now. Without this, requests that the
+     * peer has carried out would wait for the timeout, and without a timeout for ever. Returns false if the peer
+     * answers anyway.
      */
     private boolean askAgain() {
         if (lastIsAnswered) {
@@ -181,7 +182,7 @@ final class Requester {
         return false;
     }
 
-    /** Gives a request its PSNs, or does it if it is local, or fails it. False if it has to wait. */
+    /** Gives a request its PSNs, or carries it out if it is local, or fails it. Returns false if it must wait. */
     private boolean start(SendWqe wqe) {
         if (wqe.is(IbvSendFlags.IBV_SEND_FENCE) && answersDue > 0) {
             return false;
@@ -205,7 +206,7 @@ final class Requester {
         }
         if (wqe.isAnswered()) {
             if (qp.maxReadAtomic == 0) {
-                return fail(wqe, IbvWcStatus.IBV_WC_LOC_QP_OP_ERR); // no answer may ever be due
+                return fail(wqe, IbvWcStatus.IBV_WC_LOC_QP_OP_ERR); // the queue pair permits no reads or atomics
             }
             if (answersDue >= qp.maxReadAtomic) {
                 return false;
@@ -232,7 +233,7 @@ final class Requester {
         return true;
     }
 
-    /** Sends the next packet of a request. False if it has to wait. */
+    /** Sends the next packet of a request. Returns false if it must wait. */
     private boolean send(SendWqe wqe, PeerWindow shared) {
         boolean reliable = qp.type == IbvQpType.IBV_QPT_RC;
         int share = shared.share(onTheWay);
@@ -283,7 +284,7 @@ final class Requester {
         if (last) {
             qp.sends.advance();
         }
-        // The answer may come before this returns: nothing is touched after it that an answer touches too.
+        // The answer may come before send() returns: after it, this method changes nothing that an answer changes, too.
         if (rests) {
             qp.hca.engine.later(nextStep);
         }
@@ -295,8 +296,8 @@ final class Requester {
     }
 
     /**
-     * An acknowledgement covers all before it, so one is asked for where nothing follows at once, and four times in a
-     * share of the window.
+     * Tells whether a packet requests an acknowledgement. An acknowledgement covers all packets before it, so one is
+     * requested if no packet follows at once, and four times in a share of the window.
      */
     private boolean wantsAck(boolean last, int covered, int share, int room) {
         sinceAckRequest += covered;
@@ -309,7 +310,7 @@ final class Requester {
         return false;
     }
 
-    /** Whether the peer gets another request behind the one at the cursor. */
+    /** Tells whether the peer gets another request after the one at the cursor. */
     private boolean isFollowed() {
         SendQueue sends = qp.sends;
         for (int i = sends.cursor() + 1; i < sends.size() && !sends.get(i).hasFailed(); i++) {
@@ -322,9 +323,9 @@ final class Requester {
 
     private int read(SendWqe wqe, int room) {
         if (wqe.sent != wqe.received) {
-            return 0; // a part of it is on its way
+            return 0; // a part of the read is in flight
         }
-        // The rest is asked for when this has come.
+        // The rest is requested when this part has arrived.
         int covered = wqe.ask(qp.hca.link.carriesWholeMessages() ? MOST : room);
         long offset = (long) wqe.sent * qp.pathMtu;
         packet.opcode = Opcode.RC_READ_REQUEST;

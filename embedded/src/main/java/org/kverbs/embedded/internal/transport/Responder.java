@@ -13,7 +13,7 @@ import org.kverbs.internal.abi.IbvWcOpcode;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.ffm.Memory;
 
-/** What the requests of a connected peer do here (IBA volume 1, 9.7.4 for RC and 9.8.3 for UC). */
+/** Carries out the requests of a connected peer (IBA volume 1, 9.7.4 for RC and 9.8.3 for UC). */
 final class Responder {
 
     private enum Message {
@@ -27,18 +27,16 @@ final class Responder {
     private final Qp qp;
     private final Answers answers;
     private final ReceiveQueue.Receive receive;
-    /** The PSN that the next request must have. */
+    /** The PSN of the next request in order. */
     private int expectedPsn;
-    /** The PSN that was expected when the packet came that is being taken, or {@link #NONE}. */
+    /** The PSN that was expected when the current packet came, or {@link #NONE}. */
     private int takenPsn = NONE;
-    /** The kind of message of which the first packet came and the last did not. */
+    /** The kind of the unfinished message: its first packet came, its last did not. */
     private Message message = Message.NONE;
     private boolean hasReceive;
-    /**
-     * The status that a test wants for the receive that was taken; the refusal may have to wait for answers before it.
-     */
+    /** The status with which a test lets the taken receive fail. The refusal may have to wait for earlier answers. */
     private int injected = IbvWcStatus.IBV_WC_SUCCESS;
-    /** Bytes of the message that came. */
+    /** The bytes of the message that have arrived. */
     private long arrived;
     private long writeAddress;
     private long writeLength;
@@ -81,7 +79,7 @@ final class Responder {
         return qp.type == IbvQpType.IBV_QPT_RC;
     }
 
-    /** The PSN that the next request must have. */
+    /** Returns the PSN of the next request in order. */
     int expectedPsn() {
         return expectedPsn;
     }
@@ -111,7 +109,8 @@ final class Responder {
             }
             toldSequence = false;
         } else if (ahead != 0 || message != Message.NONE && begins(packet)) {
-            // UC: a lost packet loses its message; the next one that begins a message is taken (IBA volume 1, 9.8.3.1).
+            // UC: a lost packet loses its message; the next packet that begins a message is taken (IBA volume 1,
+            // 9.8.3.1).
             abandon();
             if (!begins(packet)) {
                 return;
@@ -125,7 +124,7 @@ final class Responder {
         return Opcode.isFirst(packet.opcode) || Opcode.isOnly(packet.opcode);
     }
 
-    /** Forgets a message that will not come to its end; its receive waits for the next. */
+    /** Forgets an unfinished message; its receive waits for the next message. */
     private void abandon() {
         message = Message.NONE;
     }
@@ -159,7 +158,7 @@ final class Responder {
                 || opcode == Opcode.RC_SEND_ONLY_INVALIDATE;
     }
 
-    /** All but the last packet of a message are as long as the path MTU. */
+    /** Tells whether the length is right: all packets of a message except the last are as long as the path MTU. */
     private boolean hasRightLength(Packet packet) {
         long most = (long) packet.psnCount * qp.pathMtu;
         if (Opcode.isFirst(packet.opcode) || Opcode.isMiddle(packet.opcode)) {
@@ -223,7 +222,7 @@ final class Responder {
                 refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
                 return;
             }
-            // All of it is checked before the first byte is written.
+            // The whole range is checked before the first byte is written.
             if (writeLength > 0 && target(0, writeLength) == MemoryKey.NONE) {
                 refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
                 return;
@@ -319,15 +318,15 @@ final class Responder {
         }
     }
 
-    /** Has a receive for the message; if there is none, tells the peer to wait, or on UC drops the message. */
+    /** Takes a receive for the message. If there is none, asks the peer to wait; on UC drops the message. */
     private boolean takeReceive(Packet packet) {
         if (hasReceive) {
-            return true; // one that an abandoned message left
+            return true; // the receive of an abandoned message
         }
         hasReceive = qp.takeReceive(receive);
         if (!hasReceive) {
             if (isReliable()) {
-                toldSequence = true; // what follows is dropped in silence: the peer knows where to go on
+                toldSequence = true; // packets that follow are dropped in silence: the peer knows where to go on
                 qp.counters.count(Counter.SEND_RNR_ERR);
                 answers.acknowledge(packet.psn, Nak.notReady(qp.minRnrTimer));
             } else {
@@ -339,7 +338,7 @@ final class Responder {
         return hasReceive;
     }
 
-    /** Whether a test wants the receive to fail. It is asked again when the peer repeats the request. */
+    /** Tells whether a test lets the receive fail. If the peer repeats the request, the answer is the same. */
     private boolean isInjected(int opcode) {
         if (injected == IbvWcStatus.IBV_WC_SUCCESS) {
             injected = qp.hca.injected(opcode);
@@ -360,9 +359,7 @@ final class Responder {
         }
     }
 
-    /**
-     * Refuses a message for a receive that is not right for it. UC goes on, and completes the receive with the error.
-     */
+    /** Refuses a message whose receive does not fit. UC goes on, and completes the receive with the error. */
     private void refuseReceive(int nak, int status) {
         if (!isReliable()) {
             complete(status, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
@@ -370,29 +367,30 @@ final class Responder {
         refuse(nak, status);
     }
 
-    /** Has the peer send a request again, when the answers before it are out. */
+    /** Makes the peer repeat a request when the answers before it are out. */
     private void takeAsLost() {
         toldSequence = true;
         answers.acknowledge(expectedPsn, Nak.syndrome(Nak.SEQUENCE));
     }
 
-    /** A region went from which a read is being answered: the peer may not have the rest. */
+    /** Ends the answer to a read whose region was deregistered: the peer may not have the rest. */
     void endAccess(int psn) {
         answers.stop();
         refuse(psn, Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
     }
 
-    /** This side can't go on: a peer that waits for an answer gets a refusal instead. */
+    /** Refuses the pending request, because this side can't go on: the peer gets a NAK instead of an answer. */
     void giveUp() {
         if (isReliable()) {
-            // What is thrown late finds the packet counted already: the peer heeds no NAK beyond what it has sent.
+            // A late exception may find the packet already counted. A peer ignores a NAK for a PSN that it has not
+            // sent.
             int psn = answers.isBusy() ? answers.nextPsn() : takenPsn == NONE ? expectedPsn : takenPsn;
             answers.stop();
             answers.acknowledge(psn, Nak.syndrome(Nak.REMOTE_OPERATION));
         }
     }
 
-    /** Answers a request that is wrong. A reliable queue pair goes to the error state; UC drops the message. */
+    /** Refuses a wrong request. A reliable queue pair goes to the error state; UC drops the message. */
     private void refuse(int nak, int status) {
         if (!isReliable()) {
             expectedPsn = Psn.plus(expectedPsn, 1);
@@ -400,7 +398,7 @@ final class Responder {
             return;
         }
         if (answers.isBusy()) {
-            takeAsLost(); // a refusal ends all, and what was done before it must be answered first
+            takeAsLost(); // a refusal ends the connection, and earlier requests must be answered first
             return;
         }
         refuse(expectedPsn, nak, status);

@@ -20,12 +20,12 @@ import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * A ring of posted sends. Those up to the {@link #cursor} were sent; what is done leaves at the head. The ring has
- * slots for as many as were ever posted at once: a queue pair that is idle needs few.
+ * Keeps posted sends in a ring. Requests before the {@link #cursor} were sent; done requests leave at the head. The
+ * ring grows to the largest number of requests that were ever posted at once: an idle queue pair needs few.
  */
 public final class SendQueue {
 
-    /** Slots of a new ring. */
+    /** The number of slots of a new ring. */
     private static final int SMALLEST = 4;
 
     private static final int OF_ALL = 1 << IbvWrOpcode.IBV_WR_SEND | 1 << IbvWrOpcode.IBV_WR_SEND_WITH_IMM;
@@ -40,7 +40,7 @@ public final class SendQueue {
             | 1 << IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP
             | 1 << IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
 
-    /** Of {@code enum ibv_qp_create_send_ops_flags}, by {@code enum ibv_wr_opcode}. */
+    /** The bits of {@code enum ibv_qp_create_send_ops_flags}, by {@code enum ibv_wr_opcode}. */
     private static final int[] FLAGS = {
         IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_RDMA_WRITE,
         IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
@@ -62,7 +62,7 @@ public final class SendQueue {
     /** Keeps the inline data alive. */
     private final MemorySegment inline;
     private SendWqe[] slots;
-    /** Slots that requests hold, of which there may be more than are in the ring. */
+    /** The occupied slots; with strict semantics these can be more than the requests in the ring. */
     final Occupancy occupied;
     private int head;
     private int size;
@@ -86,18 +86,18 @@ public final class SendQueue {
         }
     }
 
-    /** Gives the ring, which is full, room for more. */
+    /** Enlarges the full ring. */
     private void grow() {
         var larger = new SendWqe[Math.min(2 * slots.length, capacity)];
         for (int i = 0; i < size; i++) {
             larger[i] = get(i);
         }
         fill(larger, size);
-        slots = larger; // only now that there is memory for all of it
+        slots = larger; // assigned only after all allocations succeeded
         head = 0;
     }
 
-    /** The slot behind the last request, forgotten by what was in it before. */
+    /** Returns the slot after the last request, reset. */
     private SendWqe next() {
         if (size == slots.length) {
             grow();
@@ -123,28 +123,28 @@ public final class SendQueue {
         return maxInline;
     }
 
-    /** How many from the head on were sent to their end, so that the next is the one to send. */
+    /** Returns how many requests from the head on were sent completely; the next one is to be sent. */
     int cursor() {
         return cursor;
     }
 
-    /** The request at the cursor was sent to its end. */
+    /** Notes that the request at the cursor was sent completely. */
     void advance() {
         cursor++;
     }
 
-    /** The i-th from the head, and what follows it, is to be sent again or for the first time. */
+    /** Makes the i-th request from the head the next one to send, for the first time or again. */
     void backTo(int i) {
         cursor = i;
     }
 
-    /** The i-th from the head. */
+    /** Returns the i-th request from the head. */
     SendWqe get(int i) {
         int slot = head + i;
         return slots[slot < slots.length ? slot : slot - slots.length];
     }
 
-    /** Removes the one at the head. */
+    /** Removes the request at the head. */
     void pop() {
         head = head + 1 == slots.length ? 0 : head + 1;
         size--;
@@ -158,7 +158,7 @@ public final class SendQueue {
         occupied.clear();
     }
 
-    /** Sends nothing from a request on that failed; what is before it may have to be sent again. */
+    /** Stops sending at a request that failed; requests before it may have to be sent again. */
     void stopAt(SendWqe failed) {
         int at = 0;
         while (at < cursor && get(at) != failed) {
@@ -167,13 +167,16 @@ public final class SendQueue {
         cursor = at;
     }
 
-    /** Takes the newest out again, so many that this many are left; none of them may have been sent or watched. */
+    /** Removes the newest requests until this many are left; none of the removed may have been sent or watched. */
     void cut(int length) {
         occupied.free(size - length);
         size = length;
     }
 
-    /** Adds one {@code struct ibv_send_wr}; {@link #watch} follows when all of its list are in. Returns 0 or -errno. */
+    /**
+     * Adds one {@code struct ibv_send_wr}; the caller calls {@link #watch} when all of its list are in. Returns 0 or
+     * -errno.
+     */
     int post(long request) {
         int opcode = Memory.getInt(request + IbvSendWr.OPCODE);
         int flags = Memory.getInt(request + IbvSendWr.SEND_FLAGS);
@@ -203,7 +206,7 @@ public final class SendQueue {
         return result;
     }
 
-    /** Adds the binding of a type 1 window, by its own call. Returns 0 or -errno. */
+    /** Adds the binding of a type 1 window, which has a call of its own. Returns 0 or -errno. */
     public int postBind(long id, int flags, Mw window, Mr region, long address, long length, int access) {
         if (occupied.count() == capacity) {
             return -Errno.ENOMEM;
@@ -226,7 +229,10 @@ public final class SendQueue {
         return 0;
     }
 
-    /** Has the memory of those from an index on watched, if that is asked for: they are posted now. */
+    /**
+     * Lets the diagnostics watch the memory of the requests from an index on, if they are on: these requests are posted
+     * now.
+     */
     void watch(int from) {
         for (int i = from; qp.hca.watch != null && i < size; i++) {
             get(i).watch(qp.hca.watch, qp);
@@ -237,7 +243,7 @@ public final class SendQueue {
         return opcodes(qp.type);
     }
 
-    /** Bits of {@code enum ibv_qp_create_send_ops_flags} that a type of queue pair has. */
+    /** Returns the bits of {@code enum ibv_qp_create_send_ops_flags} that a type of queue pair supports. */
     public static long operations(int type) {
         long operations = 0;
         for (int opcode = 0; opcode < FLAGS.length; opcode++) {

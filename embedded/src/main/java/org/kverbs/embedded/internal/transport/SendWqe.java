@@ -16,10 +16,10 @@ import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.ffm.Memory;
 
-/** A posted send work request and how far it has come. One for each slot of a send queue, used again and again. */
+/** A posted send work request with its progress. Each slot of a send queue has one, which is reused. */
 final class SendWqe {
 
-    /** The most parts of a read, one within the other, whose ends are kept. */
+    /** The most nested parts of a read whose ends are kept. */
     private static final int MOST_ENDS = 8;
 
     private static final int[] NO_ENDS = {};
@@ -33,52 +33,51 @@ final class SendWqe {
     int rkey;
     long compareOrAdd;
     long swap;
-    /** Bytes of all entries. */
+    /** The bytes of all entries. */
     long length;
     int count;
     final long[] addresses;
     final int[] lengths;
     final int[] lkeys;
-    /** Where inline data of this slot is kept. */
+    /** The address of this slot's inline data. */
     final long inlineAddress;
 
-    // Datagrams: where to. Copied when posted, so that the address handle may go.
+    // The destination of a datagram, copied at the post, so that the address handle may be closed.
     final AddressVector route = new AddressVector();
     int remoteQp;
     int remoteQkey;
 
-    // Binding of a window.
+    // The binding of a window.
     @Nullable Mw window;
     @Nullable Mr region;
     long bindAddress;
     long bindLength;
     int bindAccess;
 
-    /** What the diagnostics know it by, if they are on. */
+    /** The diagnostics' record of the request, if they are on. */
     @Nullable Posted posted;
 
     // Progress.
-    /** Whether it has its PSNs. */
+    /** Whether the request has its PSNs. */
     boolean started;
     boolean done;
     int status;
     int firstPsn;
-    /** PSNs that it takes. */
+    /** The number of PSNs that the request takes. */
     int psns;
-    /** PSNs that were sent, or asked for. */
+    /** The number of PSNs that were sent, or requested. */
     int sent;
-    /** PSNs of response that came. */
+    /** The number of response PSNs that came. */
     int received;
-    /** Of a read: where the part that was asked for last begins, in PSNs. */
+    /** Of a read: the start of the part that was requested last, in PSNs. */
     private int asked;
     /**
-     * Whether that part was asked for before: then answers to the earlier request can come, which begin and end
+     * Whether that part was requested before: then answers to the earlier request can come, which begin and end
      * elsewhere.
      */
     private boolean askedAgain;
     /**
-     * Where the parts of a read end that were asked for and have not come, in PSNs of the read: the nearest stands
-     * last.
+     * The ends of the requested parts of a read that have not come, in PSNs of the read; the nearest end stands last.
      */
     private int[] ends = NO_ENDS;
     private int endCount;
@@ -106,17 +105,17 @@ final class SendWqe {
         return opcode == IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
     }
 
-    /** Whether the peer answers with data. */
+    /** Tells whether the peer answers with data. */
     boolean isAnswered() {
         return isRead() || isAtomic();
     }
 
-    /** Whether the peer hears nothing of it. */
+    /** Tells whether the request involves no peer. */
     boolean isLocal() {
         return opcode == IbvWrOpcode.IBV_WR_LOCAL_INV || opcode == IbvWrOpcode.IBV_WR_BIND_MW;
     }
 
-    /** Whether it failed; then nothing after it is sent. */
+    /** Tells whether the request failed; then no request after it is sent. */
     boolean hasFailed() {
         return done && status != IbvWcStatus.IBV_WC_SUCCESS;
     }
@@ -130,14 +129,14 @@ final class SendWqe {
     }
 
     /**
-     * Notes that the peer is asked for a part of a read from {@link #received} on.
+     * Notes that a part of a read is requested from {@link #received} on.
      *
-     * <p>The peer can have done any of the requests that went out before, and drops one that begins within what it has
-     * done and reaches beyond that (IBA volume 1, 9.7.5.1.4). So a part that is asked for again ends no later than any
-     * earlier part that has not come.
+     * <p>The peer may have carried out any of the earlier requests. It drops a request that begins within what it has
+     * carried out and reaches beyond that (IBA volume 1, 9.7.5.1.4). So a part that is requested again ends no later
+     * than any earlier part that has not come.
      *
-     * @param most PSNs to ask for
-     * @return how many PSNs to ask for, at least one
+     * @param most PSNs to request
+     * @return how many PSNs to request, at least one
      */
     int ask(int most) {
         while (endCount > 0 && ends[endCount - 1] <= received) {
@@ -156,12 +155,12 @@ final class SendWqe {
         return covered;
     }
 
-    /** How many PSNs of a read the peer can answer, whichever of the requests it has done. */
+    /** Returns how many PSNs of a read the peer can answer, whichever of the requests it has carried out. */
     int mostAsked() {
         return endCount == 0 ? 0 : ends[0];
     }
 
-    /** Whether the next response of a read can have an opcode, if it takes so many PSNs. */
+    /** Tells whether the next response of a read can have this opcode, if it takes this many PSNs. */
     boolean isNext(int opcode, int count) {
         boolean begins = Opcode.isFirst(opcode) || Opcode.isOnly(opcode);
         boolean ends = Opcode.isLast(opcode) || Opcode.isOnly(opcode);
@@ -171,7 +170,9 @@ final class SendWqe {
         return begins == (received == asked) && ends == (received + count == sent);
     }
 
-    /** The RC opcode of a packet with its data. UC has the same ones, but none that invalidates. */
+    /**
+     * Returns the RC opcode of a packet with the request's data. UC has the same opcodes, except those that invalidate.
+     */
     int packetOpcode(boolean first, boolean last) {
         if (opcode == IbvWrOpcode.IBV_WR_SEND_WITH_INV && last) {
             return first ? Opcode.RC_SEND_ONLY_INVALIDATE : Opcode.RC_SEND_LAST_INVALIDATE;
@@ -186,7 +187,7 @@ final class SendWqe {
         return first ? last ? only : Opcode.RC_SEND_FIRST : last ? end : Opcode.RC_SEND_MIDDLE;
     }
 
-    /** {@code enum ibv_wc_opcode} of its completion. */
+    /** Returns the {@code enum ibv_wc_opcode} of the completion. */
     int completionOpcode() {
         return switch (opcode) {
             case IbvWrOpcode.IBV_WR_RDMA_WRITE, IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM -> IbvWcOpcode.IBV_WC_RDMA_WRITE;
@@ -199,7 +200,7 @@ final class SendWqe {
         };
     }
 
-    /** Forgets the progress of the slot's last request. */
+    /** Clears the progress of the slot's last request. */
     void reset() {
         started = false;
         done = false;
@@ -214,7 +215,7 @@ final class SendWqe {
         posted = null;
     }
 
-    /** Has its memory watched until its completion was polled. */
+    /** Lets the diagnostics watch the memory until the completion is polled. */
     void watch(Watch watch, Qp qp) {
         Posted request = watch.post(qp.poster, id, completionOpcode(), true, is(IbvSendFlags.IBV_SEND_FENCE), count);
         long left = isAtomic() ? Long.BYTES : length;
@@ -226,7 +227,7 @@ final class SendWqe {
         posted = request;
     }
 
-    /** Whether a queue pair may use the memory of all entries. */
+    /** Tells whether the queue pair may use the memory of all entries. */
     boolean isAllowed(Qp qp) {
         if (isInline()) {
             return true;
@@ -245,7 +246,7 @@ final class SendWqe {
         return isAnswered() ? IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE : 0;
     }
 
-    /** Where all bytes from an offset on lie side by side, or {@link MemoryKey#NONE} if they don't. */
+    /** Returns the address of bytes from an offset on if they lie in one entry, or else {@link MemoryKey#NONE}. */
     long contiguous(long offset, long bytes, Qp qp) {
         if (isInline()) {
             return inlineAddress + offset;
@@ -263,7 +264,7 @@ final class SendWqe {
         return bytes == 0 ? inlineAddress : MemoryKey.NONE;
     }
 
-    /** Copies bytes between the entries and one place; false if some may not be used any more. */
+    /** Copies bytes between the entries and one place. Returns false if an entry's memory may no longer be used. */
     boolean copy(long offset, long place, long bytes, Qp qp) {
         boolean scatter = isAnswered();
         long skip = offset;

@@ -11,7 +11,7 @@ import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.ffm.Memory;
 
-/** Binding and invalidating memory windows on the send queue of a queue pair (IBA volume 1, 10.6.7 and 11.4.1.1). */
+/** Binds and invalidates memory windows on the send queue of a queue pair (IBA volume 1, 10.6.7 and 11.4.1.1). */
 final class Windows {
 
     private static final int INDEX = ~0xff;
@@ -23,7 +23,7 @@ final class Windows {
         this.qp = qp;
     }
 
-    /** Does a local work request. Returns its status. */
+    /** Carries out a local work request. Returns its status. */
     int execute(SendWqe wqe) {
         if (wqe.opcode == IbvWrOpcode.IBV_WR_BIND_MW) {
             return bind(wqe) ? IbvWcStatus.IBV_WC_SUCCESS : IbvWcStatus.IBV_WC_MW_BIND_ERR;
@@ -44,14 +44,14 @@ final class Windows {
             return false;
         }
         window.key = wqe.rkey;
-        if (type2) { // the key of a type 1 window is there since the bind was posted
+        if (type2) { // a type 1 window has its key since the post of the bind
             Memory.putInt(window.structure + IbvMw.RKEY, wqe.rkey);
         }
         window.bind(region, wqe.bindAddress, wqe.bindLength, wqe.bindAccess, qp);
         return true;
     }
 
-    /** Whether it was not closed while the request waited for its turn. */
+    /** Tells whether the memory is still registered; it may have been closed while the request waited. */
     private boolean isThere(MemoryKey memory) {
         return qp.hca.keys.find(memory.key) == memory;
     }
@@ -59,7 +59,8 @@ final class Windows {
     private boolean mayBind(@Nullable Mr region, SendWqe wqe) {
         int need = IbvAccessFlags.IBV_ACCESS_MW_BIND;
         if ((wqe.bindAccess & WRITES) != 0) {
-            need |= IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE; // who can't write himself can't let others
+            // a program that may not write to the region can't let peers write to it
+            need |= IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE;
         }
         return region != null
                 && isThere(region)
@@ -68,7 +69,7 @@ final class Windows {
                 && MemoryKey.offset(wqe.bindAddress, wqe.bindLength, region.iova, region.length) >= 0;
     }
 
-    /** Ends the key of a type 2 window that this queue pair bound; false if it is none. */
+    /** Ends the key of a type 2 window that this queue pair bound. Returns false if there is no such window. */
     boolean invalidate(int rkey) {
         if (!(qp.hca.keys.find(rkey) instanceof Mw window)
                 || window.type != IbvMwType.IBV_MW_TYPE_2

@@ -1,7 +1,7 @@
 /**
- * The queue pairs of a device and what each packet does to them (IBA volume 1, chapter 9). Knows {@code objects},
- * {@code wire}, {@code engine} and {@code watch}; is called by {@code verbs} (posts, changes of state), by {@code
- * network} and {@code udp} (a packet came) and by {@code cm} (management datagrams).
+ * The queue pairs of a device and what each packet does to them (IBA volume 1, chapter 9). This package calls
+ * {@code objects}, {@code wire}, {@code engine} and {@code watch}. {@code verbs} (posts, changes of state),
+ * {@code network} and {@code udp} (arriving packets) and {@code cm} (management datagrams) call this package.
  *
  * <pre>
  *   postSend                                   Hca.take: a packet came
@@ -17,7 +17,7 @@
  *
  * <h2>The cursors of a send queue</h2>
  *
- * Each is written by one class alone; the others ask.
+ * One class writes each cursor; the others read it.
  *
  * <pre>
  *   SendQueue, by request:
@@ -36,7 +36,7 @@
  * </pre>
  *
  * <table>
- * <caption>Who writes them, and what always holds</caption>
+ * <caption>Owners and invariants</caption>
  * <tr><th>cursor</th><th>owner</th><th>invariant</th></tr>
  * <tr><td>{@code cursor}</td><td>SendQueue</td>
  *     <td>0 &lt;= cursor &lt;= size; each request before it was sent to its end or is done</td></tr>
@@ -84,8 +84,8 @@
  *                                 +--- a timeout with no retry left, a NAK that refuses: a request fails --&gt; ERR
  * </pre>
  *
- * <p>Everything in here belongs to the engine's lock. {@code Qp} holds the parts together, so they know it and it knows
- * them: within the room that is a circle, and the parts of a queue pair are made and end with it.
+ * <p>The engine's lock guards everything in this package. {@code Qp} and its parts know each other: a cycle within
+ * the package, since the parts of a queue pair are made and end with it.
  */
 @NullMarked
 package org.kverbs.embedded.internal.transport;

@@ -8,7 +8,7 @@ import java.nio.ByteBuffer;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.wire.Icrc;
 
-/** A host by its IP address and by its GID, which are the same (IBA annex A17.4.2). */
+/** Holds a host's IP address and GID, which stand for each other (IBA annex A17.4.2). */
 final class Peer {
 
     final InetSocketAddress address;
@@ -27,7 +27,7 @@ final class Peer {
         }
     }
 
-    /** The host that a GID is the address of. */
+    /** Returns the host with this GID. */
     static Peer of(long gidHigh, long gidLow) {
         byte[] bytes = Gids.isV4(gidHigh, gidLow)
                 ? ByteBuffer.allocate(4).putInt((int) gidLow).array()
@@ -35,7 +35,8 @@ final class Peer {
         try {
             return new Peer(InetAddress.getByAddress(bytes));
         } catch (UnknownHostException e) {
-            throw new AssertionError("an address of " + bytes.length + " bytes", e); // there are no others
+            // the array has 4 or 16 bytes, so getByAddress accepts it
+            throw new AssertionError("an address of " + bytes.length + " bytes", e);
         }
     }
 

@@ -5,13 +5,13 @@ import java.security.SecureRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The hosts that packets go to and come from, so that one packet after the other to the same host makes no object. What
- * strangers send can neither make it grow nor slow it down: a host has {@value #WAYS} places, which a random key
- * chooses, and a new host takes the place of the one there that was not asked for the longest.
+ * Caches the hosts that packets go to and come from, so that repeated packets of one host allocate no object.
+ * Strangers' packets can neither grow the cache nor slow it down: a host has {@value #WAYS} possible places, chosen by
+ * a random key, and a new host replaces the least recently used of the four.
  */
 final class Peers {
 
-    /** Places that a look-up compares. */
+    /** The number of places that a look-up compares. */
     private static final int WAYS = 4;
     private static final int SET_BITS = 10;
 
@@ -19,7 +19,7 @@ final class Peers {
     private final @Nullable Peer[] byGid = new Peer[WAYS << SET_BITS];
     private final long[] keys = new SecureRandom().longs(3).map(key -> key | 1).toArray();
 
-    /** The host with a GID, made and kept if it is not known. */
+    /** Returns the host with a GID; makes and keeps it if it is not in the cache. */
     Peer find(long gidHigh, long gidLow) {
         int first = first(gidHigh * keys[0] + gidLow * keys[1]);
         for (int i = first; i < first + WAYS; i++) {
@@ -31,7 +31,7 @@ final class Peers {
         return moveToFront(byGid, first, first + WAYS - 1, Peer.of(gidHigh, gidLow));
     }
 
-    /** The host with an address, if it is kept. */
+    /** Returns the host with an address, or null if it is not in the cache. */
     @Nullable Peer known(InetAddress address) {
         int first = first(address);
         for (int i = first; i < first + WAYS; i++) {
@@ -43,15 +43,15 @@ final class Peers {
         return null;
     }
 
-    /** Keeps a host that is not {@link #known}; only one that has sent something that is worth it. */
+    /** Keeps a host that is not {@link #known}. Only a host that has sent an intact packet is kept. */
     void keep(Peer peer) {
         int first = first(peer.address.getAddress());
         moveToFront(byAddress, first, first + WAYS - 1, peer);
     }
 
     /**
-     * IPv6 addresses of one hash code are easy to find: they share their places, and a stranger among them costs an
-     * object a packet.
+     * Returns the first place of an address. A stranger can find IPv6 addresses with equal hash codes: they share their
+     * places, and each packet of such a host may allocate an object.
      */
     private int first(InetAddress address) {
         return first(address.hashCode() * keys[2]);

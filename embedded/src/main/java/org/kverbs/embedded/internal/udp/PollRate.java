@@ -1,23 +1,23 @@
 package org.kverbs.embedded.internal.udp;
 
 /**
- * Whether the program polls so often that its polls find packets sooner than a thread that has to be woken. A program
- * that polls now and then does not: a peer's reads and writes must not wait for it. What counts is how long the thread
- * that polled last does nothing in any UDP device: one that serves several queues comes back late and never rests. If
- * it does not come back within a millisecond, it has gone all the same. Any thread may poll; the figures need not be
- * exact.
+ * Decides whether the program polls so often that its polls find packets sooner than a thread that must be woken. For a
+ * program that polls now and then the answer is no, since a peer's reads and writes must not wait for such polls. The
+ * measure is how long the thread that polled last does nothing in any UDP device: a thread that serves several queues
+ * comes back late but never rests. If it does not poll this device within a millisecond, the answer is no as well. Any
+ * thread may poll; the figures need not be exact.
  */
 final class PollRate {
 
-    /** The longest time that a thread that polls all the time does something else, in nanoseconds. */
+    /** The longest time that a thread that polls continuously spends outside all UDP devices, in nanoseconds. */
     private static final long REST = 50_000;
     /** The longest time between two of its polls of this device, in nanoseconds. */
     private static final long ROUND = 1_000_000;
-    /** So many polls in a row are no accident. */
+    /** This number of polls in a row counts as continuous polling. */
     private static final int ENOUGH = 4;
     private static final int MOST = 16;
 
-    /** When a thread was last seen in a device. */
+    /** Records when a thread was last seen in a device. */
     private static final class Seen {
         private volatile long last = System.nanoTime() - REST;
     }
@@ -28,12 +28,12 @@ final class PollRate {
     private volatile long last = System.nanoTime() - ROUND;
     private volatile Seen poller = new Seen();
 
-    /** The current thread sends or takes a packet of any device. */
+    /** Notes that the current thread sends or takes a packet of any device. */
     static void seen() {
         THREADS.get().last = System.nanoTime();
     }
 
-    /** A poll begins. A gap now and then, in which the system runs something else, does not end a long row. */
+    /** Begins a poll. An occasional gap, in which the system runs another thread, does not end a long row. */
     void begin() {
         Seen before = poller;
         row = isRecent(before) ? Math.min(row + 1, MOST) : row / 2;
@@ -43,7 +43,7 @@ final class PollRate {
         }
     }
 
-    /** A poll ends. */
+    /** Ends a poll. */
     void end() {
         last = System.nanoTime();
         seen();
@@ -54,7 +54,7 @@ final class PollRate {
         return now - by.last < REST && now - last < ROUND;
     }
 
-    /** The program waits for events from now on. Returns whether it polled often until now. */
+    /** Notes that the program waits for events from now on. Returns whether it polled continuously until now. */
     boolean stop() {
         boolean was = isDense();
         row = 0;

@@ -19,13 +19,13 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.embedded.internal.wire.PacketCodec;
 
 /**
- * The sending half of a device. A socket is full while the network is slower than the senders; then one packet waits
- * for room, and senders that ask may hold their next ones back, as a network card's queues do. Called with the
+ * Sends the packets of a device. A socket is full while the network is slower than the senders. Then one packet waits
+ * for room, and senders that ask hold their next packets back, as the queues of a network card do. Called with the
  * engine's lock held.
  */
 final class SocketSender {
 
-    /** How long a full socket is left alone, in nanoseconds. */
+    /** How long the sender leaves a full socket alone, in nanoseconds. */
     private static final long PAUSE = 100_000;
 
     private final Engine engine;
@@ -36,7 +36,7 @@ final class SocketSender {
     private final long address;
     private final List<Task> waiting = new ArrayList<>();
     private final SourcePorts sockets;
-    /** To whom the packet in the buffer goes, if that waits, and by which socket. */
+    /** The destination and the socket of the packet that waits in the buffer, if one waits. */
     private @Nullable Peer held;
     private SourcePorts.@Nullable Exit heldBy;
 
@@ -48,12 +48,12 @@ final class SocketSender {
 
         @Override
         protected void failed() {
-            held = null; // that packet is lost; those behind it are not
+            held = null; // this packet is lost; the packets behind it are not
             resumeAll();
         }
     };
 
-    /** @param self the address that packets come from */
+    /** @param self the source address of the packets */
     SocketSender(Engine engine, Peer self, Counters counters) {
         this.engine = engine;
         this.counters = counters;
@@ -65,7 +65,7 @@ final class SocketSender {
         this.address = memory.address() + Icrc.HEADROOM;
     }
 
-    /** @param groups the network interface that multicast leaves by */
+    /** @param groups the network interface for multicast packets */
     void open(DatagramChannel opened, @Nullable NetworkInterface groups) {
         sockets.open(opened, groups);
     }
@@ -77,10 +77,7 @@ final class SocketSender {
         resumeAll();
     }
 
-    /**
-     * Sends a packet. Of those that did not wait while the socket was full all but the first are lost, as in a full
-     * switch.
-     */
+    /** Sends a packet. While the socket is full one packet waits; further packets are lost, as in a full switch. */
     void send(Packet packet, Peer to) {
         SourcePorts.Exit exit = held == null ? sockets.of(packet) : null;
         if (exit == null) {
@@ -98,7 +95,7 @@ final class SocketSender {
         }
     }
 
-    /** Whether packets that can wait must. Then a task is made ready when the socket has room again. */
+    /** Tells whether packets that can wait must wait. If so, the task becomes ready when the socket has room again. */
     boolean mustWait(Task task) {
         if (held == null) {
             return false;
@@ -123,13 +120,14 @@ final class SocketSender {
         waiting.clear();
     }
 
-    /** False if the socket is full. */
+    /** Sends the packet in the buffer; returns false if the socket is full. */
     private boolean leaves(Peer to, SourcePorts.Exit by) {
         try {
             return by.channel.send(buffer, to.address) > 0;
         } catch (IOException e) {
             counters.count(Counter.PORT_XMIT_DISCARDS);
-            return true; // no route, or no such host: the packet is lost, and who waits for an answer will notice
+            // no route, or no such host: the packet is lost, and a sender that waits for an answer will notice
+            return true;
         }
     }
 

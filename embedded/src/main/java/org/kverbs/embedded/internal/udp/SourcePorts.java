@@ -15,24 +15,24 @@ import org.kverbs.embedded.internal.wire.Icrc;
 import org.kverbs.embedded.internal.wire.Packet;
 
 /**
- * The sockets by which packets leave a device. Networks spread RoCEv2 by the UDP source port, and a socket has one:
- * there are up to {@value #COUNT}, opened when they are first needed, and the packets of a connection leave by the same
- * one always. They receive nothing. The traffic class is the socket's option while it sends, except the lowest bit,
- * which Java does not pass on; of the hop limit Java knows that of multicast alone, so that others go with the system's
- * (net.ipv4.ip_default_ttl). Called with the engine's lock held.
+ * Holds the sockets by which packets leave a device. Networks spread RoCEv2 traffic by the UDP source port, and a
+ * socket has one port. So there are up to {@value #COUNT} sockets, each opened when it is first needed, and all packets
+ * of a connection leave by the same socket. These sockets receive nothing. The traffic class is set as a socket option,
+ * except its lowest bit, which Java does not pass on. Java can set the hop limit of multicast packets only; other
+ * packets have the system's hop limit (net.ipv4.ip_default_ttl). Called with the engine's lock held.
  */
 final class SourcePorts {
 
     private static final int COUNT = 16;
-    /** The first of the ports that RoCEv2 sends from (IBA annex A17.4.8), 0x4000 in all. */
+    /** The first of the 0x4000 source ports of RoCEv2 (IBA annex A17.4.8). */
     private static final int FIRST = 0xc000;
-    /** Ports that are tried before packets leave from port {@value Icrc#UDP_PORT}. */
+    /** How many ports are tried before packets leave from port {@value Icrc#UDP_PORT}. */
     private static final int TRIES = 16;
     private static final int SEND_BUFFER = 4 << 20;
-    /** What Linux makes the least of it. */
+    /** Linux raises this to its smallest buffer. */
     private static final int RECEIVE_BUFFER = 1;
 
-    /** A socket, and what its options are. */
+    /** A socket with its current options. */
     static final class Exit {
         final DatagramChannel channel;
         final int port;
@@ -56,7 +56,7 @@ final class SourcePorts {
                     channel.setOption(StandardSocketOptions.IP_MULTICAST_TTL, multicastHops);
                 }
             } catch (IOException | UnsupportedOperationException e) {
-                // The system does not allow it: the packet goes as others do.
+                // The system does not allow the option: the packet leaves without it.
             }
         }
     }
@@ -70,18 +70,18 @@ final class SourcePorts {
         this.self = self;
     }
 
-    /** @param channel the socket that receives, by which packets leave if no other socket can be had */
+    /** @param channel the receiving socket; packets leave by it if no other socket can be opened */
     void open(DatagramChannel channel, @Nullable NetworkInterface groups) {
         usual = new Exit(channel, Icrc.UDP_PORT);
         network = groups;
     }
 
-    /** The socket for a packet, with the packet's options; null if the device is closed. */
+    /** Returns the socket for a packet, with the packet's options set; null if the device is closed. */
     @Nullable Exit of(Packet packet) {
         if (usual == null) {
             return null;
         }
-        // Connections of different traffic classes had better have sockets of their own.
+        // Connections with different traffic classes get different sockets where possible, which saves system calls.
         int mixed = (packet.sourcePort ^ packet.trafficClass << 2) * 0x9E3779B9;
         int index = mixed >>> Integer.SIZE - Integer.numberOfTrailingZeros(COUNT);
         Exit exit = exits[index];
@@ -104,7 +104,7 @@ final class SourcePorts {
                 channel.bind(new InetSocketAddress(self.address.getAddress(), port));
                 return new Exit(channel, port);
             } catch (IOException | RuntimeException e) {
-                close(channel); // somebody has that port, or the system lacks an option
+                close(channel); // the port is taken, or the system lacks an option
             }
         }
         return otherwise;
@@ -120,7 +120,7 @@ final class SourcePorts {
         }
     }
 
-    /** Has Linux send identification 0, which the ICRC covers. */
+    /** Makes Linux send IP identification 0, which the ICRC covers. */
     static void wholly(DatagramChannel channel) throws IOException {
         SocketOption<Boolean> whole = ExtendedSocketOptions.IP_DONTFRAGMENT;
         if (channel.supportedOptions().contains(whole)) {
@@ -128,7 +128,7 @@ final class SourcePorts {
         }
     }
 
-    /** Closes all but the one that receives, which is its owner's. */
+    /** Closes all sockets except the receiving one, which its owner closes. */
     void close() {
         for (int i = 0; i < COUNT; i++) {
             Exit exit = exits[i];
@@ -146,7 +146,7 @@ final class SourcePorts {
                 channel.close();
             }
         } catch (IOException e) {
-            // It is closed, whatever it says of it.
+            // The channel is closed even if close() throws.
         }
     }
 }

@@ -34,23 +34,24 @@ import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 
 /**
- * A device's UDP socket on port 4791 of its address. A thread waits for packets and takes them, so that a peer's reads
- * and writes wait for no poll of the program. Only while the program polls all the time the thread leaves the packets
- * to those polls, which find them sooner than a thread that has to be woken; it sees within a fraction of a millisecond
- * that they have ended.
+ * Connects a device to UDP port 4791 of its address. A thread waits for packets and takes them, so that a peer's reads
+ * and writes do not wait for the program's polls. While the program polls continuously, the thread leaves the packets
+ * to the polls, which find them sooner than a thread that must be woken. The thread notices within a fraction of a
+ * millisecond that the polls have ended.
  */
 public final class UdpPort implements PacketPort {
 
     private static final int BUFFER = 4 << 20;
-    /** Packets taken in one go before others get the engine's lock. */
+    /** How many packets are taken in one go before other threads get the engine's lock. */
     private static final int BATCH = 64;
-    /** How long the thread sleeps before it looks whether the program still polls all the time, in nanoseconds. */
+    /** How long the thread sleeps before it checks whether the program still polls continuously, in nanoseconds. */
     private static final long NAP = 100_000;
-    /** How long it sleeps after it failed for a reason that no packet has, in nanoseconds. */
+    /** How long the thread sleeps after a failure that no packet caused, in nanoseconds. */
     private static final long RECOVERY = 5_000_000;
 
     /**
-     * A set of keys would be an object for each wake-up; the sockets are few, so which of them it was is not needed.
+     * Ignores the key: a set of selected keys would allocate an object at each wake-up, and the sockets are few enough
+     * to try all.
      */
     private static final Consumer<SelectionKey> READY = key -> {};
 
@@ -65,7 +66,7 @@ public final class UdpPort implements PacketPort {
     private final ByteBuffer receiveBuffer;
     private final long receiveAddress;
     private final Packet received = new Packet(0);
-    /** Guards the receiving side. Taken before the engine's lock, or without waiting. */
+    /** Guards the receiving side. Taken before the engine's lock, or with tryLock. */
     private final ReentrantLock receiving = new ReentrantLock();
     private final List<Group> groups = new CopyOnWriteArrayList<>();
     private volatile @Nullable DatagramChannel channel;
@@ -73,17 +74,17 @@ public final class UdpPort implements PacketPort {
     private int window = 16;
     private volatile @Nullable Thread thread;
     private final PollRate polls = new PollRate();
-    /** Keeps the address for this process until the device is opened for the first time; guarded by this object. */
+    /** Reserves the address for this process until the device is opened for the first time; guarded by this object. */
     private @Nullable DatagramChannel reserved;
 
     private record Group(Peer peer, DatagramChannel channel) {}
 
-    /** @param address the device's, on which its socket is when it is open */
+    /** @param address the device's address; its socket is bound to it while the device is open */
     public UdpPort(Hca device, InetAddress address) {
         this(device, address, BUFFER);
     }
 
-    /** @param buffer bytes of the socket's receive buffer to ask for; the system gives less where its limit is lower */
+    /** @param buffer the requested size of the socket's receive buffer in bytes; the system's limit may reduce it */
     public UdpPort(Hca device, InetAddress address, int buffer) {
         this.device = device;
         this.address = address;
@@ -97,9 +98,9 @@ public final class UdpPort implements PacketPort {
     }
 
     /**
-     * Takes the address before the device is open, so that no other process does.
+     * Binds the address before the device is open, so that no other process takes it.
      *
-     * @return false if it is taken, or is not this machine's
+     * @return false if the address is taken, or is not an address of this machine
      */
     public synchronized boolean reserve() {
         try {
@@ -116,7 +117,7 @@ public final class UdpPort implements PacketPort {
         return opened;
     }
 
-    /** The GIDs of a device at an address: the address. */
+    /** Returns the GIDs of a device at an address. */
     public static Gids gids(InetAddress address) {
         var peer = new Peer(address);
         return new Gids(peer.gidHigh, peer.gidLow);
@@ -133,8 +134,8 @@ public final class UdpPort implements PacketPort {
             }
             sender.open(opened, network);
             int room = opened.getOption(StandardSocketOptions.SO_RCVBUF);
-            // The kernel keeps a packet in the next larger power of two, and counts that. The peer's room is taken to
-            // be the same.
+            // The kernel keeps a packet in the next larger power of two, and counts that size. The peer's buffer is
+            // assumed to have the same size.
             window = Math.clamp(room / (2 * device.mtu() + 256), 16, 340);
             Selector waiting = Selector.open();
             selector = waiting;
@@ -146,7 +147,7 @@ public final class UdpPort implements PacketPort {
             return local() ? taken() : -Errno.EADDRNOTAVAIL;
         } catch (UnsupportedOperationException e) {
             close();
-            return -Errno.EAFNOSUPPORT; // a machine without IPv6
+            return -Errno.EAFNOSUPPORT; // this machine has no IPv6
         } catch (IOException e) {
             close();
             return -reason(Errno.EIO);
@@ -154,8 +155,8 @@ public final class UdpPort implements PacketPort {
     }
 
     /**
-     * The network interface of an address; all of 127.0.0.0/8 is the loopback interface's, though it says so of
-     * 127.0.0.1 only.
+     * Returns the network interface of an address. All of 127.0.0.0/8 belongs to the loopback interface, though that
+     * lists only 127.0.0.1.
      */
     public static @Nullable NetworkInterface networkInterface(InetAddress address) throws IOException {
         NetworkInterface found = NetworkInterface.getByInetAddress(address);
@@ -168,8 +169,8 @@ public final class UdpPort implements PacketPort {
         return Refusal.because(
                 Errno.EADDRINUSE,
                 "UDP port " + Icrc.UDP_PORT + " of " + address.getHostAddress()
-                        + " is taken: by another process with an embedded device at this address, or by the kernel's "
-                        + "Soft-RoCE. End that one, or take another address (`KVERBS_EMBEDDED=udp:ADDRESS`).");
+                        + " is taken, by another process with an embedded device at this address or by the kernel's"
+                        + " Soft-RoCE: end that one, or use another address (`KVERBS_EMBEDDED=udp:ADDRESS`).");
     }
 
     private boolean local() {
@@ -242,7 +243,7 @@ public final class UdpPort implements PacketPort {
             try {
                 receiveOnce(waiting);
             } catch (ClosedSelectorException e) {
-                // The device was closed.
+                // The device was closed; the loop ends.
             } catch (Throwable e) {
                 recover(e);
             }
@@ -250,7 +251,8 @@ public final class UdpPort implements PacketPort {
     }
 
     /**
-     * Each packet has a guard of its own: this thread itself has no memory left, or the like. It never ends of that.
+     * Reports a failure of this thread itself, such as a lack of memory; failures of a packet are handled elsewhere.
+     * The thread must not end.
      */
     private void recover(Throwable failure) {
         try {
@@ -261,7 +263,7 @@ public final class UdpPort implements PacketPort {
                 device.engine().leave();
             }
         } catch (Throwable e) {
-            // There is no memory to report it either.
+            // The failure cannot be reported, either.
         }
         LockSupport.parkNanos(RECOVERY);
     }
@@ -275,7 +277,7 @@ public final class UdpPort implements PacketPort {
     }
 
     private void takeUnlessSomebodyPolls() {
-        // Not tryLock: while who polls has the lock, and maybe no processor, the selector would wake this thread again
+        // Not tryLock: if the polling thread has the lock but no processor, the selector would wake this thread again
         // and again.
         receiving.lock();
         try {
@@ -295,7 +297,7 @@ public final class UdpPort implements PacketPort {
         }
     }
 
-    /** Takes what has come to a socket; with {@link #receiving}. */
+    /** Takes the packets of one socket. Called with {@link #receiving} held. */
     private void take(@Nullable DatagramChannel from, Peer to) {
         if (from == null) {
             return;
@@ -314,7 +316,8 @@ public final class UdpPort implements PacketPort {
                 device.engine().leave();
             }
         } catch (IOException e) {
-            // Closed meanwhile, or a router's complaint about a packet of ours, which the timer will notice.
+            // The socket was closed in the meantime, or a router rejected a packet of ours, which a retry timer
+            // handles.
         }
     }
 
@@ -323,7 +326,7 @@ public final class UdpPort implements PacketPort {
         return (InetSocketAddress) from.receive(receiveBuffer);
     }
 
-    /** Whatever a packet leads to, the next ones are taken. */
+    /** Delivers one packet. If that fails, the next packets are still taken. */
     private void deliverGuarded(InetSocketAddress source, Peer to) {
         try {
             deliver(source, to);
@@ -355,7 +358,7 @@ public final class UdpPort implements PacketPort {
         received.sourceGidLow = peer.gidLow;
         received.destinationGidHigh = to.gidHigh;
         received.destinationGidLow = to.gidLow;
-        received.trafficClass = 0; // a UDP socket shows neither
+        received.trafficClass = 0; // a UDP socket shows neither the traffic class nor the hop limit
         received.hopLimit = 64;
         received.flowLabel = 0;
         received.sourcePort = source.getPort();
@@ -371,7 +374,10 @@ public final class UdpPort implements PacketPort {
                         length);
     }
 
-    /** What the loopback interface has stays there, and gets nothing from elsewhere. */
+    /**
+     * Tells whether a GID is in reach. Packets of the loopback interface stay there, and it receives none from
+     * elsewhere.
+     */
     @Override
     public boolean leadsTo(long gidHigh, long gidLow) {
         Peer peer = Peer.of(gidHigh, gidLow);
@@ -380,7 +386,10 @@ public final class UdpPort implements PacketPort {
         return peer.isV4() == self.isV4() && sameSide;
     }
 
-    /** Connecting a UDP socket sends nothing: it only asks the routing table. */
+    /**
+     * Tells whether the system's route to the GID leaves from this address. Connecting a UDP socket sends nothing: it
+     * only queries the routing table.
+     */
     @Override
     public boolean isUsualTo(long gidHigh, long gidLow) {
         ProtocolFamily family = self.isV4() ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
@@ -413,7 +422,7 @@ public final class UdpPort implements PacketPort {
             if (network == null) {
                 return -Errno.ENODEV;
             }
-            // A socket on our address gets nothing that is sent to a group: it needs one of its own.
+            // A socket bound to a unicast address gets no multicast packets: the group needs a socket of its own.
             InetAddress at = scoped(group.address.getAddress(), network);
             DatagramChannel opened = open(new InetSocketAddress(at, Icrc.UDP_PORT));
             try {
@@ -435,8 +444,9 @@ public final class UdpPort implements PacketPort {
     }
 
     /**
-     * Why a socket could not be made: EMFILE if no file descriptor is left, or else what is given. The JDK says it in
-     * words of the system's language alone, so this tries whether it can open something else.
+     * Returns the reason why a socket could not be made: EMFILE if no file descriptor is left, or else the given errno.
+     * The JDK reports the reason only as a text in the system's language, so this method tries to open another
+     * descriptor.
      */
     private static int reason(int otherwise) {
         try {
@@ -448,7 +458,7 @@ public final class UdpPort implements PacketPort {
     }
 
     /**
-     * A group of one link, as ff02::1, is a different one on each: a socket is bound to that of an interface (RFC
+     * Binds a link-local group, such as ff02::1, to one interface: each link has its own group of that address (RFC
      * 4007).
      */
     private static InetAddress scoped(InetAddress group, @Nullable NetworkInterface network) throws IOException {
@@ -474,7 +484,7 @@ public final class UdpPort implements PacketPort {
                 closeable.close();
             }
         } catch (Exception e) {
-            // It is closed, whatever it says of it.
+            // The object is closed even if close() throws.
         }
     }
 

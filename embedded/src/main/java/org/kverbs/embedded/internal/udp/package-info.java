@@ -1,4 +1,4 @@
-/** RoCEv2 over UDP sockets: between processes and hosts, and with Soft-RoCE and network cards. */
+/** Carries RoCEv2 over UDP sockets: between processes and hosts, and to Soft-RoCE and network cards. */
 @NullMarked
 package org.kverbs.embedded.internal.udp;
 

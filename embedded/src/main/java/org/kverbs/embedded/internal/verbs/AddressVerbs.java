@@ -16,7 +16,7 @@ import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcFlags;
 import org.kverbs.internal.ffm.Memory;
 
-/** The address handles of an open context; with the lock. */
+/** Makes and finds the address handles of an open context; called with the lock held. */
 final class AddressVerbs {
 
     private final Hca hca;
@@ -33,7 +33,7 @@ final class AddressVerbs {
         return handles;
     }
 
-    /** By {@code struct ibv_ah_attr}. */
+    /** Makes an address handle from a {@code struct ibv_ah_attr}. */
     long create(long pd, long given) {
         Pd domain = domains.get(pd);
         int result = domain == null ? -Errno.EINVAL : QpAttributes.checkAddress(given, hca);
@@ -49,7 +49,7 @@ final class AddressVerbs {
         return structure;
     }
 
-    /** Fills {@code struct ibv_ah_attr} with the way back to who sent a datagram; needs no lock. */
+    /** Fills a {@code struct ibv_ah_attr} with the way back to the sender of a datagram; callable without the lock. */
     int fromCompletion(int port, MemorySegment completion, MemorySegment grh, MemorySegment to) {
         boolean hasGrh = (Memory.getInt(completion.address() + IbvWc.WC_FLAGS) & IbvWcFlags.IBV_WC_GRH) != 0;
         var from = new Packet(0);

@@ -16,12 +16,15 @@ import org.kverbs.internal.abi.IbvCqInitAttrEx;
 import org.kverbs.internal.abi.IbvCqWcFlagSets;
 import org.kverbs.internal.ffm.Memory;
 
-/** The completion queues of an open context and the channels of their events; with the lock. */
+/** Makes and finds the completion queues and completion channels of an open context; called with the lock held. */
 final class CompletionVerbs {
 
     private final Hca hca;
     private final AsyncEvents events;
-    /** A channel has no handle; its count of references is nobody's here. */
+    /**
+     * A channel's structure has no handle field: the number stands in its reference count, which nothing else uses
+     * here.
+     */
     private final Handles<Channel<Cq>> channels;
     private final Handles<Cq> queues;
 
@@ -68,7 +71,7 @@ final class CompletionVerbs {
         return structure;
     }
 
-    /** By {@code struct ibv_cq_init_attr_ex}. */
+    /** Makes a completion queue from a {@code struct ibv_cq_init_attr_ex}. */
     long createEx(long at) {
         long fields = Memory.getLong(at + IbvCqInitAttrEx.WC_FLAGS);
         if ((fields & ~IbvCqWcFlagSets.IBV_WC_STANDARD_FLAGS) != 0

@@ -8,7 +8,7 @@ import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvPd;
 
-/** The protection domains of an open context; with the lock. */
+/** Makes and finds the protection domains of an open context; called with the lock held. */
 final class Domains {
 
     private final Handles<Pd> domains;

@@ -23,8 +23,8 @@ import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.VerbsOpenResult;
 
 /**
- * An open embedded device: the C library's calls, each under the engine's lock. What they do stands with the objects
- * they make.
+ * Implements the C library's calls on an open embedded device. Each call takes the engine's lock and delegates to the
+ * class of its kind of object.
  */
 public final class EmbeddedContext implements VerbsContext {
 
@@ -51,7 +51,7 @@ public final class EmbeddedContext implements VerbsContext {
         this.queuePairs = new QueuePairVerbs(hca, structures, events, domains, completions, shared, memory, addresses);
     }
 
-    /** Opens a device, and its link if that is not open yet. */
+    /** Opens a device, and its port if it is closed. */
     public static VerbsOpenResult open(Hca hca) {
         hca.engine.enter();
         try {
@@ -76,7 +76,7 @@ public final class EmbeddedContext implements VerbsContext {
         }
     }
 
-    /** The same for a call that a test may want to be refused. */
+    /** Runs a call that a test can refuse. */
     private int locked(Operation operation, IntSupplier action) {
         return locked(() -> {
             int refusal = hca.refuse(operation);
@@ -109,11 +109,12 @@ public final class EmbeddedContext implements VerbsContext {
         }
     }
 
-    /** What the data path needs is there as long as its owner is. */
+    /** Finds an object of the data path, or throws if it was destroyed. */
     private <T> T require(Supplier<@Nullable T> action, long address, String what) {
         T found = find(action);
         if (found == null) {
-            throw new IllegalArgumentException("there is no " + what + " at 0x" + Long.toHexString(address));
+            throw new IllegalArgumentException("there is no " + what + " at 0x" + Long.toHexString(address) + ": it"
+                    + " was destroyed, or belongs to another context");
         }
         return found;
     }
@@ -126,7 +127,7 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public int close() {
         return locked(() -> {
-            // As the kernel does: what its user left must not be there for packets any more.
+            // As the kernel does: packets must not find objects that the program did not destroy.
             queuePairs.close();
             shared.close();
             memory.close();
@@ -289,7 +290,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public void ackCompletionEvents(long cq, int count) {
-        // Nothing waits for it: what is destroyed takes its events with it.
+        // No code waits for acknowledgements: destroying an object removes its events.
     }
 
     @Override
@@ -299,7 +300,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public CompletionQueueOps extendedCompletionQueueOps(long cq) {
-        return completionQueueOps(cq); // it gives every field at once
+        return completionQueueOps(cq); // the ordinary polls already fill in every field
     }
 
     @Override
@@ -373,7 +374,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public int queryDataInOrder(long qp, int opcode) {
-        return 0; // bytes are copied by whatever does it fastest
+        return 0; // copies make no promise about the order of bytes
     }
 
     @Override
@@ -418,7 +419,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public void ackAsyncEvent(MemorySegment event) {
-        // Nothing waits for it.
+        // No code waits for acknowledgements.
     }
 
     @Override

@@ -16,7 +16,7 @@ import org.kverbs.internal.abi.IbvMwType;
 import org.kverbs.internal.abi.IbvReregMrFlags;
 import org.kverbs.internal.ffm.Memory;
 
-/** The memory regions and windows of an open context; with the lock. */
+/** Makes and finds the memory regions and windows of an open context; called with the lock held. */
 final class MemoryVerbs {
 
     private static final int REMOTE_WRITES = IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE
@@ -29,7 +29,7 @@ final class MemoryVerbs {
             | IbvAccessFlags.IBV_ACCESS_HUGETLB
             | IbvAccessFlags.IBV_ACCESS_RELAXED_ORDERING;
 
-    /** Nothing is mapped below it, on any system: a null pointer plus an offset ends here. */
+    /** No system maps memory below this address: a null pointer plus an offset ends here. */
     private static final long LOWEST_ADDRESS = 1 << 16;
 
     private final Hca hca;
@@ -60,7 +60,7 @@ final class MemoryVerbs {
         return windows;
     }
 
-    /** Ends all keys, as the device is closed. */
+    /** Ends all keys; called when the device is closed. */
     void close() {
         regions.forEach(region -> {
             hca.keys.remove(region);
@@ -77,7 +77,7 @@ final class MemoryVerbs {
             return -Errno.EINVAL;
         }
         if (address >= 0 && address < LOWEST_ADDRESS) {
-            return -Errno.EFAULT; // what is not mapped above that only shows when it is used
+            return -Errno.EFAULT; // memory that is not mapped above this address fails only when it is used
         }
         long first = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? iova : 0;
         int refusal = hca.quotas.lockedBytes.take(length);
@@ -111,7 +111,7 @@ final class MemoryVerbs {
         return regions.add(at -> new Mr(domain, lkey, rkey, at, range, first, access));
     }
 
-    /** Who may be written by others must be allowed to write (man 3 ibv_reg_mr). */
+    /** Checks access flags: a region that peers may write to must permit local writes (man 3 ibv_reg_mr). */
     private static boolean isAccess(int access) {
         boolean writable = (access & IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE) != 0;
         return (access & ~KNOWN_ACCESS) == 0 && (writable || (access & REMOTE_WRITES) == 0);

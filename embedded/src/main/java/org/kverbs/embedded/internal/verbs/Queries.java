@@ -19,10 +19,10 @@ import org.kverbs.internal.abi.IbvPortAttr;
 import org.kverbs.internal.abi.IbvPortCapFlags;
 import org.kverbs.internal.abi.IbvPortState;
 
-/** What a device says of itself, as C structures. */
+/** Writes a device's attributes as C structures. */
 final class Queries {
 
-    /** Entries of the GID table, of which the device's addresses fill the first. */
+    /** The length of the GID table; the device's addresses fill its first entries. */
     static final int GID_TABLE = 16;
 
     static final ValueLayout.OfLong BIG_LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
@@ -35,7 +35,7 @@ final class Queries {
             | IbvDeviceCapFlags.IBV_DEVICE_SRQ_RESIZE
             | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW
             | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW_TYPE_2B;
-    /** Of enum ibv_port_phys_state, which verbs.h gives no names to: LinkUp and Disabled (IBA volume 1, 14.2.5.6). */
+    /** The port's physical states LinkUp and Disabled (IBA volume 1, 14.2.5.6), for which verbs.h has no names. */
     private static final int LINK_UP = 5;
 
     private static final int DISABLED = 3;
@@ -114,7 +114,7 @@ final class Queries {
         return 0;
     }
 
-    /** {@code enum ibv_mtu}. */
+    /** Returns an MTU as {@code enum ibv_mtu}. */
     private static int mtuCode(int bytes) {
         return Integer.numberOfTrailingZeros(bytes) - 7;
     }

@@ -26,7 +26,10 @@ import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.ffm.Memory;
 
-/** The queue pairs of an open context, with what is bound or attached to them; with the lock. */
+/**
+ * Makes and finds the queue pairs of an open context, and binds windows and attaches multicast groups; called with the
+ * lock held.
+ */
 final class QueuePairVerbs {
 
     private final Hca hca;
@@ -63,7 +66,7 @@ final class QueuePairVerbs {
         return queuePairs.get(qp);
     }
 
-    /** Ends all of them, as the device is closed. */
+    /** Destroys all queue pairs; called when the device is closed. */
     void close() {
         queuePairs.forEach(qp -> {
             hca.multicast.forget(qp);
@@ -71,7 +74,7 @@ final class QueuePairVerbs {
         });
     }
 
-    /** By {@code struct ibv_qp_init_attr}, whose {@code cap} is updated. */
+    /** Makes a queue pair from a {@code struct ibv_qp_init_attr}, and updates its {@code cap}. */
     long create(long pd, long initAttributes) {
         QpInit init = QpInit.read(initAttributes, domains.get(pd), completions::queue, shared::queue, hca.limits);
         if (init == null) {
@@ -92,7 +95,10 @@ final class QueuePairVerbs {
         return structure;
     }
 
-    /** Lets others find it. If there is no memory for that, or the like, there is no such queue pair. */
+    /**
+     * Adds the queue pair to the tables that find it. If that fails, for example for lack of memory, the queue pair is
+     * destroyed.
+     */
     private void enlist(long structure, int number, QpInit init) {
         Qp qp = queuePairs.get(structure);
         init.countUsers(1);
@@ -111,7 +117,7 @@ final class QueuePairVerbs {
         }
     }
 
-    /** By {@code struct ibv_qp_init_attr_ex}, whose {@code cap} is updated. */
+    /** Makes a queue pair from a {@code struct ibv_qp_init_attr_ex}, and updates its {@code cap}. */
     long createEx(long at) {
         int known = IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
         int mask = Memory.getInt(at + IbvQpInitAttrEx.COMP_MASK);
@@ -120,14 +126,14 @@ final class QueuePairVerbs {
                 || (operations & ~SendQueue.operations(Memory.getInt(at + IbvQpInitAttrEx.QP_TYPE))) != 0) {
             return -Errno.EOPNOTSUPP;
         }
-        return create(Memory.getLong(at + IbvQpInitAttrEx.PD), at); // whose beginning is the same
+        return create(Memory.getLong(at + IbvQpInitAttrEx.PD), at); // both structures begin with the same fields
     }
 
     private QpAttributes attributes(Qp qp) {
         return attributes.get(qp.kept());
     }
 
-    /** By {@code struct ibv_qp_attr}. */
+    /** Changes attributes from a {@code struct ibv_qp_attr}. */
     int modify(long qp, long given, int mask) {
         Qp found = queuePairs.get(qp);
         return found == null ? -Errno.EINVAL : attributes(found).modify(given, mask);
@@ -165,7 +171,7 @@ final class QueuePairVerbs {
         return found == null ? -Errno.EINVAL : hca.multicast.detach(found, gidHigh, gidLow);
     }
 
-    /** Posts the binding of a type 1 window by {@code struct ibv_mw_bind}. */
+    /** Posts the binding of a type 1 window from a {@code struct ibv_mw_bind}. */
     int bindWindow(long qp, long mw, long bind) {
         Qp by = queuePairs.get(qp);
         Mw window = memory.window(mw);

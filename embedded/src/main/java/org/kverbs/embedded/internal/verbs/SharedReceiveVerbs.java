@@ -15,7 +15,7 @@ import org.kverbs.internal.abi.IbvSrqAttrMask;
 import org.kverbs.internal.abi.IbvSrqInitAttr;
 import org.kverbs.internal.ffm.Memory;
 
-/** The shared receive queues of an open context; with the lock. */
+/** Makes and finds the shared receive queues of an open context; called with the lock held. */
 final class SharedReceiveVerbs {
 
     private final Hca hca;
@@ -34,12 +34,12 @@ final class SharedReceiveVerbs {
         return queues.get(srq);
     }
 
-    /** Forgets what is posted, as the device is closed. */
+    /** Tells the diagnostics that the queues end; called when the device is closed. */
     void close() {
         queues.forEach(Srq::forget);
     }
 
-    /** By {@code struct ibv_srq_init_attr}. */
+    /** Makes a shared receive queue from a {@code struct ibv_srq_init_attr}. */
     long create(long pd, long at) {
         Pd domain = domains.get(pd);
         int most = Memory.getInt(at + IbvSrqInitAttr.ATTR_MAX_WR);
@@ -60,7 +60,7 @@ final class SharedReceiveVerbs {
         return structure;
     }
 
-    /** By {@code struct ibv_srq_attr}. */
+    /** Changes attributes from a {@code struct ibv_srq_attr}. */
     int modify(long srq, long given, int mask) {
         Srq found = queues.get(srq);
         if (found == null || (mask & ~(IbvSrqAttrMask.IBV_SRQ_MAX_WR | IbvSrqAttrMask.IBV_SRQ_LIMIT)) != 0) {

@@ -1,8 +1,8 @@
 /**
- * The calls of the C library on an open device: {@link org.kverbs.embedded.internal.verbs.EmbeddedContext} takes the
- * engine's lock, and one class for each kind of object reads the C structures, makes the objects and finds them again.
- * Knows {@code transport} and {@code objects}; is called through the provider's interface alone, by {@code
- * EmbeddedDevice}.
+ * The calls of the C library on an open device. {@link org.kverbs.embedded.internal.verbs.EmbeddedContext} takes the
+ * engine's lock; one class for each kind of object reads the C structures, makes the objects and finds them. This
+ * package calls {@code transport} and {@code objects}. Only {@code EmbeddedDevice} calls this package, through the
+ * provider's interface.
  *
  * <pre>
  *   EmbeddedContext -- Domains, MemoryVerbs, AddressVerbs, CompletionVerbs, SharedReceiveVerbs  --&gt; objects

@@ -9,12 +9,12 @@ import org.kverbs.embedded.PostedBuffer;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * Memory of one scatter or gather entry of a posted request. While it is guarded there is a copy of it on the heap: of
- * a source for comparison; of a destination to be written by the device instead of the memory, which is full of poison.
+ * Guards the memory of one scatter or gather entry of a posted request, with a copy on the heap. The copy of a source
+ * serves for comparison. The device writes to the copy of a destination, while the memory itself is full of poison.
  */
 final class Entry {
 
-    /** As {@link MemorySegment#mismatch} says it. */
+    /** The result of {@link MemorySegment#mismatch} for equal memory. */
     private static final long EQUAL = -1;
 
     private static final MemorySegment POISON = poison();
@@ -23,7 +23,7 @@ final class Entry {
     final WatchedMemory region;
     final long address;
     final long length;
-    /** Whether the device writes it. */
+    /** Whether the device writes to this memory. */
     final boolean isDestination;
     private @Nullable MemorySegment copy;
 
@@ -61,7 +61,8 @@ final class Entry {
     }
 
     /**
-     * Writes bytes to where the memory's will come from; false if it is not guarded, and they go to the memory itself.
+     * Writes bytes of the device to the copy. Returns false if the entry is not guarded; the bytes then go to the
+     * memory itself.
      */
     boolean store(long offset, long from, long bytes) {
         if (copy == null) {
@@ -72,9 +73,9 @@ final class Entry {
     }
 
     /**
-     * Ends the guard: a destination has what the device wrote, and elsewhere what it was before.
+     * Ends the guard: a destination gets the bytes of the device and, elsewhere, its former content.
      *
-     * @return the offset of the first byte that the program changed meanwhile, or below zero
+     * @return the offset of the first byte that the program changed, or below zero
      */
     long release() {
         if (copy == null) {

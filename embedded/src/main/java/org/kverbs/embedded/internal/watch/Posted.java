@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.Diagnostics;
 
-/** A posted request that is watched until its completion was polled. */
+/** Watches a posted request until the program polls its completion. */
 public final class Posted {
 
     final long id;
@@ -14,11 +14,11 @@ public final class Posted {
     final boolean isSend;
     final boolean isFenced;
     final @Nullable Throwable postedAt;
-    /** By their number in the request; null where there is nothing to watch. */
+    /** By their number in the request; null where the entry is not watched. */
     final @Nullable Entry[] entries;
     private final Watch watch;
     private Poster poster;
-    /** Unsignaled requests of the same queue, of which this one's completion says that they are done. */
+    /** Unsignaled requests of the same queue that this request's completion proves to be done. */
     private Collection<Posted> before = List.of();
 
     Posted(Watch watch, Poster poster, long id, int opcode, boolean isSend, boolean isFenced, int entries) {
@@ -36,7 +36,7 @@ public final class Posted {
         return poster;
     }
 
-    /** Says which queue pair took a receive from its shared queue. */
+    /** Notes which queue pair took a receive from its shared queue. */
     public void takenBy(Poster queuePair) {
         synchronized (watch) {
             poster = queuePair;
@@ -46,14 +46,17 @@ public final class Posted {
     /**
      * Watches the memory of an entry from now on.
      *
-     * @param region what is told to {@link Watch#regionClosed}
-     * @param isDestination whether the device writes it
+     * @param region the region that {@link Watch#regionClosed} compares
+     * @param isDestination whether the device writes to the memory
      */
     public void add(int number, WatchedMemory region, long address, long length, boolean isDestination) {
         watch.add(number, new Entry(this, region, address, length, isDestination));
     }
 
-    /** Takes what the device writes to an entry; false if it is to be written to the memory itself. */
+    /**
+     * Stores bytes that the device writes to an entry. Returns false if the device must write them to the memory
+     * itself.
+     */
     public boolean store(int number, long offset, long from, long bytes) {
         synchronized (watch) {
             Entry entry = entries[number];
@@ -61,12 +64,12 @@ public final class Posted {
         }
     }
 
-    /** Adds the unsignaled requests of its queue that were done before it. */
+    /** Adds the unsignaled requests of the same queue that were done before this one. */
     public void follows(Collection<Posted> unsignaled) {
         before = unsignaled;
     }
 
-    /** The completion was polled, or there never will be one: the memory is the program's again. */
+    /** Gives the memory back to the program: the completion was polled, or none will come. */
     public void release() {
         synchronized (watch) {
             before.forEach(watch::release);

@@ -1,6 +1,6 @@
 package org.kverbs.embedded.internal.watch;
 
-/** A queue pair or a shared receive queue, as who has posted something. */
+/** Names the queue pair or shared receive queue that a request was posted to. */
 public final class Poster {
 
     final String device;

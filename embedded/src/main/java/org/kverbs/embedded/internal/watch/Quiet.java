@@ -2,14 +2,14 @@ package org.kverbs.embedded.internal.watch;
 
 import java.util.ArrayDeque;
 
-/** The unsignaled requests of a send queue that are done, though the program can't know it yet. */
+/** Keeps the unsignaled requests of a send queue that are done, but that the program cannot know to be done. */
 public final class Quiet {
 
     private ArrayDeque<Posted> requests = new ArrayDeque<>(0);
 
     /**
-     * Adds one. A card holds no more than its queue does and refuses the next; this one gives the oldest back as if it
-     * had said that it is done.
+     * Adds a request. If the list is as long as the queue, releases the oldest one. A card would refuse further posts
+     * at that point.
      */
     public void add(Posted request, int most) {
         if (requests.size() == most) {
@@ -18,7 +18,7 @@ public final class Quiet {
         requests.addLast(request);
     }
 
-    /** The completion of this request says that they are done. */
+    /** Hands these requests to a signaled one, whose completion proves them done. */
     public void endAt(Posted signaled) {
         if (!requests.isEmpty()) {
             signaled.follows(requests);

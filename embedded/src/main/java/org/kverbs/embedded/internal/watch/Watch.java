@@ -11,20 +11,20 @@ import org.kverbs.embedded.BufferMisuse;
 import org.kverbs.embedded.BufferMisuse.Kind;
 
 /**
- * The memory of all requests that are posted on some devices, and what is done wrong with it. Bytes that two requests
- * use at once, or a peer's read, write or atomic, are guarded no more: who changed them could not be told.
+ * Watches the memory of all requests that are posted on some devices, and reports mistakes. Bytes that two requests use
+ * at once, or that a peer reads, writes or changes, are no longer guarded, since the writer could not be determined.
  *
- * <p>Any thread; its lock is taken after the device's. The listener is called with both held.
+ * <p>Any thread may use it. Its lock is taken after the device's; the listener is called with both held.
  */
 public final class Watch {
 
-    /** Bytes of the longest entry that is guarded: a copy of it stands on the heap. */
+    /** The length of the longest entry that is guarded: its copy stands on the heap. */
     private static final long LONGEST = 1 << 28;
 
     private final Consumer<BufferMisuse> listener;
     private final Set<Posted> posted = new LinkedHashSet<>();
     private final TreeMap<Long, List<Entry>> byAddress = new TreeMap<>();
-    /** No entry is longer. */
+    /** An upper bound of the lengths of all entries. */
     private long longest;
 
     public Watch(Consumer<BufferMisuse> listener) {
@@ -35,7 +35,7 @@ public final class Watch {
      * Begins to watch a request.
      *
      * @param opcode {@code enum ibv_wc_opcode} of its completion
-     * @param entries how many it has at most
+     * @param entries the most entries that it has
      */
     public synchronized Posted post(Poster poster, long id, int opcode, boolean isSend, boolean isFenced, int entries) {
         var request = new Posted(this, poster, id, opcode, isSend, isFenced, entries);
@@ -65,9 +65,9 @@ public final class Watch {
     }
 
     /**
-     * Whether the device must be done with the first before it begins with the second: what a read or an atomic brought
-     * may be sent on with a fence, and what was sent has arrived when a later read or atomic of the same queue is
-     * answered (IBA volume 1, 10.8.3.3).
+     * Tells whether the device must be done with the first request before it begins the second. With a fence, the
+     * result of a read or atomic may be sent on. And data that was sent has arrived when a later read or atomic of the
+     * same queue is answered (IBA volume 1, 10.8.3.3).
      */
     private static boolean areOrdered(Entry first, Entry second) {
         return first.posted != second.posted
@@ -90,8 +90,7 @@ public final class Watch {
     }
 
     /**
-     * A peer reads or writes memory on its own; as far as it is posted too it is guarded no more, which is no mistake
-     * yet.
+     * Notes that a peer reads or writes memory. Posted entries there are no longer guarded; this is not yet a mistake.
      */
     public synchronized void touched(long address, long length, boolean writes) {
         for (Entry each : overlapping(address, length)) {
@@ -101,7 +100,7 @@ public final class Watch {
         }
     }
 
-    /** A region goes, or becomes another: what is posted of it is a mistake. */
+    /** Reports posted entries of a region that is deregistered or reregistered. */
     public synchronized void regionClosed(WatchedMemory region) {
         for (Posted each : posted) {
             for (Entry entry : each.entries) {
@@ -113,7 +112,7 @@ public final class Watch {
         }
     }
 
-    /** A queue goes, or forgets what is posted on it. */
+    /** Releases the requests of a queue that is destroyed or reset. */
     public synchronized void forget(Poster poster) {
         List.copyOf(posted).stream().filter(each -> each.poster() == poster).forEach(this::release);
     }

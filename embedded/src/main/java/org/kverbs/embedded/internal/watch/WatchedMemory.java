@@ -1,8 +1,8 @@
 package org.kverbs.embedded.internal.watch;
 
-/** A region of which memory is watched. */
+/** Represents a region whose memory is watched. */
 public interface WatchedMemory {
 
-    /** Whether the program has not freed it. */
+    /** Tells whether the program has not freed the memory. */
     boolean isAlive();
 }

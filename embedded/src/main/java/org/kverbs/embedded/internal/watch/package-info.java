@@ -1,4 +1,4 @@
-/** Diagnostics: watches the memory of posted work requests for what a network card would do wrong in silence. */
+/** The diagnostics: watch the memory of posted work requests for mistakes that a network card does not report. */
 @NullMarked
 package org.kverbs.embedded.internal.watch;
 

@@ -8,15 +8,12 @@ import java.lang.foreign.ValueLayout;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * Writes packets to a classic pcap file, each from its IP header on (LINKTYPE_RAW), as the wire would have them: whole
- * headers, right checksums, ICRC. Not thread-safe. Closing it closes the stream.
+ * Writes packets to a classic pcap file, each from its IP header on (LINKTYPE_RAW), as on a wire: with complete
+ * headers, right checksums and the ICRC. Not thread-safe. Closing it closes the stream.
  */
 public final class Capture implements AutoCloseable {
 
-    /**
-     * pcap with nanoseconds. The file's own numbers are in the order this one has: here the most significant byte
-     * first.
-     */
+    /** pcap with nanoseconds. The magic number's byte order is that of the whole file: most significant byte first. */
     private static final int MAGIC = 0xa1b23c4d;
     private static final int VERSION = 2 << 16 | 4;
     private static final int LINKTYPE_RAW = 101;
@@ -26,9 +23,9 @@ public final class Capture implements AutoCloseable {
     private static final int UDP_HEADER = 8;
     private static final int UDP_PROTOCOL = 17;
     private static final long NANOS = 1_000_000_000L;
-    /** What stands above an IPv4 address in a GID. */
+    /** The bits above an IPv4 address in a GID. */
     private static final long MAPPED = 0xffffL;
-    /** The first of the ports that annex A17 has senders take. */
+    /** The first source port of annex A17. */
     private static final int ANY_PORT = 0xc000;
 
     private final OutputStream out;
@@ -52,20 +49,19 @@ public final class Capture implements AutoCloseable {
      * Adds a packet: over IPv4 if both its GIDs are IPv4 addresses, else over IPv6.
      *
      * @param nanos its time, in nanoseconds since 1970
-     * @throws IllegalArgumentException for a packet that {@link PacketCodec#encode} refuses, one longer than any MTU
-     *     among them
+     * @throws IllegalArgumentException if {@link PacketCodec#encode} refuses the packet, for example because it is
+     *     longer than any MTU
      */
     public void write(Packet p, long nanos) throws IOException {
         finish(p, PacketCodec.encode(p, bth(p)), 0, nanos);
     }
 
     /**
-     * Adds a packet that was damaged on its way: its bytes as they came, with an ICRC that doesn't fit them.
+     * Adds a damaged packet: its bytes as they arrived, with an ICRC that does not fit them.
      *
-     * @param addresses whose addresses it has
-     * @param bytes of the BTH and all that follows up to the ICRC, which is the 4 bytes after them
-     * @param difference what was wrong with the ICRC that came: its bits and those of the right one, exclusive or; not
-     *     0
+     * @param addresses a packet with the addresses
+     * @param bytes the address of the BTH and all that follows it up to the ICRC, which is the 4 bytes behind
+     * @param difference the exclusive or of the packet's ICRC and the right one; not 0
      */
     public void writeDamaged(Packet addresses, long bytes, int length, int difference, long nanos) throws IOException {
         Memory.copy(bytes, bth(addresses), length);
@@ -76,12 +72,12 @@ public final class Capture implements AutoCloseable {
         return isV4(p.sourceGidHigh, p.sourceGidLow) && isV4(p.destinationGidHigh, p.destinationGidLow);
     }
 
-    /** Where the BTH of a packet stands. */
+    /** Returns the address at which a packet's BTH stands. */
     private long bth(Packet p) {
         return frame.address() + RECORD_HEADER + (isV4(p) ? IPV4_HEADER : IPV6_HEADER) + UDP_HEADER;
     }
 
-    /** Puts everything around the bytes from the BTH on and writes the frame. */
+    /** Writes the headers and the ICRC around the bytes from the BTH on, and writes the frame. */
     private void finish(Packet p, int length, int difference, long nanos) throws IOException {
         long ip = frame.address() + RECORD_HEADER;
         boolean v4 = isV4(p);
@@ -107,8 +103,8 @@ public final class Capture implements AutoCloseable {
             putV6(p, ip, udpLength);
             addresses = ip + 8;
         }
-        // The addresses, the protocol and the length of UDP count as if they stood before it; they are a run right
-        // before it.
+        // The checksum covers the addresses, the protocol and the UDP length before the UDP header. The addresses stand
+        // right before it.
         int checksum = checksum(addresses, udp + udpLength, UDP_PROTOCOL + udpLength);
         NetworkOrder.putShort(udp + 6, checksum != 0 ? checksum : 0xffff);
         int frameLength = (int) (udp - ip) + udpLength;
@@ -153,7 +149,7 @@ public final class Capture implements AutoCloseable {
         NetworkOrder.putLong(ip + 32, p.destinationGidLow);
     }
 
-    /** The Internet checksum (RFC 1071) of an even number of bytes and of what is known of others. */
+    /** Returns the Internet checksum (RFC 1071) of an even number of bytes, added to the sum of other bytes. */
     private static int checksum(long from, long end, int known) {
         int sum = known;
         for (long at = from; at < end; at += 2) {

@@ -1,11 +1,11 @@
 package org.kverbs.embedded.internal.wire;
 
 /**
- * Where a difference between two CRC-32s comes from. The CRC is linear: two messages of one length that differ in two
- * bytes have CRCs that differ by those bytes' polynomial times x to the number of bits from its start to the end,
- * modulo the CRC's polynomial. Multiplying by that power's inverse gets the two bytes back.
+ * Traces the difference of two CRC-32s back to two bytes. The CRC is linear: if two messages of one length differ in
+ * two bytes, their CRCs differ by the polynomial of those bytes times x to the number of bits from there to the end,
+ * modulo the CRC's polynomial. A multiplication by the inverse of that power returns the two bytes.
  *
- * <p>Polynomials are ints, as the CRC has them: the highest bit is the factor of 1, the lowest that of x to the 31.
+ * <p>Polynomials are ints in the CRC's bit order: the highest bit is the factor of 1, the lowest that of x to the 31.
  */
 final class Crc32Algebra {
 
@@ -14,7 +14,7 @@ final class Crc32Algebra {
     private static final int ONE = 0x80000000;
     private static final int BITS = 32;
 
-    /** By a number of bytes: x to minus 8 times as many. */
+    /** By a number of bytes: x to the power of minus 8 times the number. */
     private static final int[] BACK = new int[Packet.BUFFER_SIZE + 64];
 
     static {
@@ -31,16 +31,16 @@ final class Crc32Algebra {
     private Crc32Algebra() {}
 
     /**
-     * Whether it is the difference of the CRCs of two messages that differ in nothing but two bytes, {@code after}
-     * bytes from the end.
+     * Tells whether the CRCs of two messages have this difference if the messages differ only in two bytes, {@code
+     * after} bytes from the end.
      */
     static boolean isOfTwoBytes(int difference, int after) {
         return twoBytes(difference, after) >>> 16 == 0;
     }
 
     /**
-     * The difference of the two bytes, the first in bits 0 to 7, the second in 8 to 15; a bit above if two bytes can't
-     * explain it.
+     * Returns the difference of the two bytes, the first in bits 0 to 7, the second in 8 to 15. If a higher bit is set,
+     * two bytes cannot explain the difference.
      */
     static int twoBytes(int difference, int after) {
         return product(difference, BACK[after + 2]);
@@ -57,7 +57,8 @@ final class Crc32Algebra {
     }
 
     /**
-     * Undoes a multiplication by x: the polynomial was added if the factor of 1 is there, as only it could bring that.
+     * Undoes a multiplication by x. If the factor of 1 is set, the multiplication added the polynomial, since only that
+     * sets it.
      */
     private static int dividedByX(int a) {
         return a < 0 ? (a ^ POLYNOMIAL) << 1 | 1 : a << 1;

@@ -3,8 +3,8 @@ package org.kverbs.embedded.internal.wire;
 import org.kverbs.internal.abi.IbvGrh;
 
 /**
- * The 40 bytes that stand before a received datagram: the IPv6 header of the packet, or its IPv4 header in the last 20
- * (IBA annex A17.4.5.2).
+ * Reads and writes the 40 bytes before a received datagram: the IPv6 header of the packet, or its IPv4 header in the
+ * last 20 bytes (IBA annex A17.4.5.2).
  */
 public final class Grh {
 
@@ -15,7 +15,7 @@ public final class Grh {
 
     private Grh() {}
 
-    /** Writes what came before a packet. */
+    /** Writes the header of a packet. */
     public static void write(Packet packet, long at) {
         int bytes = UDP_HEADER + Opcode.headerLength(packet.opcode) + (packet.payloadLength + 3 & ~3) + ICRC;
         boolean v4 = packet.sourceGidHigh == 0 && packet.sourceGidLow >>> 32 == 0xffff;
@@ -42,10 +42,12 @@ public final class Grh {
         NetworkOrder.putShort(header + 10, checksum(header));
     }
 
-    /** Reads the addresses of a header that {@link #write} or another device wrote; false if it is none. */
+    /**
+     * Reads the addresses of a header that {@link #write} or another device wrote. Returns false if it is not a header.
+     */
     public static boolean read(Packet packet, long at) {
         long header = at + V4;
-        // An IPv4 header tells itself by its checksum, as the first 20 bytes may be anything (so does libibverbs).
+        // An IPv4 header is recognised by its checksum, as libibverbs does, since the first 20 bytes may hold anything.
         if (NetworkOrder.getByte(header) == 0x45 && checksum(header) == 0) {
             packet.trafficClass = NetworkOrder.getByte(header + 1);
             packet.hopLimit = NetworkOrder.getByte(header + 8);
@@ -67,7 +69,7 @@ public final class Grh {
         return word >>> 28 == 6;
     }
 
-    /** The internet checksum (RFC 1071) of 20 bytes; 0 if it stands among them and is right. */
+    /** Returns the Internet checksum (RFC 1071) of 20 bytes; 0 if they contain their right checksum. */
     private static int checksum(long header) {
         int sum = 0;
         for (int i = 0; i < V4; i += 2) {

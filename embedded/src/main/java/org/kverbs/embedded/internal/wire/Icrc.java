@@ -6,34 +6,34 @@ import java.util.zip.CRC32;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * The invariant CRC of RoCEv2 (annex A17; IBA volume 1, 7.8): the CRC-32 of Ethernet over 8 bytes of ones, the IP and
- * UDP headers, and the UDP payload, where all that a router may change counts as ones: in IPv4 type of service, time to
- * live and checksum, in IPv6 traffic class, flow label and hop limit, the UDP checksum, and byte 4 of the BTH. On the
- * wire it follows the payload, lowest byte first.
+ * Computes the invariant CRC of RoCEv2 (annex A17; IBA volume 1, 7.8): the CRC-32 of Ethernet over 8 bytes of ones, the
+ * IP and UDP headers, and the UDP payload. Fields that a router may change count as ones: in IPv4 type of service, time
+ * to live and checksum, in IPv6 traffic class, flow label and hop limit, the UDP checksum, and byte 4 of the BTH. On
+ * the wire the ICRC follows the payload, lowest byte first.
  *
- * <p>All that is summed must lie in one run, so that it is one call that the JVM has as an intrinsic: many times as
- * fast as tables. A packet in memory that leaves room before it is summed where it lies, any other is copied to a
- * scratch buffer. Nothing is allocated per packet. Not thread-safe: one for each thread, or under a lock.
+ * <p>All bytes lie in one run, so that one call of the JVM's intrinsic sums them, which is many times faster than
+ * tables. A packet with room before it is summed in place; any other packet is copied to a scratch buffer. A packet
+ * allocates nothing. Not thread-safe: use one object for each thread, or a lock.
  */
 public final class Icrc {
 
-    /** Bytes of the ICRC; they count in the lengths of IP and UDP. */
+    /** The length of the ICRC in bytes; included in the lengths of IP and UDP. */
     public static final int LENGTH = 4;
-    /** Where RoCEv2 listens (annex A17). */
+    /** The UDP port of RoCEv2 (annex A17). */
     public static final int UDP_PORT = 4791;
-    /** The word of IPv4's flags and fragment offset in a packet that must not be cut up: what RoCEv2 sends. */
+    /** IPv4's flags and fragment offset of a packet that must not be fragmented, as RoCEv2 sends it. */
     public static final int DONT_FRAGMENT = 0x4000;
 
-    /** Bytes before a packet that its headers are written to when it is summed where it lies. */
+    /** The room before a packet that its headers need when it is summed in place, in bytes. */
     public static final int HEADROOM = 64;
 
     private static final int IPV4_HEADER = 20;
     private static final int IPV6_HEADER = 40;
     private static final int UDP_HEADER = 8;
     private static final int UDP_PROTOCOL = 17;
-    /** Where BTH byte 4 is. */
+    /** The offset of byte 4 of the BTH. */
     private static final int RESERVED_8A = 4;
-    /** Bytes that follow IPv4's identification up to the UDP payload. */
+    /** The bytes after IPv4's identification up to the UDP payload. */
     private static final int AFTER_IDENTIFICATION = IPV4_HEADER - 6 + UDP_HEADER;
 
     private final ByteBuffer memory;
@@ -41,14 +41,14 @@ public final class Icrc {
     private final boolean copies;
     private final CRC32 crc = new CRC32();
 
-    /** For packets anywhere. */
+    /** Makes an object for packets at any address. */
     public Icrc() {
         this(ByteBuffer.allocateDirect(HEADROOM + Packet.BUFFER_SIZE), true);
     }
 
     /**
-     * For packets in this direct buffer only, none of them in its first {@link #HEADROOM} bytes; those before a packet
-     * are written to.
+     * Makes an object for packets in this direct buffer only, none of them in its first {@link #HEADROOM} bytes. It
+     * overwrites the bytes before a packet.
      */
     public Icrc(ByteBuffer memory) {
         this(memory.duplicate(), false);
@@ -61,7 +61,7 @@ public final class Icrc {
     }
 
     /**
-     * The ICRC of a packet over IPv4.
+     * Returns the ICRC of a packet over IPv4.
      *
      * @param source the address as a number, 10.0.0.1 being 0x0a000001
      * @param identification IPv4's identification in the upper 16 bits, flags and fragment offset below
@@ -82,7 +82,7 @@ public final class Icrc {
         return sum(bth, 36, length);
     }
 
-    /** The ICRC of a packet over IPv6, the addresses as halves; otherwise as {@link #ofV4}. */
+    /** Returns the ICRC of a packet over IPv6, with the addresses as halves; otherwise as {@link #ofV4}. */
     public int ofV6(long sourceHigh, long sourceLow, long destinationHigh, long destinationLow,
             int sourcePort, int destinationPort, long at, int length) {
         long bth = place(at, length);
@@ -99,8 +99,8 @@ public final class Icrc {
     }
 
     /**
-     * Whether the ICRC that follows the payload is right for some identification, which a UDP socket does not show,
-     * with {@link #DONT_FRAGMENT}. One in 65,536 damaged packets gets through.
+     * Tells whether the ICRC behind the payload is right for some IPv4 identification, which a UDP socket does not
+     * show, together with {@link #DONT_FRAGMENT}. One in 65,536 damaged packets passes.
      */
     public boolean v4Fits(int source, int destination, int sourcePort, int destinationPort, long at, int length) {
         if (tooShortOrLong(length)) {
@@ -111,7 +111,7 @@ public final class Icrc {
         return difference == 0 || Crc32Algebra.isOfTwoBytes(difference, AFTER_IDENTIFICATION + length);
     }
 
-    /** Whether the ICRC that follows the payload is right. */
+    /** Tells whether the ICRC behind the payload is right. */
     public boolean v6Fits(long sourceHigh, long sourceLow, long destinationHigh, long destinationLow,
             int sourcePort, int destinationPort, long at, int length) {
         return !tooShortOrLong(length)
@@ -119,7 +119,7 @@ public final class Icrc {
                         destinationPort, at, length);
     }
 
-    /** Writes an ICRC to where it belongs, behind the payload. */
+    /** Writes an ICRC behind the payload. */
     public static void put(long at, int icrc) {
         NetworkOrder.putInt(at, Integer.reverseBytes(icrc));
     }
@@ -133,11 +133,11 @@ public final class Icrc {
         return length < Opcode.BTH_LENGTH || length > Packet.BUFFER_SIZE;
     }
 
-    /** Where a packet lies, with room for headers before it. */
+    /** Returns the address of a packet with room for headers before it. */
     private long place(long at, int length) {
         if (tooShortOrLong(length)) {
-            throw new IllegalArgumentException("ICRC of " + length + " bytes: a RoCEv2 packet has from 12 to "
-                    + Packet.BUFFER_SIZE);
+            throw new IllegalArgumentException("no ICRC of " + length + " bytes: a RoCEv2 packet has 12"
+                    + " to " + Packet.BUFFER_SIZE + " bytes");
         }
         if (copies) {
             Memory.copy(at, start + HEADROOM, length);

@@ -3,7 +3,7 @@ package org.kverbs.embedded.internal.wire;
 import java.nio.ByteOrder;
 import org.kverbs.internal.ffm.Memory;
 
-/** Numbers in native memory at any address, most significant byte first, as headers have them. */
+/** Reads and writes numbers in native memory at any address, most significant byte first, as headers hold them. */
 final class NetworkOrder {
 
     private static final boolean SWAP = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;

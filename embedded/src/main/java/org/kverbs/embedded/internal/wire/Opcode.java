@@ -1,12 +1,12 @@
 package org.kverbs.embedded.internal.wire;
 
 /**
- * The opcodes of the BTH (IBA volume 1, 9.2.1) that the device takes part in, and what each of them brings along. The
- * upper three bits are the transport, the lower five the operation. All functions take 0 to 255 and allocate nothing.
+ * Lists the opcodes of the BTH (IBA volume 1, 9.2.1) that the device supports, and their properties. The upper three
+ * bits are the transport, the lower five the operation. All functions take 0 to 255 and allocate nothing.
  */
 public final class Opcode {
 
-    /** Transports, as {@link #transport} answers. */
+    /** The transports; results of {@link #transport}. */
     public static final int RC = 0x00;
     public static final int UC = 0x20;
     public static final int UD = 0x60;
@@ -52,8 +52,8 @@ public final class Opcode {
     public static final int UD_SEND_ONLY_IMMEDIATE = 0x65;
 
     /**
-     * RoCEv2's congestion notification (annex A17): known, so that it counts as no error, and of no transport, request
-     * or response.
+     * RoCEv2's congestion notification (annex A17): known, so that it does not count as an error, but of no transport,
+     * and neither request nor response.
      */
     public static final int CNP = 0x81;
 
@@ -65,7 +65,7 @@ public final class Opcode {
     static final int ATOMIC_ACK_LENGTH = 8;
     /** ImmDt or IETH. */
     static final int IMMEDIATE_LENGTH = 4;
-    /** The bytes that stand after a CNP's BTH and mean nothing. */
+    /** The bytes after a CNP's BTH, which have no meaning. */
     private static final int CNP_RESERVED = 16;
 
     private static final int DETH = 1;
@@ -82,7 +82,7 @@ public final class Opcode {
     private static final int ONLY = 1 << 11;
     private static final int REQUEST = 1 << 12;
     private static final int RESPONSE = 1 << 13;
-    /** From here up: bytes of headers. */
+    /** The bits from here up hold the length of the headers in bytes. */
     private static final int LENGTH_SHIFT = 16;
 
     private static final int[] TRAITS = new int[256];
@@ -108,7 +108,7 @@ public final class Opcode {
 
     private Opcode() {}
 
-    /** What RC and UC have in common. Only the packet that begins a write carries the RETH. */
+    /** Sets the opcodes that RC and UC have in common. Only the first packet of a write carries the RETH. */
     private static void sendsAndWrites(int transport) {
         for (int write = 0; write <= 1; write++) {
             int first = transport + (write == 0 ? RC_SEND_FIRST : RC_WRITE_FIRST);
@@ -137,22 +137,25 @@ public final class Opcode {
         return (TRAITS[opcode] & trait) != 0;
     }
 
-    /** Whether it is one of the constants above; all other functions answer no, or 0, for one that isn't. */
+    /**
+     * Tells whether an opcode is one of the constants above. For an unknown opcode all other functions return false or
+     * 0.
+     */
     public static boolean known(int opcode) {
         return TRAITS[opcode] != 0;
     }
 
-    /** {@link #RC}, {@link #UC}, {@link #UD}, or another number for a CNP and for opcodes that are not known. */
+    /** Returns {@link #RC}, {@link #UC}, {@link #UD}, or another number for a CNP and for unknown opcodes. */
     public static int transport(int opcode) {
         return opcode & 0xe0;
     }
 
-    /** Bytes of the BTH and all that follows it up to the payload. */
+    /** Returns the length of the BTH and all headers after it, up to the payload. */
     public static int headerLength(int opcode) {
         return TRAITS[opcode] >>> LENGTH_SHIFT;
     }
 
-    /** Whether it asks the responder for something; acknowledgements and read responses are responses. */
+    /** Tells whether the packet is a request; acknowledgements and read responses are not. */
     public static boolean isRequest(int opcode) {
         return has(opcode, REQUEST);
     }
@@ -174,39 +177,39 @@ public final class Opcode {
     }
 
     /**
-     * Whether one packet is all there is to it: besides those called so, read and atomic requests, and
+     * Tells whether the message consists of this packet alone; true also for read requests, atomic requests and
      * acknowledgements.
      */
     public static boolean isOnly(int opcode) {
         return has(opcode, ONLY);
     }
 
-    /** Whether it may carry a payload; the payload may be empty. */
+    /** Tells whether the packet may carry a payload; the payload may be empty. */
     public static boolean hasPayload(int opcode) {
         return has(opcode, PAYLOAD);
     }
 
-    /** Datagram header: Q_Key and source QP. IBA volume 1, 9.3. */
+    /** Tells whether there is a datagram header: Q_Key and source QP. IBA volume 1, 9.3. */
     public static boolean hasDeth(int opcode) {
         return has(opcode, DETH);
     }
 
-    /** Where to write to or read from: address, key, length of the whole. IBA volume 1, 9.3. */
+    /** Tells whether there is a RETH: address, key and length of the whole transfer. IBA volume 1, 9.3. */
     public static boolean hasReth(int opcode) {
         return has(opcode, RETH);
     }
 
-    /** Address, key and operands. IBA volume 1, 9.3. */
+    /** Tells whether there is an AtomicETH: address, key and operands. IBA volume 1, 9.3. */
     public static boolean hasAtomicEth(int opcode) {
         return has(opcode, ATOMIC_ETH);
     }
 
-    /** Syndrome and message number. IBA volume 1, 9.3. */
+    /** Tells whether there is an AETH: syndrome and message number. IBA volume 1, 9.3. */
     public static boolean hasAeth(int opcode) {
         return has(opcode, AETH);
     }
 
-    /** What stood in memory before. IBA volume 1, 9.3. */
+    /** Tells whether there is an AtomicAckETH: the old value. IBA volume 1, 9.3. */
     public static boolean hasAtomicAck(int opcode) {
         return has(opcode, ATOMIC_ACK);
     }
@@ -215,7 +218,7 @@ public final class Opcode {
         return has(opcode, IMMEDIATE);
     }
 
-    /** Whether it names a key that the receiver shall invalidate (IETH). */
+    /** Tells whether there is an IETH: a key that the receiver must invalidate. */
     public static boolean hasInvalidate(int opcode) {
         return has(opcode, INVALIDATE);
     }

@@ -4,20 +4,19 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Event;
 
 /**
- * One RoCEv2 packet, its header fields decoded, all numbers in host order. Mutable and used again and again: who takes
- * one from the {@link PacketPool} gives it back.
+ * Holds one RoCEv2 packet with decoded header fields, all numbers in host order. Mutable and reused: the code that
+ * takes a packet from the {@link PacketPool} must give it back.
  *
- * <p>The payload is a run of bytes in native memory. In a packet that came by a wire it lies in the packet's own
- * {@link #buffer}; in one that crosses the in-process fabric without faults it lies in the sender's memory, and may
- * then be longer than the path MTU. Which of the header fields mean something follows from {@link #opcode}
- * ({@link Opcode}).
+ * <p>The payload is a run of bytes in native memory. In a packet from a wire it lies in the packet's own {@link
+ * #buffer}. In a packet that crosses the in-process fabric without faults it lies in the sender's memory, and may be
+ * longer than the path MTU. {@link #opcode} tells which header fields are valid ({@link Opcode}).
  */
 public final class Packet extends Event {
 
-    /** Room for the longest packet: headers, 4096 bytes, pad and ICRC. */
+    /** The room for the longest packet: headers, 4096 bytes of payload, pad and ICRC. */
     public static final int BUFFER_SIZE = 4096 + 256;
 
-    /** Address of {@link #BUFFER_SIZE} bytes of native memory that belong to this object; 0 if it has none. */
+    /** The address of {@link #BUFFER_SIZE} bytes of native memory that belong to this object; 0 if it has none. */
     public final long buffer;
 
     // Addresses: GIDs as two big-endian halves (an IPv4 address is ::ffff:a.b.c.d). RFC 4291, IBA annex A17.
@@ -28,7 +27,7 @@ public final class Packet extends Event {
     public int trafficClass;
     public int hopLimit;
     public int flowLabel;
-    /** UDP source port; 0 lets the link choose. */
+    /** The UDP source port; 0 lets the link choose. */
     public int sourcePort;
 
     // BTH, IBA volume 1, 9.2.
@@ -42,10 +41,10 @@ public final class Packet extends Event {
     // RETH and the address part of AtomicETH.
     public long remoteAddress;
     public int rkey;
-    /** Bytes of the whole transfer, unsigned. */
+    /** The length of the whole transfer in bytes, unsigned. */
     public int dmaLength;
 
-    // AtomicETH; swapOrAdd is what fetch-and-add adds.
+    // AtomicETH; swapOrAdd holds the operand of a fetch-and-add.
     public long swapOrAdd;
     public long compare;
 
@@ -58,18 +57,18 @@ public final class Packet extends Event {
     public int qkey;
     public int sourceQp;
 
-    /** ImmDt or IETH: as on the wire read as a big-endian number. */
+    /** ImmDt or IETH: the four bytes on the wire, read as a big-endian number. */
     public int immediate;
 
-    /** Address of the payload; anything if it is empty. */
+    /** The address of the payload; undefined if it is empty. */
     public long payload;
-    /** Bytes of payload, without the pad. */
+    /** The bytes of payload, without the pad. */
     public int payloadLength;
 
-    /** How many PSNs it takes: 1, or more when it carries a whole message past the MTU. */
+    /** The number of PSNs that the packet takes: 1, or more if it carries more than the path MTU. */
     public int psnCount = 1;
 
-    /** Who gets the packet when its time has come; null as it comes from the pool. */
+    /** Takes the packet when its time has come; null after {@link PacketPool#take}. */
     public @Nullable PacketSink sink;
 
     public Packet(long buffer) {
@@ -84,7 +83,7 @@ public final class Packet extends Event {
         }
     }
 
-    /** Takes over all header fields and the payload's place of another packet; not its bytes. */
+    /** Copies all header fields and the payload's address and length of another packet; not the payload's bytes. */
     public void copyHeader(Packet from) {
         sourceGidHigh = from.sourceGidHigh;
         sourceGidLow = from.sourceGidLow;

@@ -3,11 +3,11 @@ package org.kverbs.embedded.internal.wire;
 import org.kverbs.internal.ffm.Memory;
 
 /**
- * A packet from and to the bytes that UDP carries, without the ICRC: BTH, extended headers, payload, pad. IBA volume 1,
- * chapter 9; annex A17 for UDP. Neither direction allocates.
+ * Converts a packet to and from the bytes of the UDP payload, without the ICRC: BTH, extended headers, payload, pad.
+ * IBA volume 1, chapter 9; annex A17 for UDP. Neither direction allocates.
  *
- * <p>The bits that are reserved, and FECN and BECN, are sent as zero and not looked at when they come. The migration
- * bit is sent as Soft-RoCE does, as zero: it speaks of paths that no RoCE device has.
+ * <p>Reserved bits, FECN and BECN are sent as zero and ignored on arrival. The migration bit is sent as zero, as
+ * Soft-RoCE does: RoCE devices have no alternate paths.
  */
 public final class PacketCodec {
 
@@ -24,19 +24,21 @@ public final class PacketCodec {
     private PacketCodec() {}
 
     /**
-     * Writes the packet. Payload that already lies at its place stays there; all headers are written after the payload.
+     * Writes the packet. A payload that already lies at its place stays there; all headers are written after the
+     * payload.
      *
      * @param at address of at least {@link Packet#BUFFER_SIZE} bytes
-     * @return the length in bytes, a multiple of 4; the ICRC's 4 bytes are to follow
-     * @throws IllegalArgumentException if no such packet can be sent: an unknown opcode, a payload over 4096 bytes or
-     *     where none belongs
+     * @return the length in bytes, a multiple of 4; the ICRC's 4 bytes must follow
+     * @throws IllegalArgumentException if no such packet can be sent: the opcode is unknown, or the payload is longer
+     *     than 4096 bytes, or the opcode takes no payload
      */
     public static int encode(Packet p, long at) {
         int opcode = p.opcode;
         int length = p.payloadLength;
         if (!Opcode.known(opcode) || length < 0 || length > (Opcode.hasPayload(opcode) ? MAX_PAYLOAD : 0)) {
             throw new IllegalArgumentException("no RoCEv2 packet has opcode 0x%02x and %d bytes of payload: "
-                    .formatted(opcode, length) + "cut the message at the path MTU, 4096 bytes at most");
+                    .formatted(opcode, length) + "use a known opcode, and split the message at the path MTU of at"
+                            + " most 4096 bytes");
         }
         int headers = Opcode.headerLength(opcode);
         int pad = -length & PAD_MASK;
@@ -85,13 +87,13 @@ public final class PacketCodec {
     }
 
     /**
-     * Reads a packet from a stranger. The fields of headers that its opcode has not keep what they had; a payload is
-     * not copied but pointed to. Whether a packet of this length may have this opcode (IBA volume 1, 9.6) is the
-     * engine's to judge, as it knows the MTU.
+     * Reads a packet from a stranger. Header fields that the opcode does not have keep their values. The payload is not
+     * copied. The caller, which knows the MTU, must check whether a packet of this length may have this opcode (IBA
+     * volume 1, 9.6).
      *
      * @param at address of the BTH
-     * @param length bytes without the ICRC; those are all that is read
-     * @return false if it is malformed, and then what the fields hold means nothing
+     * @param length bytes without the ICRC; no byte behind them is read
+     * @return false if the packet is malformed; the fields are then undefined
      */
     public static boolean decode(Packet p, long at, int length) {
         if (length < Opcode.BTH_LENGTH) {

@@ -4,40 +4,41 @@ import java.lang.foreign.Arena;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Packets with a buffer each, for use again and again; memory grows in slabs up to a bound and is returned when the
- * pool is unreachable. A packet only knows its buffer's address, so who holds one must hold the pool too. Not
+ * Keeps packets with a buffer each for reuse. Memory grows in slabs up to a bound and is freed when the pool is
+ * unreachable. A packet only knows its buffer's address, so the holder of a packet must also hold the pool. Not
  * thread-safe: the engine's lock guards it.
  */
 public final class PacketPool {
 
-    /** Packets that are made at a time. */
+    /** The number of packets in a slab. */
     private static final int SLAB = 32;
-    /** A cache line, so that no two packets share one. */
+    /** The size of a cache line: no two packets share one. */
     private static final int ALIGNMENT = 64;
 
     private final Arena arena = Arena.ofAuto();
     private final int maximum;
     /**
-     * The free ones stand below {@link #free}; the one given last is taken first, as its bytes are likely to be in the
-     * cache.
+     * The free packets stand below {@link #free}. The last returned one is taken first, since its bytes are likely to
+     * be in the cache.
      */
     private final @Nullable Packet[] packets;
     private int free;
     private int made;
 
-    /** @param maximum how many packets may be out at the same time, of {@link Packet#BUFFER_SIZE} bytes each */
+    /** @param maximum how many packets can be taken at the same time, of {@link Packet#BUFFER_SIZE} bytes each */
     public PacketPool(int maximum) {
         if (maximum < 1) {
-            throw new IllegalArgumentException("a pool of " + maximum + " packets: it must hold 1 at least");
+            throw new IllegalArgumentException("a pool can't hold " + maximum + " packets: give a maximum of at"
+                    + " least 1");
         }
         this.maximum = maximum;
         packets = new Packet[maximum];
     }
 
     /**
-     * A packet that is the caller's until {@link #give}; what its header fields hold means nothing, but
-     * {@link Packet#sink} is null and {@link Packet#psnCount} 1. Null if the maximum is out: a device that has no room
-     * drops packets.
+     * Takes a packet, which belongs to the caller until {@link #give}. Its header fields are undefined; {@link
+     * Packet#sink} is null and {@link Packet#psnCount} is 1. Returns null if the maximum is taken: a device without
+     * free buffers drops packets.
      */
     public @Nullable Packet take() {
         if (free == 0 && !grow()) {
@@ -48,19 +49,19 @@ public final class PacketPool {
         return packet;
     }
 
-    /** Takes back a packet that {@link #take} gave out, once. It must wait in no heap. */
+    /** Takes back a packet of {@link #take}, once. The packet must not be scheduled. */
     public void give(Packet packet) {
         if (packet.isScheduled() || free == made) {
             throw new IllegalStateException(packet.isScheduled()
-                    ? "a packet was given back that is still scheduled: cancel it first"
-                    : "a packet was given back that was not taken, or twice: none is out");
+                    ? "a packet that is still scheduled was given back: cancel it first"
+                    : "a packet was given back twice, or was never taken: no packet is out");
         }
         packet.sink = null;
         packet.psnCount = 1;
         packets[free++] = packet;
     }
 
-    /** How many packets are taken and not given back. */
+    /** Returns the number of packets that are taken and not given back. */
     public int outstanding() {
         return made - free;
     }

@@ -4,6 +4,9 @@ package org.kverbs.embedded.internal.wire;
 @FunctionalInterface
 public interface PacketSink {
 
-    /** Called with the engine's lock held. The packet is the callee's now, who gives it back to the pool in the end. */
+    /**
+     * Takes a packet; called with the engine's lock held. The packet then belongs to the callee, which must give it
+     * back to the pool.
+     */
     void accept(Packet packet);
 }

@@ -1,4 +1,4 @@
-/** RoCEv2 on the wire: packets, headers, checksums. */
+/** RoCEv2 on the wire: packets, headers and checksums. */
 @NullMarked
 package org.kverbs.embedded.internal.wire;
 

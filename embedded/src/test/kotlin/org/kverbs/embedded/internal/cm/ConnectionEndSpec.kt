@@ -16,7 +16,7 @@ import java.util.Random
 private const val HOUR = 3600 * 1_000_000_000L
 private val NOTHING = ByteArray(0)
 
-/** An owner that fails when it is told that all is over. */
+/** An owner that fails when it gets the last event. */
 private class Failing : Connection.Owner {
     override fun replied(rep: Message.Rep) = Unit
 
@@ -48,7 +48,7 @@ private object FailingServices : Agent.Services {
     ): Boolean = error("the test's own")
 }
 
-/** A device with a link that somebody else has open, too. */
+/** A device whose link another user has open, too. */
 private class Shared : AutoCloseable {
     val peer = RawPeer(1)
     val failures = mutableListOf<Throwable>()
@@ -75,7 +75,7 @@ private class Shared : AutoCloseable {
         peer.locked { peer.engine.advance(HOUR) }
     }
 
-    /** Ends all but the one that has the link open, and gives how many links are open then. */
+    /** Ends all but the user that has the link open; returns the number of open links. */
     fun openInTheEnd(): Int {
         peer.manager.destroyEventChannel(peer.channel)
         return peer.open
@@ -86,7 +86,7 @@ private class Shared : AutoCloseable {
 
 class ConnectionEndSpec :
     FunSpec({
-        test("should leave the link open for others when the owner fails as it hears that nobody answered") {
+        test("should leave the link open for others when the owner fails at unreachable()") {
             Shared().use { device ->
                 device.connection()
                 device.hour()
@@ -95,7 +95,7 @@ class ConnectionEndSpec :
             }
         }
 
-        test("should leave the link open for others when the owner fails as it hears of the end of TIMEWAIT") {
+        test("should leave the link open for others when the owner fails at timewaitOver()") {
             Shared().use { device ->
                 val connection = device.connection()
                 device.peer.say(Message.Rep(8, connection.localId, 0, 7, 1, 1, 1, 15, 0, false, 7, false, 2, NOTHING))
@@ -141,7 +141,7 @@ class ConnectionEndSpec :
             Shared().use { device ->
                 val host = device.peer.manager.host
                 val from = Remote(device.port, 0, 0, PEER)
-                val short = header() // what the program said is missing, which no datagram can bring about
+                val short = header() // the service header is missing, which no datagram can cause
                 val addresses = checkNotNull(IpService.decode(short, PORT))
                 val ids = host.ids.keys.toSet()
                 val open = device.peer.open

@@ -81,7 +81,7 @@ class EngineSpec :
         }
 
         test(
-            "should do all that is ready in a call by the real clock, even if tasks throw and the handler throws too",
+            "should run all ready tasks in a call on the real clock, even if tasks and the handler throw",
         ) {
             Engine(false).use { engine ->
                 val tasks = failures.map(::FailingTask)
@@ -93,7 +93,7 @@ class EngineSpec :
             }
         }
 
-        test("should have what the handler throws come out of the call by the virtual clock") {
+        test("should throw the handler's exception from the call on the virtual clock") {
             val engine = Engine(true)
             shouldThrow<IllegalStateException> {
                 engine.locked {
@@ -103,7 +103,7 @@ class EngineSpec :
             } shouldBeSameInstanceAs failures[0]
         }
 
-        test("should not lose its timer, whatever events throw, even if the handler throws too") {
+        test("should keep its timer thread, whatever events and the handler throw") {
             Engine(false).use { engine ->
                 val end = CountDownLatch(1)
                 engine.locked {

@@ -5,7 +5,7 @@ import io.kotest.matchers.ints.shouldBeInRange
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 
-/** What specs may know of a device that its users can't see. */
+/** Shows specs the state of a device that its users can't see. */
 internal class Inside(
     private val hca: Hca,
 ) {
@@ -16,28 +16,28 @@ internal class Inside(
     fun queuePair(number: Int) = InsideQueuePair(checkNotNull(hca.queuePairs.get(number)) { "no queue pair $number" })
 }
 
-/** A queue pair from within. */
+/** Shows the state of a queue pair. */
 internal class InsideQueuePair(
     private val qp: Qp,
 ) {
     val state: Int get() = qp.state
 
-    /** The PSN of the next request of the peer. */
+    /** The PSN of the peer's next request. */
     val expectedPsn: Int get() = qp.responder.expectedPsn()
 
     /** The first PSN that the peer has not acknowledged. */
     val unacknowledged: Int get() = qp.completer.unacknowledged()
 
-    /** PSNs that were sent and not acknowledged. */
+    /** The number of PSNs that were sent and not acknowledged. */
     val onTheWay: Int get() = Psn.distance(qp.requester.sentEnd(), unacknowledged)
 
-    /** Sends that are not done. */
+    /** The number of sends that are not done. */
     val sends: Int get() = qp.sends.size()
 
-    /** Receives that are posted here, or to the shared queue. */
+    /** The number of receives that are posted here, or to the shared queue. */
     val receives: Int get() = qp.srq?.queue?.size() ?: qp.receives().size()
 
-    /** The invariants of a reliable queue pair's cursors that the package's description states. */
+    /** Checks the invariants of a reliable queue pair's cursors, as the package description states them. */
     fun checkCursors() {
         val sends = qp.sends
         val requests = List(sends.size()) { sends.get(it) }

@@ -8,7 +8,7 @@ private const val LONGEST = 1 shl 23
 
 class PsnSpec :
     FunSpec({
-        test("should count the PSNs of every message up to the longest, also over the end of the numbers") {
+        test("should count the PSNs of every message up to the longest, also across the wrap") {
             for (first in listOf(0, 5, LONGEST, ALL - 1)) {
                 for (count in listOf(0, 1, 2, LONGEST - 1, LONGEST)) {
                     Psn.countTo(Psn.plus(first, count), first) shouldBe count
@@ -17,7 +17,7 @@ class PsnSpec :
             Psn.count(1L shl 31, 256) shouldBe LONGEST
         }
 
-        test("should say what is before and what is after over the end of the numbers") {
+        test("should tell before from after across the wrap") {
             Psn.distance(3, ALL - 2) shouldBe 5
             Psn.distance(ALL - 2, 3) shouldBe -5
         }

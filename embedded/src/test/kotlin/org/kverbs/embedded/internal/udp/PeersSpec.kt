@@ -10,7 +10,7 @@ import java.nio.ByteBuffer
 
 private fun v4(number: Int): InetAddress = InetAddress.getByAddress(ByteBuffer.allocate(4).putInt(number).array())
 
-/** The sum of the four words is the hash code of an IPv6 address. */
+/** The hash code of an IPv6 address is the sum of its four words. */
 private fun ofOneHash(number: Int): InetAddress =
     InetAddress.getByAddress(
         ByteBuffer.allocate(16).putInt(0x20010db8).putInt(number).putInt(-number).putInt(1).array(),
@@ -19,7 +19,7 @@ private fun ofOneHash(number: Int): InetAddress =
 class PeersSpec :
     FunSpec({
         test(
-            "should know no host before it is kept, and then the same object each time, by its address and by its GID",
+            "should find no host before it is kept, and then the same object each time, by its address and by its GID",
         ) {
             val peers = Peers()
             val address = v4(0x0a000001)

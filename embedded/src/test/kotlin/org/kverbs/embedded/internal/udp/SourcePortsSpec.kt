@@ -37,7 +37,7 @@ private fun withPorts(test: (SourcePorts, InetAddress) -> Unit) {
 class SourcePortsSpec :
     FunSpec({
         test(
-            "should give packets of many connections to sockets of several ports, and those of one to the same always",
+            "should send many connections from several ports, and each connection from one port",
         ) {
             withPorts { ports, address ->
                 val wanted = (0 until 0x4000 step 7).map { 0xc000 or it }
@@ -51,7 +51,7 @@ class SourcePortsSpec :
             }
         }
 
-        test("should take another port for one that is taken") {
+        test("should use another port if one is taken") {
             withPorts { ports, address ->
                 DatagramChannel.open().use { other ->
                     other.bind(InetSocketAddress(address, 0xc123))
@@ -63,7 +63,7 @@ class SourcePortsSpec :
 
         test("should send from the socket that receives if the system has no other, whatever it throws") {
             withPorts { _, address ->
-                // By its GID it is of IPv4, but no socket of IPv4 takes it.
+                // Its GID is an IPv4 address, but no IPv4 socket accepts it.
                 val mapped = Inet6Address.getByAddress(null, ByteArray(10) + byteArrayOf(-1, -1) + address.address, -1)
                 val ports = SourcePorts(Peer(mapped))
                 DatagramChannel.open().use { main ->

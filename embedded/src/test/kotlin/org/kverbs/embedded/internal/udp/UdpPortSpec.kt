@@ -10,7 +10,7 @@ import java.util.Random
 import java.util.concurrent.Semaphore
 import java.util.concurrent.TimeUnit
 
-/** A device on an address of the loopback network, with an engine of its own. */
+/** A device on an address of the loopback network, with its own engine. */
 private class Node(
     host: Int,
 ) : AutoCloseable {
@@ -41,7 +41,7 @@ private class Node(
 
 class UdpPortSpec :
     FunSpec({
-        test("should go on receiving after what a datagram led to threw anything, even if the handler throws too") {
+        test("should go on receiving after a datagram caused an exception, even if the handler throws, too") {
             Node(1).use { sender ->
                 Node(2).use { receiver ->
                     val arrived = Semaphore(0)

@@ -17,7 +17,7 @@ import java.util.Random
 
 class ClosedDeviceSpec :
     FunSpec({
-        test("should have no queue pair, no key and no timer left of a user who closed a device and nothing else") {
+        test("should keep no queue pair, key or timer of a program that closed only the device") {
             val engine = Engine(true)
             val hca = Hca("device", 1, engine, Gids(0, 0xffff_c612_0001), 4096, Random(1))
             hca.connect(FuzzLink { _, _ -> false })

@@ -21,7 +21,7 @@ import java.lang.foreign.ValueLayout.JAVA_INT
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.util.Random
 
-/** Gives numbers, or has no memory for one. */
+/** Draws numbers, or throws OutOfMemoryError. */
 private class Scarce : Random(1) {
     var failing = false
 
@@ -30,7 +30,7 @@ private class Scarce : Random(1) {
 
 class FailedCreationSpec :
     FunSpec({
-        test("should count neither a region or window whose making threw, nor its bytes") {
+        test("should count neither a region or window whose creation threw, nor its bytes") {
             val random = Scarce()
             val limits = DeviceLimits.DEFAULTS.memoryRegions(2).lockedBytes(100)
             val hca = Hca("device", 1, Engine(true), Gids(0, 0xffff_c612_0001), 4096, random, Semantics.STRICT, limits)
@@ -55,7 +55,7 @@ class FailedCreationSpec :
             }
         }
 
-        test("should leave nothing of a queue pair whose making threw") {
+        test("should leave nothing of a queue pair whose creation threw") {
             val hca =
                 Hca(
                     "device",
@@ -90,7 +90,7 @@ class FailedCreationSpec :
         }
     })
 
-/** Users of a completion queue, or no memory for one. */
+/** Holds the users of a completion queue, or throws OutOfMemoryError. */
 private class ScarceUsers : LinkedHashSet<CompletionUser>() {
     var failing = false
 
@@ -98,7 +98,7 @@ private class ScarceUsers : LinkedHashSet<CompletionUser>() {
         if (failing) throw OutOfMemoryError("a test's own") else super.add(element)
 }
 
-/** Gives a completion queue such a set, by force. */
+/** Gives a completion queue such a set, by reflection. */
 private fun usersOf(
     context: VerbsContext,
     cq: Long,
