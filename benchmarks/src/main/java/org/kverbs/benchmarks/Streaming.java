@@ -58,8 +58,8 @@ public final class Streaming {
                 last = now;
             } else if (now - last > PATIENCE) {
                 throw new IllegalStateException(
-                        "no message has arrived for %d s, after %d"
-                                + " messages".formatted(PATIENCE / 1_000_000_000, messages));
+                        "no message has arrived for %d s, after %d messages"
+                                .formatted(PATIENCE / 1_000_000_000, messages));
             }
         }
         return messages * 1e9 / (System.nanoTime() - begin);

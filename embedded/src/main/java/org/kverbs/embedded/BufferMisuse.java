@@ -74,9 +74,9 @@ public record BufferMisuse(Kind kind, PostedBuffer buffer, long offset, @Nullabl
                     + " request before posting the second";
             case MEMORY_FREED -> "the memory region at 0x%x of %s was freed while it was registered,"
                             .formatted(buffer.address(), buffer.device())
-                    + " and %d bytes of it were to be %s (queue pair %d): close the memory region before the arena of "
-                    + "its memory"
-                            .formatted(buffer.length(), use(), buffer.queuePair());
+                    + " and %d bytes of it were to be %s (queue pair %d)"
+                            .formatted(buffer.length(), use(), buffer.queuePair())
+                    + ": close the memory region before the arena of its memory";
             case REGION_CLOSED -> buffer
                     + " were deregistered while they were posted: poll the completion or close the queue pair before "
                     + "the memory region";

@@ -37,7 +37,7 @@ class DeviceLimitsSpec :
             refusal { create(2) } shouldContain "embedded0 has 2 of at most 2 $name"
             made[0].close()
             create(3)
-            refusal { create(4) } shouldContain "and was asked for 1 more."
+            refusal { create(4) } shouldContain "and 1 more were requested:"
         }
 
         test("should refuse one queue pair more than there can be, and name the limit") {

@@ -68,7 +68,7 @@ class DiagnosticsSpec :
 
         test(
             "should report the changed source of unsignaled sends without a signaled one, when a card's queue would " +
-            "be full",
+                "be full",
         ) {
             // A strict device refuses the 257th.
             diagnosed(semantics = RXE) { (a, b) ->
@@ -214,7 +214,7 @@ class DiagnosticsSpec :
 
         test(
             "should name the queue pair that took a receive of a shared queue, and give back untaken receives when " +
-            "that is closed",
+                "that is closed",
         ) {
             diagnosed { (a, b) ->
                 val pd = b.mr.protectionDomain()

@@ -42,7 +42,7 @@ class EmbeddedFabricSpec :
 
         test(
             "should read more than a window although responses are lost, and the peer repeats no more than it had " +
-            "answered",
+                "answered",
         ) {
             val bytes = 4L shl 20
             Pair(EmbeddedFabric.virtual(3), options = patient, bytes = bytes).use { pair ->
@@ -111,7 +111,7 @@ class EmbeddedFabricSpec :
 
         test(
             "should raise PORT_ERR and PORT_ACTIVE when its cable is unplugged and plugged in, and lose packets in " +
-            "between",
+                "between",
         ) {
             Pair(EmbeddedFabric.virtual(1), options = patient).use { pair ->
                 val (a, b) = pair

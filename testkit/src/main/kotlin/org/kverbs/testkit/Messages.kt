@@ -76,8 +76,10 @@ internal fun unexpected(
     val start = message.copyOf(minOf(message.size, SHOWN))
     val text = start.decodeToString()
     val shown = if (text.none { it.isISOControl() || it == '\uFFFD' }) "\"$text\"" else start.toHexString()
-    return AssertionError("no message should arrive at the $where within $within, but one of ${message.size} bytes " +
-        "did: $shown")
+    return AssertionError(
+        "no message should arrive at the $where within $within, but one of ${message.size} bytes " +
+            "did: $shown",
+    )
 }
 
 /** Refuses a datagram that the device drops without an error. */

@@ -75,6 +75,6 @@ private inline fun <R> watching(block: (LeakWatch) -> R): R = StartedThreads.cou
 internal fun impossibleOn(device: String) =
     IllegalStateException(
         "$TEST_DEVICE puts this pair on $device, a real device, which has real time and no injected faults: fabric, " +
-        "clock and faults" +
+            "clock and faults" +
             " exist on embedded devices only. Unset $TEST_DEVICE for this test, or check isEmbedded first.",
     )

@@ -146,7 +146,7 @@ internal open class TestLoop(
             if (start.elapsedNow() > timeout) {
                 return AssertionError(
                     "coroutines of backgroundScope have not ended within $timeout after their cancellation: " +
-                    "${job.names()}",
+                        "${job.names()}",
                 )
             }
             turn(watchdog)

@@ -135,14 +135,15 @@ class BackgroundSpec :
                     ) { withContext(NonCancellable) { delay(Long.MAX_VALUE) } }
                     delay(1)
                 }
-            }.message shouldContain "coroutines of backgroundScope have not ended within 50ms after their cancellation: stubborn"
+            }.message shouldContain
+                "coroutines of backgroundScope have not ended within 50ms after their cancellation: stubborn"
         }
 
         test("should say what serves in the block and belongs into the background") {
             shouldThrow<AssertionError> {
                 connectedCoroutines { _, server -> launch(CoroutineName("server")) { server.receive(8) } }
             }.message shouldContain
-                "(server): cancel at its end what serves for ever, or launch that in backgroundScope"
+                "(server): cancel those that serve for ever at the end of the block, or launch them in backgroundScope"
         }
 
         test("should run beside runTest, and leave its time alone") {

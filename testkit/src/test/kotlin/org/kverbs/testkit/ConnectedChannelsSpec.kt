@@ -94,7 +94,8 @@ class ConnectedChannelsSpec :
                 shouldThrow<AssertionError> { client.expectNoMessage() }.message shouldContain
                     "one of 8 bytes did: \"surprise\""
                 server.send(byteArrayOf(0, -1, 16))
-                shouldThrow<AssertionError> { client.expectNoMessage() }.message shouldContain "one of 3 bytes did: 00ff10"
+                shouldThrow<AssertionError> { client.expectNoMessage() }.message shouldContain
+                    "one of 3 bytes did: 00ff10"
             }
         }
 

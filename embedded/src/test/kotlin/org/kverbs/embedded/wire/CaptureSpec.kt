@@ -83,8 +83,10 @@ class CaptureSpec :
             }
         }
 
-        test("should write files that tshark reads without a " +
-            "complaint").config(enabledOrReasonIf = Tshark::presentOrSkipped) {
+        test(
+            "should write files that tshark reads without a " +
+                "complaint",
+        ).config(enabledOrReasonIf = Tshark::presentOrSkipped) {
             Tshark.require()
             val packets = traffic()
             val file = tempfile(suffix = ".pcap")

@@ -35,9 +35,9 @@ public final class Quota {
         if (more > most - used) {
             return Refusal.because(
                     Errno.ENOMEM,
-                    "%s has %d of at most %d %s (%s), and %d more were requested: close some, or use a device with a"
-                            + " higher limit."
-                            .formatted(device, used, most, things, limit, more));
+                    "%s has %d of at most %d %s (%s), and %d more were requested:"
+                                    .formatted(device, used, most, things, limit, more)
+                            + " close some, or use a device with a higher limit.");
         }
         used += more;
         return 0;
