@@ -39,7 +39,7 @@ class PingPongCommandSpec :
             "--transport memory --listen" to "--transport: memory joins two ends in one process",
             "--transport udp:127.0.0.9" to "--transport: an address is for one end",
             "--transport udp:here --listen" to
-                "--transport: embedded devices 'udp:here': 'here' is no IPv4 or IPv6 address",
+                "--transport: embedded devices 'udp:here': 'here' is not an IPv4 or IPv6 address",
             "-g 200" to "--gid-idx: port 1 of",
             "--unknown" to "no such option --unknown",
         ).forEach { (arguments, message) ->
