@@ -129,7 +129,8 @@ class LauncherSpec :
                 it.run("./kverbs", javaHome = other) shouldBe
                     Outcome(
                         1,
-                        "KVERBS_JAVA_HOME is $other, which has no JDK 25: set it to the home of a JDK 25, or unset it.\n",
+                        "KVERBS_JAVA_HOME is $other, which has no JDK 25: " +
+                            "set it to the home of a JDK 25, or unset it.\n",
                     )
             }
         }
