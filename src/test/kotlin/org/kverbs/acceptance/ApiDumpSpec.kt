@@ -8,7 +8,7 @@ import org.jetbrains.kotlin.abi.tools.AbiFilters
 import org.jetbrains.kotlin.abi.tools.AbiTools
 import java.io.File
 
-/** The modules that are published, by artifact. */
+/** The published modules, by artifact. */
 private val published =
     mapOf(
         "kverbs-core" to "core-java",
@@ -23,9 +23,9 @@ private val published =
     )
 
 /**
- * Compares what each published module shows its users with the dump in `api/` that was committed with it, so that no
- * change of the public API goes unseen. A change that is meant: run `mvn verify -Dapi.update` and commit the new dump.
- * Packages named `internal` are nobody's API.
+ * Compares the public API of each published module with the dump in `api/` that was committed with it, so that every
+ * change of the API is seen. For an intended change run `mvn verify -Dapi.update` and commit the new dump. Packages
+ * named `internal` are not part of the API.
  */
 class ApiDumpSpec :
     FunSpec({
@@ -35,7 +35,7 @@ class ApiDumpSpec :
         for ((artifact, module) in published) {
             test("should find the public API of $artifact as it was committed") {
                 val classes = root.resolve("$module/target/classes")
-                // Single files: a directory would give an empty dump, which equals an empty file.
+                // Single files: a directory gives an empty dump, which equals an empty file.
                 val files =
                     classes
                         .walkTopDown()

@@ -20,10 +20,10 @@ import kotlin.io.path.readLines
 import kotlin.io.path.readText
 import kotlin.time.Duration.Companion.minutes
 
-/** The programs in a base that is made in milliseconds: those that `lab/fresh` and the tests start inside. */
+/** The programs in a base that is made in milliseconds: those that `lab/fresh` and the tests run inside. */
 private const val PROGRAMS = "bash env umount sleep touch cat"
 
-/** Makes `$1/base` of [PROGRAMS] and their libraries, and says that it is complete. */
+/** Makes `$1/base` of [PROGRAMS] and their libraries, and marks it as complete. */
 private val makeBase =
     $$"""
     set -e
@@ -41,14 +41,14 @@ private val makeBase =
     """.trimIndent()
 
 /**
- * A checkout with one commit, and a base in memory: in the checkout it could lie on an overlay upon an overlay, and
- * Linux allows no more.
+ * A checkout with one commit, and a base in memory: in the checkout the base could lie on an overlay on an overlay,
+ * which Linux does not permit.
  */
 @OptIn(ExperimentalPathApi::class)
 private class FreshProject : AutoCloseable {
     val project = ScratchProject()
 
-    /** A command that does not end, and that no other build runs. */
+    /** A command that does not end, with a name that no other build uses. */
     val endless = "sleep 600.${System.nanoTime()}"
     private val kept = createTempDirectory(Path.of("/dev/shm"), "kverbs")
 
@@ -59,7 +59,7 @@ private class FreshProject : AutoCloseable {
         check("bash", "-c", "git init -q && git add . && $commit")
     }
 
-    /** What starts [command] in a fresh system. */
+    /** Starts [command] in a fresh system. */
     fun starting(command: String): Process =
         ProcessBuilder("lab/fresh", command)
             .directory(project.root.toFile())
@@ -73,7 +73,7 @@ private class FreshProject : AutoCloseable {
             Outcome(process.waitFor(), output)
         }
 
-    /** Processes of a run, and mounts and files that it has left: nothing, when none is running. */
+    /** Returns the processes of a run, and its mounts and files: none if no run is active. */
     fun leftovers(): List<String> =
         ProcessHandle
             .allProcesses()
@@ -96,7 +96,7 @@ private class FreshProject : AutoCloseable {
     }
 }
 
-/** `lab/fresh`, but for the base, which CI makes. */
+/** Checks `lab/fresh` without the real base, which CI makes. */
 class FreshSpec :
     FunSpec({
         test(
@@ -155,7 +155,7 @@ class FreshSpec :
             }
         }
 
-        test("should be missed by CI where it can't be made, which says so and runs ./verify itself") {
+        test("should let CI run ./verify itself, with a message, if the fresh system can't be made") {
             ScratchProject().use {
                 it.script("lab/fresh", "echo no mounts; exit 125")
                 it.script("verify", "echo verified; exit 4")
@@ -165,7 +165,7 @@ class FreshSpec :
             }
         }
 
-        test("should say that it needs root, with an exit status of its own") {
+        test("should tell that it needs root, with its own exit status") {
             ScratchProject().use {
                 it.program("id", "echo 1000")
                 it.run("lab/fresh", "true") shouldBe Outcome(125, "lab/fresh: run it as root: it mounts file systems\n")

@@ -9,25 +9,27 @@ import java.nio.file.Path
 import kotlin.io.path.createDirectories
 import kotlin.io.path.div
 
-/** A folder that plays the system: writable, whether or not the lane that runs the spec is under lab/guard itself. */
+/**
+ * A folder that stands for the system: writable, whether or not the lane that runs the spec is under lab/guard itself.
+ */
 internal object PlayedSystem {
-    /** Where the played system is, in a mount namespace that ends with the command. */
+    /** The folder that stands for the system, in a mount namespace that ends with the command. */
     const val PATH = "/mnt"
 
-    /** Is this root, and may it mount? Others cannot write to the system, or get a comparison. */
+    /** Whether this user is root and may mount. Other users cannot write to the system, or get a comparison. */
     val mounts: Boolean by lazy {
         System.getProperty("user.name") == "root" &&
             ProcessBuilder("unshare", "--mount", "true").inheritIO().start().waitFor() == 0
     }
 
-    /** The words that run [script] by bash where the played system is an empty folder in memory. */
+    /** Returns the words that run [script] by bash with an empty folder in memory as the system. */
     fun command(script: String): Array<String> =
         arrayOf("unshare", "--mount", "bash", "-c", "set -e; mount -t tmpfs -o mode=755 tmpfs $PATH; $script")
 }
 
 private val root = System.getProperty("user.name") == "root"
 
-/** `lab/guard`, under which the lanes run. */
+/** Checks `lab/guard`, under which the lanes run. */
 class MachineGuardSpec :
     FunSpec({
         val ifMounts = { PlayedSystem.mounts }

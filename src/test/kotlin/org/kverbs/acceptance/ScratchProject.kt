@@ -14,15 +14,15 @@ import kotlin.io.path.div
 import kotlin.io.path.readText
 import kotlin.io.path.writeText
 
-/** What a program printed, standard output and error in one, and its exit status. */
+/** Holds a program's output, standard output and error in one, and its exit status. */
 internal data class Outcome(
     val status: Int,
     val output: String,
 )
 
 /**
- * A folder with this project's top-level programs and stand-ins for what they call, so that their decisions can be
- * tested in milliseconds: what `mvn`, `java` and `lab/lab.sh` do is up to the test. Deleted by [close].
+ * A folder with this project's top-level programs and stand-ins for the programs that they call, so that their
+ * decisions can be tested in milliseconds: the test decides what `mvn`, `java` and `lab/lab.sh` do. [close] deletes it.
  */
 @OptIn(ExperimentalPathApi::class)
 internal class ScratchProject : AutoCloseable {
@@ -30,7 +30,7 @@ internal class ScratchProject : AutoCloseable {
     private val bin = (root / "bin").createDirectories()
     private val jdk = root / "jdk"
 
-    /** The names of the programs that were started since [record], a line each. */
+    /** The names of the programs that were started since [record], one in each line. */
     val started: Path = root / "started"
 
     init {
@@ -45,25 +45,25 @@ internal class ScratchProject : AutoCloseable {
         stub(bin / "dpkg-query", $$"printf '%s installed\\n' \"$@\"")
     }
 
-    /** A program of one's own on the only PATH that the programs under test see. */
+    /** Adds a program to the PATH of the programs under test, which has nothing else. */
     fun program(
         name: String,
         script: String,
     ) = stub(bin / name, script)
 
-    /** From now on each program on the PATH but the shell notes in [started] that it runs. */
+    /** From now on each program on the PATH except the shell adds a line to [started] when it runs. */
     fun record() =
         tools.forEach {
             stub(bin / it, $$"echo $$it >> $$started; exec $${programOnPath(it)} \"$@\"")
         }
 
-    /** A file of the project's, with the folders above it. */
+    /** Writes a file of the project, with the folders above it. */
     fun file(
         name: String,
         text: String = "",
     ): Path = (root / name).apply { replace(text) }
 
-    /** A program inside the project's folder, such as lab/lab.sh. */
+    /** Adds a program inside the project's folder, such as lab/lab.sh. */
     fun script(
         name: String,
         script: String,
@@ -90,7 +90,7 @@ internal class ScratchProject : AutoCloseable {
     }
 
     override fun close() {
-        root.deleteRecursively() // follows no link, as File's does
+        root.deleteRecursively() // does not follow links, unlike File
     }
 
     private fun stub(
@@ -103,7 +103,7 @@ internal class ScratchProject : AutoCloseable {
 
     private fun Path.replace(text: String) {
         parent.createDirectories()
-        deleteIfExists() // a link here leads to the machine's own tool, which writing would overwrite
+        deleteIfExists() // the link leads to the machine's own tool, which writing would overwrite
         writeText(text)
     }
 
@@ -113,7 +113,7 @@ internal class ScratchProject : AutoCloseable {
         val programs =
             listOf("kverbs", "verify", ".ci/run", "lab/fresh", "lab/guard", "lab/lab.sh", "lab/setup.sh", "lab/host.sh")
 
-        /** What the programs under test may call. */
+        /** The tools that the programs under test may call. */
         val tools =
             listOf(
                 "readlink",

@@ -13,7 +13,7 @@ import kotlin.io.path.isExecutable
 import kotlin.io.path.readText
 import kotlin.io.path.writeText
 
-/** The machine's own tools are behind links in a [ScratchProject]; its stand-ins must not reach them. */
+/** Checks that the stand-ins of a [ScratchProject] do not reach the machine's own tools, which are behind links. */
 class ScratchProjectSpec :
     FunSpec({
         fun behindALink(

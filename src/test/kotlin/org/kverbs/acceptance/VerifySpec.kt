@@ -5,7 +5,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
 
-/** A JUnit report with this many [tests], of which so many did not pass. */
+/** Makes a JUnit report with this many [tests], of which the given numbers did not pass. */
 private fun report(
     tests: Int,
     failures: Int = 0,
@@ -16,8 +16,8 @@ private fun report(
     "<testcase name=\"&lt;testsuite tests=&quot;99&quot;\"/></testsuite>"
 
 /**
- * A project whose `mvn` exits with [unitStatus] and leaves [unit] as reports; its users' projects and its lab do the
- * same with theirs.
+ * A project whose `mvn` exits with [unitStatus] and leaves [unit] as reports; the stand-ins of its users' projects and
+ * its lab do the same with theirs.
  */
 private fun project(
     unit: List<String> = listOf(report(1)),
@@ -191,7 +191,7 @@ class VerifySpec :
 
         test("should name the packages that are missing when it may not install them") {
             project().use {
-                // as dpkg-query ends when it knows one of them not
+                // dpkg-query ends like this if it does not know one of the packages
                 it.program("dpkg-query", "echo gcc installed; exit 1")
                 it.program("id", "echo 1000")
                 val outcome = it.run("./verify")

@@ -14,10 +14,10 @@ import org.kverbs.WorkRequestException
 import org.kverbs.acceptance.contract.Capability.ATOMICS
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 
-/** Compare and swap, fetch and add, and what stands in their way. */
+/** Checks compare and swap, fetch and add, and their failures. */
 internal class AtomicSpec :
     ContractSpec({
-        case("should swap the peer's 8 bytes if they compare equal, and bring what was there", RAW_CONNECT, ATOMICS) {
+        case("should swap the peer's 8 bytes if they compare equal, and return the old value", RAW_CONNECT, ATOMICS) {
             val (a, b) = linked()
             b.mr.putLong(0x1122334455667788, 16)
             a.post { compareAndSwap(1, b.mr.remote().at(16), 0x1122334455667788, -5).into(a.mr.slice(0, 8)).signaled() }
@@ -28,7 +28,7 @@ internal class AtomicSpec :
             b.mr.long(24) shouldBe 0
         }
 
-        case("should leave the peer's 8 bytes if they compare unequal, and bring them", RAW_CONNECT, ATOMICS) {
+        case("should leave the peer's 8 bytes if they compare unequal, and return them", RAW_CONNECT, ATOMICS) {
             val (a, b) = linked()
             b.mr.putLong(42)
             a.post { compareAndSwap(1, b.mr.remote(), 41, 43).into(a.mr.slice(0, 8)).signaled() }
@@ -37,7 +37,7 @@ internal class AtomicSpec :
             b.mr.long() shouldBe 42
         }
 
-        case("should add to the peer's 8 bytes, and bring what was there", RAW_CONNECT, ATOMICS) {
+        case("should add to the peer's 8 bytes, and return the old value", RAW_CONNECT, ATOMICS) {
             val (a, b) = linked()
             b.mr.putLong(Long.MAX_VALUE)
             a.post {
@@ -50,7 +50,7 @@ internal class AtomicSpec :
             b.mr.long() shouldBe Long.MAX_VALUE - 1
         }
 
-        case("should refuse an atomic on an address that is no multiple of 8", RAW_CONNECT, ATOMICS) {
+        case("should refuse an atomic on an address that is not a multiple of 8", RAW_CONNECT, ATOMICS) {
             val (a, b) = linked()
             val refusal =
                 shouldThrow<WorkRequestException> {

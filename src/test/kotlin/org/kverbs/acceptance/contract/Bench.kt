@@ -19,20 +19,20 @@ import org.kverbs.SendRequests
 import org.kverbs.SharedReceiveQueue
 import java.util.function.Consumer
 
-/** All that a peer may do. */
+/** The access of a peer to everything. */
 internal val REMOTE = arrayOf(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC)
 
-/** All that a case may want to do with memory, on every device. */
+/** The access that a case may need, on every device. */
 internal val FULL_ACCESS = arrayOf(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ)
 
 internal val CAPABILITIES = QueuePairCapabilities(64, 64, 4, 4, 64)
 
 internal const val PORT = 1
 
-/** The global routing header that stands before each received datagram. */
+/** The length of the global routing header before each received datagram. */
 internal const val GRH_BYTES = 40L
 
-/** The open device of a case, and what cases make from it again and again. Closing it closes all of that. */
+/** Holds the open device of a case, and makes the objects that cases need. Closing it closes all of them. */
 internal class Bench(
     val device: DeviceUnderTest,
 ) : AutoCloseable {
@@ -50,7 +50,7 @@ internal class Bench(
         vararg access: AccessFlag = everyAccess(),
     ): MemoryRegion = pd.memoryRegion(length, *access)
 
-    /** Local writing and everything that a peer can do on this device. */
+    /** Returns local writing and all access of a peer that this device supports. */
     fun everyAccess(): Array<AccessFlag> {
         val more =
             listOf(
@@ -66,7 +66,7 @@ internal class Bench(
         capabilities: QueuePairCapabilities = CAPABILITIES,
     ): QueuePair = pd.queuePair(QueuePairInitAttributes.of(type, cq).with(capabilities))
 
-    /** A queue pair in RESET with a completion queue and memory. */
+    /** Makes a queue pair in RESET with a completion queue and memory. */
     fun end(
         type: QueuePairType = QueuePairType.RC,
         capabilities: QueuePairCapabilities = CAPABILITIES,
@@ -75,14 +75,14 @@ internal class Bench(
         bytes: Long = 16_384,
     ): End = End(pd.queuePair(QueuePairInitAttributes(type, cq, cq, srq, capabilities, false)), cq, memory(bytes))
 
-    /** The same, by the extended calls. */
+    /** Does the same by the extended calls. */
     fun extendedEnd(
         type: QueuePairType = QueuePairType.RC,
         capabilities: QueuePairCapabilities = CAPABILITIES,
         cq: CompletionQueue = cq(extended = true),
     ): End = End(pd.queuePair(QueuePairInitAttributes.of(type, cq).with(capabilities).asExtended()), cq, memory())
 
-    /** Two ends that can send to each other. */
+    /** Makes two ends that can send to each other. */
     fun linked(
         type: QueuePairType = QueuePairType.RC,
         options: ConnectOptions = ConnectOptions.DEFAULTS,
@@ -108,7 +108,7 @@ internal class End(
     val cq: CompletionQueue,
     val mr: MemoryRegion,
 ) {
-    /** Posts in one call what the block adds to the list. */
+    /** Posts the requests of the block in one call. */
     fun post(requests: SendRequests.() -> Unit) = qp.postWith(Consumer { it.requests() })
 }
 
@@ -118,14 +118,14 @@ internal class Link(
     val b: End,
     private val address: AddressHandle?,
 ) {
-    /** Where the bytes of a message to [b] begin in its receive buffer. */
+    /** The offset of a message's bytes in the receive buffer of [b]. */
     val offset: Long = if (address == null) 0 else GRH_BYTES
 
     operator fun component1(): End = a
 
     operator fun component2(): End = b
 
-    /** Posts one message from [a] to [b], addressed if the transport wants that. */
+    /** Posts one message from [a] to [b], with the address if the transport needs one. */
     fun message(request: SendRequests.() -> Unit) =
         a.post {
             request()
@@ -134,7 +134,8 @@ internal class Link(
 }
 
 /**
- * Opens it; ::1 is the only address of its kind, which another run on this machine may have for the moment of a case.
+ * Opens the device. ::1 is the only address of its kind, which another run on this machine may have for the moment of a
+ * case.
  */
 private fun opened(device: DeviceUnderTest): Context {
     var opened: Context? = null

@@ -18,7 +18,7 @@ import org.kverbs.acceptance.contract.Capability.ADDRESS_EVENTS
 import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 
-/** Checks that each device offers what is declared for it and refuses the rest: see [Capability]. */
+/** Checks that each device has the capabilities that are declared for it, and refuses the others: see [Capability]. */
 internal class CapabilitiesSpec :
     ContractSpec({
         for (capability in Capability.entries) {
@@ -26,7 +26,7 @@ internal class CapabilitiesSpec :
             if (capability in device.capabilities) {
                 case("should offer $capability as declared") { call() }
             } else {
-                case("should refuse $capability, which is not declared, and say what failed") {
+                case("should refuse $capability, which is not declared, and name the failed call") {
                     val refusal = shouldThrow<RdmaSystemException> { call() }
                     withClue(refusal.message) {
                         refusal.message shouldContain "${refusal.operation()}("
@@ -38,7 +38,7 @@ internal class CapabilitiesSpec :
         }
 
         if (RAW_CONNECT !in device.capabilities) {
-            case("should say that the connection manager connects queue pairs, where nothing else does") {
+            case("should tell that only the connection manager connects queue pairs, if that is so") {
                 shouldThrow<RdmaSystemException> { linked() }.advice() shouldContain
                     "connected by the connection manager only"
             }
@@ -55,7 +55,7 @@ internal class CapabilitiesSpec :
         }
 
         case("should have a GID table that follows a network device exactly if that is declared") {
-            // The events themselves are seen where addresses can be changed: in the lab.
+            // The lab checks the events themselves, since addresses can be changed there.
             (ADDRESS_EVENTS in device.capabilities) shouldBe context.queryGidTable().any { it.netdevIndex() != 0 }
         }
 
@@ -66,8 +66,8 @@ internal class CapabilitiesSpec :
     })
 
 /**
- * A call that only a device with the capability answers; null for a capability without such a call, which the cases
- * that name it check both ways: what a device does with it and what it does without.
+ * Returns a call that succeeds only on a device with the capability; null for a capability without such a call. The
+ * cases that name such a capability check both ways: what a device does with it and without it.
  */
 private fun callFor(capability: Capability): (Bench.() -> Unit)? =
     when (capability) {

@@ -24,10 +24,10 @@ import org.kverbs.acceptance.contract.Capability.MULTICAST
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import java.time.Duration
 
-/** What closing does to a resource, to those made from it and to those who use it still. */
+/** Checks the effect of closing on a resource, on those made from it, and on their users. */
 internal class ClosingSpec :
     ContractSpec({
-        case("should close each resource twice without a word, and refuse its use from then on") {
+        case("should close each resource twice without an error, and refuse its use from then on") {
             for ((resource, use) in everyResource()) {
                 withClue(resource.describe()) {
                     use()
@@ -118,7 +118,7 @@ internal class ClosingSpec :
             val (_, b) = linked()
             window.bind(b.qp, 1, b.mr, 0, 100)
             b.cq.takeOne().shouldBeDone(1, BIND_MW, b.qp)
-            // A refused close may be tried again, here when the window is gone.
+            // A refused close may be repeated, here after the window was closed.
             val refusal = shouldThrow<RdmaSystemException> { b.mr.close() }
             refusal.operation() shouldBe "ibv_dereg_mr"
             refusal.message shouldContain "memory windows bound to it"
@@ -152,7 +152,7 @@ internal class ClosingSpec :
         }
     })
 
-/** One of each kind of resource that the device has, with a use of it; the device itself is the last. */
+/** Makes a resource of each kind that the device supports, with a use of each; the device itself is the last. */
 private fun Bench.everyResource(): List<Pair<Resource, () -> Unit>> {
     val channel = context.completionChannel()
     val cq = cq(channel = channel)

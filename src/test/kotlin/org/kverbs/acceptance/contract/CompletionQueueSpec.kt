@@ -16,7 +16,7 @@ import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.acceptance.contract.Capability.RESIZE_CQ
 import java.time.Duration
 
-/** Polling, sizes and events of completion queues. */
+/** Checks polling, sizes and events of completion queues. */
 internal class CompletionQueueSpec :
     ContractSpec({
         case("should make a completion queue of at least the size asked for, on every vector") {
@@ -54,7 +54,7 @@ internal class CompletionQueueSpec :
         }
 
         case(
-            "should keep what waits in a queue when it is resized, and refuse less room than that",
+            "should keep waiting completions when a queue is resized, and refuse a size below their number",
             RAW_CONNECT,
             RESIZE_CQ,
         ) {
@@ -163,7 +163,7 @@ internal class CompletionQueueSpec :
             a.qp.isOpen shouldBe false
         }
 
-        case("should refuse to arm a queue without channel") {
+        case("should refuse to arm a queue without a channel") {
             shouldThrow<IllegalStateException> { cq().arm() }.message shouldContain "without a completion channel"
         }
     })

@@ -16,7 +16,7 @@ import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 
-/** How long a case waits for what must come; far more than it ever takes, even in an emulated machine. */
+/** How long a case waits; far longer than any step takes, even in an emulated machine. */
 internal val DEADLINE = 20.seconds
 
 /** Waits until [condition] holds; fails with [what] when [DEADLINE] has passed. */
@@ -87,7 +87,7 @@ internal fun WorkCompletion.shouldHaveFailed(
     isSuccess shouldBe false
 }
 
-/** Bytes that differ from their neighbours, and from those of another seed. */
+/** Returns bytes that differ from their neighbours, and from those of another seed. */
 internal fun pattern(
     size: Int,
     seed: Int = 1,

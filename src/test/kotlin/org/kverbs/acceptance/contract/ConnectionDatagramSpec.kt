@@ -24,11 +24,11 @@ import org.kverbs.acceptance.contract.Capability.DATAGRAM
 import org.kverbs.acceptance.contract.Capability.MULTICAST_ROUTE
 import java.net.InetSocketAddress
 
-/** Datagrams and multicast by the connection manager. */
+/** Checks datagrams and multicast by the connection manager. */
 internal class ConnectionDatagramSpec :
     ContractSpec({
         case(
-            "should tell who asks the queue pair and the address of a datagram service, with private data both ways",
+            "should tell a client the queue pair and the address of a datagram service, with private data both ways",
             DATAGRAM,
         ) {
             channels { clients, servers ->
@@ -50,7 +50,7 @@ internal class ConnectionDatagramSpec :
             }
         }
 
-        case("should tell who asks that there is no such datagram service, and that it was rejected", DATAGRAM) {
+        case("should tell a client that a datagram service does not exist, or that it was rejected", DATAGRAM) {
             channels { clients, servers ->
                 val a = end(UD)
                 val nobody = clients.resolved(at(9), UDP)
@@ -68,7 +68,7 @@ internal class ConnectionDatagramSpec :
             }
         }
 
-        case("should join a multicast group, get what is sent to it, and leave it", MULTICAST_ROUTE, DATAGRAM) {
+        case("should join a multicast group, receive its messages, and leave it", MULTICAST_ROUTE, DATAGRAM) {
             channels { channel, _ ->
                 val drawn = drawnGroup()
                 val group = InetSocketAddress(drawn, 0)
@@ -95,7 +95,7 @@ internal class ConnectionDatagramSpec :
             }
         }
 
-        case("should refuse to join a group that is none, and on a device without multicast") {
+        case("should refuse to join an address that is not a group, and on a device without multicast") {
             channels { channel, _ ->
                 val id = channel.id(UDP)
                 id.bind(at(0))
@@ -118,7 +118,7 @@ internal class ConnectionDatagramSpec :
         }
     })
 
-/** Sends so many bytes to where the event says. */
+/** Sends this many bytes to the address of the event. */
 private fun Bench.send(
     from: End,
     to: ConnectionEvent,

@@ -29,10 +29,12 @@ import java.net.InetSocketAddress
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.concurrent.thread
 
-/** Connections by the connection manager: both ends in this process, on one thread, over the device's IP address. */
+/**
+ * Checks connections by the connection manager: both ends in this process, on one thread, over the device's IP address.
+ */
 internal class ConnectionSpec :
     ContractSpec({
-        case("should find the device behind an address, and the way there") {
+        case("should find the device of an address, and the route to it") {
             channels { channel, _ ->
                 val id = channel.id(PortSpace.TCP)
                 id.deviceName().shouldBeNull()
@@ -47,7 +49,7 @@ internal class ConnectionSpec :
             }
         }
 
-        case("should connect two queue pairs with private data both ways, and bring what is sent") {
+        case("should connect two queue pairs with private data both ways, and carry messages") {
             channels { clients, servers ->
                 val met = meet(clients, servers)
                 met.request.words() shouldBe "from the client"
@@ -63,7 +65,7 @@ internal class ConnectionSpec :
             }
         }
 
-        case("should take a connection for made when data has come before the peer's last message", RAW_CONNECT) {
+        case("should take a connection as established when data has come before the peer's last message", RAW_CONNECT) {
             channels { clients, servers ->
                 val (a, b) = end() to end()
                 val client = clients.resolved(checkNotNull(listener(servers).localAddress()))
@@ -176,7 +178,7 @@ internal class ConnectionSpec :
             }
         }
 
-        case("should tell a client that is rejected why, with what the server says") {
+        case("should tell a rejected client the reason, with the server's private data") {
             channels { clients, servers ->
                 val a = end()
                 val client = clients.resolved(checkNotNull(listener(servers).localAddress()))
@@ -193,7 +195,7 @@ internal class ConnectionSpec :
             }
         }
 
-        case("should tell a client that is rejected for its vendor's options so, with what the server says") {
+        case("should tell a client that its vendor options were rejected, with the server's private data") {
             channels { clients, servers ->
                 val a = end()
                 val client = clients.resolved(checkNotNull(listener(servers).localAddress()))
@@ -207,7 +209,7 @@ internal class ConnectionSpec :
             }
         }
 
-        case("should tell a client that nobody listens, by address and port") {
+        case("should tell a client that no service listens, by address and port") {
             channels { clients, _ ->
                 val a = end()
                 val client = clients.resolved(at(9))
@@ -235,7 +237,7 @@ internal class ConnectionSpec :
             }
         }
 
-        case("should refuse steps that come too early, and name what is missing") {
+        case("should refuse steps that come too early, and name the missing step") {
             channels { channel, _ ->
                 val id = channel.id(PortSpace.TCP)
                 val qp = end().qp
@@ -256,7 +258,7 @@ internal class ConnectionSpec :
             }
         }
 
-        case("should refuse an address that this machine does not have, and a port that is taken") {
+        case("should refuse an address of another machine, and a port that is taken") {
             channels { channel, _ ->
                 shouldThrow<RdmaSystemException> {
                     channel

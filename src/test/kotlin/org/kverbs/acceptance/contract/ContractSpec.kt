@@ -11,7 +11,7 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.minutes
 
 /**
- * A spec that runs the same cases on every device:
+ * Runs the same cases on every device:
  * ```
  * class ReadSpec : ContractSpec({
  *     case("should read the peer's bytes", RAW_CONNECT) {
@@ -25,15 +25,15 @@ internal abstract class ContractSpec(
     cases: Contract.() -> Unit,
 ) : FunSpec({ devicesUnderTest.forEach { Contract(this, it).cases() } })
 
-/** Where the cases for one device are declared. */
+/** Declares the cases for one device. */
 internal class Contract(
     private val spec: FunSpec,
     val device: DeviceUnderTest,
 ) {
     /**
-     * Adds a case, if the device can do what it needs. It gets a [Bench] with the device open, which is closed behind
-     * it; then nothing that it made may be open still. An embedded device with its diagnostics on must have found it
-     * right, too.
+     * Adds a case, if the device has the capabilities that it needs. The case gets a [Bench] with the open device.
+     * Afterwards the bench is closed, and no resource of the case may be open. The diagnostics of an embedded device
+     * must not have found a mistake.
      */
     fun case(
         sentence: String,
@@ -51,7 +51,7 @@ internal class Contract(
                 try {
                     Bench(device).use(body)
                     Diagnostics.openResources().map { it.resource().describe() }.shouldBeEmpty()
-                    // Where a case looks at none of it, messages may come to the same memory.
+                    // Messages that a case does not look at may go to the same memory.
                     EmbeddedProvider.misuses().filter { it.kind != OVERLAP }.shouldBeEmpty()
                 } finally {
                     Diagnostics.disable()

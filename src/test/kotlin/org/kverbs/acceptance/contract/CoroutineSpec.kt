@@ -59,7 +59,7 @@ import java.nio.channels.ServerSocketChannel
 import java.nio.channels.SocketChannel
 import kotlin.time.Duration.Companion.milliseconds
 
-/** Suspend functions and message channels over connections by address, with both ends in this process. */
+/** Checks suspend functions and message channels over connections by address, with both ends in this process. */
 internal class CoroutineSpec :
     ContractSpec({
         case("should suspend until messages, writes and reads are done, over a connection by address") {
@@ -90,7 +90,7 @@ internal class CoroutineSpec :
                     shouldThrow<RdmaException> { client.queuePair.read(far, into = memory[24, 8]) }
                     received.await().exceptionOrNull().shouldBeInstanceOf<RdmaException>()
                     posted.await().exceptionOrNull().shouldBeInstanceOf<RdmaException>()
-                    delay(1500.milliseconds) // in which the device could have flushed what was posted
+                    delay(1500.milliseconds) // in this time the device could have flushed the posted requests
                 }
             }
         }
@@ -129,7 +129,7 @@ internal class CoroutineSpec :
             }
         }
 
-        case("should fail what waits when the peer is gone") {
+        case("should fail waiting calls when the peer is gone") {
             connected { client, server ->
                 val there = server.pd.memoryRegion(64, *FULL_ACCESS)
                 val waiting = server.queuePair.postReceive(there[0, 64])
@@ -139,7 +139,7 @@ internal class CoroutineSpec :
             }
         }
 
-        case("should tell who is rejected why") {
+        case("should tell a rejected client the reason") {
             hosts { client, server ->
                 server.listen(at(0)).use { listener ->
                     launch { listener.request().reject("not today".encodeToByteArray()) }
@@ -156,7 +156,7 @@ internal class CoroutineSpec :
                     async {
                         listener.request().accept { parameters(ConnectionParameters.DEFAULTS.withReads(8, 8)) }
                     }
-                // Powers of two, as Soft-RoCE makes them of others.
+                // Powers of two, to which Soft-RoCE rounds other numbers.
                 client.connect(listener.address) { parameters(ConnectionParameters.DEFAULTS.withReads(2, 4)) }
                 val attributes = accepted.await().queuePair.queuePair.query()
                 attributes.maxDestReadAtomic() shouldBe 4
@@ -206,7 +206,7 @@ internal class CoroutineSpec :
             memory.memory().getString(64) shouldBe "by hand"
         }
 
-        case("should serve two who ask for datagrams with one queue pair", DATAGRAM) {
+        case("should serve two datagram clients with one queue pair", DATAGRAM) {
             hosts { client, server ->
                 server.listen(at(0), portSpace = PortSpace.UDP).use { listener ->
                     lateinit var memory: MemoryRegion
@@ -238,7 +238,7 @@ internal class CoroutineSpec :
             }
         }
 
-        case("should get what is sent to a multicast group", MULTICAST_ROUTE, DATAGRAM) {
+        case("should receive the messages of a multicast group", MULTICAST_ROUTE, DATAGRAM) {
             hosts { speaking, listening ->
                 val (group, at) = InetAddress.ofLiteral(drawnGroup()) to InetAddress.ofLiteral(ip)
                 lateinit var memory: MemoryRegion
@@ -261,13 +261,13 @@ internal class CoroutineSpec :
             }
         }
 
-        case("should say that who asked has gone before it was accepted, or end the connection") {
+        case("should tell that a client has gone before it was accepted, or end the connection") {
             hosts { client, server ->
                 server.listen(at(0)).use { listener ->
                     val asking = launch { client.connect(listener.address) }
                     val request = listener.request()
                     asking.cancel()
-                    delay(200) // what tells it is on its way
+                    delay(200) // the news of it is in flight
                     val accepting = runCatching { request.accept() }
                     // On iWARP to go waits for the answer, and one that says yes is heard before that.
                     if (accepting.isSuccess && context.device().transportType() == TransportType.IWARP) {
@@ -295,7 +295,7 @@ internal class CoroutineSpec :
             }
         }
 
-        case("should keep a client from what was published to another") {
+        case("should keep a client from memory that was published to another") {
             hosts { client, server ->
                 val listener = server.listen(at(0))
                 val connections =

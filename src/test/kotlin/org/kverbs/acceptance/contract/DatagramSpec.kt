@@ -19,10 +19,10 @@ import org.kverbs.acceptance.contract.Capability.MULTICAST_ROUTE
 
 private const val QKEY = ConnectOptions.DEFAULT_QKEY
 
-/** The number that every queue pair of a multicast group has. */
+/** The queue pair number of every multicast message. */
 private const val MULTICAST_QPN = 0xffffff
 
-/** Addresses, and messages without a connection. */
+/** Checks addresses, and messages without a connection. */
 internal class DatagramSpec :
     ContractSpec({
         case("should answer a datagram by the address made from its completion", DATAGRAM) {
@@ -129,7 +129,7 @@ internal class DatagramSpec :
 
         if (MULTICAST_ROUTE !in device.capabilities) {
             case(
-                "should complete a multicast message that has no way to its group, which gets nothing",
+                "should complete a multicast message without a route to its group",
                 MULTICAST,
                 DATAGRAM,
             ) {
@@ -144,7 +144,7 @@ internal class DatagramSpec :
             }
         }
 
-        case("should refuse to attach to a group that is none", MULTICAST, DATAGRAM) {
+        case("should refuse to attach to an address that is not a group", MULTICAST, DATAGRAM) {
             val end = end(UD)
             end.qp.activate(ConnectOptions.DEFAULTS)
             val refusal = shouldThrow<RdmaSystemException> { end.qp.attachMulticast(Gid.parse("10.0.0.1"), 0) }

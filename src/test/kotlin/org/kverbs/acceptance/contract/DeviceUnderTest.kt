@@ -7,16 +7,16 @@ import java.net.NetworkInterface
 import kotlin.random.Random
 
 /**
- * What one device can do and another can't. [CapabilitiesSpec] checks both sides of it: what is declared works, and
- * what is not declared is refused, so no case is ever left out without a reason that was tested.
+ * Lists what one device can do and another can't. [CapabilitiesSpec] checks both sides: a declared capability works,
+ * and one that is not declared is refused. So a case is left out only for a tested reason.
  */
 internal enum class Capability {
     /** RC queue pairs are connected by ibv_modify_qp alone, without rdma_cm. */
     RAW_CONNECT,
 
     /**
-     * Posts to a queue pair in the wrong state are refused; soft-iWARP takes receives, and refuses only the send that
-     * wakes it.
+     * Posts to a queue pair in the wrong state are refused. Soft-iWARP accepts receives, and refuses only the send that
+     * needs RTS.
      */
     CHECKS_STATE,
 
@@ -32,7 +32,7 @@ internal enum class Capability {
     /** ibv_attach_mcast. */
     MULTICAST,
 
-    /** What is sent to a multicast group reaches it: Linux has no route for IPv6 groups on the loopback interface. */
+    /** Messages to a multicast group reach it. Linux has no route for IPv6 groups on the loopback interface. */
     MULTICAST_ROUTE,
 
     /** Compare and swap, fetch and add. */
@@ -54,26 +54,23 @@ internal enum class Capability {
     REREGISTER,
 
     /**
-     * The completion of a receive says which key a send with invalidate ended (IBV_WC_WITH_INV). Soft-RoCE gives user
-     * programs the kernel's number of that flag, which is another.
+     * The completion of a receive names the key that a send with invalidate ended (IBV_WC_WITH_INV). Soft-RoCE gives
+     * user programs the kernel's number of that flag, which is a different one.
      */
     REPORTS_INVALIDATED_KEY,
 
-    /**
-     * A window admits to its own bytes only, and not to all of its region (Soft-RoCE of Linux 6.1 checks no more than
-     * that).
-     */
+    /** A window admits the peer to its own bytes only. Soft-RoCE of Linux 6.1 admits it to the whole region. */
     CHECKS_WINDOW_BOUNDS,
 
     /**
-     * A wrong lkey is a LOC_PROT_ERR and a message longer than its receive a LOC_LEN_ERR, as in IBA volume 1, 11.6.2.
-     * Soft-RoCE calls some of them LOC_QP_OP_ERR.
+     * A wrong lkey gives LOC_PROT_ERR and a message longer than its receive LOC_LEN_ERR, as in IBA volume 1, 11.6.2.
+     * Soft-RoCE gives LOC_QP_OP_ERR for some of them.
      */
     PRECISE_LOCAL_ERRORS,
 
     /**
-     * A receive that is posted in the error state is flushed (IBA C10-42); Soft-RoCE keeps it until the queue pair
-     * goes.
+     * A receive that is posted in the error state is flushed (IBA C10-42); Soft-RoCE keeps it until the queue pair is
+     * destroyed.
      */
     FLUSHES_LATE_RECEIVES,
 
@@ -84,8 +81,8 @@ internal enum class Capability {
     EXTENDED_QUEUES,
 
     /**
-     * The extended calls gather from entries of different lengths. Soft-RoCE's library takes all to be as long as the
-     * first (rdma-core before 63).
+     * The extended calls gather from entries of different lengths. Soft-RoCE's library takes the first length for all
+     * (rdma-core before 63).
      */
     EXTENDED_GATHERING,
 
@@ -97,12 +94,12 @@ internal enum class Capability {
 }
 
 /**
- * A device that the contract is checked on.
+ * Describes a device that the contract is checked on.
  *
- * @property name as libibverbs names it
- * @property provider which provider it comes from
- * @property netdev the network device that it works on; empty for none
- * @property capabilities all that it can do
+ * @property name the device's name in libibverbs
+ * @property provider the provider of the device
+ * @property netdev the network device below it; empty for none
+ * @property capabilities all its capabilities
  * @property isIpv6 whether its addresses are of IPv6 only
  */
 internal class DeviceUnderTest(
@@ -113,9 +110,9 @@ internal class DeviceUnderTest(
     val isIpv6: Boolean = false,
 ) {
     /**
-     * A multicast group: a drawn one, because what another build on this machine sends to its groups reaches ours, too.
-     * With the kernel's drivers, one that every interface has joined: all hosts (RFC 1112). Over IPv6 all nodes
-     * (RFC 4291), as one build at a time has ::1.
+     * A multicast group. It is random, because messages of another build on this machine reach the same group. With the
+     * kernel's drivers it is one that every interface has joined: all hosts (RFC 1112). Over IPv6 it is all nodes (RFC
+     * 4291), since only one build at a time has ::1.
      */
     val group: Gid =
         Gid.parse(
@@ -127,22 +124,22 @@ internal class DeviceUnderTest(
         )
 
     /**
-     * Why its cases are skipped, and counted as such; null where they run. Under KVERBS_REQUIRE_TOOLS=1, as in
-     * ./verify, they run and fail.
+     * Why its cases are skipped, and counted as such; null if they run. Under KVERBS_REQUIRE_TOOLS=1, as in ./verify,
+     * they run and fail.
      */
     val absence: String?
         get() =
             "this machine has no ::1: 'sysctl net.ipv6.conf.lo.disable_ipv6=0' gives it one"
                 .takeIf { isIpv6 && System.getenv("KVERBS_REQUIRE_TOOLS") != "1" && !hasIpv6() }
 
-    /** Whether it can do all of these. */
+    /** Tells whether the device has all these capabilities. */
     fun can(needed: Array<out Capability>): Boolean = capabilities.containsAll(needed.asList())
 }
 
 /**
- * The devices that the contract is checked on: the embedded ones everywhere, the kernel's in the lab, where the
- * property says so. A device that is not there fails each of its cases, unless its [absence][DeviceUnderTest.absence]
- * says why they are skipped.
+ * The devices that the contract is checked on: the embedded ones everywhere, the kernel's in the lab, where a property
+ * names them. If a device is missing, each of its cases fails, unless its [absence][DeviceUnderTest.absence] tells why
+ * they are skipped.
  */
 internal val devicesUnderTest: List<DeviceUnderTest> =
     System.getProperty("kverbs.contract", "embedded").let { where ->
@@ -162,15 +159,15 @@ private val devices: Map<String, List<DeviceUnderTest>>
         )
 
 /**
- * Asks for embedded devices in this JVM, and on UDP sockets over IPv4 and IPv6. The IPv4 address is drawn: another
- * build on this machine could have a fixed one. Of IPv6 there is ::1 alone, which each case waits for.
+ * Configures embedded devices in this JVM, and on UDP sockets over IPv4 and IPv6. The IPv4 address is random: another
+ * build on this machine could have a fixed one. IPv6 has only ::1, which each case waits for.
  */
 private fun chooseEmbedded() {
     val address = "127.${Random.nextInt(128, 255)}.${Random.nextInt(256)}.${Random.nextInt(1, 255)}"
     System.setProperty("kverbs.embedded", "memory,udp:$address,udp:::1")
 }
 
-/** A group of IPv4's administratively scoped ones (RFC 2365). */
+/** Returns a random group of IPv4's administratively scoped ones (RFC 2365). */
 internal fun drawnGroup(): String = "239.${Random.nextInt(256)}.${Random.nextInt(256)}.${Random.nextInt(1, 255)}"
 
 private fun embedded(
@@ -189,14 +186,14 @@ private fun embedded(
     return DeviceUnderTest("embedded$index", "embedded", "", Capability.entries.toSet() - lacks, isIpv6)
 }
 
-/** Containers often have no IPv6 at all, and then nothing can be tried over it. */
+/** Containers often have no IPv6; then its cases are skipped. */
 private fun hasIpv6() =
     NetworkInterface
         .networkInterfaces()
         .flatMap { it.inetAddresses() }
         .anyMatch { it is Inet6Address && it.isLoopbackAddress }
 
-/** What Soft-RoCE of Linux 6.1 can't do. */
+/** The capabilities that Soft-RoCE of Linux 6.1 lacks. */
 private val softRoceLacks: Set<Capability>
     get() =
         setOf(
@@ -209,7 +206,7 @@ private val softRoceLacks: Set<Capability>
             Capability.EXTENDED_UC_WINDOWS,
         )
 
-/** What a device needs to bring two queue pairs of a type to RTS. */
+/** The capability that brings two queue pairs of a type to RTS. */
 internal val QueuePairType.capability: Capability
     get() =
         when (this) {

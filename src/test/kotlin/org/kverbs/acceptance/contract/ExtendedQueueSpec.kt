@@ -39,7 +39,10 @@ import org.kverbs.acceptance.contract.Capability.MEMORY_WINDOWS
 import org.kverbs.acceptance.contract.Capability.REPORTS_INVALIDATED_KEY
 import java.time.Duration
 
-/** Queue pairs and completion queues that are made, posted to and polled by the extended calls; used like any other. */
+/**
+ * Checks queue pairs and completion queues that are made, posted to and polled by the extended calls, and used like any
+ * other.
+ */
 internal class ExtendedQueueSpec :
     ContractSpec({
         for (type in listOf(RC, UC, UD)) {
@@ -215,7 +218,7 @@ internal class ExtendedQueueSpec :
             val few = QueuePairCapabilities(8, 8, 1, 1, 16)
             val (a, b) = linked(a = extendedEnd(capabilities = few), b = extendedEnd(capabilities = few))
             val one = SendRequests().apply { send(1).inline(pattern(8)).signaled() }
-            // The peer has no receive posted, so that nothing completes and leaves the queue.
+            // The peer has posted no receive, so that no request completes and leaves the queue.
             while (a.qp.tryPost(one) == 1) continue
             repeat(2) { b.qp.postReceive(it.toLong(), b.mr.slice()) }
             a.cq.take(2)
@@ -229,7 +232,7 @@ internal class ExtendedQueueSpec :
             a.qp.tryPost(two) shouldBe 2
         }
 
-        case("should say that a list is longer than the send queue by extended calls", EXTENDED_QUEUES) {
+        case("should tell that a list is longer than the send queue, by extended calls", EXTENDED_QUEUES) {
             val few = QueuePairCapabilities(8, 8, 1, 1, 16)
             val (a, _) = linked(a = extendedEnd(capabilities = few))
             val list = SendRequests().apply { repeat(500) { send(it.toLong()).inline(pattern(8)).signaled() } }

@@ -23,7 +23,7 @@ private const val DONT_FRAGMENT = 0x4000
 private const val UDP = 17
 
 /**
- * Begins messages of RC queue pairs and does not end them, which no device does: sends the first packet of each by a
+ * Begins messages of RC queue pairs without ending them, which no device does: sends the first packet of each from a
  * socket (IBA volume 1, 9.2 and annex A17; IPv4 only).
  *
  * @param ip the address of the queue pairs' devices, on both sides
@@ -39,7 +39,7 @@ internal class HalfMessages(
         }
     private val port = (socket.localAddress as InetSocketAddress).port
 
-    /** Begins a message, in the name of a connected queue pair that has sent nothing. */
+    /** Begins a message in the name of a connected queue pair that has sent nothing. */
     fun begin(queuePair: QueuePair) {
         val state = queuePair.query()
         val payload = state.pathMtu().bytes()
@@ -51,7 +51,10 @@ internal class HalfMessages(
         check(socket.send(packet, InetSocketAddress(address, ROCE_PORT)) == packet.capacity())
     }
 
-    /** The checksum of a packet: of its headers, with ones where they may change on the way, and its payload. */
+    /**
+     * Returns the checksum of a packet: of its headers, with ones for fields that may change on the way, and its
+     * payload.
+     */
     private fun checksum(
         packet: ByteArray,
         length: Int,

@@ -7,13 +7,13 @@ import kotlinx.coroutines.coroutineScope
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * Clients whose devices begin messages and do not end them. Each such message holds one of the receives that a server's
- * connections share, and there are more clients than receives at first. The receives are given back when the clients
- * have gone: there are not enough for two such crowds.
+ * Checks clients whose devices begin messages without ending them. Each such message holds one of the receives that a
+ * server's connections share, and there are more clients than receives at first. The receives are given back when the
+ * clients have gone: they do not suffice for two such crowds.
  */
 internal class HalfMessagesSpec :
     ContractSpec({
-        // The packets are made by hand, for RoCEv2 over IPv4; Soft-RoCE takes none from the loopback interface.
+        // The packets are made by hand, for RoCEv2 over IPv4. Soft-RoCE takes none from the loopback interface.
         if (device.name == "embedded1") {
             case("should serve others while more clients than there are shared receives have begun a message") {
                 besiege(settings = {

@@ -13,15 +13,15 @@ import java.lang.management.ManagementFactory
 import kotlin.time.Duration.Companion.milliseconds
 
 /**
- * What this process holds.
+ * Describes the resources that this process holds.
  *
- * @property resources that are open, of each kind. Completion queues are left out: a dispatcher keeps those that it has
- *   made. Memory regions are counted apart: caches keep some of them
+ * @property resources open resources of each kind, without completion queues, which a dispatcher keeps, and without
+ *     memory regions, some of which caches keep
  * @property regions open memory regions
- * @property kernels what the kernel counts of the device for all processes; empty for an embedded one
- * @property files open descriptors, of each kind
+ * @property kernels the kernel's counts for the device and all processes; empty for an embedded one
+ * @property files open descriptors of each kind
  * @property arenas bytes of native memory
- * @property heap bytes of objects that are reachable
+ * @property heap bytes of reachable objects
  */
 internal data class Held(
     val resources: Map<String, Int>,
@@ -32,8 +32,8 @@ internal data class Held(
     val heap: Long,
 ) {
     /**
-     * Whether this is no more than [before], but for regions. Memory may be some pages more: caches of the JVM and of
-     * buffers fill.
+     * Tells whether this is no more than [before], except regions. Memory may grow by some pages, since caches of the
+     * JVM and of buffers fill.
      */
     fun isWithin(before: Held): Boolean =
         resources noMoreThan before.resources &&
@@ -48,7 +48,7 @@ internal data class Held(
                 before.getOrDefault(what, 0)
         }
 
-    /** The descriptors that are more than [before], and those that are fewer. */
+    /** Returns the changes of the descriptors since [before]. */
     private fun fileChanges(before: Held): Map<String, Int> =
         (files.keys + before.files.keys)
             .associateWith { files.getOrDefault(it, 0) - before.files.getOrDefault(it, 0) }
@@ -65,7 +65,7 @@ internal data class Held(
         private const val MOST_LOOKS = 100
         private val COUNTED = setOf("pd", "qp", "cm_id")
 
-        /** What is held once it is no more than [before]: what is given back may take a moment. */
+        /** Waits until no more than [before] is held: releasing may take a moment. */
         suspend fun shouldComeTo(
             before: Held,
             bench: Bench,
@@ -82,7 +82,7 @@ internal data class Held(
             return now
         }
 
-        /** What is held once two looks in succession have seen the same. */
+        /** Waits until two measurements in succession are equal. */
         suspend fun whenCalm(bench: Bench): Held {
             var before = now(bench)
             repeat(MOST_LOOKS) {

@@ -25,10 +25,10 @@ private const val LARGE = 2
 private const val CREDIT = 16
 private const val DONE = 17
 
-/** A server serves honest clients and holds no more, whatever its other clients do. */
+/** Checks that a server serves honest clients and holds no more, whatever its other clients do. */
 internal class HostilePeersSpec :
     ContractSpec({
-        case("should let few clients come up at a time that ask and never answer") {
+        case("should admit only a few clients at a time that request a connection and never confirm it") {
             // New clients come from the address that has its share, and wait until those have given up.
             siege(settings = { maxHalfOpen(3) }, meanwhile = { askAgain() }) {
                 channel().use { channel ->
@@ -39,7 +39,7 @@ internal class HostilePeersSpec :
                             id.connect(queuePair, ConnectionParameters.DEFAULTS.withPrivateData(goodHello()))
                             id to queuePair
                         }
-                    if (isIwarp) { // there nothing is to be answered
+                    if (isIwarp) { // iWARP has no such message to confirm
                         until("all are connected") { server.connections.size >= 7 }
                     } else {
                         until("three come up") { server.stats.halfOpen == 3 }
@@ -54,7 +54,7 @@ internal class HostilePeersSpec :
             }
         }
 
-        case("should reject clients whose hello is none") {
+        case("should reject clients without a valid hello") {
             val random = Random(1)
             siege {
                 repeat(5) {
@@ -66,7 +66,7 @@ internal class HostilePeersSpec :
             }
         }
 
-        case("should end the connections of clients that announce too much, or what is none of theirs") {
+        case("should end the connections of clients that announce too much, or memory that is not theirs") {
             siege { round ->
                 for (bytes in listOf(LONGEST + 1, 1L shl 40, -1, Long.MIN_VALUE, LONGEST, 0)) {
                     raw().use { client ->
@@ -132,7 +132,7 @@ internal class HostilePeersSpec :
             }
         }
 
-        case("should let no client reach by guessed keys what was published to another") {
+        case("should keep a client with guessed keys from memory that was published to another") {
             val secret = ByteArray(4096) { it.toByte() }
             siege(handler = { connection ->
                 val memory = connection.pd.memoryRegion(4096L, *FULL_ACCESS)
@@ -161,7 +161,7 @@ internal class HostilePeersSpec :
             }
         }
 
-        case("should serve others while clients read slowly, and give these all") {
+        case("should serve others while clients read slowly, and deliver everything to these") {
             siege(rounds = 2, handler = { connection ->
                 for (message in connection.incoming) {
                     if (message.decodeToString() == "all") {
@@ -201,7 +201,7 @@ private fun announcement(bytes: Long): ByteArray =
         .putLong(bytes)
         .array()
 
-/** Every tenth is too long for a slot. */
+/** Returns a message with this number; every tenth is too long for a slot. */
 private fun numbered(number: Int): ByteArray =
     ByteArray(
         if (number % 10 == 9) {

@@ -11,8 +11,8 @@ import java.net.InetSocketAddress
 import kotlin.random.Random
 
 /**
- * Makes several connections at a time to a server, talks, and makes new ones until it is killed, for
- * [KilledClientsSpec]. Says how far it is.
+ * Makes several connections at a time to a server, exchanges messages, and makes new ones until it is killed, for
+ * [KilledClientsSpec]. Prints its progress.
  */
 object KilledClientProgram {
     const val CONNECTIONS = 5

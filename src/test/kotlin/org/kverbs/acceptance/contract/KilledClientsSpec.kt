@@ -10,8 +10,8 @@ import kotlin.random.Random
 import kotlin.time.Duration.Companion.minutes
 
 /**
- * Kills processes of five connections each: 10 in the unit lane, 6 a device in the lab, where it takes seconds to start
- * one, and as many as the system property hostile.kills says: `coroutines/storm kills` kills 200, in about five
+ * Kills processes of five connections each: 10 in the unit lane, 6 for each device in the lab, where a start takes
+ * seconds, or the number in the system property hostile.kills. `coroutines/storm kills` kills 200, in about five
  * minutes.
  */
 internal class KilledClientsSpec :
@@ -19,11 +19,11 @@ internal class KilledClientsSpec :
         val isNative = device.provider == "native"
         val kills = System.getProperty("hostile.kills")?.toInt() ?: if (isNative) 6 else 10
 
-        // A process has no way to the embedded device within this JVM, and needs an address of its own on UDP: of IPv6
-        // there is one.
+        // A process cannot reach the embedded device within this JVM. On UDP it needs its own address, and IPv6 has
+        // only one.
         if (isNative || device.name == "embedded1") {
             case(
-                "should hold nothing of clients that were killed, wherever they were",
+                "should hold nothing of clients that were killed at any point",
                 timeout = (5 + kills / 4).minutes,
             ) {
                 val random = Random(kills)
@@ -44,7 +44,7 @@ internal class KilledClientsSpec :
 
 private const val AT_ONCE = 2
 
-/** When a client is killed: so many milliseconds after it was answered, or after it has begun to connect. */
+/** When a client is killed: this many milliseconds after it was answered, or after it began to connect. */
 private class Plan(
     val seed: Int,
     val isAnswered: Boolean,
@@ -84,7 +84,7 @@ private fun Bench.client(
     return ProcessBuilder(listOf(java) + fast + options + program + arguments).redirectErrorStream(true).start()
 }
 
-/** The embedded device of a client: it has an address that no other test has drawn. */
+/** The embedded device of a client, with an address that no other test uses. */
 private fun Bench.neighbour(place: Int): String {
     if (device.provider == "native") return "none"
     val (first, second, third) = ip.split('.')

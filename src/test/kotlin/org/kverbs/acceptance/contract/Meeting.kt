@@ -28,7 +28,7 @@ import java.time.Duration
 internal val STEP_TIMEOUT: Duration = Duration.ofSeconds(5)
 private val EVENT_TIMEOUT = Duration.ofSeconds(20)
 
-/** The IP address of the device, which the connection manager finds it by: of IPv4 if it has one. */
+/** The IP address by which the connection manager finds the device: an IPv4 address if it has one. */
 internal val Bench.ip: String
     get() =
         if (device.netdev.isEmpty()) {
@@ -38,10 +38,10 @@ internal val Bench.ip: String
             addressOf<Inet4Address>(device.netdev).hostAddress
         }
 
-/** The same as messages show it, before a port. */
+/** The same address as messages show it, before a port. */
 internal val Bench.shownIp: String get() = if (device.isIpv6) "[$ip]" else ip
 
-/** The first address of a kind that a network device of the system has. */
+/** Returns the first address of a kind of a network device of the system. */
 internal inline fun <reified A : InetAddress> addressOf(netdev: String): A =
     NetworkInterface
         .getByName(netdev)
@@ -50,25 +50,28 @@ internal inline fun <reified A : InetAddress> addressOf(netdev: String): A =
         .filterIsInstance<A>()
         .first()
 
-/** Whether connections are made by TCP: rejections have no reasons, and nothing is to be established or answered. */
+/**
+ * Whether connections are made by TCP: then rejections have no reasons, and nobody establishes or answers anything
+ * explicitly.
+ */
 internal val Bench.isIwarp: Boolean get() = context.device().transportType() == TransportType.IWARP
 
 internal fun Bench.at(port: Int) = InetSocketAddress(ip, port)
 
 /**
- * What peers of a connection are told, at the full length of the message on InfiniBand, as many bytes as were given on
- * iWARP.
+ * Returns the private data of a peer's message: with the full length of the message on InfiniBand, with the given
+ * length on iWARP.
  */
 internal fun ConnectionEvent.words(): String = privateData().decodeToString().trimEnd('\u0000')
 
-/** The next event, which must be of a type. */
+/** Returns the next event, which must have this type. */
 internal fun ConnectionEventChannel.expect(type: ConnectionEventType): ConnectionEvent {
     val event = checkNotNull(awaitEvent(EVENT_TIMEOUT)) { "no $type within $EVENT_TIMEOUT" }
     withClue(event) { event.orThrow().type() shouldBe type }
     return event
 }
 
-/** The next event, which may be an error. */
+/** Returns the next event, which may be an error. */
 internal fun ConnectionEventChannel.next(): ConnectionEvent =
     checkNotNull(awaitEvent(EVENT_TIMEOUT)) {
         "no event within $EVENT_TIMEOUT"
@@ -79,7 +82,7 @@ internal fun QueuePair.prepare(
     vararg states: QueuePairState,
 ) = states.forEach { id.prepare(this, it) }
 
-/** An id that listens on a free port of the device. */
+/** Makes an id that listens on a free port of the device. */
 internal fun Bench.listener(
     channel: ConnectionEventChannel,
     space: PortSpace = PortSpace.TCP,
@@ -105,7 +108,7 @@ internal fun ConnectionEventChannel.resolved(
 internal fun words(text: String): ConnectionParameters =
     ConnectionParameters.DEFAULTS.withPrivateData(text.encodeToByteArray())
 
-/** Two ends in this process that met by the connection manager, all on one thread. */
+/** Two ends in this process that were connected by the connection manager, on one thread. */
 internal class Meeting(
     val client: ConnectionId,
     val server: ConnectionId,
@@ -115,7 +118,7 @@ internal class Meeting(
     val b: End,
 )
 
-/** Connects two queue pairs of the device over an IP address of its. */
+/** Connects two queue pairs of the device over one of its IP addresses. */
 internal fun Bench.meet(
     clients: ConnectionEventChannel,
     servers: ConnectionEventChannel,

@@ -22,7 +22,7 @@ import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment
 import java.nio.ByteBuffer
 
-/** Protection domains and registered memory. */
+/** Checks protection domains and registered memory. */
 internal class MemoryRegionSpec :
     ContractSpec({
         case("should make many protection domains and close them in any order, each once") {
@@ -47,14 +47,14 @@ internal class MemoryRegionSpec :
         }
 
         case(
-            "should register and use memory that is given: a segment, a direct buffer, one with an address of its own",
+            "should register and use given memory: a segment, a direct buffer, and one with a chosen address",
             RAW_CONNECT,
         ) {
             val (a, b) = linked()
             Arena.ofConfined().use { arena ->
                 val segment = arena.allocate(5000, 4096)
                 val buffer = ByteBuffer.allocateDirect(300).position(100).limit(250)
-                // The page offset has to be that of the memory, the rest of the address is free.
+                // The page offset must be that of the memory; the rest of the address is free.
                 val iova = 0x7000_0000_0000L
                 val regions = listOf(pd.register(segment, *FULL_ACCESS), pd.register(buffer, *FULL_ACCESS))
                 val moved = pd.registerAt(iova, segment, *FULL_ACCESS)

@@ -29,11 +29,11 @@ import org.kverbs.acceptance.contract.Capability.MEMORY_WINDOWS
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.acceptance.contract.Capability.REPORTS_INVALIDATED_KEY
 
-/** Keys for a part of a region that come and go on the data path. */
+/** Checks keys for a part of a region that come and go on the data path. */
 internal class MemoryWindowSpec :
     ContractSpec({
         case(
-            "should admit the peer to what a type 1 window was bound to, until it is bound to nothing",
+            "should admit the peer to the bytes of a type 1 window until it is bound to nothing",
             RAW_CONNECT,
             MEMORY_WINDOWS,
         ) {
@@ -56,7 +56,7 @@ internal class MemoryWindowSpec :
         }
 
         case(
-            "should admit the peer to what a type 2 window was bound to, and not beyond",
+            "should admit the peer to the bytes of a type 2 window, and not beyond",
             RAW_CONNECT,
             MEMORY_WINDOWS,
         ) {
@@ -95,7 +95,7 @@ internal class MemoryWindowSpec :
             other.post { write(2, remote).inline(pattern(8, seed = 2)) }
             other.cq.takeOne().shouldHaveFailed(2, REM_ACCESS_ERR, other.qp)
             memory.bytes(8, 0) shouldBe pattern(8)
-            // Nor by the region's own key, as it was registered for this side alone.
+            // Nor by the region's own key, since it was registered for this side only.
             a.post { read(3, memory.remote()).into(a.mr.slice(0, 8)) }
             a.cq.takeOne().shouldHaveFailed(3, REM_ACCESS_ERR, a.qp)
             same.qp.isOpen shouldBe true
@@ -189,7 +189,7 @@ internal class MemoryWindowSpec :
             b.cq.takeOne().shouldHaveFailed(5, MW_BIND_ERR, b.qp)
         }
 
-        case("should refuse a window of a type that is none", MEMORY_WINDOWS) {
+        case("should refuse a window of an unknown type", MEMORY_WINDOWS) {
             shouldThrow<RdmaSystemException> { pd.memoryWindow(UNKNOWN) }.errnoName() shouldBe "EINVAL"
         }
 
@@ -200,7 +200,7 @@ internal class MemoryWindowSpec :
         }
     })
 
-/** A type 2 window, bound to 200 bytes from offset 100 on, and what the peer needs to use it. */
+/** Makes a type 2 window, bound to 200 bytes from offset 100 on, and what the peer needs to use it. */
 private fun Bench.boundWindow(
     end: End,
     access: Int = mask(REMOTE_READ, REMOTE_WRITE),

@@ -9,7 +9,7 @@ private val NUMBER = Regex("\\[(\\d+)]")
 private const val LOCAL = 1
 private const val INODE = 9
 
-/** How many descriptors of each kind this process has: a UDP socket with its address, a file with its path. */
+/** Returns how many descriptors of each kind this process has: a UDP socket with its address, a file with its path. */
 internal fun openFiles(): Map<String, Int> {
     val sockets = sockets()
     return Files.list(DESCRIPTORS).use { all ->
@@ -22,7 +22,7 @@ internal fun openFiles(): Map<String, Int> {
     }
 }
 
-/** What a descriptor is, or null if it was closed meanwhile, as that by which the folder is read. */
+/** Returns the target of a descriptor, or null if it was closed in the meantime, like the one that reads the folder. */
 private fun target(descriptor: Path): String? =
     try {
         Files.readSymbolicLink(descriptor).toString().takeUnless { it.endsWith("/fd") }
@@ -30,7 +30,7 @@ private fun target(descriptor: Path): String? =
         null
     }
 
-/** The local addresses of UDP sockets, in hexadecimal as the kernel writes them, by inode. */
+/** Returns the local addresses of UDP sockets, in the kernel's hexadecimal form, by inode. */
 private fun sockets(): Map<String, String> =
     listOf("udp", "udp6")
         .map { Path.of("/proc/self/net", it) }

@@ -18,7 +18,7 @@ import org.kverbs.WorkCompletionOpcode.SEND
 import org.kverbs.WorkRequestException
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 
-/** Lists of work requests, and lists that a device refuses. */
+/** Checks lists of work requests, and lists that a device refuses. */
 internal class PostingSpec :
     ContractSpec({
         case("should post a list of different requests in one call and complete them in order", RAW_CONNECT) {
@@ -94,11 +94,11 @@ internal class PostingSpec :
             a.cq.shouldStayEmpty()
         }
 
-        case("should say how much of a list fits into the send queue", RAW_CONNECT) {
+        case("should tell how much of a list fits into the send queue", RAW_CONNECT) {
             val few = QueuePairCapabilities(8, 8, 1, 1, 16)
             val (a, b) = linked(a = end(capabilities = few), b = end(capabilities = few))
             val list = SendRequests().apply { repeat(500) { send(it.toLong()).inline(pattern(8)).signaled() } }
-            // The peer has no receive posted, so that nothing completes and leaves the queue.
+            // The peer has posted no receive, so that no request completes and leaves the queue.
             val posted = a.qp.tryPost(list)
             posted shouldBeGreaterThanOrEqual a.qp.capabilities().maxSendWr()
             posted shouldBeLessThan 500

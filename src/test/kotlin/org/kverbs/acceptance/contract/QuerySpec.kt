@@ -24,7 +24,7 @@ import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import java.nio.file.Files
 import java.nio.file.Path
 
-/** Finding devices and asking them what they are. */
+/** Checks finding devices and querying them. */
 internal class QuerySpec :
     ContractSpec({
         case("should list the device and find it by name and by GUID") {
@@ -53,7 +53,7 @@ internal class QuerySpec :
             context.queryPort(PORT).state() shouldBe PortState.ACTIVE
         }
 
-        case("should say which devices there are when the one that is asked for is not") {
+        case("should list the devices when the requested one does not exist") {
             val missing = shouldThrow<DeviceNotFoundException> { Device.byName("mlx5_77") }
             missing.message shouldContain "device 'mlx5_77'"
             missing.available() shouldContainAll devicesUnderTest.map { it.name }

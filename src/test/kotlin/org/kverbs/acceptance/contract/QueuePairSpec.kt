@@ -30,7 +30,7 @@ import org.kverbs.acceptance.contract.Capability.CHECKS_STATE
 import org.kverbs.acceptance.contract.Capability.DATAGRAM
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 
-/** Making queue pairs, their states, and what a wrong step is answered with. */
+/** Checks creation and states of queue pairs, and the answers to wrong steps. */
 internal class QueuePairSpec :
     ContractSpec({
         for (type in listOf(RC, UC, UD)) {
@@ -60,7 +60,7 @@ internal class QueuePairSpec :
                 qp.modify(state(QueuePairState.RESET).build())
                 qp.state() shouldBe QueuePairState.RESET
             }
-            case("should answer a query of a $type queue pair with what it was connected with", type.capability) {
+            case("should answer a query of a $type queue pair with its connection's attributes", type.capability) {
                 val options =
                     ConnectOptions
                         .builder()
@@ -148,14 +148,14 @@ internal class QueuePairSpec :
             refusal.message shouldContain "does not take these attributes: RQ_PSN (IBV_QP_RQ_PSN)"
         }
 
-        case("should name the transition that there is not, and those there are", RAW_CONNECT) {
+        case("should name the transition that does not exist, and those that do", RAW_CONNECT) {
             val refusal = queuePair().refuse { state(QueuePairState.RTS) }
             refusal.message shouldContain "There is no transition RESET -> RTS for RC queue pairs; RESET leads to "
             refusal.message shouldContain "INIT"
         }
 
         case(
-            "should suspect the port, the GID index or the read depth when the attributes are the right ones",
+            "should suggest the port, the GID index or the read depth if the set of attributes is right",
             RAW_CONNECT,
         ) {
             queuePair().refuse { init().port(99) }.message shouldContain
@@ -200,7 +200,7 @@ internal class QueuePairSpec :
         }
 
         if (CHECKS_STATE !in device.capabilities) {
-            case("should take a receive in RESET, and refuse the first send only, as the driver checks no more") {
+            case("should accept a receive in RESET, and refuse only the first send, if the driver checks no more") {
                 val end = end()
                 end.qp.postReceive(1, end.mr.slice())
 

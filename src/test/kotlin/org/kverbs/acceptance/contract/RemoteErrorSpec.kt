@@ -26,10 +26,10 @@ import org.kverbs.acceptance.contract.Capability.FLUSHES_LATE_RECEIVES
 import org.kverbs.acceptance.contract.Capability.PRECISE_LOCAL_ERRORS
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 
-/** Requests that were accepted and then fail. */
+/** Checks requests that were accepted and then fail. */
 internal class RemoteErrorSpec :
     ContractSpec({
-        /** What a device says that does not tell local errors apart. */
+        /** The status of a device that does not tell local errors apart. */
         fun orOperationError(status: WorkCompletionStatus) =
             if (PRECISE_LOCAL_ERRORS in device.capabilities) {
                 status
@@ -135,7 +135,7 @@ internal class RemoteErrorSpec :
             b.cq.takeOne().shouldHaveFailed(7, orOperationError(LOC_PROT_ERR), b.qp)
         }
 
-        case("should flush what waits behind a failure, in order, and be in the error state", RAW_CONNECT) {
+        case("should flush the requests after a failure, in order, and be in the error state", RAW_CONNECT) {
             val (a, b) = linked()
             a.qp.postReceive(21, a.mr.slice())
             a.qp.postReceive(22, a.mr.slice())
@@ -159,7 +159,7 @@ internal class RemoteErrorSpec :
             (1L..3L).forEach { b.qp.postReceive(it, b.mr.slice()) }
             b.qp.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build())
             b.cq.take(3).forEachIndexed { i, done -> done.shouldHaveFailed(i + 1L, WR_FLUSH_ERR, b.qp) }
-            // What is posted now is flushed too, and shows that an error needs no signal to be completed.
+            // Requests that are posted now are flushed, too, which shows that an error completes without a signal.
             b.post { repeat(3) { send(11L + it).from(b.mr.slice(0, 8)) } }
             b.cq.take(3).forEachIndexed { i, done -> done.shouldHaveFailed(11L + i, WR_FLUSH_ERR, b.qp) }
             b.qp.postReceive(4, b.mr.slice())
@@ -184,7 +184,7 @@ private val impatient =
 
 private fun allowing(vararg access: AccessFlag) = ConnectOptions.builder().access(access.asList()).build()
 
-/** Adds a case in which one unsignaled request from a to b, with id 1, fails, and its exception says so. */
+/** Adds a case in which one unsignaled request from a to b, with id 1, fails, and its exception tells so. */
 private fun Contract.fails(
     what: String,
     status: WorkCompletionStatus,
@@ -199,7 +199,7 @@ private fun Contract.fails(
     val thrown = shouldThrow<WorkCompletionException> { failed.orThrow() }
     thrown.status() shouldBe status
     thrown.queuePairNumber() shouldBe a.qp.number()
-    // Which operation it was the id tells; a device need not.
+    // The id tells the operation; a device need not report it.
     thrown.message shouldContain "work request 1 on queue pair "
     thrown.message shouldContain "IBV_WC_$status"
     thrown.message shouldContain status.text()

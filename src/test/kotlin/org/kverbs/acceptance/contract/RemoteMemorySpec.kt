@@ -9,7 +9,7 @@ import org.kverbs.WorkCompletionOpcode.RDMA_WRITE
 import org.kverbs.WorkCompletionOpcode.RECV_RDMA_WITH_IMM
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 
-/** Writes to and reads of the peer's memory. */
+/** Checks writes to and reads of the peer's memory. */
 internal class RemoteMemorySpec :
     ContractSpec({
         for (type in listOf(RC, UC)) {
@@ -89,7 +89,7 @@ internal class RemoteMemorySpec :
             a.mr.bytes(size) shouldBe pattern(size)
         }
 
-        case("should send what a read brought when the send is fenced", RAW_CONNECT) {
+        case("should send the result of a read when the send is fenced", RAW_CONNECT) {
             val (a, b) = linked()
             val size = 8192L
             b.mr.put(pattern(size.toInt()))

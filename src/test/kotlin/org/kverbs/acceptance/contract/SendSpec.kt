@@ -9,7 +9,7 @@ import org.kverbs.ReceiveRequests
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
 
-/** Messages into posted receives, on each transport. */
+/** Checks messages into posted receives, on each transport. */
 internal class SendSpec :
     ContractSpec({
         for (type in listOf(RC, UC, UD)) sends(type)

@@ -16,10 +16,10 @@ import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.acceptance.contract.Capability.RESIZE_SRQ
 import java.time.Duration
 
-/** Receives that several queue pairs share. */
+/** Checks receives that several queue pairs share. */
 internal class SharedReceiveQueueSpec :
     ContractSpec({
-        case("should give a shared receive queue what was asked for and say so") {
+        case("should make a shared receive queue of the requested size and report it") {
             val srq = pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(10, 1))
             srq.attributes().maxWr() shouldBeGreaterThanOrEqual 10
             srq.attributes().maxSge() shouldBeGreaterThanOrEqual 1

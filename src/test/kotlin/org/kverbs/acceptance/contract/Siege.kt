@@ -34,10 +34,10 @@ import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 import kotlin.time.TimeSource
 
-/** Bytes of the longest message that a server under siege takes. */
+/** The length of the longest message that a server under siege accepts, in bytes. */
 internal const val LONGEST = 200_000L
 
-/** A server, and what its clients are: one that is honest, and others that are not. */
+/** A server with its clients: an honest one, and others. */
 internal class Siege(
     bench: Bench,
     val server: RdmaServer,
@@ -56,7 +56,7 @@ internal class Siege(
         regular = honest.connectMessages(address)
     }
 
-    /** The honest client asks over its connection, and over a new one. */
+    /** Lets the honest client ask over its connection, and over a new one. */
     suspend fun ask() {
         askAgain()
         withTimeout(BOUND) {
@@ -67,7 +67,7 @@ internal class Siege(
         }
     }
 
-    /** The honest client asks over its connection. */
+    /** Lets the honest client ask over its connection. */
     suspend fun askAgain(): Unit =
         asking.withLock {
             withTimeout(BOUND) { regular.shouldAnswer("question ${answers.incrementAndGet()}") }
@@ -78,7 +78,7 @@ internal class Siege(
         receive().decodeToString() shouldBe question
     }
 
-    /** A client that speaks by hand, with a good hello by default. */
+    /** Makes a client that writes its messages by hand, with a good hello by default. */
     suspend fun raw(
         hello: ByteArray = goodHello(),
         receives: Int = 8,
@@ -94,19 +94,19 @@ internal class Siege(
             },
         )
 
-    /** Waits until nobody is connected but the honest client. */
+    /** Waits until only the honest client is connected. */
     suspend fun settle() {
         until("only the honest client is connected") { server.connections.size == 1 && server.stats.halfOpen == 0 }
     }
 }
 
-/** A connection whose program knows the messages of a channel, and sends which it likes. */
+/** A connection whose program knows the messages of a channel, and sends any of them. */
 internal class RawClient(
     private val connection: RdmaConnection,
 ) : AutoCloseable by connection {
     private val memory = connection.pd.memoryRegion(SLOT.toLong(), AccessFlag.LOCAL_WRITE)
 
-    /** Sends a message; nothing if the connection has ended, as it should sooner or later. */
+    /** Sends a message; does nothing if the connection has ended, as it should sooner or later. */
     suspend fun say(
         kind: Int,
         body: ByteArray = ByteArray(0),
@@ -131,7 +131,7 @@ internal class RawClient(
 
 private const val SLOT = 4096
 
-/** What a client says first: four receive slots, slots of 4 KiB, and the longest message that it takes. */
+/** Returns a client's first message: four receive slots, slots of 4 KiB, and the longest message that it accepts. */
 internal fun goodHello(): ByteArray =
     ByteBuffer
         .allocate(24)
@@ -156,14 +156,14 @@ internal suspend fun until(
 }
 
 /**
- * Has clients attack a server of the device in several rounds. An honest client asks while they do and afterwards, and
- * is answered within a minute, which is far more than it takes. After the first rounds the server holds no more than
- * before the others, and no connection when all have gone.
+ * Lets clients attack a server of the device in several rounds. An honest client asks during the attacks and
+ * afterwards, and must be answered within a minute, far longer than it takes. After the first rounds the server must
+ * hold no more than before the others, and no connection when all attackers have gone.
  *
- * Caches keep memory that is registered for the most that was needed at a time, so there may be more regions after some
- * rounds, but not after each: the rounds go on until several in succession have added none.
+ * Caches keep registered memory for the highest need at a time, so the number of regions may grow after some rounds,
+ * but not after each: the rounds go on until several in succession have added none.
  *
- * @param rounds the least number of them
+ * @param rounds the least number of rounds
  * @param meanwhile what the honest client does during an attack, several times
  */
 internal fun Bench.siege(
@@ -199,8 +199,7 @@ internal fun Bench.siege(
     }
 
 /**
- * Has a server of the device run and an honest client connected to it while [attack] runs. Then there must be no
- * connection left but that.
+ * Runs a server of the device with an honest client while [attack] runs. Afterwards only that client may be connected.
  *
  * @param handler what the server does for each client; by default it echoes
  */
@@ -238,8 +237,8 @@ internal fun Bench.besiege(
 private val ECHO: suspend CoroutineScope.(MessageConnection) -> Unit = { for (message in it.incoming) it.send(message) }
 
 /**
- * Has an embedded device on UDP open the sockets that it sends from, up to 16. It opens each when a packet first needs
- * its port, which follows from the flow label, or else from the numbers of the queue pairs.
+ * Makes an embedded device on UDP open its up to 16 sockets for sending. It opens each when a packet first needs its
+ * port, which follows from the flow label, or else from the numbers of the queue pairs.
  */
 private fun Bench.openSourcePorts() {
     if (device.provider == "native") return
@@ -257,8 +256,8 @@ private const val WARM_UP = 2
 private const val ASKED = 3
 private val BOUND = 1.minutes
 
-/** Rounds in succession that add no region. */
+/** The rounds in succession that must add no region. */
 private const val FLAT = 3
 
-/** A leak adds regions in each round, whatever their number is. */
+/** The most rounds: a leak adds regions in each of them. */
 private const val MOST_ROUNDS = 8

@@ -64,7 +64,7 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.lang.management.ManagementFactory
 import java.nio.ByteBuffer
 
-/** Every word of the DSL, with the bytes looked at where they went. */
+/** Checks every word of the DSL, and the bytes at their destination. */
 internal class TypedPostingSpec :
     FunSpec({
         test("should move bytes by each word of a reliable connection") {
@@ -274,7 +274,7 @@ internal class TypedPostingSpec :
             }
         }
 
-        test("should move bytes by extended queues, which a word asks for") {
+        test("should move bytes by extended queues, which a word of the DSL selects") {
             onDevice {
                 val queue =
                     device.completionQueue {
@@ -325,7 +325,8 @@ internal class TypedPostingSpec :
                     repeat(1000) { round() }
                     return threads.currentThreadAllocatedBytes - start
                 }
-                // Until the JIT has compiled it, which a busy machine delays. One object a round would be 16,000 bytes.
+                // Repeats until the JIT has compiled the code, which a busy machine delays. One object in each round is
+                // 16,000 bytes.
                 generateSequence { stretch() }.take(100).firstOrNull { it < 8000 + idle } shouldNotBe null
             }
         }

@@ -38,7 +38,10 @@ import org.kverbs.serialization.typed
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.milliseconds
 
-/** Typed messages, byte streams, requests and kotlinx-rpc services over connections, both ends in this process. */
+/**
+ * Checks typed messages, byte streams, requests and kotlinx-rpc services over connections, with both ends in this
+ * process.
+ */
 internal class TypedServiceSpec :
     ContractSpec({
         case("should carry typed messages both ways") {
@@ -99,7 +102,7 @@ internal class TypedServiceSpec :
         }
     })
 
-/** What a client gives that is connected to a server on the device. */
+/** Returns the result of a client that is connected to a server on the device. */
 private fun <R> Bench.served(
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,
     client: suspend CoroutineScope.(MessageConnection) -> R,

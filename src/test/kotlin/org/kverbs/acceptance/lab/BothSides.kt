@@ -15,12 +15,12 @@ import org.kverbs.acceptance.lab.Operation.SEND_WITH_IMMEDIATE
 import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
 
-/** Where a side receives and is written to; before it is what it sends. */
+/** The offset at which a side receives and is written to; the sources are before it. */
 internal const val TARGET = 6L shl 20
 
 private const val MIB = 1 shl 20
 
-/** Which side asks. */
+/** The requesting side. */
 internal enum class Direction(
     private val text: String,
 ) {
@@ -32,8 +32,8 @@ internal enum class Direction(
 }
 
 /**
- * The embedded device in another process, and Soft-RoCE in this one; for all specs, as each start takes an emulated
- * machine seconds.
+ * The embedded device in another process, and Soft-RoCE in this one; shared by all specs, since each start takes
+ * seconds in an emulated machine.
  */
 internal object BothSides {
     private val near by lazy { Station(SoftRoceWire.device) }
@@ -75,17 +75,20 @@ internal class Linked(
         to.connect(sender.toText())
     }
 
-    /** Sizes of messages around the path MTU and far beyond; UC is lost in part if it is more than sockets hold. */
+    /**
+     * Message sizes around the path MTU and far beyond. UC loses a part of a message that is larger than the sockets'
+     * buffers.
+     */
     fun sizes(type: QueuePairType): List<Int> =
         listOf(0, 1, 4096, 4097, MIB) + if (type == RC) listOf(4 * MIB) else emptyList()
 
     /** The peer's memory from an offset into its [TARGET] on. */
     fun at(offset: Long): String = memory.at(TARGET + offset).toText()
 
-    /** Ends the peer: its process, or on Soft-RoCE what the kernel keeps of a process. */
+    /** Ends the peer: its process, or for Soft-RoCE the kernel's objects of a process. */
     fun die() = if (to is FarSide) to.close() else to.closeQueuePair()
 
-    /** Sends or writes a message and checks what arrived, and that the byte behind it is as it was. */
+    /** Sends or writes a message and checks the arrived bytes, and that the byte behind them is unchanged. */
     fun carry(
         operation: Operation,
         size: Int,
@@ -109,12 +112,12 @@ internal class Linked(
             received.immediate shouldBe immediate
         }
         from.take(1).single().shouldBe(1, operation)
-        // On UC a write that is done was only sent.
+        // On UC a completed write has only been sent.
         await("the bytes of $operation") { to.mismatch(target, seed - 1) < 0 }
         to.long(TARGET + size) shouldBe GUARD
     }
 
-    /** Reads the peer's memory and checks what came. */
+    /** Reads the peer's memory and checks the bytes. */
     fun read(size: Int) =
         withClue("a read of $size bytes") {
             to.fill(Piece(TARGET, size), ++seed)

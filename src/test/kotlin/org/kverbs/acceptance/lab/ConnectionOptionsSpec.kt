@@ -45,8 +45,7 @@ import java.time.Duration
 private const val ALSO_OURS = "10.99.8.8"
 
 /**
- * What librdmacm can do beyond the contract: options, IPv6, moving an id to another channel, the addresses behind
- * names.
+ * Checks features of librdmacm beyond the contract: options, IPv6, moving an id to another channel, addresses by name.
  */
 internal class ConnectionOptionsSpec :
     ContractSpec({
@@ -88,7 +87,7 @@ internal class ConnectionOptionsSpec :
             }
         }
 
-        case("should let two ids have one port if both say so") {
+        case("should let two ids share a port if both permit it") {
             channels { channel, _ ->
                 val ids = List(2) { channel.id(PortSpace.TCP).also { id -> id.options().reuseAddress(true) } }
                 ids[0].bind(at(0))
@@ -97,7 +96,7 @@ internal class ConnectionOptionsSpec :
             }
         }
 
-        case("should leave IPv4 to another id if IPv6 is wanted alone") {
+        case("should leave IPv4 to another id if only IPv6 is requested") {
             channels { channel, _ ->
                 for (alone in listOf(true, false)) {
                     val v6 = channel.id(PortSpace.TCP)
@@ -175,7 +174,7 @@ internal class ConnectionOptionsSpec :
             channels { from, to ->
                 val id = from.id(PortSpace.TCP)
                 id.resolveAddress(at(7471), STEP_TIMEOUT)
-                Thread.sleep(100) // nothing shows when the kernel has queued it
+                Thread.sleep(100) // nothing shows that the kernel has queued it
                 id.migrate(to)
                 to.expect(ADDR_RESOLVED).id() shouldBe id
                 from.awaitEvent(Duration.ZERO).shouldBeNull()

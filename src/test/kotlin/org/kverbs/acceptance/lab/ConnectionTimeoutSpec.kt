@@ -22,7 +22,7 @@ import java.time.Duration
 
 private val SHORT = Duration.ofMillis(300)
 
-/** Steps that nobody answers, and waits that are ended. */
+/** Checks steps without an answer, and waits that are ended. */
 internal class ConnectionTimeoutSpec :
     FunSpec({
         test("should open the channel of the hardware where there is any") {
@@ -32,7 +32,7 @@ internal class ConnectionTimeoutSpec :
             }
         }
 
-        test("should end the resolving of an address that nobody has, by the time that was given") {
+        test("should end resolving an unused address after the given time") {
             ConnectionEventChannel.open().use { channel ->
                 // on the wire, where ARP asks
                 channel.id(PortSpace.TCP).resolveAddress(InetSocketAddress("10.98.0.77", 7471), SHORT)
@@ -45,7 +45,7 @@ internal class ConnectionTimeoutSpec :
             }
         }
 
-        test("should say that no way leads to an address") {
+        test("should tell that there is no route to an address") {
             ConnectionEventChannel.open().use { channel ->
                 val id = channel.id(PortSpace.TCP)
                 val unreachable =
@@ -58,7 +58,7 @@ internal class ConnectionTimeoutSpec :
             }
         }
 
-        test("should say that no device leads to an address") {
+        test("should tell that no device leads to an address") {
             ip("link", "add", "plain", "type", "dummy")
             try {
                 ip("addr", "add", "10.96.0.1/24", "dev", "plain")
@@ -77,12 +77,13 @@ internal class ConnectionTimeoutSpec :
             }
         }
 
-        test("should leave the waiting for a silent peer to whoever waits, and let the id be closed meanwhile") {
+        test("should leave the wait for a silent peer to the caller, and let the id be closed during the wait") {
             ConnectionEventChannel.open().use { channel ->
                 Device.byName("rxe0").open().use { context ->
                     val cq = context.completionQueue(16)
                     val qp = context.protectionDomain().queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq))
-                    val id = channel.resolved(InetSocketAddress("10.99.0.77", 7471)) // dummy0 asks nobody for addresses
+                    // dummy0 does not resolve addresses
+                    val id = channel.resolved(InetSocketAddress("10.99.0.77", 7471))
                     id.prepare(qp, INIT)
                     id.connect(qp, ConnectionParameters.DEFAULTS)
                     channel.awaitEvent(SHORT).shouldBeNull()

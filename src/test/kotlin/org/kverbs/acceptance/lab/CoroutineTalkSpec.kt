@@ -7,7 +7,7 @@ import org.kverbs.acceptance.contract.ip
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
 
-/** Programs of rdma-core connected with our coroutines, both on one device of the kernel, both ways. */
+/** Connects programs of rdma-core with our coroutines, both on one device of the kernel, in both roles. */
 internal class CoroutineTalkSpec :
     ContractSpec({
         val programs =

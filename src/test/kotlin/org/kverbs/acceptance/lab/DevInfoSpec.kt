@@ -8,7 +8,7 @@ import org.kverbs.Device
 import org.kverbs.acceptance.contract.bytes
 import org.kverbs.cli.kverbs
 
-/** Our devinfo and the values behind it against rdma-core's own tools, on every device there is. */
+/** Compares our devinfo and its values with rdma-core's own tools, on every device. */
 internal class DevInfoSpec :
     FunSpec({
         test("should show every field that ibv_devinfo -v shows, in its order and with its values") {

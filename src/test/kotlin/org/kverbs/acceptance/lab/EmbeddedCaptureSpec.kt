@@ -20,7 +20,7 @@ import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
 import java.io.File
 import kotlin.io.path.createTempFile
 
-/** What tshark thinks of the packets that the embedded device sends. */
+/** Checks the embedded device's packets with tshark. */
 internal class EmbeddedCaptureSpec :
     FunSpec({
         test("should send packets of every kind that tshark decodes and has no complaint about") {
@@ -49,14 +49,12 @@ private const val WARNING = 0x600000
 private val KINDS: List<Int> = (0x00..0x14) + listOf(0x16, 0x17) + (0x20..0x2b) + listOf(0x64)
 
 /**
- * Every number of pad bytes, payloads that tshark's guesses begin with, and messages of one, two and several packets.
+ * Every number of pad bytes, payloads that begin like protocols that tshark guesses, and messages of one, two and
+ * several packets.
  */
 private val SIZES: List<Int> = (0..8) + listOf(20, 31, 64, 100, 8192, 12_288)
 
-/**
- * Protocols that tshark takes payloads for by a guess, the short and the empty ones above all, and then finds
- * malformed.
- */
+/** Protocols that tshark guesses for payloads, mostly short and empty ones, and then finds malformed. */
 private val GUESSES: List<String> =
     listOf("smc", "smb_direct", "rpcordma", "nvme-rdma", "lnet", "iser", "infiniband.eoib", "infiniband_sdp", "fcoib")
         .flatMap { listOf("--disable-protocol", it) } + listOf("--disable-heuristic", "eth_over_ib")
@@ -107,7 +105,7 @@ private fun captured(
             "File:" in said
         }
         block()
-        Thread.sleep(500) // dumpcap takes what came in the last moment when its buffer's time is over
+        Thread.sleep(500) // dumpcap takes the last packets when its buffer's time is over
     } finally {
         capture.destroy()
         capture.waitFor()
@@ -134,7 +132,7 @@ private fun decoded(file: File): List<Decoded> {
         )
     val options = fields.flatMap { listOf("-e", it) }
     val command = listOf("tshark", "-n", "-r", file.path) + GUESSES + listOf("-T", "fields") + options
-    // it warns of being root
+    // it warns about running as root
     val process = ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start()
     val lines = process.inputReader().readLines()
     process.waitFor() shouldBe 0

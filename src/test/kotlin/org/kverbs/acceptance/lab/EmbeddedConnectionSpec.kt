@@ -5,8 +5,8 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.string.shouldContain
 
 /**
- * Programs of rdma-core on Soft-RoCE, connected by the kernel's connection manager with the embedded device's, both
- * ways.
+ * Connects programs of rdma-core on Soft-RoCE, by the kernel's connection manager, with the embedded device's, in both
+ * roles.
  */
 internal class EmbeddedConnectionSpec :
     FunSpec({
@@ -31,7 +31,7 @@ internal class EmbeddedConnectionSpec :
             }
         }
 
-        test("should be told by the kernel that nobody listens, and tell it so") {
+        test("should be told by the kernel that no service listens, and tell the kernel the same") {
             far.startTalk("nobody", "client", SoftRoceWire.HERE, 1)
             far.endTalk()
             CProgram("ucmatose", "-s", SoftRoceWire.THERE, "-p", "1").use { c ->

@@ -25,21 +25,24 @@ import kotlin.time.measureTime
 
 private const val BYTES = 2 shl 20
 
-/** Bytes of a message of 74 packets. */
+/** The bytes of a message of 74 packets. */
 private const val MESSAGE = 300_001
 private const val GRH = 40
 private const val DATAGRAM = 4096
 
-/** How many datagrams a receive queue holds. */
+/** The number of datagrams that a receive queue holds. */
 private const val DATAGRAMS = 64
 
-/** As many of them differ. */
+/** The number of different datagrams. */
 private const val PATTERNS = 8
 
-/** Atomics that may be under way at once. */
+/** The number of atomics in flight. */
 private const val ATOMICS = 16
 
-/** Transfers between the embedded device and Soft-RoCE on a network that loses, delays and reorders packets of both. */
+/**
+ * Checks transfers between the embedded device and Soft-RoCE on a network that loses, delays and reorders packets of
+ * both.
+ */
 internal class EmbeddedImpairedSpec :
     FunSpec({
         for (netem in listOf("loss 1%", "delay 5ms", "delay 5ms reorder 25% 50%")) {
@@ -74,9 +77,9 @@ internal class EmbeddedImpairedSpec :
             }
         }
 
-        // UC has nothing that sends again: what a full socket lost would be lost for good.
+        // UC does not send again: a packet that a full socket drops is lost for good.
         for (direction in Direction.entries) {
-            test("should lose nothing of a long write on UC when the network is slower than who sends, $direction") {
+            test("should lose nothing of a long write on UC when the network is slower than the sender, $direction") {
                 BothSides.linked(direction, UC) {
                     SoftRoceWire.impaired("tbf rate 200mbit burst 20kb limit 10mb") { carry(WRITE, BYTES) }
                 }
@@ -84,7 +87,10 @@ internal class EmbeddedImpairedSpec :
         }
     })
 
-/** Counts a number up by adds and swaps in turn. One that is done twice, or out of turn, spoils what the next finds. */
+/**
+ * Counts a number up by adds and swaps in turn. An atomic that is carried out twice, or out of order, spoils the next
+ * result.
+ */
 private fun Linked.count(rounds: Int) {
     to.putLong(TARGET, 0)
     repeat(rounds) { round ->
@@ -107,7 +113,8 @@ private fun Linked.count(rounds: Int) {
 }
 
 /**
- * Writes by a window and ends its key right behind that, for some windows; then the last of them must admit to nothing.
+ * Writes through a window and ends its key right after that, for several windows; then the last one must admit to
+ * nothing.
  */
 private fun Linked.invalidate(windows: Int) {
     val sent = Piece(0, MESSAGE)
@@ -138,8 +145,8 @@ private fun Linked.invalidate(windows: Int) {
 }
 
 /**
- * Sends as many as the peer has receives, numbered by their immediate data, and checks those that arrive: so many at
- * [least].
+ * Sends as many datagrams as the peer has receives, numbered by their immediate data, and checks those that arrive, at
+ * least [least].
  */
 private fun Linked.carryDatagrams(least: Int) {
     val places = List(DATAGRAMS) { TARGET + it * (GRH + DATAGRAM) }

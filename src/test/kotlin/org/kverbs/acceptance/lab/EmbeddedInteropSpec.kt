@@ -23,12 +23,12 @@ import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
 
 private const val GRH = 40
 
-/** All hosts (RFC 1112): the one group that Linux has joined, which Soft-RoCE leaves to others. */
+/** All hosts (RFC 1112): the only group that Linux has joined; joining a group is not Soft-RoCE's task. */
 private const val GROUP = "224.0.0.1"
 
 /**
- * Every operation between the embedded device over UDP and Soft-RoCE, in both directions, with what arrived checked
- * where it arrived.
+ * Checks every operation between the embedded device over UDP and Soft-RoCE, in both directions, and the bytes at their
+ * destination.
  */
 internal class EmbeddedInteropSpec :
     FunSpec({
@@ -53,7 +53,7 @@ internal class EmbeddedInteropSpec :
                         from.post(listOf(Request(1, SEND, pieces)))
                         from.take(1).single().shouldBe(1, SEND)
                         to.take(1).single().bytes shouldBe pieces.sumOf { it.length }
-                        // What lies in three pieces there lies in one here when it is written.
+                        // The write gathers three pieces at the source and stores one at the destination.
                         from.post(listOf(Request(2, WRITE, pieces, at(200_000))))
                         from.take(1).single().shouldBe(2, WRITE)
                         await(

@@ -21,18 +21,21 @@ import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
 
 private const val GRH = 40
 
-/** All nodes (RFC 4291): the one group that Linux has joined. */
+/** All nodes (RFC 4291): the only group that Linux has joined. */
 private const val GROUP = "ff02::1"
 
 /** Gives up within a second. */
 private val impatient = Patience(timeout = 12, retries = 2)
 
-/** The embedded device over IPv6: with Soft-RoCE, which sends no UDP checksum there, and with another of its kind. */
+/**
+ * Checks the embedded device over IPv6: with Soft-RoCE, which sends no UDP checksum there, and with another embedded
+ * device.
+ */
 internal class EmbeddedIpv6Spec :
     FunSpec({
         test(
-            "should reach Soft-RoCE by IPv6, and not get what that answers, as an ordinary socket drops packets " +
-                "without checksum",
+            "should reach Soft-RoCE by IPv6 without getting its answers, since an ordinary socket drops packets " +
+                "without a checksum",
         ) {
             BothSides.linked(Direction.TO_SOFT_ROCE, UC, ipv6 = true) {
                 from.fill(Piece(0, 5000), seed = 1)
@@ -51,7 +54,7 @@ internal class EmbeddedIpv6Spec :
         }
 
         context("with tc-csum(8) at the embedded device's interface") {
-            // It stays, as nothing behind it minds.
+            // The rule stays, since no later spec depends on its absence.
             SoftRoceWire.fillInChecksums()
 
             for (direction in Direction.entries) {

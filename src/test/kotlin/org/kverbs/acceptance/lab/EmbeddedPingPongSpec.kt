@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit
 
 private const val MIB = 1 shl 20
 
-/** `kverbs pingpong` on the embedded device over UDP, with the ping-pongs of rdma-core on Soft-RoCE as its peers. */
+/** Runs `kverbs pingpong` on the embedded device over UDP, with the ping-pongs of rdma-core on Soft-RoCE as peers. */
 internal class EmbeddedPingPongSpec :
     FunSpec({
         val far by lazy { FarSide.running() }
@@ -57,7 +57,7 @@ internal class EmbeddedPingPongSpec :
             }
         }
 
-        test("should play as a program of its own, sleeping until there are completions") {
+        test("should play as a separate program that sleeps until there are completions") {
             val game = Game(RC, 4096, 50, SoftRoceWire.device)
             val port = freePort()
             val launcher = System.getProperty("kverbs.root") + "/kverbs"
@@ -89,15 +89,12 @@ private fun Game.ours() =
         "20",
     )
 
-/**
- * A message of many packets may overrun a socket on a busy machine: what then is sent again is RC's to mend, and no
- * defect.
- */
+/** A message of many packets may overrun a socket on a busy machine: RC then sends again, which is not a defect. */
 private val Game.losesNothing: Boolean get() = size < MIB
 
 private val Game.claim: String get() = if (losesNothing) ", and send nothing twice" else ""
 
-/** Plays, and checks that Soft-RoCE saw no packet lost and none twice, if that may be asked of the game. */
+/** Plays, and checks that Soft-RoCE saw no packet lost or repeated, if the game permits that check. */
 private fun Game.undisturbed(play: () -> Unit) {
     val before = SoftRoceWire.losses()
     play()

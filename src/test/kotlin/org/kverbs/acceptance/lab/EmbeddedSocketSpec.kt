@@ -12,10 +12,7 @@ import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
 private const val MIB = 1 shl 20
 private const val MESSAGES_OF_A_MIB = 20
 
-/**
- * Two embedded devices in two processes whose sockets hold what Linux lets them hold by default: a tenth of the
- * messages here.
- */
+/** Checks two embedded devices in two processes with sockets of Linux' default size: a tenth of the messages here. */
 internal class EmbeddedSocketSpec :
     FunSpec({
         test("should carry messages of 1 MiB on RC between sockets of the default size") {
@@ -28,8 +25,8 @@ internal class EmbeddedSocketSpec :
         ) {
             linked(UC) {
                 to.receive(0, listOf(Piece(TARGET, MIB)))
-                // Without the pauses one of ten arrives, with them all do. UC repeats nothing: a receiver that gets no
-                // processor for a while loses a message, on a busy machine one of four.
+                // Without the pauses one of ten messages arrives, with them all do. UC repeats nothing: a receiver that
+                // gets no processor for a while loses a message, on a busy machine one of four.
                 val arrived =
                     (1..MESSAGES_OF_A_MIB).count { seed ->
                         from.fill(Piece(0, MIB), seed)

@@ -7,7 +7,8 @@ import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.acceptance.lab.Operation.WRITE
 
 /**
- * What each side says when the other is gone. Its name makes it the last: a spec after it has to start a new process.
+ * Checks the error of each side when the other is gone. Its name makes it the last spec: one after it would have to
+ * start a new process.
  */
 internal class EmbeddedUnreachableSpec :
     FunSpec({

@@ -7,13 +7,13 @@ import java.io.ObjectInputStream
 import java.io.ObjectOutputStream
 import java.lang.reflect.InvocationTargetException
 
-/** Does on the embedded device what [FarSide] asks for on its standard input, until that ends. */
+/** Carries out the calls of [FarSide] on the embedded device, from standard input until its end. */
 internal fun main() {
     val results = ObjectOutputStream(System.out)
     System.setOut(System.err)
     results.flush()
     val calls = ObjectInputStream(System.`in`)
-    // A ping-pong opens the device for itself.
+    // A ping-pong opens the device by itself.
     val station by lazy { Station("embedded0") }
     while (true) {
         val name =

@@ -5,8 +5,8 @@ import java.io.ObjectOutputStream
 import java.lang.reflect.Proxy
 
 /**
- * A [Station] on the embedded device in the other namespace of [SoftRoceWire], in a process of its own. Closing it
- * kills that, and it ends with this process, too.
+ * A [Station] on the embedded device in the other namespace of [SoftRoceWire], in a separate process. Closing it kills
+ * the process, which also ends with this one.
  */
 internal class FarSide private constructor(
     private val process: Process,
@@ -22,7 +22,7 @@ internal class FarSide private constructor(
     companion object {
         private val last = mutableMapOf<String, FarSide>()
 
-        /** The one that runs at this address, or else a new one. */
+        /** Returns the side that runs at this address, or starts one. */
         fun running(address: String = SoftRoceWire.THERE): FarSide =
             last[address]?.takeIf { it.process.isAlive } ?: start(address).also { last[address] = it }
 
@@ -31,7 +31,7 @@ internal class FarSide private constructor(
             return FarSide(process, proxy(process))
         }
 
-        /** Writes each call to the process and reads what it gives or throws. */
+        /** Writes each call to the process, and reads its result or exception. */
         private fun proxy(process: Process): Side {
             val calls = ObjectOutputStream(process.outputStream)
             calls.flush()

@@ -4,10 +4,10 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import org.kverbs.ForkStatus
 
-/** What becomes of registered memory at a fork, by the kernel's own word. */
+/** Checks what happens to registered memory at a fork, by the kernel's own report. */
 internal class ForkStatusSpec :
     FunSpec({
-        test("should say that this kernel copies registered pages for a child by itself, as Linux does from 5.13 on") {
+        test("should tell that this kernel copies registered pages for a child, as Linux does from 5.13 on") {
             ForkStatus.ofThisProcess() shouldBe ForkStatus.UNNEEDED
         }
     })

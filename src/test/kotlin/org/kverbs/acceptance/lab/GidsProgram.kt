@@ -11,7 +11,7 @@ internal fun main(arguments: Array<String>) {
     Device.byName(arguments.single()).open().use { context -> gidLines(context, PORT).forEach(::println) }
 }
 
-/** A line for each GID, and one for the GID that is taken where none is asked for. */
+/** Returns a line for each GID, and one for the default GID. */
 internal fun gidLines(
     context: Context,
     port: Int,

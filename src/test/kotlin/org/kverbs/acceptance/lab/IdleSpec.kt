@@ -23,18 +23,18 @@ import org.kverbs.coroutines.send
 import org.kverbs.dsl.get
 import java.lang.management.ManagementFactory
 
-/** Processor time that must be gone in the busy thread before the others are compared with it. */
+/** The processor time that the busy thread must use before the others are compared with it. */
 private const val BUSY_NANOS = 300_000_000L
 
-/** Of the busy thread's time, what one that has nothing to do may use. */
+/** The fraction of the busy thread's time that an idle one may use: one in this number. */
 private const val SHARE = 30
 
-/** What waiting for completions costs when none come. */
+/** Checks the cost of waiting for completions when none come. */
 internal class IdleSpec :
     ContractSpec({
         case(
-            "should use next to no processor time when nothing comes, by events and adaptively, and be there when " +
-                "something does",
+            "should use almost no processor time without completions, by events and adaptively, and take the first " +
+                "one that comes",
         ) {
             val strategies = listOf(WaitStrategy.busy(), WaitStrategy.event(), WaitStrategy.adaptive())
             val hosts = strategies.map { host(it) }
@@ -42,7 +42,7 @@ internal class IdleSpec :
                 runBlocking(Dispatchers.Default) {
                     val all = hosts.map { talkingAlone(it, this) }
                     val busy = all.first()
-                    busy.awaitUse(QUIET_NANOS) // meanwhile the adaptive one goes to sleep
+                    busy.awaitUse(QUIET_NANOS) // in this time the adaptive one goes to sleep
                     val before = all.map { it.used() }
                     busy.awaitUse(BUSY_NANOS)
                     val used = all.zip(before) { thread, then -> thread.used() - then }
@@ -83,17 +83,17 @@ private class Ends(
         received.await().length shouldBe 9
     }
 
-    /** Processor time of the thread, in nanoseconds. */
+    /** The processor time of the thread, in nanoseconds. */
     fun used(): Long = ManagementFactory.getThreadMXBean().getThreadCpuTime(thread)
 
-    /** Waits until it has used so much more. */
+    /** Waits until the thread has used this much more. */
     fun awaitUse(nanos: Long) {
         val until = used() + nanos
         await("$nanos ns of a thread that polls") { used() >= until }
     }
 }
 
-/** A connection of a host with itself, over which messages have gone already. */
+/** Makes a connection of a host with itself, over which messages have already gone. */
 private suspend fun Bench.talkingAlone(
     host: RdmaHost,
     scope: CoroutineScope,

@@ -26,21 +26,22 @@ import java.net.InetSocketAddress
 import kotlin.time.TimeSource
 
 /**
- * How often [LifetimeProgram][main] opens and closes a resource before it looks at the memory, and how often it looks.
+ * How often [LifetimeProgram][main] opens and closes a resource before it measures the memory, and how often it
+ * measures.
  */
 internal const val STEP = 1_000
 internal const val STEPS = 10
 
 /**
  * Opens and closes each resource on Soft-RoCE [STEP] times [STEPS]. Prints a line for each: its name in [Opened], open
- * descriptors before and after, milliseconds, and the bytes of the process in memory (VmRSS) after each step. Run by
+ * descriptors before and after, milliseconds, and the process's resident bytes (VmRSS) after each step. Run by
  * [LifetimeSpec].
  */
 internal fun main() {
     Bench(devicesUnderTest.single { it.name == "rxe0" }).use { bench ->
         val bodies = Opened.entries.associateWith { it.prepare(bench) }
-        // Without it the first steps would show the JVM linking and compiling. What the control keeps here it keeps for
-        // good.
+        // Without this the first steps would show the JVM linking and compiling. The memory that the control leaks here
+        // stays leaked.
         bodies.values.forEach { body -> repeat(STEP) { body() } }
         bodies.forEach { (resource, body) ->
             val descriptors = openDescriptors()
@@ -56,7 +57,7 @@ internal fun main() {
     }
 }
 
-/** What is opened and closed. */
+/** The resources that are opened and closed. */
 internal enum class Opened(
     val what: String,
     val prepare: (Bench) -> () -> Unit,
@@ -95,10 +96,10 @@ internal enum class Opened(
         { channel.id(PortSpace.TCP).use { it.bind(local) } }
     }),
 
-    /** The control: each time a kilobyte is lost. */
+    /** The control: leaks a kilobyte each time. */
     LOST_KILOBYTES("kilobytes", { { Arena.global().allocate(1024).fill(1) } }),
 
-    /** Another control: each 100th time a descriptor is lost. */
+    /** Another control: leaks a descriptor every 100th time. */
     LOST_DESCRIPTORS("descriptors", {
         var count = 0
         val kept = mutableListOf<AutoCloseable>();
@@ -116,15 +117,13 @@ private fun pairs(
 
 private fun openDescriptors() = File("/proc/self/fd").list()!!.size
 
-/** `man 3 malloc_trim`: gives free memory back to the system; what is resident then is in use. */
+/** `man 3 malloc_trim`: gives free memory back to the system; the rest of the resident memory is in use. */
 private val mallocTrim =
     Linker.nativeLinker().run {
         downcallHandle(defaultLookup().findOrThrow("malloc_trim"), FunctionDescriptor.of(JAVA_INT, JAVA_LONG))
     }
 
-/**
- * What the process has in memory, when the garbage collector and the cleaner of off-heap memory have done their work.
- */
+/** Returns the process's resident memory after the garbage collector and the cleaner of native memory have run. */
 private fun residentBytes(): Long {
     System.gc()
     Thread.sleep(50)

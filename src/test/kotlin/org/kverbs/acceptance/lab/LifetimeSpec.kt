@@ -9,7 +9,7 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.acceptance.contract.bytes
 import kotlin.time.Duration.Companion.minutes
 
-/** Opening and closing each resource on Soft-RoCE again and again leaves nothing behind: no memory, no descriptor. */
+/** Checks that opening and closing each resource on Soft-RoCE repeatedly leaks neither memory nor descriptors. */
 class LifetimeSpec :
     FunSpec({
         lateinit var measured: Map<Opened, Lifetime>
@@ -26,15 +26,14 @@ class LifetimeSpec :
             }
         }
 
-        test("should notice a kilobyte that is lost each time, and a descriptor that is lost each hundredth time") {
+        test("should notice a kilobyte that leaks each time, and a descriptor that leaks every hundredth time") {
             measured.getValue(Opened.LOST_KILOBYTES).grown shouldBeGreaterThan BOUND
             measured.getValue(Opened.LOST_DESCRIPTORS).descriptors shouldBeGreaterThan 0
         }
     })
 
 /**
- * A kilobyte lost each time is 9,216,000 bytes; the JVM's own share goes up and down: of 129 measurements the most was
- * 2 MiB.
+ * A kilobyte leaked each time is 9,216,000 bytes. The JVM's own share varies: the most in 129 measurements was 2 MiB.
  */
 private const val BOUND = 3L shl 20
 
@@ -43,7 +42,7 @@ private class Lifetime(
     private val milliseconds: Long,
     private val resident: List<Long>,
 ) {
-    /** Bytes that the process has in memory after the last step, above those after the first. */
+    /** The growth of the resident bytes from the first step to the last. */
     val grown: Long get() = resident.last() - resident.first()
 
     override fun toString() =
@@ -51,8 +50,8 @@ private class Lifetime(
 }
 
 /**
- * Runs [LifetimeProgram][main] in a JVM whose own memory stands as still as it can: all of its heap resident, one
- * compiler.
+ * Runs [LifetimeProgram][main] in a JVM whose own memory varies as little as possible: with all of its heap resident,
+ * and one compiler.
  */
 private fun runLifetimeProgram(): Map<Opened, Lifetime> {
     val java =
@@ -75,7 +74,7 @@ private fun runLifetimeProgram(): Map<Opened, Lifetime> {
         listOf(java) + options +
             listOf("-cp", System.getProperty("java.class.path"), "org.kverbs.acceptance.lab.LifetimeProgram")
     val builder = ProcessBuilder(command).redirectErrorStream(true)
-    builder.environment()["MALLOC_ARENA_MAX"] = "1" // else each thread of the JVM has free memory of its own
+    builder.environment()["MALLOC_ARENA_MAX"] = "1" // otherwise each thread of the JVM has free memory of its own
     val child = builder.start()
     val said = child.inputReader().readText()
     check(child.waitFor() == 0) { said }

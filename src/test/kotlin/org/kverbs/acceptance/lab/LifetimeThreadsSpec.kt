@@ -21,12 +21,12 @@ import java.util.concurrent.atomic.AtomicIntegerArray
 import kotlin.concurrent.thread
 import kotlin.time.Duration.Companion.minutes
 
-/** Many threads on one completion queue. */
+/** Checks many threads on one completion queue. */
 class LifetimeThreadsSpec :
     FunSpec({
         test(
-            "should lose no completion and give none twice, when $THREADS threads post on their own queue pairs and " +
-                "all poll one queue",
+            "should neither lose nor repeat a completion when $THREADS threads post on their own queue pairs and " +
+                "poll one queue",
         ).config(timeout = 5.minutes, blockingTest = true) {
             Bench(devicesUnderTest.single { it.name == "rxe0" }).use { bench ->
                 val cq = bench.cq(THREADS * WINDOW * 2)

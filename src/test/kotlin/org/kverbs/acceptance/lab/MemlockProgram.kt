@@ -6,7 +6,7 @@ import org.kverbs.AccessFlag
 import org.kverbs.Device
 import org.kverbs.RdmaSystemException
 
-/** Registers a page on the device named, then 1 MiB, and prints how that is refused. Run by [MemlockSpec]. */
+/** Registers a page on the device named, then 1 MiB, and prints the refusal. Run by [MemlockSpec]. */
 internal fun main(arguments: Array<String>) {
     Device.byName(arguments.single()).open().use { context ->
         val pd = context.protectionDomain()

@@ -7,7 +7,7 @@ import org.kverbs.acceptance.contract.ContractSpec
 import org.kverbs.acceptance.contract.bytes
 import java.util.concurrent.TimeUnit
 
-/** What the kernel says to a process that may lock little memory; tried in a process of its own. */
+/** Checks the error of a process that may lock little memory, in a separate process. */
 internal class MemlockSpec :
     ContractSpec({
         case("should name the limit on locked memory and its value when a region doesn't fit") {
@@ -20,8 +20,7 @@ internal class MemlockSpec :
             val program =
                 listOf(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
             val command = program + listOf("-cp", System.getProperty("java.class.path"), MAIN, device.name)
-            // Root is above the limit by CAP_IPC_LOCK, which a program can't get back once it is out of the bounding
-            // set.
+            // CAP_IPC_LOCK exempts root from the limit; a program can't get it back once it is out of the bounding set.
             val shell = "ulimit -l 64 && exec setpriv --bounding-set=-ipc_lock \"\$@\""
             val child = ProcessBuilder(listOf("bash", "-c", shell, "bash") + command).redirectErrorStream(true).start()
             val said = child.inputReader().readText()

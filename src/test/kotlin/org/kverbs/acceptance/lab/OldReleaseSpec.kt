@@ -11,7 +11,7 @@ import kotlin.io.path.readBytes
 import kotlin.io.path.readLines
 import kotlin.io.path.writeBytes
 
-/** The GIDs on this machine's own libibverbs with the calls for them taken away, which are of rdma-core 32. */
+/** Checks the GIDs on this machine's libibverbs without the calls for them, which exist since rdma-core 32. */
 internal class OldReleaseSpec :
     ContractSpec({
         case("should find the same GIDs, types and interfaces without the calls of rdma-core 32 as with them") {
@@ -20,7 +20,7 @@ internal class OldReleaseSpec :
         }
     })
 
-/** What the functions are called in the copy: of the same length, and of no other use. */
+/** The names of the functions in the copy, of the same length and without another use. */
 private val HIDDEN = listOf("_ibv_query_gid_ex", "_ibv_query_gid_table").associateWith { it.dropLast(1) + "#" }
 
 private fun onOldLibrary(

@@ -10,7 +10,7 @@ import org.kverbs.cli.pingpong.PingPongOptions
 import org.kverbs.cli.pingpong.Waiting
 import kotlin.time.Duration.Companion.seconds
 
-/** What both ends have to agree on; contents are checked. */
+/** The settings that both ends must share; contents are checked. */
 internal data class Game(
     val type: QueuePairType,
     val size: Int,
@@ -30,7 +30,7 @@ internal data class Game(
             timeout = 10.seconds,
         )
 
-    /** The C program, a server without [server]. */
+    /** Returns the command of the C program; a server without [server]. */
     fun c(
         port: Int,
         events: Boolean,
@@ -51,7 +51,7 @@ internal class CProgram(
     private val process = ProcessBuilder(*command).redirectErrorStream(true).start()
     private val output = inThread { process.inputReader().readText() }
 
-    /** Waits for its end, and gives its exit status and all that it printed. */
+    /** Waits for the end of the program, and returns its exit status and its output. */
     fun end(): Pair<Int, String> {
         await("the end of ${process.info().commandLine().orElse("a program")}") { !process.isAlive }
         return process.exitValue() to output.join()

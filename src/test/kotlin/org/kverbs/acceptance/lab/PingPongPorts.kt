@@ -6,13 +6,13 @@ import java.util.concurrent.atomic.AtomicInteger
 
 private val lastPort = AtomicInteger(20_000)
 
-/** A TCP port for one case, below those that Linux gives to outgoing connections. */
+/** Returns a TCP port for one case, below those that Linux gives to outgoing connections. */
 internal fun freePort(): Int = lastPort.incrementAndGet()
 
 /**
- * Waits until a program listens at the port, without connecting to it: a C server serves the first that comes.
+ * Waits until a program listens at the port, without connecting to it: a C server serves the first client.
  *
- * @param of a process in whose network namespace that is
+ * @param of a process in the network namespace of the port
  */
 internal fun awaitListener(
     port: Int,

@@ -27,7 +27,7 @@ import kotlin.time.Duration.Companion.seconds
 private const val DEVICE = "rxe0"
 private const val MIB = 1 shl 20
 
-/** `kverbs pingpong` and the ping-pongs of rdma-core as its peers, on a real device. */
+/** Runs `kverbs pingpong` with the ping-pongs of rdma-core as its peers, on a real device. */
 internal class PingPongSpec :
     FunSpec({
         val activeMtu = openDevice(DEVICE).use { it.queryPort(PORT).activeMtu().bytes() }
@@ -83,13 +83,12 @@ internal class PingPongSpec :
                         val met = CountDownLatch(1)
                         val game = PingPong(options) { if (it.startsWith("  remote address:")) met.countDown() }
                         val client = inThread { runCatching { game.run() } }
-                        met.await(60, SECONDS) shouldBe true // else it would only be told that nobody listens
+                        met.await(60, SECONDS) shouldBe true // otherwise the client is only told that no server listens
                         Thread.sleep(500)
                         withClue("already over: ${client.getNow(null)}") { client.isDone shouldBe false }
                         c.kill()
                         val failure = shouldThrow<RdmaException> { client.get(60, SECONDS).getOrThrow() }
-                        // RC asks for acknowledgements that don't come, if it was just sending; the others can tell by
-                        // the silence alone.
+                        // RC misses acknowledgements if it was just sending; other types can tell only by the silence.
                         val unacknowledged =
                             (failure as? WorkCompletionException)?.status() == WorkCompletionStatus.RETRY_EXC_ERR
                         if (type != RC || !unacknowledged) {
@@ -177,7 +176,7 @@ private fun PingPongResult.shouldBeWhole(game: Game) {
     roundTrips?.count shouldBe game.iterations
 }
 
-/** What one command line printed, run in this process. */
+/** The output of one command line, run in this process. */
 private class Said(
     vararg arguments: String,
 ) {

@@ -28,11 +28,11 @@ import org.kverbs.acceptance.contract.shouldBeDone
 import org.kverbs.acceptance.contract.takeOne
 import java.nio.ByteBuffer
 
-/** The message that a client of rping begins with: address, key and size of its buffer, in network order. */
+/** The length of the first message of an rping client: address, key and size of its buffer, in network order. */
 private const val RPING_INFO = 16
 private const val RPING_SIZE = 64
 
-/** Connections with rping of rdma-core, which makes its queue pairs through librdmacm. */
+/** Connects with rping of rdma-core, which makes its queue pairs through librdmacm. */
 internal class RpingSpec :
     ContractSpec({
         case("should be connected to by a C client, and get its first message") {

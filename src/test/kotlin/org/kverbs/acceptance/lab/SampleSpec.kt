@@ -17,12 +17,12 @@ import kotlin.random.Random
 private const val ROCE = "rxe0"
 
 /**
- * Its queue pairs are connected by the connection manager alone, and it has no atomics: the samples that need others
- * aren't for it.
+ * A device whose queue pairs only the connection manager connects, and without atomics: samples that need either are
+ * left out.
  */
 private const val IWARP = "siw0"
 
-/** The samples and a script on real devices. */
+/** Runs the samples and a script on real devices. */
 internal class SampleSpec :
     FunSpec({
         mapOf(
@@ -67,7 +67,7 @@ internal class SampleSpec :
                 val text = printed("file", from.path, folder.path, "-d", device)
                 text shouldMatch """$device: $size bytes in \d+\.\d\d seconds = \d+\.\d MB/s, checksums agree\n"""
                 folder.list() shouldBe arrayOf(from.name)
-                // Not "shouldBe": it would print megabytes if they differ.
+                // Not "shouldBe", which would print megabytes if they differ.
                 File(folder, from.name).readBytes().contentEquals(from.readBytes()) shouldBe true
             }
         }
@@ -96,7 +96,7 @@ private fun orders(device: String) =
 private fun reconnecting(device: String) =
     "$device: the first server: one\n$device: the first server: two\n$device: the second server: three\n"
 
-/** What a command prints that ends well. */
+/** Returns the output of a command, which must succeed. */
 private fun printed(vararg arguments: String): String {
     val console = System.out
     val printed = ByteArrayOutputStream()

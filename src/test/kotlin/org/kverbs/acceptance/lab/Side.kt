@@ -6,23 +6,23 @@ import org.kverbs.WorkCompletionStatus
 import java.io.Serializable
 
 /**
- * One of two ends that may be in another process: a device, memory of it and one queue pair. Endpoints and remote
- * memory are in the text form of the core. [Station] is the real one, [FarSide] one in another process.
+ * One of two ends that may be in another process: a device, memory and one queue pair. Endpoints and remote memory are
+ * in the text form of the core. [Station] is the real end, [FarSide] one in another process.
  */
 internal interface Side {
-    /** Makes a queue pair, and closes the one there was. Gives its endpoint. */
+    /** Makes a queue pair, and closes the former one. Returns its endpoint. */
     fun open(
         type: QueuePairType,
         patience: Patience,
     ): String
 
-    /** Connects to the other side's queue pair; one for datagrams will send to it. */
+    /** Connects to the other side's queue pair. A datagram queue pair will send to it. */
     fun connect(endpoint: String)
 
     /** Closes the queue pair, as the kernel does for a process that dies. */
     fun closeQueuePair()
 
-    /** All of its memory, as the other side needs it. */
+    /** Returns all of the memory, as the other side needs it. */
     fun memory(): String
 
     /** Writes the pattern of a [seed]. */
@@ -31,16 +31,16 @@ internal interface Side {
         seed: Int,
     )
 
-    /** Where the pattern of a [seed] ends to be there: an offset into the piece, or -1 if all of it is. */
+    /** Returns the offset of the first byte that differs from the pattern of a [seed], or -1 if none does. */
     fun mismatch(
         piece: Piece,
         seed: Int,
     ): Long
 
-    /** The bytes that are there. */
+    /** Returns the bytes of a piece. */
     fun read(piece: Piece): ByteArray
 
-    /** 8 bytes, in host order. */
+    /** Returns 8 bytes as a number, in host order. */
     fun long(offset: Long): Long
 
     fun putLong(
@@ -48,31 +48,31 @@ internal interface Side {
         value: Long,
     )
 
-    /** Posts a receive; of one for datagrams the [id] is where its memory begins. */
+    /** Posts a receive. For a datagram queue pair the [id] is the offset of its memory. */
     fun receive(
         id: Long,
         into: List<Piece>,
     )
 
-    /** Posts in one call. */
+    /** Posts requests in one call. */
     fun post(requests: List<Request>)
 
-    /** Waits for so many completions, and gives them in order. */
+    /** Waits for this many completions, and returns them in order. */
     fun take(count: Int): List<Done>
 
-    /** Takes what completes, in order, until nothing has for a while. */
+    /** Returns completions in order until none comes for a while. */
     fun takeRest(): List<Done>
 
-    /** Whether nothing completes for a while. */
+    /** Tells whether no completion comes for a while. */
     fun isIdle(): Boolean
 
-    /** Binds a type 2 window for reading and writing to a piece, and gives it as the other side needs it. */
+    /** Binds a type 2 window for reading and writing to a piece, and returns it as the other side needs it. */
     fun bindWindow(piece: Piece): String
 
-    /** Gets what is sent to a multicast group, and sends to it. */
+    /** Joins a multicast group, to receive its messages and to send to it. */
     fun join(group: String)
 
-    /** Starts to [talk] by the connection manager, and returns when a client may come to a server. */
+    /** Starts to [talk] by the connection manager, and returns when a client may connect. */
     fun startTalk(
         program: String,
         role: String,
@@ -80,20 +80,20 @@ internal interface Side {
         port: Int,
     )
 
-    /** Waits for the end of what [startTalk] began, which must have gone well. */
+    /** Waits for the end of the talk, which must have succeeded. */
     fun endTalk()
 
-    /** Runs one command line of `kverbs`; gives its exit status and all that it printed. */
+    /** Runs one command line of `kverbs`; returns its exit status and its output. */
     fun kverbs(arguments: List<String>): Pair<Int, String>
 }
 
-/** A part of the memory of a side. */
+/** A part of a side's memory. */
 internal data class Piece(
     val offset: Long,
     val length: Int,
 ) : Serializable
 
-/** How long and how often a queue pair tries; the codes of `struct ibv_qp_attr`. */
+/** The timeout and the retries of a queue pair, as codes of `struct ibv_qp_attr`. */
 internal data class Patience(
     val timeout: Int = 14,
     val retries: Int = 7,
@@ -117,11 +117,11 @@ internal enum class Operation(
 /**
  * A work request, always signaled.
  *
- * @property pieces what it gathers or fills
+ * @property pieces the pieces that it gathers or fills
  * @property remote for one-sided operations
  * @property word immediate data, or the key to invalidate
- * @property number what is compared, or added
- * @property swap what is put in its place
+ * @property number the operand to compare or to add
+ * @property swap the new value of a swap
  */
 internal data class Request(
     val id: Long,
@@ -137,7 +137,7 @@ internal data class Request(
 /**
  * A completion.
  *
- * @property sender of a datagram to this side alone: its GID by the routing header that came before it
+ * @property sender the GID of a datagram's sender, from the routing header; only on the receiving side
  */
 internal data class Done(
     val id: Long,

@@ -6,27 +6,26 @@ import org.kverbs.acceptance.contract.await
 import java.io.File
 
 /**
- * Soft-RoCE at one end of a wire and nothing at the other, which is in a network namespace of its own: there a program
- * can have UDP port 4791, which Soft-RoCE holds here. Made when it is first used; the machine is thrown away with all
- * of it.
+ * A wire with Soft-RoCE at one end and no device at the other, which is in a separate network namespace: there a
+ * program can have UDP port 4791, which Soft-RoCE holds here. Made at its first use; it ends with the machine.
  */
 internal object SoftRoceWire {
-    // No constants: asking for these makes what they name.
+    // Not constants: reading them makes the wire.
     val device = "rxe3"
     val netdev = "w1"
     const val HERE = "10.96.0.1"
     const val THERE = "10.96.0.2"
 
-    /** For a second program in the other namespace. */
+    /** An address for a second program in the other namespace. */
     const val ALSO_THERE = "10.96.0.3"
 
-    /** For two that are nobody else's. */
+    /** Two addresses that nobody else uses. */
     val APART = listOf("10.96.0.4", "10.96.0.5")
 
     const val HERE_IPV6 = "fd00:96::1"
     const val THERE_IPV6 = "fd00:96::2"
 
-    /** For a second program in the other namespace. */
+    /** An address for a second program in the other namespace. */
     const val ALSO_THERE_IPV6 = "fd00:96::3"
     private const val FAR_NETDEV = "w2"
     private const val NAMESPACE = "peer"
@@ -36,7 +35,7 @@ internal object SoftRoceWire {
 
     init {
         said("ip", "netns", "add", NAMESPACE)
-        // An active MTU of 4096 needs more than that.
+        // An active MTU of 4096 needs a larger MTU of the network device.
         val far = listOf("type", "veth", "peer", "name", FAR_NETDEV, "mtu", "4500", "netns", NAMESPACE)
         said("ip", "link", "add", netdev, "mtu", "4500", *far.toTypedArray())
         said("ip", "addr", "add", "$HERE/24", "dev", netdev)
@@ -46,15 +45,15 @@ internal object SoftRoceWire {
                 ALSO_THERE,
             ) + APART
         ).forEach { said("ip", "-n", NAMESPACE, "addr", "add", "$it/24", "dev", FAR_NETDEV) }
-        // Without detection of duplicates an IPv6 address can be used at once.
+        // Without duplicate address detection an IPv6 address can be used at once.
         said("ip", "addr", "add", "$HERE_IPV6/64", "dev", netdev, "nodad")
         for (address in listOf(THERE_IPV6, ALSO_THERE_IPV6)) {
             said("ip", "-n", NAMESPACE, "addr", "add", "$address/64", "dev", FAR_NETDEV, "nodad")
         }
         said("ip", "-n", NAMESPACE, "link", "set", "lo", "up")
         ends.forEach { (where, netdev) -> said("ip", *where.toTypedArray(), "link", "set", netdev, "up") }
-        // Nothing holds Soft-RoCE back on UC: a message of 1 MiB at once has to fit into the socket, and by default a
-        // tenth of it does.
+        // Nothing limits Soft-RoCE on UC: a message of 1 MiB must fit into the socket's buffer, which by default holds
+        // a tenth of it.
         limitSockets(SOCKET_BUFFER)
         said("rdma", "link", "add", device, "type", "rxe", "netdev", netdev)
         val gids = listOf("::ffff:$HERE", HERE_IPV6)
@@ -66,9 +65,9 @@ internal object SoftRoceWire {
     }
 
     /**
-     * Lets the other namespace compute the UDP checksum of each packet that comes by IPv6. Soft-RoCE sends 0 there,
-     * which means "none" and which an ordinary socket takes on IPv4 only (RFC 8200, 8.1); to take it is a socket option
-     * that Java can't set.
+     * Lets the other namespace compute the UDP checksum of each packet that arrives by IPv6. Soft-RoCE sends 0 there,
+     * which means "none", and which an ordinary socket accepts on IPv4 only (RFC 8200, 8.1); accepting it is a socket
+     * option that Java can't set.
      */
     fun fillInChecksums() {
         val filter =
@@ -77,7 +76,7 @@ internal object SoftRoceWire {
         said("tc", "-n", NAMESPACE, "filter", "add", "dev", FAR_NETDEV, "ingress", *filter.toTypedArray())
     }
 
-    /** A counter of the other namespace's IPv6, of /proc/net/snmp6. */
+    /** Returns a counter of the other namespace's IPv6, from /proc/net/snmp6. */
     fun farCounter(name: String): Long =
         said("ip", "netns", "exec", NAMESPACE, "cat", "/proc/net/snmp6")
             .lines()
@@ -85,10 +84,10 @@ internal object SoftRoceWire {
             .split(Regex("\\s+"))[1]
             .toLong()
 
-    /** Sets how many bytes a socket opened from now on may hold at most, on the whole machine. */
+    /** Sets the largest buffer of sockets that are opened from now on, on the whole machine. */
     private fun limitSockets(bytes: Int) = File("/proc/sys/net/core/rmem_max").writeText("$bytes")
 
-    /** Runs [block] with Linux's own limit for the sockets that are opened in it. */
+    /** Runs [block] with Linux' default limit for sockets that it opens. */
     fun <T> withDefaultSockets(block: () -> T): T {
         limitSockets(DEFAULT_SOCKET_BUFFER)
         try {
@@ -119,7 +118,7 @@ internal object SoftRoceWire {
         return start(address, java.orElseThrow(), *(options + classes).toTypedArray())
     }
 
-    /** Runs [block] while packets in both directions meet a queueing discipline, in the words of tc(8). */
+    /** Runs [block] while packets in both directions pass a queueing discipline, in the words of tc(8). */
     fun <T> impaired(
         discipline: String,
         block: () -> T,
@@ -146,9 +145,9 @@ internal object SoftRoceWire {
     }
 
     /**
-     * What Soft-RoCE has counted of packets that were lost: those the peer sent twice, those it sent too early, and
-     * those of ours that it missed. Its own timer counts for nothing: a message does not restart it, so that it runs
-     * out now and then while the next is on its way.
+     * Returns Soft-RoCE's counters of lost packets: those that the peer sent twice or too early, and those of ours that
+     * the peer missed. Soft-RoCE's own timer is left out: a message does not restart it, so that it sometimes expires
+     * while the next is in flight.
      */
     fun losses(): Map<String, Long> =
         listOf("duplicate_request", "out_of_seq_request", "rcvd_seq_err").associateWith {
@@ -158,7 +157,7 @@ internal object SoftRoceWire {
     private val counters = "/sys/class/infiniband/$device/ports/$PORT/hw_counters"
 }
 
-/** What a program prints; it must succeed. */
+/** Returns the output of a program, which must succeed. */
 internal fun said(vararg command: String): String {
     val process = ProcessBuilder(*command).redirectErrorStream(true).start()
     return process.inputReader().readText().also {

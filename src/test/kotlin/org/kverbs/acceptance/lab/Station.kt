@@ -41,8 +41,7 @@ private const val WINDOW_BOUND = -7L
 private const val QUIET_POLLS = 100
 
 /**
- * A side in this process, on a device by its name, at its default address or at another of its own. Closing it closes
- * the device.
+ * A side in this process, on a named device, at its default address or at another one. Closing it closes the device.
  */
 internal class Station(
     private val device: String,
@@ -115,7 +114,7 @@ internal class Station(
         seed: Int,
     ): Long = segment(piece).mismatch(patternOf(piece, seed))
 
-    /** Kept, as they take an emulated machine long to make. */
+    /** Patterns are kept, since an emulated machine takes long to make them. */
     private fun patternOf(
         piece: Piece,
         seed: Int,
@@ -190,7 +189,7 @@ internal class Station(
 
     private fun isUnicast() = destination?.let { (_, number) -> number != MULTICAST_QPN } ?: false
 
-    /** Of a datagram, where a receive's id is where its buffer begins. */
+    /** Returns the sender of a datagram, whose receive's id is the offset of its buffer. */
     private fun sender(completion: WorkCompletion): String? =
         pd
             .addressOf(PORT, completion, region.memory().asSlice(completion.workRequestId()))
@@ -260,7 +259,7 @@ internal class Station(
         talk = whole
     }
 
-    // its first run is that of cold code
+    // its first run executes cold code
     override fun endTalk() = talk.get(3 * DEADLINE.inWholeSeconds, TimeUnit.SECONDS)
 
     override fun kverbs(arguments: List<String>): Pair<Int, String> {

@@ -27,12 +27,12 @@ import java.net.InetSocketAddress
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * Plays the counterpart of a program of rdma-core by our coroutines, until both are done.
+ * Plays the counterpart of a program of rdma-core with our coroutines, until both are done.
  *
- * @param device ours
- * @param program its name, and the [role] here is the other one: `client` or `server`
- * @param address the server's, whoever that is
- * @param listening is called when a client may come
+ * @param device our device
+ * @param program the program's name; the [role] here is the other one: `client` or `server`
+ * @param address the server's address, on either side
+ * @param listening is called when a client may connect
  */
 internal fun talk(
     device: String,
@@ -51,7 +51,7 @@ internal fun talk(
         }
     }
 
-// The first one runs cold code on an emulated machine.
+// The first talk runs cold code on an emulated machine.
 private val WHOLE_TALK = 60.seconds
 private val TALK_STEP = 30.seconds
 
@@ -61,7 +61,7 @@ internal class Talk(
     val address: InetSocketAddress,
     private val listening: () -> Unit,
 ) {
-    /** Of this side's queue pair, there since its first receives are posted. */
+    /** The memory of this side's queue pair, made with its first receives. */
     lateinit var memory: MemoryRegion
         private set
     private lateinit var queuePair: AsyncQueuePair<Verbs>
@@ -77,7 +77,7 @@ internal class Talk(
 
     suspend fun received(): Received = waiting.removeFirst().await()
 
-    /** How this side's queue pair is made; [ready] posts its first receives. */
+    /** Returns the settings of this side's queue pair; [ready] posts its first receives. */
     private fun settings(ready: Talk.() -> Unit): ConnectionBuilder.() -> Unit =
         {
             timeout(TALK_STEP)

@@ -25,10 +25,7 @@ import java.lang.foreign.ValueLayout
 import java.nio.ByteOrder
 import kotlin.time.Duration.Companion.seconds
 
-/**
- * What the programs of rdma-core say to each other once they are connected, with the counts that [TalkProgram] gives
- * them.
- */
+/** The messages that the programs of rdma-core exchange once they are connected, with the counts of [TalkProgram]. */
 internal val parts: Map<Pair<String, String>, suspend Talk.() -> Unit> =
     mapOf(
         ("rping" to "client") to Talk::pingAsClient,
@@ -48,7 +45,8 @@ internal const val PING_BYTES = 1000
 internal const val TALK_MESSAGES = 10
 internal const val TALK_BYTES = 100
 
-// rping: a client tells in 16 bytes where a buffer of its is, the server reads it, or writes back what it read.
+// rping: a client tells the address of one of its buffers in 16 bytes; the server reads it, or writes back the bytes
+// that it read.
 
 private val BIG_LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN)
 private val BIG_INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN)
@@ -111,7 +109,7 @@ private suspend fun Talk.pingAsServer() {
     connection.awaitEnd()
 }
 
-// ucmatose: the server sends its messages, then the client; the server ends it.
+// ucmatose: the server sends its messages, then the client; the server disconnects.
 
 private const val MESSAGE_ROOM = 1024L
 private const val OUT = 32_768L
@@ -154,7 +152,7 @@ private suspend fun Talk.matoseAsServer() {
     connection.disconnect()
 }
 
-// udaddy: the client sends its messages, each with its queue pair's number, and the server as many back.
+// udaddy: the client sends its messages, each with its queue pair's number, and the server sends as many back.
 
 private suspend fun Talk.sendAll(
     datagrams: RdmaDatagrams,
@@ -175,5 +173,5 @@ private suspend fun Talk.daddyAsServer() =
         repeat(TALK_MESSAGES - 1) { received().length shouldBe GRH_BYTES + TALK_BYTES }
         first.immediate shouldBe first.sourceQueuePair
         datagrams.sender(first, memory.memory()).use { sendAll(datagrams, it) }
-        delay(1.seconds) // the client asks again what we answered if that was lost, and its datagrams may be
+        delay(1.seconds) // if our answer was lost the client asks again, and its datagrams may be lost, too
     }

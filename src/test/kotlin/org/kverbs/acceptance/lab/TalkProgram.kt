@@ -7,7 +7,7 @@ import org.kverbs.acceptance.contract.await
 /**
  * A program of rdma-core that makes its connections by librdmacm, with the counts that [parts] expects.
  *
- * @param ownPort of one that can't be told another
+ * @param ownPort the port of a program that has a fixed one
  */
 internal class TalkProgram(
     val name: String,
@@ -18,7 +18,7 @@ internal class TalkProgram(
 ) {
     fun port(): Int = ownPort ?: freePort()
 
-    /** Starts its server, and returns when a client may come. */
+    /** Starts the server, and returns when a client may connect. */
     fun startServer(
         address: String,
         port: Int,
@@ -37,7 +37,7 @@ internal class TalkProgram(
         private const val DADDYS_PORT = 7174
         private val talk = listOf("-C", "$TALK_MESSAGES", "-S", "$TALK_BYTES")
 
-        /** RDMA reads and writes, with the data compared by the client (`-V`). */
+        /** RDMA reads and writes; the client compares the data (`-V`). */
         val RPING =
             TalkProgram(
                 "rping",
@@ -46,7 +46,7 @@ internal class TalkProgram(
                 client = { address, port -> listOf("-c", "-a", address, "-p", "$port") },
             )
 
-        /** Sends both ways; it counts them, and looks at no data. */
+        /** Sends both ways; it counts the messages and ignores the data. */
         val UCMATOSE =
             TalkProgram(
                 "ucmatose",
@@ -55,7 +55,7 @@ internal class TalkProgram(
                 client = { address, port -> listOf("-s", address, "-p", "$port") },
             )
 
-        /** The same with datagrams. */
+        /** Does the same with datagrams. */
         val UDADDY =
             TalkProgram(
                 "udaddy",
@@ -67,13 +67,13 @@ internal class TalkProgram(
     }
 }
 
-/** Whether the connection manager of the kernel has a listener there. */
+/** Tells whether the kernel's connection manager has a listener there. */
 internal fun hasListener(
     address: String,
     port: Int,
 ): Boolean = said("rdma", "resource", "show", "cm_id").lines().any { "state LISTEN" in it && "$address:$port " in it }
 
-/** Waits for its end, which must be a good one. */
+/** Waits for the end of the program, which must succeed. */
 internal fun CProgram.shouldSucceed() {
     val (status, text) = end()
     withClue(text) { status shouldBe 0 }

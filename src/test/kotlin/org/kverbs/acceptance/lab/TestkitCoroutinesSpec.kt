@@ -28,10 +28,7 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
-/**
- * The testkit's coroutines as its users have them on a real device: the lane sets the environment variable that names
- * it.
- */
+/** Runs the testkit's coroutines on a real device: the lane sets the environment variable that names it. */
 internal class TestkitCoroutinesSpec :
     FunSpec({
         val device = System.getenv(TEST_DEVICE)
@@ -68,18 +65,18 @@ internal class TestkitCoroutinesSpec :
             }
         }
 
-        test("should end what waits for a peer that has gone, and what is cancelled or late") {
+        test("should end waits for a peer that has gone, and waits that are cancelled or time out") {
             connectedCoroutines(options = connectOptions { timeout(12).retryCount(2) }) { client, server ->
                 shouldThrow<TimeoutCancellationException> { withTimeout(20.milliseconds) { client.receive(8) } }
                 launch(start = UNDISPATCHED) { server.receive(8) }.cancelAndJoin()
-                client.send("taken".encodeToByteArray()) // by the receive that nobody waits for
+                client.send("taken".encodeToByteArray()) // by the receive that the test does not await
                 server.receive(8).decodeToString() shouldBe "taken"
                 server.qp.close()
                 shouldThrow<WorkCompletionException> { client.send(ByteArray(8)) }.status() shouldBe RETRY_EXC_ERR
             }
         }
 
-        test("should name what was left open, and the device where faults and a clock are not to be had") {
+        test("should name the resources that were left open, and the device that has no faults and no clock") {
             val leak = shouldThrow<AssertionError> { connectedCoroutines { client, _ -> forget(client) } }
             leak.message shouldContain "1 buffers of the buffer pool on $device weren't closed"
             leak.message shouldContain "TestkitCoroutinesSpecKt.forget(TestkitCoroutinesSpec.kt:"

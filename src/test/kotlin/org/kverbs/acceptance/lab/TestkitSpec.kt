@@ -24,7 +24,7 @@ import org.kverbs.testkit.shouldHaveFailedWith
 import org.kverbs.testkit.shouldHaveText
 import kotlin.time.Duration.Companion.milliseconds
 
-/** The testkit as its users have it on a real device: the lane sets the environment variable that names it. */
+/** Runs the testkit on a real device: the lane sets the environment variable that names it. */
 internal class TestkitSpec :
     FunSpec({
         val device = System.getenv(TEST_DEVICE)
@@ -43,7 +43,7 @@ internal class TestkitSpec :
             }
         }
 
-        test("should bring messages of many sizes both ways, in order") {
+        test("should carry messages of many sizes both ways, in order") {
             connectedPair { client, server ->
                 val messages = List(50) { ByteArray(it * 400) { i -> (i * 7 + it).toByte() } }
                 for ((from, to) in listOf(client to server, server to client)) {
@@ -56,7 +56,7 @@ internal class TestkitSpec :
         }
 
         test(
-            "should say that no message came in time, in what state the queue pair is, and take one that comes later",
+            "should tell that no message came in time and the state of the queue pair, and take a later message",
         ) {
             connectedPair { client, server ->
                 server.postReceive(64)
@@ -69,7 +69,7 @@ internal class TestkitSpec :
             }
         }
 
-        test("should show what failed, and what that flushed") {
+        test("should show the failed request, and the flushed ones") {
             connectedPair(options = ConnectOptions.builder().rnrRetry(1).build()) { client, _ ->
                 client.postReceive(8)
                 client.send(ByteArray(8))
@@ -86,7 +86,7 @@ internal class TestkitSpec :
             }
         }
 
-        test("should fail a test that leaves something open, name it and show where it was opened") {
+        test("should fail a test that leaves a resource open, name it and show where it was opened") {
             var leaked: CompletionQueue? = null
             val failure =
                 shouldThrow<AssertionError> {
@@ -100,7 +100,7 @@ internal class TestkitSpec :
             failure.message shouldContain "1 resources are still open"
             failure.message shouldContain "completion queue on $device was opened"
             failure.message shouldContain "TestkitSpecKt.forgetful(TestkitSpec.kt:"
-            leaked?.isOpen shouldBe false // it went with the client's device
+            leaked?.isOpen shouldBe false // it was closed with the client's device
 
             connectedPair { client, _ ->
                 val inBlock = shouldThrow<AssertionError> { leakCheck { leaked = forgetful(client.context) } }
@@ -109,7 +109,7 @@ internal class TestkitSpec :
             }
         }
 
-        test("should close all that it opened, whatever the test did") {
+        test("should close everything that it opened, whatever the test did") {
             leakCheck {
                 connectedPair { client, server ->
                     server.postReceive(64)
@@ -120,7 +120,7 @@ internal class TestkitSpec :
             }
         }
 
-        test("should say that faults and the clock are not to be had on a real device") {
+        test("should tell that a real device has no faults and no clock") {
             val refusals =
                 listOf(
                     shouldThrow<IllegalStateException> { connectedPair(Faults.BAD_LINE) { _, _ -> } },

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit
 
 private val LONG = Duration.ofSeconds(30)
 
-/** Events of the device, and how waiting for events ends. */
+/** Checks events of the device, and the ends of waits for events. */
 internal class WaitingSpec :
     ContractSpec({
         case("should report that the port went down and came up again") {
@@ -44,7 +44,7 @@ internal class WaitingSpec :
         }
 
         if (ADDRESS_EVENTS !in device.capabilities) {
-            case("should report no event when an address comes and goes, as the device has no GIDs of addresses") {
+            case("should report no event when an address comes and goes, if the device has no GIDs of addresses") {
                 val gids = context.queryGidTable()
                 ip("addr", "add", "10.99.7.7/32", "dev", device.netdev)
                 try {
@@ -71,7 +71,7 @@ internal class WaitingSpec :
             await("the GIDs as they were") { context.queryGidTable() == gids }
         }
 
-        case("should find no event where none is, at once and after a while") {
+        case("should find no event if there is none, at once and after a while") {
             context.awaitAsyncEvent(Duration.ZERO).shouldBeNull()
             context.awaitAsyncEvent(Duration.ofMillis(30)).shouldBeNull()
             val channel = context.completionChannel()
@@ -113,7 +113,10 @@ internal class WaitingSpec :
         }
     })
 
-/** The next event of a type; others, such as changes of the GID table beside those of the link, may come before it. */
+/**
+ * Returns the next event of a type; others, such as changes of the GID table with those of the link, may come before
+ * it.
+ */
 private fun Bench.eventOf(type: AsyncEventType): AsyncEvent {
     val events = generateSequence { context.awaitAsyncEvent(Duration.ofSeconds(10)) }
     return events.firstOrNull { it.type() == type }.shouldNotBeNull()
@@ -125,7 +128,7 @@ internal fun ip(vararg arguments: String) {
     check(process.waitFor() == 0) { "ip ${arguments.joinToString(" ")}: $said" }
 }
 
-/** A thread that waits; made when it does. */
+/** A waiting thread; the constructor returns when it waits. */
 internal class Waiter(
     wait: () -> Unit,
 ) {
@@ -136,11 +139,11 @@ internal class Waiter(
         }
 
     init {
-        // In the native poll(2) the state is RUNNABLE, so there is nothing better to see than time.
+        // In the native poll(2) the thread's state is RUNNABLE, so that only time can tell.
         Thread.sleep(100)
     }
 
-    /** Throws what the wait threw. */
+    /** Throws the exception of the wait. */
     fun outcome() {
         try {
             result.get(10, TimeUnit.SECONDS)

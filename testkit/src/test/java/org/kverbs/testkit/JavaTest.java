@@ -12,7 +12,7 @@ import org.kverbs.CompletionQueue;
 import org.kverbs.WorkCompletionStatus;
 import org.kverbs.embedded.Faults;
 
-/** The testkit from Java. */
+/** Uses the testkit from Java. */
 class JavaTest {
 
     private static final byte[] PING = "ping".getBytes(StandardCharsets.UTF_8);

@@ -11,7 +11,7 @@ import java.io.File
 import java.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
-/** What a test's author does wrong is named. */
+/** Checks that failures name the mistake of the test's author. */
 class AnswersSpec :
     FunSpec({
         val ping = "ping".encodeToByteArray()
@@ -35,7 +35,7 @@ class AnswersSpec :
                 connectedPair { client, server ->
                     server.postReceive(2)
                     client.send(ping)
-                    client.awaitSend() // what it says doesn't matter here
+                    client.awaitSend() // the result does not matter here
                 }
             }.message shouldContain "the block ended without server.awaitReceive()"
         }
@@ -49,7 +49,7 @@ class AnswersSpec :
             }
         }
 
-        test("should be content with a test that closes an end's parts itself, even twice") {
+        test("should accept a test that closes an end's parts itself, even twice") {
             connectedPair { client, server ->
                 repeat(2) { client.qp.close() }
                 repeat(2) { server.close() }
@@ -71,7 +71,7 @@ class AnswersSpec :
             }
         }
 
-        test("should return nothing, as JUnit leaves out test functions that return a value") {
+        test("should return nothing, since JUnit skips test functions that return a value") {
             val fixtures =
                 listOf("Testkit", "ConnectedCoroutinesKt", "ConnectedChannelsKt", "ConnectedHostsKt")
                     .flatMap { Class.forName("org.kverbs.testkit.$it").methods.asList() }
@@ -81,7 +81,7 @@ class AnswersSpec :
             fixtures.map { it.returnType.name }.toSet() shouldBe setOf("void")
         }
 
-        test("should keep what the block threw, and not ask for more") {
+        test("should keep the block's exception, and not check for more") {
             val failure =
                 shouldThrow<AssertionError> {
                     connectedPair { client, _ ->
@@ -93,7 +93,7 @@ class AnswersSpec :
             failure.message shouldContain "should have status SUCCESS"
         }
 
-        test("should say of which message what is wrong") {
+        test("should name the message and its fault") {
             connectedPair { client, server ->
                 repeat(2) { server.postReceive(64) }
                 repeat(2) { client.send(ping) }

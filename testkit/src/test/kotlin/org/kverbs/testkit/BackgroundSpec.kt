@@ -23,7 +23,7 @@ import kotlin.time.Duration.Companion.hours
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 
-/** What a user of runTest expects of the coroutines of a test. */
+/** Checks what a user of runTest expects of the coroutines of a test. */
 @OptIn(ExperimentalCoroutinesApi::class)
 class BackgroundSpec :
     FunSpec({
@@ -46,7 +46,7 @@ class BackgroundSpec :
             seen shouldContainExactly listOf("block", "background")
         }
 
-        test("should fail at once with what a coroutine of the background threw") {
+        test("should fail at once with the exception of a background coroutine") {
             shouldThrow<IllegalStateException> {
                 connectedCoroutines(timeout = 10.minutes) { client, server ->
                     backgroundScope.launch {
@@ -60,7 +60,7 @@ class BackgroundSpec :
             }.message shouldBe "the server's own"
         }
 
-        test("should fail with what an async of the background threw, though nobody awaits it") {
+        test("should fail with the exception of a background async that is not awaited") {
             shouldThrow<IllegalStateException> {
                 connectedCoroutines { _, _ ->
                     backgroundScope.async { error("the server's own") }
@@ -69,7 +69,7 @@ class BackgroundSpec :
             }.message shouldBe "the server's own"
         }
 
-        test("should fail with what was thrown where nobody catches it, and suppress the failures after the first") {
+        test("should fail with the first uncaught exception, and suppress those after it") {
             val failure =
                 shouldThrow<IllegalStateException> {
                     connectedCoroutines { _, _ ->
@@ -84,7 +84,7 @@ class BackgroundSpec :
                 listOf("second")
         }
 
-        test("should fail with what a coroutine threw in a scope of its own, where nobody catches it") {
+        test("should fail with an uncaught exception of a coroutine in another scope") {
             shouldThrow<IllegalStateException> {
                 connectedCoroutines { _, _ ->
                     CoroutineScope(Dispatchers.Default).launch { error("the service's own") }.join()
@@ -99,7 +99,7 @@ class BackgroundSpec :
             }.message shouldBe "the service's own"
         }
 
-        test("should fail with what a coroutine threw, though another of the block can't be cancelled then") {
+        test("should fail with a coroutine's exception even if another coroutine of the block can't be cancelled") {
             val failure =
                 shouldThrow<IllegalStateException> {
                     connectedCoroutines(timeout = 50.milliseconds) { _, _ ->
@@ -111,7 +111,7 @@ class BackgroundSpec :
             failure.suppressed.any { it.message.orEmpty().contains("has not ended within 50ms") } shouldBe true
         }
 
-        test("should fail with what the background throws when it is cancelled") {
+        test("should fail with an exception that the background throws when it is cancelled") {
             shouldThrow<IllegalStateException> {
                 connectedCoroutines { client, server ->
                     backgroundScope.launch {
@@ -139,7 +139,7 @@ class BackgroundSpec :
                 "coroutines of backgroundScope have not ended within 50ms after their cancellation: stubborn"
         }
 
-        test("should say what serves in the block and belongs into the background") {
+        test("should name coroutines of the block that belong into the background") {
             shouldThrow<AssertionError> {
                 connectedCoroutines { _, server -> launch(CoroutineName("server")) { server.receive(8) } }
             }.message shouldContain

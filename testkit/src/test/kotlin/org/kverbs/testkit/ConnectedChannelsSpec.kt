@@ -28,7 +28,7 @@ import java.time.Duration as JavaDuration
 
 class ConnectedChannelsSpec :
     FunSpec({
-        // As docs/testing.md has it.
+        // Taken from docs/testing.md.
         test("should answer, and say no more than that") {
             connectedChannels { client, server ->
                 backgroundScope.launch { answer(server) } // what is tested: a suspend function on a MessageChannel
@@ -39,7 +39,7 @@ class ConnectedChannelsSpec :
         }
 
         test(
-            "should bring messages of all sizes both ways over a bad line, and the same at each run with the same seed",
+            "should carry messages of all sizes both ways over a bad line, the same in each run with the same seed",
         ) {
             fun trace(seed: Long): JavaDuration {
                 var time = JavaDuration.ZERO
@@ -67,7 +67,7 @@ class ConnectedChannelsSpec :
             }
         }
 
-        test("should say in what time no message came, and take none that comes later") {
+        test("should tell the time in which no message came, and not take a later one") {
             connectedChannels { client, server ->
                 launch {
                     delay(90.seconds)
@@ -88,7 +88,7 @@ class ConnectedChannelsSpec :
             }
         }
 
-        test("should show the message that was not to come") {
+        test("should show an unexpected message") {
             connectedChannels { client, server ->
                 server.send("surprise".encodeToByteArray())
                 shouldThrow<AssertionError> { client.expectNoMessage() }.message shouldContain
@@ -113,7 +113,7 @@ class ConnectedChannelsSpec :
             }
         }
 
-        test("should fail what a test wants to fail, in a line each") {
+        test("should inject a failure with one line") {
             connectedChannels { client, _ ->
                 fabric.failNext(SEND, RETRY_EXC_ERR, on = clientDevice)
                 client.send(ByteArray(8))
@@ -130,7 +130,7 @@ class ConnectedChannelsSpec :
             }.message shouldContain "max_qp"
         }
 
-        test("should name what a test left open") {
+        test("should name the resources that a test left open") {
             shouldThrow<AssertionError> { connectedChannels { client, _ -> forget(client) } }.message.let {
                 it shouldContain "1 resources are still open"
                 it shouldContain
@@ -138,7 +138,7 @@ class ConnectedChannelsSpec :
             }
         }
 
-        test("should be content with a test that closes a channel itself, even twice") {
+        test("should accept a test that closes a channel itself, even twice") {
             connectedChannels { client, server ->
                 repeat(2) { client.close() }
                 shouldThrow<AssertionError> { server.awaitMessage() }.message shouldContain "no message can arrive"

@@ -44,7 +44,7 @@ import java.time.Duration as JavaDuration
 
 class ConnectedCoroutinesSpec :
     FunSpec({
-        test("should bring a message there and back, and let both ends use each other's memory") {
+        test("should carry a message there and back, and let both ends use each other's memory") {
             connectedCoroutines { client, server ->
                 launch { server.send(server.receive(64).reversedArray()) }
                 val answer = async(start = UNDISPATCHED) { client.receive(64) }
@@ -58,7 +58,7 @@ class ConnectedCoroutinesSpec :
             }
         }
 
-        // As docs/testing.md has it.
+        // Taken from docs/testing.md.
         test("should answer when the line is whole again") {
             connectedCoroutines { client, server ->
                 // what is tested: a suspend function on an AsyncQueuePair
@@ -76,7 +76,7 @@ class ConnectedCoroutinesSpec :
             }
         }
 
-        test("should bring messages both ways over a bad line, in order, and the same at each run with the same seed") {
+        test("should carry messages both ways over a bad line, in order, the same in each run with the same seed") {
             fun trace(seed: Long): Any {
                 lateinit var used: EmbeddedFabric
                 connectedCoroutines(Faults.BAD_LINE, seed, connectOptions { retryCount(7) }) { client, server ->
@@ -96,7 +96,7 @@ class ConnectedCoroutinesSpec :
             trace(1) shouldNotBe trace(2)
         }
 
-        test("should end what waits for a dead peer after all its retries, in virtual time") {
+        test("should end waits for a dead peer after all retries, in virtual time") {
             connectedCoroutines(options = connectOptions { timeout(20).retryCount(7) }) { client, server ->
                 fabric.kill(server.context.device())
                 val failure = shouldThrow<WorkCompletionException> { client.send("anybody?".encodeToByteArray()) }
@@ -124,7 +124,7 @@ class ConnectedCoroutinesSpec :
             }
         }
 
-        test("should let no time pass while a coroutine has something to do") {
+        test("should let no time pass while a coroutine has work to do") {
             connectedCoroutines(options = connectOptions { rnrRetry(1) }) { client, server ->
                 var turns = 0
                 launch {
@@ -134,12 +134,12 @@ class ConnectedCoroutinesSpec :
                     }
                     server.receive(8)
                 }
-                client.send(ByteArray(8)) // the one retry comes when the receive is there
+                client.send(ByteArray(8)) // the only retry comes when the receive is posted
                 turns shouldBe 1000
             }
         }
 
-        test("should give the message of a cancelled receive to the next, and miss no buffer after it") {
+        test("should give the message of a cancelled receive to the next one, and lose no buffer") {
             connectedCoroutines { client, server ->
                 val cancelled = launch(start = UNDISPATCHED) { server.receive(64) }
                 cancelled.cancelAndJoin()
@@ -159,7 +159,7 @@ class ConnectedCoroutinesSpec :
             }
         }
 
-        test("should name what a test left open, and where it was opened or taken") {
+        test("should name the resources that a test left open, and where it opened or took them") {
             shouldThrow<AssertionError> { connectedCoroutines { client, _ -> forget(client) } }.message.let {
                 it shouldContain "1 buffers of the buffer pool on embedded0 weren't closed"
                 it shouldContain
@@ -179,7 +179,7 @@ class ConnectedCoroutinesSpec :
             }
         }
 
-        test("should fail with what a coroutine of the block threw") {
+        test("should fail with the exception of a coroutine of the block") {
             shouldThrow<IllegalStateException> {
                 connectedCoroutines { client, _ ->
                     launch { error("the server's") }
@@ -188,7 +188,7 @@ class ConnectedCoroutinesSpec :
             }.message shouldBe "the server's"
         }
 
-        test("should end a block that doesn't end, and say what it waits for") {
+        test("should end a block that does not end by itself, and tell what it waits for") {
             shouldThrow<AssertionError> {
                 connectedCoroutines(
                     timeout = 50.milliseconds,
@@ -216,7 +216,7 @@ class ConnectedCoroutinesSpec :
             cleaned shouldBe true
         }
 
-        test("should fail a test that changes what it has posted") {
+        test("should fail a test that changes posted memory") {
             shouldThrow<AssertionError> {
                 connectedCoroutines(diagnostics = true) { client, server ->
                     val write =

@@ -24,10 +24,10 @@ import kotlin.time.Duration.Companion.hours
 import kotlin.time.Duration.Companion.seconds
 import java.time.Duration as JavaDuration
 
-/** A service and its client in one test. */
+/** Tests a service and its client in one test. */
 class ConnectedHostsSpec :
     FunSpec({
-        // As docs/testing.md has it.
+        // Taken from docs/testing.md.
         test("should answer over the network") {
             connectedHosts { client, server ->
                 server.bind(serverAddress(7471)).serve(backgroundScope) { answer(it) } // what is tested
@@ -38,7 +38,7 @@ class ConnectedHostsSpec :
             }
         }
 
-        test("should answer over a bad line, and the same at each run with the same seed") {
+        test("should answer over a bad line, the same in each run with the same seed") {
             fun trace(seed: Long): Any? {
                 var trace: Any? = null
                 connectedHosts(Faults.BAD_LINE, seed) { client, server ->
@@ -81,7 +81,7 @@ class ConnectedHostsSpec :
             }
         }
 
-        test("should connect to an address in numbers without a look-up, which would take real time") {
+        test("should connect to a numeric address without a look-up, which takes real time") {
             connectedHosts { client, server ->
                 server.bind(serverAddress(7471)).serve(backgroundScope) { answer(it) }
                 client.connectMessages(serverAddress(7471).address.hostAddress, 7471).send(ByteArray(1))
@@ -111,7 +111,7 @@ class ConnectedHostsSpec :
             }.message shouldBe "the service's own"
         }
 
-        test("should fail with an assertion that failed in a handler, though its client does not notice") {
+        test("should fail with an assertion that failed in a handler, even if its client does not notice") {
             shouldThrow<AssertionError> {
                 connectedHosts { client, server ->
                     val service = server.bind(serverAddress(7471)) { onFailure { } }
@@ -122,7 +122,7 @@ class ConnectedHostsSpec :
             }.message shouldContain "ping"
         }
 
-        test("should reject a client where nobody listens, or too many ask, and time out where nobody answers") {
+        test("should reject a client without a listener or above the limit, and time out without an answer") {
             connectedHosts { client, server ->
                 shouldThrow<ConnectionRejectedException> { client.connectMessages(serverAddress(7471)) }
                 server
@@ -132,7 +132,7 @@ class ConnectedHostsSpec :
                     }.serve(backgroundScope) { answer(it) }
                 client.connectMessages(serverAddress(7471))
                 shouldThrow<ConnectionRejectedException> { client.connectMessages(serverAddress(7471)) }
-                server.listen(serverAddress(7472)) // and answers nobody
+                server.listen(serverAddress(7472)) // it accepts no client
                 shouldThrow<ConnectionException> { client.connectMessages(serverAddress(7472)) { timeout(2.hours) } }
                 clock.elapsed() shouldBeGreaterThan JavaDuration.ofSeconds(1)
             }
@@ -186,7 +186,7 @@ class ConnectedHostsSpec :
             }.message shouldContain "it waits for something that does not happen"
         }
 
-        test("should name what the block left open beside the hosts' own") {
+        test("should name the resources that the block left open, without those of the hosts") {
             var leaked: Context? = null
             shouldThrow<AssertionError> { connectedHosts { _, _ -> leaked = openDevice("embedded0") } }
                 .message shouldContain "1 resources are still open"

@@ -22,7 +22,7 @@ import kotlin.time.Duration.Companion.ZERO
 
 class ConnectedPairSpec :
     FunSpec({
-        test("should bring a message to the other end") {
+        test("should carry a message to the other end") {
             connectedPair { client, server ->
                 server.postReceive(64)
                 client.send("ping".encodeToByteArray())
@@ -31,7 +31,7 @@ class ConnectedPairSpec :
             }
         }
 
-        // As docs/testing.md has it.
+        // Taken from docs/testing.md.
         test("should bring the message over a bad line") {
             connectedPair(Faults.BAD_LINE) { client, server ->
                 server.postReceive(64)
@@ -41,7 +41,7 @@ class ConnectedPairSpec :
             }
         }
 
-        test("should bring messages both ways over a bad line, in order") {
+        test("should carry messages both ways over a bad line, in order") {
             connectedPair(
                 Faults.BAD_LINE,
                 seed = 3,
@@ -58,7 +58,7 @@ class ConnectedPairSpec :
             }
         }
 
-        test("should let a test wait for a retry that takes long without waiting") {
+        test("should let a test await a long retry without real time") {
             connectedPair(options = ConnectOptions.builder().timeout(20).retryCount(7).build()) { client, server ->
                 val (here, there) = fabric.devices()
                 fabric.partition(here, there)
@@ -69,7 +69,7 @@ class ConnectedPairSpec :
             }
         }
 
-        test("should await a request of the test's own, whatever id that has") {
+        test("should await a request that the test posted itself, whatever its id") {
             connectedPair { client, server ->
                 for (id in listOf(0L, 1L, 7L, -1L)) {
                     client.qp.post {
@@ -81,7 +81,7 @@ class ConnectedPairSpec :
             }
         }
 
-        test("should show a failed receive, and what the peer did wrong") {
+        test("should show a failed receive, and the peer's mistake") {
             val impatient = ConnectOptions.builder().rnrRetry(1).build()
             connectedPair(options = impatient) { client, _ ->
                 client.send(ByteArray(8))
@@ -96,7 +96,7 @@ class ConnectedPairSpec :
             }
         }
 
-        test("should tell of a write with immediate without bytes, which lie in the memory that the peer named") {
+        test("should report a write with immediate without bytes, which lie in the memory that the peer named") {
             connectedPair { client, server ->
                 for (length in listOf(1L, 64L)) {
                     server.postReceive(1)
@@ -112,7 +112,7 @@ class ConnectedPairSpec :
             }
         }
 
-        test("should say that a receive failed where no message was to come") {
+        test("should tell that a receive failed when no message should arrive") {
             connectedPair { client, server ->
                 server.postReceive(2)
                 client.send(ByteArray(8))
@@ -123,7 +123,7 @@ class ConnectedPairSpec :
             }
         }
 
-        test("should name what a test left open and where it was opened") {
+        test("should name the resources that a test left open and where it opened them") {
             var leaked: AutoCloseable? = null
             val failure =
                 shouldThrow<AssertionError> {
@@ -136,13 +136,13 @@ class ConnectedPairSpec :
             leaked?.close()
         }
 
-        test("should find nothing in a block that closes what it opens, and return what that returns") {
+        test("should accept a block that closes its resources, and return its result") {
             connectedPair { client, _ ->
                 leakCheck { client.context.completionQueue(1).use { it.entries() } } shouldBe 1
             }
         }
 
-        test("should fail with what was expected and what came") {
+        test("should show the expected and the actual message") {
             connectedPair { client, server ->
                 server.postReceive(64)
                 client.send("ping".encodeToByteArray())

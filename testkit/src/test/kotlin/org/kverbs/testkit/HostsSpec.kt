@@ -22,7 +22,7 @@ import java.net.InetSocketAddress
 import java.time.Duration
 import kotlin.random.Random
 
-/** Services by IP addresses, on a fabric of the test's own: what docs/testing.md says of it. */
+/** Tests services by IP addresses on a fabric of the test, as docs/testing.md describes. */
 class HostsSpec :
     FunSpec({
         timeout = 120_000
@@ -32,7 +32,7 @@ class HostsSpec :
                 EmbeddedFabric.realTime(1).use { fabric ->
                     rdmaHost { device(fabric.addDevice()) }.use { client ->
                         rdmaHost { device(fabric.addDevice()) }.use { server ->
-                            val address = InetSocketAddress("198.18.0.2", 7471) // of the second device
+                            val address = InetSocketAddress("198.18.0.2", 7471) // the address of the second device
                             val serving = server.answer(address, this)
                             val connection = client.connectMessages(address)
                             connection.send("ping".encodeToByteArray())
@@ -58,7 +58,7 @@ class HostsSpec :
             serving.cancelAndJoin()
         }
 
-        test("should connect from its own device, though the first one of the fabric is dead") {
+        test("should connect from its own device, even if the fabric's first device is dead") {
             EmbeddedFabric.realTime(1).use { fabric ->
                 val (first, second, third) = List(3) { fabric.addDevice() }
                 fabric.kill(first)
@@ -116,7 +116,7 @@ class HostsSpec :
         }
 
         test(
-            "should find a peer dead in no time, on a virtual clock that is held while the threads of the hosts wait",
+            "should find a dead peer in no real time, on a virtual clock that is held while the hosts' threads wait",
         ) {
             val fabric = EmbeddedFabric.virtual(1)
             fabric.clock().hold()
@@ -125,7 +125,7 @@ class HostsSpec :
                 connection.receive().decodeToString() shouldBe "gnip"
                 fabric.clock().elapsed() shouldBe Duration.ZERO
                 fabric.kill(fabric.devices().last())
-                connection.send("anybody?".encodeToByteArray()) // a short one: copied and on its way
+                connection.send("anybody?".encodeToByteArray()) // a short message: copied and sent
                 coroutineScope {
                     val answer = async(start = UNDISPATCHED) { runCatching { connection.receive() } }
                     fabric.clock().advance(Duration.ofMinutes(1))

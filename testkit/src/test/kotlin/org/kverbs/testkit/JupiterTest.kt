@@ -9,7 +9,7 @@ import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.dsl.openDevice
 import org.kverbs.embedded.Faults
 
-/** The testkit as users of JUnit have it, without Kotest's runner. */
+/** Uses the testkit with JUnit, without Kotest's runner. */
 class JupiterTest {
     @Test
     fun `should bring the message over a bad line`() {

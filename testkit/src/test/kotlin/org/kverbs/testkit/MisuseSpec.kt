@@ -16,7 +16,7 @@ import java.lang.foreign.ValueLayout.JAVA_BYTE
 
 class MisuseSpec :
     FunSpec({
-        test("should fail a test that changes what it has posted, and show where that was") {
+        test("should fail a test that changes posted memory, and show the place of the post") {
             val failure =
                 shouldThrow<AssertionError> {
                     connectedPair(diagnostics = true) { client, server ->
@@ -31,8 +31,8 @@ class MisuseSpec :
                 "wr_id 0 was posted\n    at org.kverbs.testkit.MisuseSpecKt.hastyWrite(MisuseSpec.kt:"
         }
 
-        // As docs/testing.md has it.
-        test("should fail a test that changes what it writes before that is done") {
+        // Taken from docs/testing.md.
+        test("should fail a test that changes the source of a write before it is done") {
             shouldThrow<AssertionError> {
                 connectedPair(diagnostics = true) { client, server ->
                     client.qp.post {
@@ -45,7 +45,7 @@ class MisuseSpec :
             }.message shouldContain "(from byte 3 on) were changed"
         }
 
-        test("should find a misuse of what never completes when the ends are closed") {
+        test("should find a misuse of a request that never completes when the ends are closed") {
             shouldThrow<AssertionError> {
                 connectedPair(diagnostics = true) { client, _ ->
                     client.qp.postReceive(1, client.memory[0, 8])
@@ -65,7 +65,7 @@ class MisuseSpec :
             message shouldContain "wr_id 7 was posted"
         }
 
-        test("should accuse no test of the testkit's own messages, and let their memory be read when they came") {
+        test("should not report the testkit's own messages, and let a test read them when they arrived") {
             connectedPair(diagnostics = true) { client, server ->
                 server.postReceive(64)
                 client.send("ping".encodeToByteArray())
@@ -109,7 +109,7 @@ class MisuseSpec :
             }
         }
 
-        test("should let the same mistake pass without diagnostics, as a card does") {
+        test("should not report the same mistake without diagnostics, as a card does") {
             connectedPair { client, server ->
                 hastyWrite(client, server)
                 client.memory.memory().set(JAVA_BYTE, 3, 1)

@@ -19,7 +19,7 @@ import java.util.concurrent.CyclicBarrier
 import kotlin.concurrent.thread
 import kotlin.time.Duration.Companion.minutes
 
-/** Two tests at once in one JVM: the one that is wrong fails, and no other. */
+/** Checks two tests at once in one JVM: the wrong one fails, and no other. */
 class ParallelTestsSpec :
     FunSpec({
         val opened = mutableListOf<Context>()
@@ -28,7 +28,7 @@ class ParallelTestsSpec :
 
         afterTest { opened.onEach { it.close() }.clear() }
 
-        /** Runs both at the same time, and returns what each threw. */
+        /** Runs both at the same time, and returns the exception of each. */
         fun both(
             first: () -> Unit,
             second: () -> Unit,
@@ -58,7 +58,7 @@ class ParallelTestsSpec :
             tidy.shouldBeNull()
         }
 
-        test("should fail the one whose own thread leaks, and whose pair leaks by a thread of others") {
+        test("should fail the test whose own thread leaks, or whose pair leaks by a foreign thread") {
             val barrier = CyclicBarrier(2)
             val (leaking, tidy) =
                 both(
@@ -111,7 +111,7 @@ class ParallelTestsSpec :
             }
         }
 
-        test("should fail the one of two blocks of coroutines that leaks on a dispatcher of all") {
+        test("should fail the one of two blocks of coroutines that leaks on a shared dispatcher") {
             val barrier = CyclicBarrier(2)
             val (leaking, tidy) =
                 both(
@@ -122,7 +122,7 @@ class ParallelTestsSpec :
             tidy.shouldBeNull()
         }
 
-        test("should count what an unknown thread opened for a test that is alone") {
+        test("should count a resource of an unknown thread for a test that runs alone") {
             val go = CountDownLatch(1)
             val stranger =
                 thread {
@@ -137,7 +137,7 @@ class ParallelTestsSpec :
             }.message shouldContain "1 resources are still open"
         }
 
-        test("should find a wait in vain, though another test starts threads meanwhile") {
+        test("should find a wait in vain even if another test starts threads") {
             val barrier = CyclicBarrier(2)
             val (vain, busy) =
                 both(

@@ -26,10 +26,10 @@ import org.kverbs.embedded.Semantics.RXE
 import org.kverbs.embedded.Semantics.STRICT
 import java.lang.foreign.Arena
 
-/** What only a strict device finds, and failures that a test asks for. */
+/** Checks mistakes that only a strict device finds, and injected failures. */
 class StrictSpec :
     FunSpec({
-        test("should refuse a program that never polls, and by the semantics of rxe let it pass") {
+        test("should refuse a program that never polls, and accept it with the semantics of rxe") {
             fun posted(semantics: Semantics): Int {
                 var posted = 0
                 connectedPair(semantics = semantics) { client, server ->
@@ -43,7 +43,7 @@ class StrictSpec :
             posted(RXE) shouldBe 1000
         }
 
-        test("should refuse what is beyond the limits of a test's devices") {
+        test("should refuse objects beyond the limits of a test's devices") {
             connectedPair(limits = DeviceLimits.DEFAULTS.completionQueues(2)) { client, _ ->
                 val last = client.context.completionQueue(1)
                 val refusal = shouldThrow<RdmaSystemException> { client.context.completionQueue(1) }
@@ -64,7 +64,7 @@ class StrictSpec :
             }
         }
 
-        test("should fail a write with the status that a test wants") {
+        test("should fail a write with the status that a test injects") {
             connectedPair { client, server ->
                 fabric.failNext(RDMA_WRITE, REM_ACCESS_ERR)
                 client.qp.post {
@@ -75,7 +75,7 @@ class StrictSpec :
             }
         }
 
-        test("should fail a coroutine's send with the status that a test wants") {
+        test("should fail a coroutine's send with the status that a test injects") {
             connectedCoroutines { client, _ ->
                 fabric.failNext(SEND, RETRY_EXC_ERR)
                 val failure = shouldThrow<WorkCompletionException> { client.send("ping".encodeToByteArray()) }
@@ -84,7 +84,7 @@ class StrictSpec :
             }
         }
 
-        test("should break a queue pair where a test wants it") {
+        test("should break a queue pair if a test raises its event") {
             connectedPair { client, _ ->
                 fabric.raise(client.qp, QP_FATAL)
                 client.qp.state() shouldBe QueuePairState.ERR

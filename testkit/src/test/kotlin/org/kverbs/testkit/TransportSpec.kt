@@ -22,7 +22,7 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.time.Duration.Companion.hours
 import kotlin.time.Duration.Companion.milliseconds
 
-/** Pairs of unreliable queue pairs. */
+/** Tests pairs of unreliable queue pairs. */
 class TransportSpec :
     FunSpec({
         val ping = "ping".encodeToByteArray()
@@ -31,7 +31,7 @@ class TransportSpec :
             UC to QueuePairType.UC,
             UD to QueuePairType.UD,
         )) {
-            test("should bring messages both ways between two ends of $transport") {
+            test("should carry messages both ways between two ends of $transport") {
                 connectedPair(transport) { client, server ->
                     client.qp.type() shouldBe type
                     for ((from, to) in listOf(client to server, server to client)) {
@@ -43,11 +43,11 @@ class TransportSpec :
                 }
             }
 
-            test("should bring messages both ways between coroutines of $transport") {
+            test("should carry messages both ways between coroutines of $transport") {
                 connectedCoroutines(transport) { client, server ->
                     val answer = async { client.receive(64) }
                     launch { server.send(server.receive(64).reversedArray()) }
-                    yield() // datagrams need a receive that is there
+                    yield() // datagrams need a posted receive
                     client.send(ping)
                     answer.await().decodeToString() shouldBe "gnip"
                 }
@@ -86,7 +86,7 @@ class TransportSpec :
             }
         }
 
-        test("should give datagrams of the test's own their address") {
+        test("should give the address for datagrams that the test posts itself") {
             connectedCoroutines(UD) { client, server ->
                 val received = async { server.receive(8) }
                 yield()
@@ -96,7 +96,7 @@ class TransportSpec :
             }
         }
 
-        test("should refuse a datagram that the device would drop, and an address of what is connected") {
+        test("should refuse a datagram that the device drops, and the address of a connected end") {
             connectedPair(UD) { client, _ ->
                 shouldThrow<IllegalArgumentException> { client.send(ByteArray(5000)) }.message shouldContain
                     "at most the path MTU, 4096"

@@ -17,7 +17,7 @@ import java.util.concurrent.Executors
 import kotlin.concurrent.thread
 import kotlin.time.Duration.Companion.minutes
 
-/** A wait that nothing can end fails before its timeout, which is so long here that nobody would wait for it. */
+/** A wait that nothing can end fails before its timeout, which is too long here to wait for. */
 private val LONG = 10.minutes
 
 private const val LATER = 400L
@@ -26,7 +26,7 @@ class WaitInVainSpec :
     FunSpec({
         val ping = "ping".encodeToByteArray()
 
-        test("should fail a wait for a message that nobody sends early, and say who waits and what was counted") {
+        test("should fail early a wait for a message that is never sent, and show queue pair and counters") {
             connectedPair { client, server ->
                 server.postReceive(64)
                 client.memory.length() shouldBe server.memory.length()
@@ -50,7 +50,7 @@ class WaitInVainSpec :
             }
         }
 
-        test("should wait for what a thread does later that the test has started") {
+        test("should wait for a thread that the test has started") {
             connectedPair { client, server ->
                 server.postReceive(64)
                 val sender =
@@ -63,7 +63,7 @@ class WaitInVainSpec :
             }
         }
 
-        test("should wait for what a thread does later that was there before the test, and has used its devices") {
+        test("should wait for a thread that is older than the test and has used its devices") {
             Executors.newSingleThreadExecutor().use { executor ->
                 executor.submit(Callable { }).get()
                 connectedPair { client, server ->
@@ -82,7 +82,7 @@ class WaitInVainSpec :
             }
         }
 
-        test("should wait for what a thread does later that was there before the test, and has not used them") {
+        test("should wait for a thread that is older than the test and has not used its devices") {
             Executors.newSingleThreadExecutor().use { executor ->
                 executor.submit(Callable { }).get()
                 connectedPair { client, server ->
@@ -100,7 +100,7 @@ class WaitInVainSpec :
             }
         }
 
-        test("should wait for what a thread does later, though a pair within the block was there before it") {
+        test("should wait for a thread that started after a pair within the block") {
             connectedPair { client, server ->
                 connectedPair { _, _ -> }
                 server.postReceive(64)
@@ -114,7 +114,7 @@ class WaitInVainSpec :
             }
         }
 
-        test("should wait for what a thread does later that was started in a pair within the block") {
+        test("should wait for a thread that a pair within the block has started") {
             connectedPair { client, server ->
                 server.postReceive(64)
                 connectedPair { _, _ ->
@@ -135,7 +135,7 @@ class WaitInVainSpec :
             }
         }
 
-        test("should fail a block of coroutines that all wait for ever early, and name them") {
+        test("should fail early a block whose coroutines all wait for ever, and name them") {
             val failure =
                 shouldThrow<AssertionError> {
                     connectedCoroutines(timeout = LONG) { _, server ->
@@ -160,7 +160,7 @@ class WaitInVainSpec :
             }
         }
 
-        test("should show under a failure of the block what both devices have counted") {
+        test("should show the counters of both devices under a failure of the block") {
             val failure =
                 shouldThrow<IllegalStateException> {
                     connectedPair { client, server ->

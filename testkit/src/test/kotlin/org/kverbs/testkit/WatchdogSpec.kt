@@ -22,7 +22,7 @@ private val SHORT = 400.milliseconds
 
 private fun sleepForEver(): Unit = Thread.sleep(Long.MAX_VALUE)
 
-/** A block that keeps the thread, on which no timeout of coroutines can end it. */
+/** Tests a block that keeps the thread, so that no timeout of coroutines can end it. */
 class WatchdogSpec :
     FunSpec({
         timeout = 60_000
@@ -37,7 +37,7 @@ class WatchdogSpec :
             Thread.currentThread().isInterrupted shouldBe false
         }
 
-        test("should fail a block that sleeps for ever, and say where") {
+        test("should fail a block that sleeps for ever, and show the place") {
             shouldTell("sleepForEver") { sleepForEver() }
         }
 
@@ -54,7 +54,7 @@ class WatchdogSpec :
             }
         }
 
-        test("should fail a block that waits on its own thread for what only that thread can do") {
+        test("should fail a block that blocks its thread for a coroutine of the same thread") {
             shouldTell("runBlocking") { runBlocking { delay(1.hours) } }
             shouldTell("await") { CountDownLatch(1).await() }
         }
@@ -69,7 +69,7 @@ class WatchdogSpec :
             }
         }
 
-        test("should log where a block is that no interrupt ends") {
+        test("should log the place of a block that no interrupt ends") {
             val lock = Any()
             val records = LinkedBlockingQueue<LogRecord>()
             val handler =
@@ -99,7 +99,7 @@ class WatchdogSpec :
             }
         }
 
-        test("should let a block go on that was kept for a while, and has time left") {
+        test("should let a block go on that blocked for a while and has time left") {
             connectedCoroutines(timeout = 20_000.milliseconds) { client, server ->
                 repeat(3) { Thread.sleep(100) }
                 launch { client.send("ping".encodeToByteArray()) }

@@ -20,7 +20,7 @@ import org.kverbs.QueuePairInitAttributes;
 import org.kverbs.QueuePairType;
 import org.kverbs.embedded.EmbeddedFabric;
 
-/** Tests that {@link RdmaExtensionTest} runs: they ask for devices of their own. */
+/** Tests that {@link RdmaExtensionTest} runs: they ask for their own devices. */
 @ExtendWith(RdmaExtension.class)
 class Devices {
 

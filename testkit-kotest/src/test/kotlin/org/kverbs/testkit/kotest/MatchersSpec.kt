@@ -11,7 +11,7 @@ import org.kverbs.testkit.connectedPair
 
 class MatchersSpec :
     FunSpec({
-        test("should match what came, and say what is different") {
+        test("should match the message that came, and show the difference") {
             connectedPair { client, server ->
                 server.postReceive(64)
                 client.send("ping".encodeToByteArray())
