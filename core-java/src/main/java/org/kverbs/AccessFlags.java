@@ -1,5 +1,7 @@
 package org.kverbs;
 
+import org.kverbs.attributes.AccessFlag;
+
 /** The rules between access flags that every device enforces with a bare EINVAL. */
 final class AccessFlags {
 

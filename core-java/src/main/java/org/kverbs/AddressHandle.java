@@ -1,7 +1,9 @@
 package org.kverbs;
 
-import java.util.List;
-import org.kverbs.internal.SystemErrors;
+import org.kverbs.attributes.AddressAttributes;
+import org.kverbs.internal.Lifetime;
+import org.kverbs.internal.Lifetime.Ending;
+import org.kverbs.internal.Lifetime.Turn;
 
 /**
  * Where messages of a UD queue pair go ({@code struct ibv_ah}). Immutable, safe for any thread.
@@ -15,10 +17,11 @@ public final class AddressHandle extends Resource {
     private final long handle;
 
     AddressHandle(ProtectionDomain pd, AddressAttributes attributes, long handle) {
-        super(List.of(pd));
+        super(new Lifetime(Turn.USERS, pd.lifetime));
         this.pd = pd;
         this.attributes = attributes;
         this.handle = handle;
+        lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
     /** The domain it belongs to. */
@@ -35,8 +38,7 @@ public final class AddressHandle extends Resource {
         return handle;
     }
 
-    @Override
-    void destroy() {
+    private void destroy() {
         SystemErrors.check("ibv_destroy_ah(" + describe() + ")", pd.context().verbs.destroyAddressHandle(handle));
     }
 

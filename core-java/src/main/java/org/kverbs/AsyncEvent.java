@@ -1,6 +1,7 @@
 package org.kverbs;
 
 import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.AsyncEventType;
 
 /**
  * Something that happened to a device, a port or an object without being asked for ({@code struct ibv_async_event}). It

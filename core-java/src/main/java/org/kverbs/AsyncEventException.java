@@ -1,6 +1,7 @@
 package org.kverbs;
 
 import java.io.Serial;
+import org.kverbs.attributes.AsyncEventType;
 
 /**
  * An asynchronous event of a device that ended something: a queue pair, a completion queue, a port or the whole device

@@ -1,12 +1,13 @@
 package org.kverbs;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.Lifetime;
+import org.kverbs.internal.Lifetime.Ending;
+import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.abi.Errno;
 
 /**
@@ -34,9 +35,10 @@ public final class CompletionChannel extends Resource {
     private final Map<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
 
     CompletionChannel(Context context, long handle) {
-        super(List.of(context));
+        super(new Lifetime(Turn.FOUNDATIONS, context.lifetime));
         this.context = context;
         this.handle = handle;
+        lifetime.begin(this, Ending.of(this::describe, this::destroy).waking(this::wake));
     }
 
     /** The open device it belongs to. */
@@ -62,11 +64,11 @@ public final class CompletionChannel extends Resource {
      * non-blocking. Never read it: {@link #awaitEvent} does.
      */
     public int fd() {
-        enterShared(this);
+        lifetime.enter();
         try {
             return context.verbs.completionChannelFd(handle);
         } finally {
-            exitShared(this);
+            lifetime.exit();
         }
     }
 
@@ -81,7 +83,7 @@ public final class CompletionChannel extends Resource {
      */
     public @Nullable CompletionQueue awaitEvent(Duration timeout) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
-        enterShared(this);
+        lifetime.enter();
         try {
             while (true) {
                 long left = Math.max(0, deadline - System.nanoTime());
@@ -107,7 +109,7 @@ public final class CompletionChannel extends Resource {
                 context.verbs.ackCompletionEvents(result, 1);
             }
         } finally {
-            exitShared(this);
+            lifetime.exit();
         }
     }
 
@@ -115,21 +117,19 @@ public final class CompletionChannel extends Resource {
      * Ends the {@link #awaitEvent} that is under way on another thread, or else the next one: it returns null at once.
      */
     public void wakeup() {
-        enterShared(this);
+        lifetime.enter();
         try {
             context.verbs.interruptCompletionChannel(handle);
         } finally {
-            exitShared(this);
+            lifetime.exit();
         }
     }
 
-    @Override
-    void wake() {
+    private void wake() {
         context.verbs.wakeCompletionChannel(handle);
     }
 
-    @Override
-    void destroy() {
+    private void destroy() {
         SystemErrors.check(
                 "ibv_destroy_comp_channel(" + describe() + ")", context.verbs.destroyCompletionChannel(handle));
     }

@@ -12,11 +12,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.Guard;
-import org.kverbs.internal.SystemErrors;
+import org.kverbs.internal.Lifetime;
+import org.kverbs.internal.Lifetime.Ending;
+import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCq;
 import org.kverbs.internal.abi.IbvWc;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**
@@ -60,7 +62,9 @@ public final class CompletionQueue extends Resource {
     private boolean refusesEvents;
 
     CompletionQueue(Context context, @Nullable CompletionChannel channel, long handle, boolean extended) {
-        super(channel == null ? List.of(context) : List.of(context, channel));
+        super(channel == null
+                ? new Lifetime(Turn.FOUNDATIONS, context.lifetime)
+                : new Lifetime(Turn.FOUNDATIONS, context.lifetime, channel.lifetime));
         this.context = context;
         this.channel = channel;
         this.handle = handle;
@@ -70,6 +74,7 @@ public final class CompletionQueue extends Resource {
         if (channel != null) {
             channel.add(handle, this);
         }
+        lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(this::quiesce));
     }
 
     /**
@@ -101,11 +106,11 @@ public final class CompletionQueue extends Resource {
 
     /** How many completions it has room for ({@code cqe}); at least as many as were asked for. */
     public int entries() {
-        enterShared(this);
+        lifetime.enter();
         try {
             return Memory.at(handle, IbvCq.SIZE).get(JAVA_INT, IbvCq.CQE);
         } finally {
-            exitShared(this);
+            lifetime.exit();
         }
     }
 
@@ -296,14 +301,14 @@ public final class CompletionQueue extends Resource {
             throw new IllegalStateException(describe() + " was made without a completion channel, so it can't announce"
                     + " completions; make it with one or poll");
         }
-        enterShared(this);
+        lifetime.enter();
         try {
             int result = ops.requestNotify(solicitedOnly);
             if (result < 0) {
                 throw SystemErrors.of("ibv_req_notify_cq(" + describe() + ")", -result);
             }
         } finally {
-            exitShared(this);
+            lifetime.exit();
         }
     }
 
@@ -325,11 +330,11 @@ public final class CompletionQueue extends Resource {
      * @return how many there were
      */
     public int ackEvents() {
-        enterShared(this);
+        lifetime.enter();
         try {
             return ackAll();
         } finally {
-            exitShared(this);
+            lifetime.exit();
         }
     }
 
@@ -357,14 +362,12 @@ public final class CompletionQueue extends Resource {
                 () -> context.verbs.resizeCompletionQueue(handle, entries));
     }
 
-    @Override
-    void quiesce() {
+    private void quiesce() {
         pollGuard.beginClose();
         pollGuard.awaitDrained();
     }
 
-    @Override
-    void destroy() {
+    private void destroy() {
         synchronized (eventLock) {
             refusesEvents = true;
             ackAll();

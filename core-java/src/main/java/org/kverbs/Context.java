@@ -13,7 +13,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.internal.SystemErrors;
+import org.kverbs.attributes.AsyncEventType;
+import org.kverbs.attributes.DeviceAttributes;
+import org.kverbs.attributes.DeviceAttributesEx;
+import org.kverbs.attributes.Gid;
+import org.kverbs.attributes.GidEntry;
+import org.kverbs.attributes.GidType;
+import org.kverbs.attributes.LinkLayer;
+import org.kverbs.attributes.PortAttributes;
+import org.kverbs.internal.Lifetime;
+import org.kverbs.internal.Lifetime.Ending;
+import org.kverbs.internal.Lifetime.Turn;
+import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAsyncEvent;
 import org.kverbs.internal.abi.IbvCqInitAttrEx;
@@ -42,10 +53,11 @@ public final class Context extends Resource {
     private volatile @Nullable DeviceAttributes known;
 
     Context(Device device, VerbsContext verbs) {
-        super(List.of());
+        super(new Lifetime(Turn.USERS));
         this.device = device;
         this.verbs = verbs;
-        register();
+        lifetime.begin(this, Ending.of(this::describe, this::destroy).waking(this::wake));
+        lifetime.register();
     }
 
     /** The device that was opened. */
@@ -63,7 +75,7 @@ public final class Context extends Resource {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(IbvDeviceAttr.SIZE, JAVA_LONG.byteAlignment());
             command("ibv_query_device(" + device.name() + ")", () -> verbs.queryDevice(attributes));
-            DeviceAttributes answer = DeviceAttributes.from(attributes);
+            DeviceAttributes answer = Structures.DEVICE.read(attributes);
             known = answer;
             return answer;
         }
@@ -74,7 +86,7 @@ public final class Context extends Resource {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(IbvDeviceAttrEx.SIZE, JAVA_LONG.byteAlignment());
             command("ibv_query_device_ex(" + device.name() + ")", () -> verbs.queryDeviceEx(attributes));
-            return DeviceAttributesEx.from(attributes);
+            return Structures.DEVICE_EX.read(attributes);
         }
     }
 
@@ -86,9 +98,10 @@ public final class Context extends Resource {
     public PortAttributes queryPort(int port) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(PORT_ATTRIBUTES_SIZE, JAVA_LONG.byteAlignment());
-            command("ibv_query_port(" + device.name() + ", port=" + port
-                    + ")", () -> verbs.queryPort(port, attributes));
-            return PortAttributes.from(attributes);
+            command(
+                    "ibv_query_port(" + device.name() + ", port=" + port + ")",
+                    () -> verbs.queryPort(port, attributes));
+            return Structures.PORT.read(attributes);
         }
     }
 
@@ -97,7 +110,7 @@ public final class Context extends Resource {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
             command(gidCall("ibv_query_gid", port, index), () -> verbs.queryGid(port, index, gid));
-            return Gid.from(gid, 0);
+            return Structures.GID.read(gid);
         }
     }
 
@@ -110,7 +123,7 @@ public final class Context extends Resource {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment entry = arena.allocate(IbvGidEntry.SIZE, JAVA_LONG.byteAlignment());
             command(gidCall("ibv_query_gid_ex", port, index), () -> verbs.queryGidEntry(port, index, entry));
-            return GidEntry.from(entry);
+            return Structures.GID_ENTRY.read(entry);
         }
     }
 
@@ -143,7 +156,8 @@ public final class Context extends Resource {
                     "ibv_query_gid_table(" + device.name() + ", max_entries=" + maximum + ")",
                     () -> verbs.queryGidTable(table));
             return IntStream.range(0, count)
-                    .mapToObj(i -> GidEntry.from(table.asSlice((long) i * IbvGidEntry.SIZE, IbvGidEntry.SIZE)))
+                    .mapToObj(i -> table.asSlice((long) i * IbvGidEntry.SIZE, IbvGidEntry.SIZE))
+                    .map(Structures.GID_ENTRY::read)
                     .toList();
         }
     }
@@ -197,7 +211,7 @@ public final class Context extends Resource {
                 if (verbs.queryDevice(attributes) < 0) {
                     return "";
                 }
-                limits = DeviceAttributes.from(attributes);
+                limits = Structures.DEVICE.read(attributes);
             }
         }
         var excess = new Excess();
@@ -263,11 +277,11 @@ public final class Context extends Resource {
      * A file descriptor that is readable when an asynchronous event waits, or -1 where there is none. Never read it.
      */
     public int asyncEventFd() {
-        enterShared(this);
+        lifetime.enter();
         try {
             return verbs.asyncEventFd();
         } finally {
-            exitShared(this);
+            lifetime.exit();
         }
     }
 
@@ -283,7 +297,7 @@ public final class Context extends Resource {
     public @Nullable AsyncEvent awaitAsyncEvent(Duration timeout) throws InterruptedException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment event = arena.allocate(IbvAsyncEvent.SIZE, JAVA_LONG.byteAlignment());
-            enterShared(this);
+            lifetime.enter();
             try {
                 int result = verbs.awaitAsyncEvent(event, TimeUnit.NANOSECONDS.convert(timeout));
                 if (result == -Errno.EINTR) {
@@ -304,18 +318,16 @@ public final class Context extends Resource {
                 AsyncEventType type = AsyncEventType.of(code);
                 return new AsyncEvent(type, code, type.isPortEvent() ? null : source, type.isPortEvent() ? port : 0);
             } finally {
-                exitShared(this);
+                lifetime.exit();
             }
         }
     }
 
-    @Override
-    void wake() {
+    private void wake() {
         verbs.wakeAsyncEvents();
     }
 
-    @Override
-    void destroy() {
+    private void destroy() {
         SystemErrors.check("ibv_close_device(" + device.name() + ")", verbs.close());
     }
 

@@ -4,11 +4,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.ServiceLoader;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
-import org.kverbs.internal.SystemErrors;
-import org.kverbs.spi.ConnectionManager;
+import org.kverbs.attributes.NodeType;
+import org.kverbs.attributes.TransportType;
+import org.kverbs.internal.Providers;
+import org.kverbs.internal.values.Guids;
 import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsOpenResult;
@@ -27,6 +27,10 @@ import org.kverbs.spi.VerbsProvider;
  */
 public final class Device {
 
+    static {
+        Providers.DOOR.open(device -> ((Device) device).provider);
+    }
+
     private final VerbsProvider provider;
     private final VerbsDevice device;
 
@@ -43,7 +47,7 @@ public final class Device {
     public static List<Device> list() {
         var devices = new ArrayList<Device>();
         RdmaException unavailable = null;
-        for (VerbsProvider provider : Providers.NATIVE_FIRST) {
+        for (VerbsProvider provider : Providers.nativeFirst()) {
             try {
                 for (VerbsDevice device : provider.devices()) {
                     devices.add(new Device(provider, device));
@@ -93,44 +97,6 @@ public final class Device {
      */
     public static Device of(VerbsProvider provider, VerbsDevice device) {
         return new Device(Objects.requireNonNull(provider, "provider"), Objects.requireNonNull(device, "device"));
-    }
-
-    /** The first device of those that match whose provider has a connection manager. */
-    static Device withConnections(String asked, Predicate<Device> matches) {
-        return find(asked, device -> matches.test(device) && device.connectionManager() != null);
-    }
-
-    /** The connection manager of its provider, or null if that has none. */
-    @Nullable ConnectionManager connectionManager() {
-        return provider.connectionManager();
-    }
-
-    /** The device of a name that its provider has. */
-    Device ofProvider(String name) {
-        if (name.equals(name())) {
-            return this;
-        }
-        List<VerbsDevice> all = provider.devices();
-        return all.stream()
-                .filter(each -> each.name().equals(name))
-                .findFirst()
-                .map(each -> new Device(provider, each))
-                .orElseThrow(() -> new DeviceNotFoundException(
-                        "device '" + name + "'", all.stream().map(VerbsDevice::name).toList()));
-    }
-
-    /** How to get the embedded devices, as a sentence behind others; empty if their provider is there. */
-    static String adviceOnEmbedded() {
-        for (VerbsProvider provider : Providers.NATIVE_FIRST) {
-            if (provider.name().equals("embedded")) {
-                return provider.devices().isEmpty()
-                        ? " The embedded device, which needs no hardware, library or root, is turned off: "
-                                + "KVERBS_EMBEDDED or -Dkverbs.embedded says none."
-                        : "";
-            }
-        }
-        return " The embedded device needs no hardware, library or root: add org.kverbs:kverbs-embedded, of the"
-                + " version that kverbs-core has, to the class path.";
     }
 
     private static Device find(String asked, Predicate<Device> matches) {
@@ -222,15 +188,5 @@ public final class Device {
     @Override
     public String toString() {
         return name() + " (" + Guids.format(guid()) + ")";
-    }
-
-    /** Loaded once, when the first device is asked for. */
-    private static final class Providers {
-        private static final List<VerbsProvider> NATIVE_FIRST = ServiceLoader.load(
-                        VerbsProvider.class, Device.class.getClassLoader())
-                .stream()
-                .map(ServiceLoader.Provider::get)
-                .sorted((a, b) -> Boolean.compare(b.isNative(), a.isNative()))
-                .toList();
     }
 }

@@ -2,6 +2,7 @@ package org.kverbs;
 
 import java.io.Serial;
 import java.util.List;
+import org.kverbs.internal.Providers;
 
 /** No RDMA device is as asked. Says which devices there are, and on a machine without any, how to get one. */
 public class DeviceNotFoundException extends RdmaException {
@@ -37,7 +38,7 @@ public class DeviceNotFoundException extends RdmaException {
         String missing = "no RDMA device found (asked for: " + asked + "). ";
         if (!available.isEmpty()) {
             return missing + "This machine has: " + String.join(", ", available) + "."
-                    + (asked.contains("embedded") ? Device.adviceOnEmbedded() : "");
+                    + (asked.contains("embedded") ? Providers.adviceOnEmbedded() : "");
         }
         return missing + "This machine has none: `rdma link` and /sys/class/infiniband should list it. With an RDMA "
                 + "adapter, load its kernel driver (mlx5_ib for ConnectX-4 and newer, irdma for Intel E810). Without "
@@ -45,6 +46,6 @@ public class DeviceNotFoundException extends RdmaException {
                 + " `modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0`. In a container, pass "
                 + "/dev/infiniband through. Or use the project's lab, a virtual machine with such devices: `./kverbs "
                 + "lab 'COMMAND'`."
-                + Device.adviceOnEmbedded();
+                + Providers.adviceOnEmbedded();
     }
 }

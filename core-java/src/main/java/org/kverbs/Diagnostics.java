@@ -1,9 +1,8 @@
 package org.kverbs;
 
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.Traces;
 
 /**
  * Remembers where resources were opened and closed, at the price of a stack trace for each. Off by default; on with the
@@ -13,31 +12,28 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Diagnostics {
 
-    private static volatile boolean on = Boolean.getBoolean("kverbs.diagnostics");
-    private static final Set<Resource> OPEN = ConcurrentHashMap.newKeySet();
-    private static final ThreadLocal<Object> OWNER = new InheritableThreadLocal<>();
-
     private Diagnostics() {}
 
     /** Turns recording on for what is opened and closed from now on. */
     public static void enable() {
-        on = true;
+        Traces.enable();
     }
 
     /** Turns recording off and forgets what was recorded. */
     public static void disable() {
-        on = false;
-        OPEN.clear();
+        Traces.disable();
     }
 
     /** Whether recording is on. */
     public static boolean areOn() {
-        return on;
+        return Traces.areOn();
     }
 
     /** Everything that was opened while recording was on and isn't closed yet, with the place where it was opened. */
     public static List<Open> openResources() {
-        return OPEN.stream().map(r -> new Open(r, r.openedAt(), r.owners())).toList();
+        return Traces.open().stream()
+                .map(lifetime -> new Open((Resource) lifetime.resource(), lifetime.openedAt(), lifetime.owners()))
+                .toList();
     }
 
     /**
@@ -48,18 +44,14 @@ public final class Diagnostics {
      * @return the former owner, for the caller to set again
      */
     public static @Nullable Object setOwner(@Nullable Object owner) {
-        Object former = OWNER.get();
-        if (owner == null) {
-            OWNER.remove();
-        } else {
-            OWNER.set(owner);
-        }
+        Object former = Traces.owner();
+        Traces.setOwner(owner);
         return former;
     }
 
     /** What the calling thread opens resources for; null if nobody said. */
     public static @Nullable Object owner() {
-        return OWNER.get();
+        return Traces.owner();
     }
 
     /**
@@ -71,18 +63,4 @@ public final class Diagnostics {
      *     it was made from; nothing for a thread that named nobody
      */
     public record Open(Resource resource, @Nullable Throwable openedAt, List<Object> owners) {}
-
-    static @Nullable Throwable stackTrace(String what) {
-        return on ? new Throwable(what + " by " + Thread.currentThread().getName()) : null;
-    }
-
-    static void opened(Resource resource) {
-        if (on) {
-            OPEN.add(resource);
-        }
-    }
-
-    static void closed(Resource resource) {
-        OPEN.remove(resource);
-    }
 }

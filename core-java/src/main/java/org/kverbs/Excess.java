@@ -1,6 +1,8 @@
 package org.kverbs;
 
 import java.util.StringJoiner;
+import org.kverbs.attributes.DeviceAttributes;
+import org.kverbs.attributes.QueuePairCapabilities;
 
 /** What a refused creation asked for beyond the limits of its device, as sentences for the message of the refusal. */
 final class Excess {
@@ -28,6 +30,14 @@ final class Excess {
             add(name + " " + asked + " is not below", limit, count);
         }
         return this;
+    }
+
+    /** Compares all sizes of a queue pair. */
+    Excess of(QueuePairCapabilities asked, DeviceAttributes limits) {
+        return of("max_send_wr", asked.maxSendWr(), "max_qp_wr", limits.maxQpWr())
+                .of("max_recv_wr", asked.maxRecvWr(), "max_qp_wr", limits.maxQpWr())
+                .of("max_send_sge", asked.maxSendSge(), "max_sge", limits.maxSge())
+                .of("max_recv_sge", asked.maxRecvSge(), "max_sge", limits.maxSge());
     }
 
     private void add(String beginning, String limit, long value) {

@@ -1,7 +1,8 @@
 package org.kverbs;
 
+import org.kverbs.internal.Providers;
 import org.kverbs.internal.abi.IbvForkStatus;
-import org.kverbs.internal.ffm.NativeProvider;
+import org.kverbs.spi.VerbsProvider;
 
 /**
  * Whether registered memory stays right when the process forks: {@code enum ibv_fork_status}. It concerns devices of
@@ -37,7 +38,11 @@ public enum ForkStatus {
      * @throws LibraryUnavailableException if there is no libibverbs, or one older than rdma-core 35
      */
     public static ForkStatus ofThisProcess() {
-        return of(NativeProvider.forkStatus());
+        return Providers.nativeFirst().stream()
+                .filter(VerbsProvider::isNative)
+                .findFirst()
+                .map(provider -> of(provider.forkStatus()))
+                .orElse(UNNEEDED);
     }
 
     /** Returns the number that {@code enum ibv_fork_status} gives this constant; -1 for {@link #UNKNOWN}. */

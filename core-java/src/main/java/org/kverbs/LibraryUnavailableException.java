@@ -4,6 +4,7 @@ import java.io.Serial;
 import java.util.List;
 import java.util.Optional;
 import org.kverbs.internal.DeviceNodes;
+import org.kverbs.internal.Providers;
 
 /**
  * A native library that is absent, too old or incomplete, or that this Java process must not call. The message says
@@ -41,7 +42,7 @@ public class LibraryUnavailableException extends RdmaException {
         return new LibraryUnavailableException(
                 library,
                 "cannot load " + library + " (" + cause.getMessage() + "). " + installAdvice(library)
-                        + Device.adviceOnEmbedded(),
+                        + Providers.adviceOnEmbedded(),
                 cause);
     }
 

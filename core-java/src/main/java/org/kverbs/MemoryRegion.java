@@ -5,13 +5,15 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
-import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.internal.SystemErrors;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.internal.Lifetime;
+import org.kverbs.internal.Lifetime.Ending;
+import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.abi.IbvMr;
 import org.kverbs.internal.abi.IbvReregMrFlags;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Off-heap memory that a device may read and write ({@code struct ibv_mr}). Its pages stay pinned, and the memory stays
@@ -36,13 +38,14 @@ public final class MemoryRegion extends Resource {
     MemoryRegion(
             ProtectionDomain pd, long handle, MemorySegment memory, long requestAddress, int access,
             @Nullable Arena owned) {
-        super(List.of(pd));
+        super(new Lifetime(Turn.MEMORY, pd.lifetime));
         this.pd = pd;
         this.handle = handle;
         this.memory = memory;
         this.requestAddress = requestAddress;
         this.access = access;
         this.owned = owned;
+        lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
     /** The domain it was registered in. */
@@ -116,13 +119,11 @@ public final class MemoryRegion extends Resource {
     }
 
     private int key(int offset) {
-        if (!guard.enterShared()) {
-            throw closed();
-        }
+        lifetime.enter();
         try {
             return Memory.at(handle, IbvMr.SIZE).get(JAVA_INT, offset);
         } finally {
-            guard.exitShared();
+            lifetime.exit();
         }
     }
 
@@ -203,8 +204,7 @@ public final class MemoryRegion extends Resource {
                         .reregisterMemory(handle, flags, pd.handle(), target, mask));
     }
 
-    @Override
-    void destroy() {
+    private void destroy() {
         if (!deregistered) { // freeing the memory may fail below, so this may be the second try
             SystemErrors.check("ibv_dereg_mr(" + describe() + ")", pd.context().verbs.deregisterMemory(handle));
             deregistered = true;

@@ -2,6 +2,7 @@ package org.kverbs;
 
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.values.Ranges;
 
 /**
  * Part of a memory region, as one scatter and gather entry ({@code struct ibv_sge}). Immutable: make it once and use it

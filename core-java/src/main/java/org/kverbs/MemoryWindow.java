@@ -5,13 +5,17 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
-import org.kverbs.internal.SystemErrors;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.MemoryWindowType;
+import org.kverbs.internal.Lifetime;
+import org.kverbs.internal.Lifetime.Ending;
+import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwBind;
 import org.kverbs.internal.abi.IbvSendFlags;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
+import org.kverbs.internal.values.Ranges;
 
 /**
  * A window ({@code struct ibv_mw}): a key for part of a region that can be given and taken back on the data path,
@@ -27,10 +31,11 @@ public final class MemoryWindow extends Resource {
     private final long handle;
 
     MemoryWindow(ProtectionDomain pd, MemoryWindowType type, long handle) {
-        super(List.of(pd));
+        super(new Lifetime(Turn.USERS, pd.lifetime));
         this.pd = pd;
         this.type = type;
         this.handle = handle;
+        lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
     /** The domain it belongs to. */
@@ -52,11 +57,11 @@ public final class MemoryWindow extends Resource {
      * {@link #nextRkey}.
      */
     public int rkey() {
-        enterShared(this);
+        lifetime.enter();
         try {
             return Memory.at(handle, IbvMw.SIZE).get(JAVA_INT, IbvMw.RKEY);
         } finally {
-            exitShared(this);
+            lifetime.exit();
         }
     }
 
@@ -81,7 +86,7 @@ public final class MemoryWindow extends Resource {
             QueuePair queuePair, long workRequestId, MemoryRegion region, long offset, long length,
             AccessFlag... access) {
         Ranges.requirePart("the memory region", offset, length, region.length());
-        enterShared(this, queuePair, region);
+        Lifetime.enterAll(lifetime, queuePair.lifetime, region.lifetime);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment bind = arena.allocate(IbvMwBind.SIZE, JAVA_LONG.byteAlignment());
             bind.set(JAVA_LONG, IbvMwBind.WR_ID, workRequestId);
@@ -98,7 +103,7 @@ public final class MemoryWindow extends Resource {
                 throw SystemErrors.workRequest("ibv_bind_mw(" + describe() + ")", -result, 0, 1);
             }
         } finally {
-            exitShared(this, queuePair, region);
+            Lifetime.exitAll(lifetime, queuePair.lifetime, region.lifetime);
         }
     }
 
@@ -107,8 +112,7 @@ public final class MemoryWindow extends Resource {
         return new RemoteMemory(bound.address(), bound.length(), rkey);
     }
 
-    @Override
-    void destroy() {
+    private void destroy() {
         SystemErrors.check("ibv_dealloc_mw(" + describe() + ")", pd.context().verbs.deallocMemoryWindow(handle));
     }
 

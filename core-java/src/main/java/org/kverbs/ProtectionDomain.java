@@ -8,13 +8,21 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.internal.SystemErrors;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.AddressAttributes;
+import org.kverbs.attributes.MemoryWindowType;
+import org.kverbs.attributes.SharedReceiveQueueAttributes;
+import org.kverbs.internal.Lifetime;
+import org.kverbs.internal.Lifetime.Ending;
+import org.kverbs.internal.Lifetime.Turn;
+import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.abi.IbvGrh;
 import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.abi.IbvQpInitAttrEx;
 import org.kverbs.internal.abi.IbvSrqInitAttr;
+import org.kverbs.internal.values.Ranges;
 
 /**
  * A protection domain ({@code struct ibv_pd}): queue pairs can only use memory, windows and addresses of their own
@@ -30,9 +38,10 @@ public final class ProtectionDomain extends Resource {
     private final long handle;
 
     ProtectionDomain(Context context, long handle) {
-        super(List.of(context));
+        super(new Lifetime(Turn.FOUNDATIONS, context.lifetime));
         this.context = context;
         this.handle = handle;
+        lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
     /** The open device it belongs to. */
@@ -140,12 +149,12 @@ public final class ProtectionDomain extends Resource {
             MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             attributes.writeTo(init);
             return create(
-                    (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + context.device().name() + ", " + attributes
-                    + ")",
-                    () -> context.excess((excess, limits) -> attributes.capabilities().compare(excess, limits)),
+                    (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(")
+                            + context.device().name() + ", " + attributes + ")",
+                    () -> context.excess((excess, limits) -> excess.of(attributes.capabilities(), limits)),
                     () -> extended ? createExtended(attributes, init) : context.verbs.createQueuePair(handle, init),
-                    h -> new QueuePair(this, attributes, QueuePairCapabilities.from(init.asSlice(IbvQpInitAttr.CAP)),
-                            h),
+                    h -> new QueuePair(
+                            this, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h),
                     parents.toArray(Resource[]::new));
         }
     }
@@ -173,7 +182,7 @@ public final class ProtectionDomain extends Resource {
     public SharedReceiveQueue sharedReceiveQueue(SharedReceiveQueueAttributes attributes) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment init = arena.allocate(IbvSrqInitAttr.SIZE, JAVA_LONG.byteAlignment());
-            attributes.writeTo(init.asSlice(IbvSrqInitAttr.ATTR));
+            Structures.SHARED_RECEIVE_QUEUE.write(attributes, init.asSlice(IbvSrqInitAttr.ATTR));
             return create(
                     "ibv_create_srq(" + context.device().name() + ", " + attributes + ")",
                     () -> context.excess((excess, limits) -> excess
@@ -181,7 +190,7 @@ public final class ProtectionDomain extends Resource {
                             .of("max_sge", attributes.maxSge(), "max_srq_sge", limits.maxSrqSge())),
                     () -> context.verbs.createSharedReceiveQueue(handle, init),
                     h -> new SharedReceiveQueue(
-                            this, SharedReceiveQueueAttributes.from(init.asSlice(IbvSrqInitAttr.ATTR)), h),
+                            this, Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttr.ATTR)), h),
                     this);
         }
     }
@@ -190,7 +199,7 @@ public final class ProtectionDomain extends Resource {
     public AddressHandle addressHandle(AddressAttributes attributes) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment destination = arena.allocate(IbvAhAttr.SIZE, JAVA_LONG.byteAlignment());
-            attributes.writeTo(destination);
+            Structures.ADDRESS.write(attributes, destination);
             return create(
                     "ibv_create_ah(" + context.device().name() + ", " + attributes + ")",
                     () -> context.excess((excess, limits) -> excess
@@ -222,12 +231,11 @@ public final class ProtectionDomain extends Resource {
             command(
                     "ibv_init_ah_from_wc(" + context.device().name() + ", port=" + port + ")",
                     () -> context.verbs.addressFromCompletion(port, completion.structure(), header, attributes));
-            return AddressAttributes.from(attributes);
+            return Structures.ADDRESS.read(attributes);
         }
     }
 
-    @Override
-    void destroy() {
+    private void destroy() {
         SystemErrors.check("ibv_dealloc_pd(" + context.device().name() + ")", context.verbs.deallocPd(handle));
     }
 

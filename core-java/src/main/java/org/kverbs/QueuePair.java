@@ -13,14 +13,27 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.internal.SystemErrors;
+import org.kverbs.attributes.ConnectOptions;
+import org.kverbs.attributes.Gid;
+import org.kverbs.attributes.QueuePairAttribute;
+import org.kverbs.attributes.QueuePairAttributes;
+import org.kverbs.attributes.QueuePairCapabilities;
+import org.kverbs.attributes.QueuePairEndpoint;
+import org.kverbs.attributes.QueuePairState;
+import org.kverbs.attributes.QueuePairType;
+import org.kverbs.attributes.TransportType;
+import org.kverbs.internal.Lifetime;
+import org.kverbs.internal.Lifetime.Ending;
+import org.kverbs.internal.Lifetime.Turn;
+import org.kverbs.internal.Posting;
+import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvGid;
 import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.abi.IbvQpAttr;
 import org.kverbs.internal.abi.IbvQpAttrMask;
 import org.kverbs.internal.abi.IbvQpInitAttr;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.VerbsContext;
 
@@ -36,6 +49,10 @@ public final class QueuePair extends Resource {
     /** What ibv_query_qp is asked for: everything but the rate limit, which is newer than most devices. */
     private static final int QUERY_MASK = (IbvQpAttrMask.IBV_QP_DEST_QPN << 1) - 1;
 
+    static {
+        Posting.DOOR.open(queuePair -> ((QueuePair) queuePair).sends);
+    }
+
     private final ProtectionDomain pd;
     private final QueuePairType type;
     private final QueuePairInitAttributes asked;
@@ -49,7 +66,7 @@ public final class QueuePair extends Resource {
     private final Set<Membership> memberships = ConcurrentHashMap.newKeySet();
 
     QueuePair(ProtectionDomain pd, QueuePairInitAttributes asked, QueuePairCapabilities capabilities, long handle) {
-        super(parents(pd, asked));
+        super(new Lifetime(Turn.USERS, parents(pd, asked)));
         this.pd = pd;
         this.asked = asked;
         this.type = asked.type();
@@ -68,9 +85,10 @@ public final class QueuePair extends Resource {
         this.receives =
                 new ReceivePoster(this, "ibv_post_recv", ops, capabilities.maxRecvWr(), capabilities.maxRecvSge());
         pd.context().eventSources.put(handle, this);
+        lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(this::quiesce));
     }
 
-    private static List<Resource> parents(ProtectionDomain pd, QueuePairInitAttributes asked) {
+    private static Lifetime[] parents(ProtectionDomain pd, QueuePairInitAttributes asked) {
         var parents = new ArrayList<Resource>(List.of(pd, asked.sendCq()));
         if (asked.recvCq() != asked.sendCq()) {
             parents.add(asked.recvCq());
@@ -78,7 +96,7 @@ public final class QueuePair extends Resource {
         if (asked.srq() != null) {
             parents.add(asked.srq());
         }
-        return parents;
+        return parents.stream().map(parent -> parent.lifetime).toArray(Lifetime[]::new);
     }
 
     /** The domain it belongs to. */
@@ -132,10 +150,10 @@ public final class QueuePair extends Resource {
      *     many
      */
     public void modify(QueuePairAttributes attributes) {
-        enterShared(this);
+        lifetime.enter();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment destination = arena.allocate(IbvQpAttr.SIZE, JAVA_LONG.byteAlignment());
-            attributes.writeTo(destination);
+            Structures.QUEUE_PAIR.write(attributes, destination);
             int result = pd.context().verbs.modifyQueuePair(handle, destination, attributes.mask());
             if (result < 0) {
                 QueuePairState from = result == -Errno.EINVAL ? state() : QueuePairState.UNKNOWN;
@@ -145,7 +163,7 @@ public final class QueuePair extends Resource {
                 throw SystemErrors.modifyQueuePair(number, transport, type, from, to, attributes.mask(), -result);
             }
         } finally {
-            exitShared(this);
+            lifetime.exit();
         }
     }
 
@@ -160,7 +178,7 @@ public final class QueuePair extends Resource {
             command(
                     "ibv_query_qp(" + describe() + ")",
                     () -> pd.context().verbs.queryQueuePair(handle, attributes, QUERY_MASK, init));
-            return QueuePairAttributes.from(attributes, QUERY_MASK);
+            return Structures.QUEUE_PAIR.read(attributes, QUERY_MASK);
         }
     }
 
@@ -184,11 +202,11 @@ public final class QueuePair extends Resource {
      * @return a copy; empty on a device of the operating system, which counts by port only
      */
     public Map<String, Long> counters() {
-        enterShared(this);
+        lifetime.enter();
         try {
             return pd.context().verbs.queuePairCounters(handle);
         } finally {
-            exitShared(this);
+            lifetime.exit();
         }
     }
 
@@ -302,7 +320,7 @@ public final class QueuePair extends Resource {
     private int multicast(Membership membership, boolean attach) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
-            membership.group().writeTo(gid, 0);
+            Structures.GID.write(membership.group(), gid);
             return attach
                     ? pd.context().verbs.attachMulticast(handle, gid, membership.lid())
                     : pd.context().verbs.detachMulticast(handle, gid, membership.lid());
@@ -338,41 +356,22 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Writes requests into the queue pair's own list and posts them in one call, as {@link #post(SendRequests)}.
+     * Writes requests into a list of the queue pair's own and posts them in one call, as {@link #post(SendRequests)}.
      *
-     * @param requests begins operations on the list it is given; it must not post to this queue pair itself
+     * @param requests begins operations on the list it is given, which is the queue pair's again when it returns
      */
     public void postWith(Consumer<SendRequests> requests) {
-        SendRequests list = beginPost();
+        SendRequests list = sends.begin();
         boolean posted = false;
         try {
             requests.accept(list);
             posted = true;
         } finally {
             if (!posted) {
-                abandonPost();
+                sends.abandon(list);
             }
         }
-        finishPost();
-    }
-
-    /**
-     * Lends the queue pair's own empty list to the calling thread, which must call {@link #finishPost} or {@link
-     * #abandonPost}; other threads' posts wait until then. What inline builders are made of; others take {@link
-     * #postWith}.
-     */
-    public SendRequests beginPost() {
-        return sends.begin();
-    }
-
-    /** Posts what the thread wrote since {@link #beginPost}; errors as {@link #post(SendRequests)}. */
-    public void finishPost() {
-        sends.finish();
-    }
-
-    /** Drops what the thread wrote since {@link #beginPost}. */
-    public void abandonPost() {
-        sends.abandon();
+        sends.finish(list);
     }
 
     /**
@@ -402,14 +401,12 @@ public final class QueuePair extends Resource {
         }
     }
 
-    @Override
-    void quiesce() {
+    private void quiesce() {
         sends.close();
         receives.close();
     }
 
-    @Override
-    void destroy() {
+    private void destroy() {
         memberships.forEach(this::leave);
         SystemErrors.check("ibv_destroy_qp(" + describe() + ")", pd.context().verbs.destroyQueuePair(handle));
         pd.context().eventSources.remove(handle, this); // a new one may already have the address

@@ -1,6 +1,18 @@
 package org.kverbs;
 
 import java.util.Set;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.AddressAttributes;
+import org.kverbs.attributes.AddressAttributesBuilder;
+import org.kverbs.attributes.ConnectOptions;
+import org.kverbs.attributes.GlobalRoute;
+import org.kverbs.attributes.Mtu;
+import org.kverbs.attributes.PortAttributes;
+import org.kverbs.attributes.QueuePairAttributes;
+import org.kverbs.attributes.QueuePairAttributesBuilder;
+import org.kverbs.attributes.QueuePairEndpoint;
+import org.kverbs.attributes.QueuePairState;
+import org.kverbs.attributes.QueuePairType;
 
 /** The steps that bring a queue pair from RESET to RTS, with the options and the peer's endpoint filled in. */
 final class QueuePairConnector {

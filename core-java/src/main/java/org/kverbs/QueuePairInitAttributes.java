@@ -5,6 +5,9 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.QueuePairCapabilities;
+import org.kverbs.attributes.QueuePairType;
+import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
 import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.abi.IbvQpInitAttrEx;
@@ -105,7 +108,7 @@ public record QueuePairInitAttributes(
         init.set(JAVA_LONG, IbvQpInitAttr.SEND_CQ, sendCq.handle());
         init.set(JAVA_LONG, IbvQpInitAttr.RECV_CQ, recvCq.handle());
         init.set(JAVA_LONG, IbvQpInitAttr.SRQ, srq == null ? 0 : srq.handle());
-        capabilities.writeTo(init.asSlice(IbvQpInitAttr.CAP));
+        Structures.CAPABILITIES.write(capabilities, init.asSlice(IbvQpInitAttr.CAP));
         init.set(JAVA_INT, IbvQpInitAttr.QP_TYPE, type.code());
         init.set(JAVA_INT, IbvQpInitAttr.SQ_SIG_ALL, signalAll ? 1 : 0);
     }

@@ -8,7 +8,6 @@ import java.lang.ref.Reference;
 import org.kverbs.internal.Guard;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.RequestLimits;
-import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.ReceiveOps;
 

@@ -2,7 +2,7 @@ package org.kverbs;
 
 import org.kverbs.internal.WorkRequestArena;
 import org.kverbs.internal.abi.IbvRecvWr;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * A reusable list of receive work requests ({@code struct ibv_recv_wr}), written straight into native memory, to post

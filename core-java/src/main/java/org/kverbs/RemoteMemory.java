@@ -3,6 +3,7 @@ package org.kverbs;
 import java.nio.ByteBuffer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.kverbs.internal.values.Ranges;
 
 /**
  * Memory of a peer: what one-sided operations need to know of it. Made by {@link MemoryRegion#remote} over there, sent

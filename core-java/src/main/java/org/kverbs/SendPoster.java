@@ -5,25 +5,33 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.QueuePairCapabilities;
+import org.kverbs.attributes.QueuePairType;
 import org.kverbs.internal.Guard;
+import org.kverbs.internal.Posting;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.RequestLimits;
-import org.kverbs.internal.SystemErrors;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.QueuePairOps;
 
 /**
- * The send side of a queue pair: one thread at a time, none after the close. Its methods are those of
- * {@link QueuePair}.
+ * The send side of a queue pair: one thread at a time posts, none after the close. Its methods are those of {@link
+ * QueuePair}. Lists are written before that, outside of the guard.
  */
-final class SendPoster {
+final class SendPoster implements Posting<SendRequests> {
+
+    /** How many threads may write lists at a time before one allocates its own. */
+    private static final int SPARES = 4;
+
 
     private final QueuePair owner;
     private final QueuePairOps ops;
     private final Guard guard = new Guard();
     private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
-    private final SendRequests own = new SendRequests();
+    /** Lists that nobody has borrowed. */
+    private final AtomicReferenceArray<@Nullable SendRequests> spares = new AtomicReferenceArray<>(SPARES);
 
     SendPoster(QueuePair owner, QueuePairOps ops) {
         this.owner = owner;
@@ -54,36 +62,46 @@ final class SendPoster {
         }
     }
 
-    /** Enters the guard; {@link #finish} or {@link #abandon} leaves it. */
-    SendRequests begin() {
-        enter();
-        own.clear();
-        return own;
+    @Override
+    public SendRequests begin() {
+        if (guard.isClosing()) {
+            throw owner.closed();
+        }
+        for (int i = 0; i < SPARES; i++) {
+            if (spares.getPlain(i) != null) {
+                SendRequests spare = spares.getAndSet(i, null);
+                if (spare != null) {
+                    return spare;
+                }
+            }
+        }
+        return new SendRequests();
     }
 
-    void finish() {
-        requireBegun();
+    @Override
+    public void finish(SendRequests list) {
+        int count = list.size();
         int accepted;
-        int count;
         try {
-            count = own.size();
-            accepted = count == 0 ? 0 : postEntered(own);
+            accepted = postAll(list);
         } finally {
-            guard.exit();
+            abandon(list);
         }
         requireAll(accepted, count);
     }
 
-    void abandon() {
-        requireBegun();
-        guard.exit();
-    }
-
-    /** A thread that begins none must not end another thread's. */
-    private void requireBegun() {
-        if (!guard.isMine()) {
-            throw new IllegalStateException(
-                    "this thread has begun no post on " + owner.describe() + "; call beginPost first");
+    /**
+     * Two threads that give back at once may take the same place: one list is garbage then, and another made when it is
+     * needed.
+     */
+    @Override
+    public void abandon(SendRequests list) {
+        list.clear();
+        for (int i = 0; i < SPARES; i++) {
+            if (spares.getPlain(i) == null) {
+                spares.setRelease(i, list);
+                return;
+            }
         }
     }
 
@@ -100,9 +118,7 @@ final class SendPoster {
         int result;
         try {
             for (; entered < requests.usedCount; entered++) {
-                if (!requests.used[entered].guard.enterShared()) {
-                    throw requests.used[entered].closed();
-                }
+                requests.used[entered].lifetime.enter();
             }
             refused.set(JAVA_LONG, 0, 0); // a driver that names no request would leave the one of an earlier refusal
             result = ops.postSend(requests.requests.first(), refused.address());
@@ -111,7 +127,7 @@ final class SendPoster {
             }
         } finally {
             while (entered > 0) {
-                requests.used[--entered].guard.exitShared();
+                requests.used[--entered].lifetime.exit();
             }
         }
         Reference.reachabilityFence(requests);

@@ -5,13 +5,16 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.MemoryWindowType;
+import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.internal.InlineArea;
 import org.kverbs.internal.WorkRequestArena;
 import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvWrOpcode;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * A reusable list of send work requests ({@code struct ibv_send_wr}), written straight into native memory, to post in
@@ -29,6 +32,10 @@ import org.kverbs.internal.ffm.Memory;
  * grow. Source: {@code man 3 ibv_post_send}.
  */
 public final class SendRequests {
+
+    static {
+        WorkRequestArena.DOOR.open(list -> ((SendRequests) list).requests);
+    }
 
     private static final boolean SWAP = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
 
@@ -89,19 +96,6 @@ public final class SendRequests {
                         Memory.getLong(request + IbvSendWr.BIND_MW_MW) + IbvMw.RKEY,
                         Memory.getInt(request + IbvSendWr.BIND_MW_RKEY));
             }
-        }
-    }
-
-    /**
-     * Gives the requests ids in place of those they were begun with: {@code high} in the upper 32 bits, and
-     * {@code first}, {@code first + 1} and so on, which may overflow, in the lower.
-     */
-    public void renumber(int high, int first) {
-        long upper = (long) high << 32;
-        for (int i = 0; i < size(); i++) {
-            Memory.putLong(
-                    requests.first() + (long) i * IbvSendWr.SIZE + IbvSendWr.WR_ID,
-                    upper | Integer.toUnsignedLong(first + i));
         }
     }
 

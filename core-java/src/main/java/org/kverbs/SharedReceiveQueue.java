@@ -4,8 +4,11 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
-import org.kverbs.internal.SystemErrors;
+import org.kverbs.attributes.SharedReceiveQueueAttributes;
+import org.kverbs.internal.Lifetime;
+import org.kverbs.internal.Lifetime.Ending;
+import org.kverbs.internal.Lifetime.Turn;
+import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.IbvSrqAttr;
 import org.kverbs.internal.abi.IbvSrqAttrMask;
 import org.kverbs.spi.ReceiveOps;
@@ -23,13 +26,14 @@ public final class SharedReceiveQueue extends Resource {
     private final ReceivePoster poster;
 
     SharedReceiveQueue(ProtectionDomain pd, SharedReceiveQueueAttributes made, long handle) {
-        super(List.of(pd));
+        super(new Lifetime(Turn.USERS, pd.lifetime));
         this.pd = pd;
         this.made = made;
         this.handle = handle;
         ReceiveOps ops = pd.context().verbs.sharedReceiveQueueOps(handle);
         this.poster = new ReceivePoster(this, "ibv_post_srq_recv", ops, made.maxWr(), made.maxSge());
         pd.context().eventSources.put(handle, this);
+        lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(this::quiesce));
     }
 
     /** The domain it belongs to. */
@@ -53,7 +57,7 @@ public final class SharedReceiveQueue extends Resource {
             command(
                     "ibv_query_srq(" + describe() + ")",
                     () -> pd.context().verbs.querySharedReceiveQueue(handle, attributes));
-            return SharedReceiveQueueAttributes.from(attributes);
+            return Structures.SHARED_RECEIVE_QUEUE.read(attributes);
         }
     }
 
@@ -70,7 +74,7 @@ public final class SharedReceiveQueue extends Resource {
     private void modify(SharedReceiveQueueAttributes wanted, int mask) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(IbvSrqAttr.SIZE, JAVA_INT.byteAlignment());
-            wanted.writeTo(attributes);
+            Structures.SHARED_RECEIVE_QUEUE.write(wanted, attributes);
             command(
                     "ibv_modify_srq(" + describe() + ", " + wanted + ", mask=" + mask + ")",
                     () -> pd.context().excess((excess, limits) -> excess
@@ -97,13 +101,11 @@ public final class SharedReceiveQueue extends Resource {
         poster.post(requests);
     }
 
-    @Override
-    void quiesce() {
+    private void quiesce() {
         poster.close();
     }
 
-    @Override
-    void destroy() {
+    private void destroy() {
         SystemErrors.check("ibv_destroy_srq(" + describe() + ")", pd.context().verbs.destroySharedReceiveQueue(handle));
         pd.context().eventSources.remove(handle, this); // a new one may already have the address
     }

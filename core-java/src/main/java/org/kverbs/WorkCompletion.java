@@ -8,7 +8,7 @@ import java.lang.ref.Reference;
 import java.nio.ByteOrder;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcFlags;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * What became of a work request ({@code struct ibv_wc}), read in place: a view into a batch. If the status isn't

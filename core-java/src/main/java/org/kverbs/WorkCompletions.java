@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.IbvWc;
+import org.kverbs.internal.values.Ranges;
 
 /**
  * A reusable batch of completions ({@code struct ibv_wc[]}) that {@link CompletionQueue#poll(WorkCompletions)} fills.

@@ -1,17 +1,52 @@
 /**
- * RDMA for Kotlin and Java: the objects of libibverbs, and the values that describe them.
+ * RDMA for Kotlin and Java: the objects of libibverbs, and the work that is posted to them.
  *
  * <p>Start with a device. Opening one gives a context, and everything else is made from it: a protection domain, in it
- * memory regions and queue pairs, beside it completion queues. A queue pair is moved through its states by a
- * {@link org.kverbs.QueuePairAttributes set of attributes}, and finds its peer by an
- * {@link org.kverbs.AddressAttributes address}. Work requests are posted to it, and each ends as a completion with a
- * {@link org.kverbs.WorkCompletionStatus status}.
+ * memory regions and queue pairs, beside it completion queues. A queue pair is moved through its states by a {@link
+ * org.kverbs.attributes.QueuePairAttributes set of attributes}, and finds its peer by an {@link
+ * org.kverbs.attributes.AddressAttributes address}. Work requests are posted to it, and each ends as a completion with
+ * a {@link org.kverbs.WorkCompletionStatus status}.
  *
- * <p>Three habits hold in the whole package.
+ * <pre>
+ *   Device                              what is there: list, byName, first
+ *     open() -> Context                 queries, asynchronous events
+ *                 |-> CompletionChannel       waiting for completions
+ *                 |-> CompletionQueue         WorkCompletion(s), one for each request that ended
+ *                 '-> ProtectionDomain
+ *                       |-> MemoryRegion      MemorySlice (here), RemoteMemory (for the peer)
+ *                       |-> MemoryWindow
+ *                       |-> SharedReceiveQueue   &lt;- ReceiveRequests
+ *                       |-> QueuePair            &lt;- SendRequests, ReceiveRequests
+ *                       '-> AddressHandle
+ *   Resource                            what all of these are: close, isOpen, what was made from what
+ *   Diagnostics                         where open resources were opened
+ *   RdmaException                       and what extends it: what a system, a device or a peer refused
+ * </pre>
+ *
+ * <p>Who makes an object knows its class, and the object knows what it was made from: such circles there are inside
+ * this room, and none between rooms. {@link org.kverbs.Resource} knows none of its kinds.
+ *
+ * <pre>
+ *   org.kverbs.cm             connections by IP address
+ *        |
+ *        v
+ *   org.kverbs  (this room)   objects, work, exceptions  &lt;--  org.kverbs.internal.ffm: libibverbs
+ *        |                                                          |
+ *        +--> org.kverbs.attributes   records and enums             |
+ *        '--> org.kverbs.spi          the seam  &lt;-------------------'
+ *
+ *   below all of them, and nobody else's: org.kverbs.internal, .internal.memory, .internal.values, .internal.abi
+ * </pre>
+ *
+ * <p>A provider is found by {@link java.util.ServiceLoader}, so that no arrow leads from here to one.
+ *
+ * <p>Three habits hold in all rooms.
  *
  * <ul>
  *   <li>The values are immutable and may be shared among threads. Numbers are in the order of the machine, whatever the
- *       C structure or the wire has: a GUID and the halves of a {@link org.kverbs.Gid} read as the numbers that are
+ *       C structure or the wire has: a GUID and the halves of a {@link org.kverbs.attributes.Gid} read as the numbers
+ *       that
+ *       are
  *       printed.
  *   <li>An enum never hides what it does not know. A number without a name reads as {@code UNKNOWN}, and the holder of
  *       the value offers the raw number beside it; masks of flags are kept raw as well.

@@ -6,6 +6,8 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.longs.shouldBeGreaterThanOrEqual
 import io.kotest.matchers.shouldBe
 import org.kverbs.NullVerbs.onNullDevice
+import org.kverbs.attributes.QueuePairType
+import org.kverbs.internal.Posting
 import java.lang.management.ManagementFactory
 import java.util.function.Consumer
 import kotlin.time.Duration
@@ -94,14 +96,16 @@ private enum class Rounds(
             check(bench.cq.poll(handler, 16) == 1)
         }
     }),
-    LENT("beginPost, finishPost and poll(batch)", { bench ->
+    LENT("a list that is lent, and poll(batch)", { bench ->
         val qp = bench.queuePair()
         val slice = bench.mr.slice()
         val remote = RemoteMemory(0x1000, 64, 7)
         val batch = WorkCompletions(16)
+        val lists = listsOf(qp)
         Runnable {
-            qp.beginPost().read(1, remote).into(slice).signaled().fence()
-            qp.finishPost()
+            val list = lists.begin()
+            list.read(1, remote).into(slice).signaled().fence()
+            lists.finish(list)
             check(bench.cq.poll(batch) == 1 && batch.get(0).isSuccess)
         }
     }),
@@ -110,9 +114,11 @@ private enum class Rounds(
         val slice = bench.mr.slice()
         val address = bench.addressHandle()
         val batch = WorkCompletions(16)
+        val lists = listsOf(qp)
         Runnable {
-            qp.beginPost().send(1).from(slice).to(address, 5, 6).signaled()
-            qp.finishPost()
+            val list = lists.begin()
+            list.send(1).from(slice).to(address, 5, 6).signaled()
+            lists.finish(list)
             check(bench.cq.poll(batch) == 1)
         }
     }),
@@ -121,11 +127,12 @@ private enum class Rounds(
         val slice = bench.mr.slice(0, 64)
         val bytes = ByteArray(32)
         val batch = WorkCompletions(16)
+        val lists = listsOf(qp)
         Runnable {
-            val list = qp.beginPost()
+            val list = lists.begin()
             list.send(1).inline(slice).signaled()
             list.send(2).inline(bytes).inline(bytes)
-            qp.finishPost()
+            lists.finish(list)
             check(bench.cq.poll(batch) == 1)
         }
     }),
@@ -154,3 +161,6 @@ private enum class Rounds(
         }
     }),
 }
+
+@Suppress("UNCHECKED_CAST")
+private fun listsOf(qp: QueuePair) = Posting.DOOR.of(qp) as Posting<SendRequests>

@@ -10,6 +10,10 @@ import io.kotest.matchers.string.shouldEndWith
 import io.kotest.matchers.string.shouldNotContain
 import io.kotest.matchers.string.shouldStartWith
 import io.kotest.matchers.types.shouldBeInstanceOf
+import org.kverbs.attributes.AsyncEventType
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionStep
+import org.kverbs.cm.ConnectionTimeoutException
 import org.kverbs.internal.DeviceNodes
 import org.kverbs.internal.abi.IbvWc
 import java.io.ByteArrayInputStream

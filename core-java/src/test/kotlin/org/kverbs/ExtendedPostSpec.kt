@@ -4,6 +4,7 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import org.kverbs.NullVerbs.onNullDevice
+import org.kverbs.attributes.QueuePairCapabilities
 import org.kverbs.internal.abi.IbvSendFlags
 import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment

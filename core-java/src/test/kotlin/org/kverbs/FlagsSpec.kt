@@ -6,6 +6,10 @@ import io.kotest.engine.names.WithDataTestName
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.DeviceCapability
+import org.kverbs.attributes.PortCapability
+import org.kverbs.attributes.QueuePairAttribute
 import org.kverbs.internal.abi.IbvAccessFlags
 import org.kverbs.internal.abi.IbvDevice64CapFlags
 import org.kverbs.internal.abi.IbvDeviceCapFlags

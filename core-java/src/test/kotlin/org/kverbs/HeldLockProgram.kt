@@ -1,5 +1,7 @@
 package org.kverbs
 
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.QueuePairType
 import java.lang.foreign.Arena
 import java.lang.foreign.FunctionDescriptor
 import java.lang.foreign.Linker

@@ -6,6 +6,14 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldStartWith
 import org.kverbs.NullVerbs.onNullDevice
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.GidType
+import org.kverbs.attributes.LinkLayer
+import org.kverbs.attributes.PortState
+import org.kverbs.attributes.QueuePairType
+import org.kverbs.cm.ConnectionEventChannel
 import org.kverbs.internal.abi.runProgram
 import java.nio.file.Path
 import java.time.Duration

@@ -3,9 +3,15 @@ package org.kverbs
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AddressAttributes
+import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.SharedReceiveQueueAttributes
 import org.kverbs.internal.abi.CCompiler
 import org.kverbs.internal.abi.runProgram
-import org.kverbs.internal.ffm.Memory
+import org.kverbs.internal.memory.Memory
 import java.lang.foreign.Arena
 import java.lang.foreign.FunctionDescriptor
 import java.lang.foreign.Linker

@@ -4,6 +4,7 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.internal.abi.CCompiler
 import org.kverbs.internal.abi.inTemporaryFolder
 import org.kverbs.internal.abi.runProgram

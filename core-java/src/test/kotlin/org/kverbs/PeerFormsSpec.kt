@@ -17,6 +17,8 @@ import io.kotest.property.arbitrary.long
 import io.kotest.property.arbitrary.map
 import io.kotest.property.arbitrary.string
 import io.kotest.property.checkAll
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.QueuePairEndpoint
 
 /** What peers send each other: the text and the bytes of [RemoteMemory] and [QueuePairEndpoint]. */
 class PeerFormsSpec :

@@ -6,6 +6,11 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import org.kverbs.NullVerbs.onNullDevice
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.cm.ConnectionEventChannel
+import org.kverbs.cm.ConnectionId
+import org.kverbs.cm.FakeConnectionManager
+import org.kverbs.cm.PortSpace
 import org.kverbs.internal.abi.Errno
 import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment

@@ -6,6 +6,7 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.NullVerbs.onNullDevice
+import org.kverbs.attributes.QueuePairCapabilities
 import org.kverbs.internal.abi.Errno
 
 /**

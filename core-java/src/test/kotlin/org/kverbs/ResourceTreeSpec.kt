@@ -9,7 +9,10 @@ import io.kotest.matchers.nulls.shouldBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldStartWith
+import io.kotest.matchers.types.shouldBeInstanceOf
 import org.kverbs.NullVerbs.onNullDevice
+import org.kverbs.attributes.MemoryWindowType
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.internal.inThreads
 import java.io.File
 import java.io.FileInputStream
@@ -22,7 +25,9 @@ import java.lang.foreign.ValueLayout.JAVA_INT
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.time.Duration
 import java.time.temporal.ChronoUnit
+import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CountDownLatch
+import java.util.concurrent.ExecutionException
 import kotlin.concurrent.thread
 
 /** Who lives how long: the promises of [Resource]. */
@@ -194,7 +199,7 @@ class ResourceTreeSpec :
                 mapOf<String, () -> Any?>(
                     "queue pair ${qp.number()} (RC) on null0" to { qp.post(SendRequests().send(1)) },
                     "queue pair ${qp.number()} (RC) on null0 " to { qp.postReceive(1, slice) },
-                    "queue pair ${qp.number()} (RC) on null0  " to { qp.beginPost() },
+                    "queue pair ${qp.number()} (RC) on null0  " to { Lent(qp) },
                     "queue pair ${qp.number()} (RC) on null0   " to { qp.query() },
                     "completion queue on null0" to { bench.cq.poll(WorkCompletions(1)) },
                     "completion queue on null0 " to { bench.cq.poll({ }, 1) },
@@ -283,33 +288,66 @@ class ResourceTreeSpec :
             }
         }
 
-        test("should refuse a close from inside a post on the same queue pair, and close after it") {
+        test("should close from inside a block that writes a post, which then fails") {
             NullBench().use { bench ->
                 val qp = bench.queuePair()
-                qp.postWith { list ->
-                    list.send(1)
-                    shouldThrow<IllegalStateException> { qp.close() }.message shouldContain "would wait for itself"
-                    shouldThrow<IllegalStateException> { qp.post(SendRequests().send(2)) }.message shouldContain
-                        "would wait for itself"
-                }
-                qp.isOpen shouldBe true
-                qp.post(SendRequests().send(3))
+                val refusal =
+                    shouldThrow<IllegalStateException> {
+                        qp.postWith { list ->
+                            list.send(1)
+                            qp.post(SendRequests().send(2))
+                            qp.close()
+                        }
+                    }
+                refusal.message shouldContain "is closed"
+                qp.isOpen shouldBe false
+            }
+        }
+
+        test("should close at once while another thread is writing a post, which then fails") {
+            NullBench().use { bench ->
+                val qp = bench.queuePair()
+                val writes = CountDownLatch(1)
+                val closed = CountDownLatch(1)
+                val writer =
+                    CompletableFuture.runAsync {
+                        qp.postWith { list ->
+                            list.send(1)
+                            writes.countDown()
+                            closed.await()
+                        }
+                    }
+                writes.await()
+                qp.close() // would wait for ever if it waited for the writer
+                closed.countDown()
+                val refusal = shouldThrow<ExecutionException> { writer.get() }.cause
+                refusal.shouldBeInstanceOf<IllegalStateException>().message shouldContain "is closed"
+            }
+        }
+
+        test("should close though a thread has never finished what it began to post, and post beside it") {
+            NullBench().use { bench ->
+                NullVerbs.set(NullVerbs.Option.COMPLETE, 1)
+                val qp = bench.queuePair()
+                inThreads(1) { Lent(qp).list.send(1) }
+                qp.postWith { it.send(2).signaled() }
+                bench.cq.poll({ it.workRequestId() shouldBe 2L }, 16) shouldBe 1
                 qp.close()
             }
         }
 
-        test("should let no thread finish or abandon a post that it has not begun") {
+        test("should lend each of two threads a list of its own") {
             NullBench().use { bench ->
+                NullVerbs.set(NullVerbs.Option.COMPLETE, 1)
                 val qp = bench.queuePair()
-                qp.beginPost().send(1)
-                inThreads(1) {
-                    shouldThrow<IllegalStateException> { qp.finishPost() }.message shouldContain
-                        "has begun no post on queue pair"
-                    shouldThrow<IllegalStateException> { qp.abandonPost() }
-                }
-                qp.finishPost()
-                shouldThrow<IllegalStateException> { qp.finishPost() }
-                qp.isOpen shouldBe true
+                val first = Lent(qp)
+                val second = Lent(qp)
+                first.list.send(1).signaled()
+                second.list.send(2).signaled()
+                second.finish()
+                first.abandon()
+                bench.cq.poll({ it.workRequestId() shouldBe 2L }, 16) shouldBe 1
+                Lent(qp).list.size() shouldBe 0
             }
         }
 

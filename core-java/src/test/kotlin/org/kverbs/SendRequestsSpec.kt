@@ -16,8 +16,9 @@ import io.kotest.property.arbitrary.list
 import io.kotest.property.arbitrary.long
 import io.kotest.property.checkAll
 import org.kverbs.NullVerbs.onNullDevice
+import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.internal.abi.IbvSendWr
-import org.kverbs.internal.ffm.Memory
+import org.kverbs.internal.memory.Memory
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
 /**

@@ -4,7 +4,7 @@ import org.kverbs.internal.WorkRequestArena
 import org.kverbs.internal.abi.IbvRecvWr
 import org.kverbs.internal.abi.IbvSendWr
 import org.kverbs.internal.abi.IbvSge
-import org.kverbs.internal.ffm.Memory
+import org.kverbs.internal.memory.Memory
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_INT
 import java.lang.foreign.ValueLayout.JAVA_LONG

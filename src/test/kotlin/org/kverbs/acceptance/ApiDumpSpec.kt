@@ -41,6 +41,7 @@ class ApiDumpSpec :
                         .walkTopDown()
                         .filter {
                             it.extension == "class" &&
+                                it.name != "module-info.class" &&
                                 "internal" !in it.relativeTo(classes).invariantSeparatorsPath.split('/')
                         }.sorted()
                         .toList()

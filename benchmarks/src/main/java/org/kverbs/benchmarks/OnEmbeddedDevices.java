@@ -1,16 +1,16 @@
 package org.kverbs.benchmarks;
 
-import org.kverbs.AccessFlag;
 import org.kverbs.CompletionQueue;
 import org.kverbs.Context;
 import org.kverbs.Device;
 import org.kverbs.MemoryRegion;
 import org.kverbs.ProtectionDomain;
 import org.kverbs.QueuePair;
-import org.kverbs.QueuePairCapabilities;
 import org.kverbs.QueuePairInitAttributes;
-import org.kverbs.QueuePairType;
 import org.kverbs.WorkCompletions;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.QueuePairCapabilities;
+import org.kverbs.attributes.QueuePairType;
 import org.kverbs.embedded.EmbeddedFabric;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.TearDown;

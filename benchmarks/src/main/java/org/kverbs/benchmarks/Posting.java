@@ -1,13 +1,13 @@
 package org.kverbs.benchmarks;
 
-import org.kverbs.AccessFlag;
 import org.kverbs.CompletionQueue;
 import org.kverbs.MemorySlice;
 import org.kverbs.ProtectionDomain;
 import org.kverbs.QueuePair;
 import org.kverbs.QueuePairInitAttributes;
-import org.kverbs.QueuePairType;
 import org.kverbs.SendRequests;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.QueuePairType;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Setup;
@@ -46,18 +46,17 @@ public class Posting extends OnNullDevice {
     /** Encodes and posts one write. */
     @Benchmark
     public void write() {
-        qp.beginPost().write(id++, 0x1000, 7).from(slice).signaled();
-        qp.finishPost();
+        qp.postWith(list -> list.write(id++, 0x1000, 7).from(slice).signaled());
     }
 
     /** Encodes sixteen writes and posts them with one call. */
     @Benchmark
     public void writeList() {
-        SendRequests list = qp.beginPost();
-        for (int i = 0; i < LIST; i++) {
-            list.write(i, 0x1000, 7).from(slice).signaled();
-        }
-        qp.finishPost();
+        qp.postWith(list -> {
+            for (int i = 0; i < LIST; i++) {
+                list.write(i, 0x1000, 7).from(slice).signaled();
+            }
+        });
     }
 
     /** Encodes and posts one receive. */

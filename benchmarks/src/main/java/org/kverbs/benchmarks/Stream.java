@@ -2,20 +2,20 @@ package org.kverbs.benchmarks;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import org.kverbs.AccessFlag;
 import org.kverbs.CompletionQueue;
-import org.kverbs.ConnectOptions;
 import org.kverbs.Context;
 import org.kverbs.Device;
 import org.kverbs.MemoryRegion;
 import org.kverbs.MemorySlice;
 import org.kverbs.ProtectionDomain;
 import org.kverbs.QueuePair;
-import org.kverbs.QueuePairCapabilities;
 import org.kverbs.QueuePairInitAttributes;
-import org.kverbs.QueuePairType;
 import org.kverbs.SendRequests;
 import org.kverbs.WorkCompletions;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.ConnectOptions;
+import org.kverbs.attributes.QueuePairCapabilities;
+import org.kverbs.attributes.QueuePairType;
 
 /** Keeps one direction of a connection full. One thread posts and polls for both sides. */
 final class Stream implements AutoCloseable {

@@ -5,10 +5,10 @@ import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.yield
-import org.kverbs.AccessFlag
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.coroutines.AsyncQueuePair
 import org.kverbs.coroutines.CompletionDispatcher
 import org.kverbs.coroutines.WaitStrategy

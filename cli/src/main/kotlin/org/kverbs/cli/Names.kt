@@ -1,7 +1,7 @@
 package org.kverbs.cli
 
-import org.kverbs.LinkLayer
-import org.kverbs.TransportType
+import org.kverbs.attributes.LinkLayer
+import org.kverbs.attributes.TransportType
 
 /** The name of a transport, as ibv_devinfo(1) writes it. */
 internal fun TransportType.text(): String =

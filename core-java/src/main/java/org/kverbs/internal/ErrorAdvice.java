@@ -6,11 +6,34 @@ import static org.kverbs.internal.abi.Errno.*;
  * What to do about an errno, by the C function that gave it. Texts are whole sentences, or empty where nothing is
  * known.
  */
-final class ErrorAdvice {
+public final class ErrorAdvice {
     private ErrorAdvice() {}
 
+    /**
+     * What to do about a call that failed: what the device itself says if it can, or else what is known of the errno.
+     */
+    public static String on(String operation, int errno) {
+        String reason = Refusal.take(errno);
+        return reason == null ? ofCall(operation, errno) : reason;
+    }
+
+    /** What is known of a call that failed; {@code operation} may have arguments in parentheses. */
+    public static String ofCall(String operation, int errno) {
+        return call(function(operation), errno);
+    }
+
+    /** The same of a work request that was refused. */
+    public static String ofPost(String operation, int errno) {
+        return post(function(operation), errno);
+    }
+
+    private static String function(String operation) {
+        int arguments = operation.indexOf('(');
+        return arguments < 0 ? operation : operation.substring(0, arguments);
+    }
+
     /** Advice on a call that failed. */
-    static String call(String function, int errno) {
+    private static String call(String function, int errno) {
         if (function.equals("ibv_poll_cq")) {
             return "The completion queue overran or broke, and its completions are lost: make it and its queue pairs "
                     + "anew, with as many entries as requests can be outstanding on all of them.";
@@ -135,7 +158,7 @@ final class ErrorAdvice {
     }
 
     /** Advice on a work request that was refused. */
-    static String post(String function, int errno) {
+    private static String post(String function, int errno) {
         return switch (errno) {
             case ENOMEM -> switch (function) {
                 case "ibv_post_recv" -> "The receive queue is full: poll completions first (a receive keeps its place "

@@ -10,11 +10,11 @@ import java.nio.file.Path;
  * @param soft the limit in force: a number of bytes, or {@code unlimited}
  * @param hard how far the process may raise it itself: a number of bytes, or {@code unlimited}
  */
-record MemlockLimit(String soft, String hard) {
+public record MemlockLimit(String soft, String hard) {
     private static final String LINE = "Max locked memory";
 
     /** The limit of this process, or unknown where there is no {@code /proc/self/limits}. */
-    static MemlockLimit current() {
+    public static MemlockLimit current() {
         try {
             return parse(Files.readString(Path.of("/proc/self/limits")));
         } catch (IOException e) {
@@ -23,7 +23,7 @@ record MemlockLimit(String soft, String hard) {
     }
 
     /** Reads the line {@code Max locked memory  SOFT  HARD  bytes} of a {@code /proc/PID/limits}. */
-    static MemlockLimit parse(String limits) {
+    public static MemlockLimit parse(String limits) {
         return limits.lines()
                 .filter(line -> line.startsWith(LINE))
                 .map(line -> line.substring(LINE.length()).strip().split("\\s+"))
@@ -33,12 +33,12 @@ record MemlockLimit(String soft, String hard) {
     }
 
     /** Whether nothing may be locked at all, which the kernel answers with EPERM. */
-    boolean isZero() {
+    public boolean isZero() {
         return soft.equals("0");
     }
 
     /** Sentences for somebody who got ENOMEM: the limit, and how to raise it; or that it cannot be the reason. */
-    String advice() {
+    public String advice() {
         if (soft.equals("unlimited")) {
             return "The limit on locked memory is unlimited, so the machine or the device is short of memory or of "
                     + "objects: ask for less, free what is not needed, or look at the device's limits (max_mr_size, "

@@ -1,8 +1,8 @@
 package org.kverbs.internal;
 
-import static org.kverbs.QueuePairAttribute.STATE;
-import static org.kverbs.QueuePairState.ERR;
-import static org.kverbs.QueuePairState.RESET;
+import static org.kverbs.attributes.QueuePairAttribute.STATE;
+import static org.kverbs.attributes.QueuePairState.ERR;
+import static org.kverbs.attributes.QueuePairState.RESET;
 
 import java.util.Collections;
 import java.util.EnumSet;
@@ -12,9 +12,9 @@ import java.util.stream.Collector;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.QueuePairAttribute;
-import org.kverbs.QueuePairState;
-import org.kverbs.QueuePairType;
+import org.kverbs.attributes.QueuePairAttribute;
+import org.kverbs.attributes.QueuePairState;
+import org.kverbs.attributes.QueuePairType;
 
 /**
  * Which attributes ibv_modify_qp(3) needs and takes for each change of state (IBA volume 1, section 11.2.5.2, as Linux

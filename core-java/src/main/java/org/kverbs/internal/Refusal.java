@@ -41,7 +41,7 @@ public final class Refusal {
     }
 
     /** The reason that this thread's call was refused for with an errno; null if none was noted. Forgets it. */
-    static @Nullable String take(int errno) {
+    public static @Nullable String take(int errno) {
         Refusal last = LAST.get();
         if (last == null) {
             return null;

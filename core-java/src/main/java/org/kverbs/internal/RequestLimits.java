@@ -5,7 +5,7 @@ import org.kverbs.internal.abi.IbvRecvWr;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvSge;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * The limits of a queue that a work request can exceed. A driver that refuses such a request may answer ENOMEM, as it

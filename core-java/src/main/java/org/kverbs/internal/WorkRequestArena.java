@@ -4,8 +4,9 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvSge;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Native memory for a linked list of work requests and their scatter and gather entries. It grows when it must, which
@@ -14,6 +15,9 @@ import org.kverbs.internal.ffm.Memory;
  * <p>For one thread at a time. Send and receive requests differ in size and in where the links stand.
  */
 public final class WorkRequestArena {
+
+    /** From an {@code org.kverbs.SendRequests} to the memory that it writes. */
+    public static final Door<WorkRequestArena> DOOR = new Door<>();
 
     private final int requestSize;
     private final int nextOffset;
@@ -137,5 +141,16 @@ public final class WorkRequestArena {
         MemorySegment larger = Arena.ofAuto().allocate(full.byteSize() * 2, JAVA_LONG.byteAlignment());
         larger.copyFrom(full);
         return larger;
+    }
+
+    /**
+     * Gives the send requests ids in place of those they were begun with: {@code high} in the upper 32 bits, and {@code
+     * first}, {@code first + 1} and so on, which may overflow, in the lower.
+     */
+    public void renumber(int high, int first) {
+        long upper = (long) high << 32;
+        for (int i = 0; i < count(); i++) {
+            Memory.putLong(at(i) + IbvSendWr.WR_ID, upper | Integer.toUnsignedLong(first + i));
+        }
     }
 }

@@ -32,4 +32,14 @@ public interface VerbsProvider {
     default @Nullable ConnectionManager connectionManager() {
         return null;
     }
+
+    /**
+     * Whether registered memory stays right when this process forks: {@code enum ibv_fork_status}, which a provider in
+     * Java leaves at {@code IBV_FORK_UNNEEDED}.
+     *
+     * @throws org.kverbs.LibraryUnavailableException if it can't work on this machine, with the reason
+     */
+    default int forkStatus() {
+        return 2;
+    }
 }

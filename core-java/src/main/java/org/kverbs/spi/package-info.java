@@ -9,6 +9,15 @@
  * <p>The C library mixes three error conventions; the seam has one: a result below zero is {@code -errno}, and nothing
  * here throws for a refused call. Calls may come from any thread at once, as in libibverbs
  * ("{@code man 7 rdma_verbs}": the API is thread safe), but never for an object whose destruction has begun.
+ *
+ * <pre>
+ *   VerbsProvider --> VerbsDevice --> VerbsOpenResult --> VerbsContext --> QueuePairOps, ReceiveOps, CompletionQueueOps
+ *        '--> ConnectionManager
+ *
+ *   above the seam    org.kverbs, org.kverbs.cm: call it
+ *   below the seam    org.kverbs.internal.ffm, org.kverbs.embedded: implement it
+ *   it depends on nothing
+ * </pre>
  */
 @NullMarked
 package org.kverbs.spi;

@@ -36,8 +36,8 @@ public class BlockingClientBuilder internal constructor(
     /**
      * Connects to a server of messages by its name or IP address, and waits until it has accepted.
      *
-     * @throws org.kverbs.ConnectionRejectedException if the server says no, or nobody listens
-     * @throws org.kverbs.ConnectionException if the network can't; names the step and the address
+     * @throws org.kverbs.cm.ConnectionRejectedException if the server says no, or nobody listens
+     * @throws org.kverbs.cm.ConnectionException if the network can't; names the step and the address
      * @throws InterruptedException if the thread is interrupted; no connection is left behind
      */
     @Throws(InterruptedException::class)

@@ -2,7 +2,7 @@ package org.kverbs.blocking
 
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.selects.select
-import org.kverbs.AccessFlag
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.coroutines.MessageConnection
 import java.lang.foreign.MemorySegment
 import java.net.InetSocketAddress
@@ -164,7 +164,7 @@ public class BlockingConnection internal constructor(
      * Ends the connection in good order: finishes, waits until the peer has finished too, or has gone, or [timeout] is
      * over, and closes. Messages that nobody has received are dropped.
      *
-     * @throws org.kverbs.ConnectionException if the peer has not gone and had not taken all messages of this side in
+     * @throws org.kverbs.cm.ConnectionException if the peer has not gone and had not taken all messages of this side in
      *   that time: those are lost
      * @throws InterruptedException if the thread is interrupted; the connection is closed then
      */

@@ -1,9 +1,9 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ConnectOptions
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairEndpoint
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.dsl.ConnectedVerbs
 import org.kverbs.dsl.DatagramVerbs
 import org.kverbs.dsl.QueuePairSettings

@@ -1,7 +1,7 @@
 package org.kverbs.coroutines
 
-import org.kverbs.AccessFlag
 import org.kverbs.ProtectionDomain
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.MiB
 import org.kverbs.dsl.RdmaDsl
 

@@ -7,11 +7,11 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.ConnectionException
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.cm.ConnectionException
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.time.Duration
 

@@ -1,15 +1,15 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellationException
-import org.kverbs.AccessFlag
-import org.kverbs.ConnectionException
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
-import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkRequestException
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.cm.ConnectionException
 import org.kverbs.dsl.modify
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicReference

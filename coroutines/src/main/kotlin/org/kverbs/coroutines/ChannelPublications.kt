@@ -1,11 +1,11 @@
 package org.kverbs.coroutines
 
-import org.kverbs.AccessFlag
-import org.kverbs.AccessFlag.REMOTE_ATOMIC
-import org.kverbs.AccessFlag.REMOTE_READ
-import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AccessFlag.REMOTE_ATOMIC
+import org.kverbs.attributes.AccessFlag.REMOTE_READ
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 

@@ -2,8 +2,8 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
-import org.kverbs.AccessFlag
 import org.kverbs.MemorySlice
+import org.kverbs.attributes.AccessFlag
 import java.lang.foreign.MemorySegment
 
 /**

@@ -4,12 +4,12 @@ import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.MemorySlice
 import org.kverbs.MemoryWindow
-import org.kverbs.MemoryWindowType
 import org.kverbs.QueuePair
 import org.kverbs.RemoteMemory
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
+import org.kverbs.attributes.MemoryWindowType
 import kotlin.coroutines.resume
 
 /**

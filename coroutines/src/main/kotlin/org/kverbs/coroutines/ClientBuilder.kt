@@ -1,6 +1,6 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ConnectionRejectedException
+import org.kverbs.cm.ConnectionRejectedException
 import org.kverbs.dsl.RdmaDsl
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds

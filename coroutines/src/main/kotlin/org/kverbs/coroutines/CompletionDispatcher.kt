@@ -10,7 +10,7 @@ import org.kverbs.CompletionChannel
 import org.kverbs.CompletionQueue
 import org.kverbs.CompletionQueueAttributes
 import org.kverbs.Context
-import org.kverbs.TransportType
+import org.kverbs.attributes.TransportType
 import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.atomic.AtomicReference
 import kotlin.coroutines.CoroutineContext

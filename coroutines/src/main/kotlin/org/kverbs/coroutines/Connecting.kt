@@ -6,19 +6,19 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.ConnectionEventType.ADDR_RESOLVED
-import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
-import org.kverbs.ConnectionEventType.ESTABLISHED
-import org.kverbs.ConnectionEventType.ROUTE_RESOLVED
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionId
-import org.kverbs.ConnectionRejectedException
-import org.kverbs.ConnectionStep
-import org.kverbs.ConnectionTimeoutException
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairAttributes
-import org.kverbs.QueuePairState
-import org.kverbs.RejectReason
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.cm.ConnectionEventType.ADDR_RESOLVED
+import org.kverbs.cm.ConnectionEventType.CONNECT_RESPONSE
+import org.kverbs.cm.ConnectionEventType.ESTABLISHED
+import org.kverbs.cm.ConnectionEventType.ROUTE_RESOLVED
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionId
+import org.kverbs.cm.ConnectionRejectedException
+import org.kverbs.cm.ConnectionStep
+import org.kverbs.cm.ConnectionTimeoutException
+import org.kverbs.cm.RejectReason
 import org.kverbs.dsl.RC
 import java.net.InetAddress
 import java.net.InetSocketAddress
@@ -30,10 +30,11 @@ import kotlin.time.toJavaDuration
  * ([InetSocketAddress.createUnresolved]) is looked up without blocking the caller's thread; its IP addresses are tried
  * one after the other, until somebody answers at one.
  *
- * @throws org.kverbs.ConnectionRejectedException if the other side says no, with what it says; nobody listening is one
+ * @throws org.kverbs.cm.ConnectionRejectedException if the other side says no, with what it says; nobody
+ *     listening is one
  *     too
- * @throws org.kverbs.ConnectionTimeoutException if a step takes longer than [ConnectionBuilder.timeout]
- * @throws org.kverbs.ConnectionException if the network can't; names the step and the address. That of the last IP
+ * @throws org.kverbs.cm.ConnectionTimeoutException if a step takes longer than [ConnectionBuilder.timeout]
+ * @throws org.kverbs.cm.ConnectionException if the network can't; names the step and the address. That of the last IP
  *     address has those of the others as suppressed exceptions
  */
 public suspend fun RdmaHost.connect(

@@ -1,7 +1,7 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ConnectionParameters
-import org.kverbs.PortSpace
+import org.kverbs.cm.ConnectionParameters
+import org.kverbs.cm.PortSpace
 import org.kverbs.dsl.QueuePairSettings
 import org.kverbs.dsl.RdmaDsl
 import org.kverbs.dsl.Transport

@@ -4,10 +4,10 @@ import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.ConnectionEventType
-import org.kverbs.QueuePairAttributes
-import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.cm.ConnectionEventType
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 

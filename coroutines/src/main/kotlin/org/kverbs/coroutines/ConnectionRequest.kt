@@ -1,14 +1,14 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ConnectionEvent
-import org.kverbs.ConnectionEventType.ESTABLISHED
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionParameters
-import org.kverbs.ConnectionStep
-import org.kverbs.PortSpace
 import org.kverbs.QueuePair
 import org.kverbs.RdmaException
 import org.kverbs.RdmaSystemException
+import org.kverbs.cm.ConnectionEvent
+import org.kverbs.cm.ConnectionEventType.ESTABLISHED
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionParameters
+import org.kverbs.cm.ConnectionStep
+import org.kverbs.cm.PortSpace
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs
 import java.net.InetSocketAddress
@@ -45,7 +45,7 @@ public class ConnectionRequest internal constructor(
      * something has come from the other (RFC 5044, section 7.1.2); a message channel sees to that by itself.
      *
      * @throws IllegalStateException if it asks for datagrams, or was answered already
-     * @throws org.kverbs.ConnectionException if the other side has gone meanwhile, or doesn't answer in time
+     * @throws org.kverbs.cm.ConnectionException if the other side has gone meanwhile, or doesn't answer in time
      * @throws org.kverbs.RdmaSystemException if the device or its connection manager refuses the [settings]
      */
     public suspend fun accept(settings: ConnectionBuilder.() -> Unit = {}): RdmaConnection {

@@ -1,11 +1,11 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ConnectionEvent
-import org.kverbs.ConnectionParameters
-import org.kverbs.PortSpace
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairState
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.cm.ConnectionEvent
+import org.kverbs.cm.ConnectionParameters
+import org.kverbs.cm.PortSpace
 import kotlin.time.Duration
 
 /**

@@ -2,8 +2,8 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CopyableThrowable
 import kotlinx.coroutines.ExperimentalCoroutinesApi
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionStep
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionStep
 import java.net.InetSocketAddress
 
 /** The [ConnectionException] of a connection that was up and is lost, which several waits are told. */

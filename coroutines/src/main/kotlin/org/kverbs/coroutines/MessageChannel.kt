@@ -1,13 +1,13 @@
 package org.kverbs.coroutines
 
-import org.kverbs.AccessFlag
-import org.kverbs.ConnectOptions
-import org.kverbs.ConnectionException
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
-import org.kverbs.QueuePairEndpoint
-import org.kverbs.QueuePairState
 import org.kverbs.RemoteMemory
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairEndpoint
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.cm.ConnectionException
 import org.kverbs.dsl.RcVerbs
 import java.lang.foreign.MemorySegment
 

@@ -9,8 +9,8 @@ import kotlin.time.Duration.Companion.seconds
  * looked up without blocking the caller's thread; its IP addresses are tried one after the other, until somebody
  * answers at one.
  *
- * @throws org.kverbs.ConnectionRejectedException if the server says no, or nobody listens
- * @throws org.kverbs.ConnectionException if the network can't; names the step and the address
+ * @throws org.kverbs.cm.ConnectionRejectedException if the server says no, or nobody listens
+ * @throws org.kverbs.cm.ConnectionException if the network can't; names the step and the address
  * @throws ChannelProtocolException if it is a server of something else
  */
 public suspend fun RdmaHost.connectMessages(

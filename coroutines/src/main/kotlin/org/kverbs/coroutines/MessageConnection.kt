@@ -1,12 +1,12 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.AccessFlag
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionStep
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.RdmaException
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionStep
 import java.lang.foreign.MemorySegment
 import java.net.InetSocketAddress
 import kotlin.time.Duration

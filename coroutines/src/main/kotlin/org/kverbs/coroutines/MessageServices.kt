@@ -48,7 +48,7 @@ private fun hostOf(device: String?) = rdmaHost { if (device != null) device(Devi
  *
  * @param host a name or an IP address; a name is looked up without blocking the caller's thread
  * @param device as for [rdmaServer]
- * @throws org.kverbs.ConnectionException if no host has this name, as [connectMessages] does, and if the server did
+ * @throws org.kverbs.cm.ConnectionException if no host has this name, as [connectMessages] does, and if the server did
  *   not take all messages within 5 s of the block's end ([MessageConnection.disconnect]): finish() in the block waits
  *   longer
  */

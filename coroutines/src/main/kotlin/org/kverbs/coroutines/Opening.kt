@@ -1,7 +1,7 @@
 package org.kverbs.coroutines
 
 import org.kverbs.Context
-import org.kverbs.TransportType
+import org.kverbs.attributes.TransportType
 
 /**
  * Which side of a channel speaks first. On InfiniBand and RoCE either side may. Over iWARP the side that accepted must

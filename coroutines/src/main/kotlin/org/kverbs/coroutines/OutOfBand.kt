@@ -4,8 +4,8 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.runInterruptible
-import org.kverbs.ConnectOptions
-import org.kverbs.QueuePairEndpoint
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.dsl.ConnectedVerbs
 import java.io.EOFException
 import java.net.ProtocolException

@@ -1,6 +1,6 @@
 package org.kverbs.coroutines
 
-import org.kverbs.PortAttributes
+import org.kverbs.attributes.PortAttributes
 
 /**
  * A port as it is now.

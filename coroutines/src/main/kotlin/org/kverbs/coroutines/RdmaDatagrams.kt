@@ -1,9 +1,9 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ConnectionId
-import org.kverbs.ConnectionParameters
-import org.kverbs.PortSpace
 import org.kverbs.ProtectionDomain
+import org.kverbs.cm.ConnectionId
+import org.kverbs.cm.ConnectionParameters
+import org.kverbs.cm.PortSpace
 import org.kverbs.dsl.DatagramVerbs
 import org.kverbs.dsl.Destination
 import org.kverbs.dsl.UD
@@ -65,10 +65,11 @@ public class RdmaDatagrams internal constructor(
 /**
  * Asks for the datagram service at an address, and suspends until that is found.
  *
- * @throws org.kverbs.ConnectionRejectedException if the other side says no, with what it says; nobody listening is one
+ * @throws org.kverbs.cm.ConnectionRejectedException if the other side says no, with what it says; nobody
+ *     listening is one
  *     too
- * @throws org.kverbs.ConnectionTimeoutException if a step takes longer than [ConnectionBuilder.timeout]
- * @throws org.kverbs.ConnectionException if the network can't; names the step and the address
+ * @throws org.kverbs.cm.ConnectionTimeoutException if a step takes longer than [ConnectionBuilder.timeout]
+ * @throws org.kverbs.cm.ConnectionException if the network can't; names the step and the address
  */
 public suspend fun RdmaHost.connectDatagrams(
     address: InetSocketAddress,

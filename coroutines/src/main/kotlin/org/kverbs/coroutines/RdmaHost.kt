@@ -4,12 +4,12 @@ import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.cancel
-import org.kverbs.ConnectionEvent
-import org.kverbs.ConnectionEventChannel
-import org.kverbs.ConnectionId
 import org.kverbs.Device
-import org.kverbs.PortSpace
-import org.kverbs.TransportType
+import org.kverbs.attributes.TransportType
+import org.kverbs.cm.ConnectionEvent
+import org.kverbs.cm.ConnectionEventChannel
+import org.kverbs.cm.ConnectionId
+import org.kverbs.cm.PortSpace
 import java.net.InetAddress
 import java.net.InetSocketAddress
 import java.time.Duration

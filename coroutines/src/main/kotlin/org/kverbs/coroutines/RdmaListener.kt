@@ -4,7 +4,7 @@ import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.channels.getOrElse
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.receiveAsFlow
-import org.kverbs.ConnectionId
+import org.kverbs.cm.ConnectionId
 import java.net.InetSocketAddress
 
 /** Takes requests for connections at an address. Made by [RdmaHost.listen]; any thread. */

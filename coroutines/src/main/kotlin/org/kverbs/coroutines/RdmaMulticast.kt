@@ -1,11 +1,11 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ConnectionEventType.MULTICAST_JOIN
-import org.kverbs.ConnectionId
-import org.kverbs.ConnectionStep
-import org.kverbs.PortSpace
 import org.kverbs.ProtectionDomain
-import org.kverbs.QueuePairState
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.cm.ConnectionEventType.MULTICAST_JOIN
+import org.kverbs.cm.ConnectionId
+import org.kverbs.cm.ConnectionStep
+import org.kverbs.cm.PortSpace
 import org.kverbs.dsl.DatagramVerbs
 import org.kverbs.dsl.Destination
 import org.kverbs.dsl.UD
@@ -55,8 +55,8 @@ public class RdmaMulticast internal constructor(
  * @throws IllegalArgumentException if [group] is no multicast address
  * @throws org.kverbs.RdmaSystemException if no RDMA device has the address [at], or its device has no datagrams or no
  *     multicast
- * @throws org.kverbs.ConnectionTimeoutException if it takes longer than [ConnectionBuilder.timeout]
- * @throws org.kverbs.ConnectionException if the network can't
+ * @throws org.kverbs.cm.ConnectionTimeoutException if it takes longer than [ConnectionBuilder.timeout]
+ * @throws org.kverbs.cm.ConnectionException if the network can't
  */
 public suspend fun RdmaHost.joinMulticast(
     group: InetAddress,

@@ -1,8 +1,8 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ConnectionParameters
 import org.kverbs.Context
 import org.kverbs.ProtectionDomain
+import org.kverbs.cm.ConnectionParameters
 
 /** A device that an [RdmaHost] has opened, and what its connections share there. It belongs to the host. */
 public class RdmaNode internal constructor(

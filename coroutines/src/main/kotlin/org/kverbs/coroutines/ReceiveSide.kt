@@ -3,10 +3,10 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.suspendCancellableCoroutine
-import org.kverbs.AccessFlag
 import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
 import org.kverbs.WorkCompletion
+import org.kverbs.attributes.AccessFlag
 
 /** A receive queue, of one queue pair or shared: who waits for a message, or for room in the queue. */
 internal class ReceiveSide(

@@ -3,8 +3,8 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.isActive
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionStep
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionStep
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.LongAdder
 

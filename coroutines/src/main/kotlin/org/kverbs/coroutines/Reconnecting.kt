@@ -4,10 +4,10 @@ import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.io.IOException
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionRejectedException
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionRejectedException
 import java.net.InetSocketAddress
 
 /**
@@ -34,7 +34,7 @@ import java.net.InetSocketAddress
  * `withTimeout` ends it. A server that is full or not there is tried again; one whose [ServerBuilder.authorize] says no
  * ends it ([ClientBuilder.retryIf]).
  *
- * @throws org.kverbs.ConnectionRejectedException if the server does not let this client in
+ * @throws org.kverbs.cm.ConnectionRejectedException if the server does not let this client in
  * @throws RdmaException why the last attempt failed, when it gives up
  */
 public suspend fun <R> RdmaHost.reconnecting(

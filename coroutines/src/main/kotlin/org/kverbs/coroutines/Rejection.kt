@@ -1,6 +1,6 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ConnectionRejectedException
+import org.kverbs.cm.ConnectionRejectedException
 
 /**
  * Why a server of messages rejects a client. The client gets [text] as the rejection's private data.

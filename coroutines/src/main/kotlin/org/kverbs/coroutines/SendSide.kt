@@ -2,14 +2,15 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
-import org.kverbs.AccessFlag
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
 import org.kverbs.QueuePair
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkRequestException
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.Destination
+import org.kverbs.internal.WorkRequestArena
 import java.lang.foreign.ValueLayout.JAVA_LONG
 
 /**
@@ -231,7 +232,7 @@ internal class SendSide(
             while (pinned < pins.size) pins[pinned++].also { it.pin() }
             synchronized(lock) {
                 checkNotEnded()
-                list.renumber(key, slots.next())
+                WorkRequestArena.DOOR.of(list).renumber(key, slots.next())
                 list.signaled()
                 val last = count - 1
                 for (ahead in 0 until last) {

@@ -1,9 +1,9 @@
 package org.kverbs.coroutines
 
-import org.kverbs.AccessFlag
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
+import org.kverbs.attributes.AccessFlag
 import java.lang.foreign.MemorySegment
 import java.util.concurrent.ConcurrentHashMap
 

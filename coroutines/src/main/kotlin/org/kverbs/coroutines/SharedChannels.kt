@@ -1,13 +1,13 @@
 package org.kverbs.coroutines
 
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.AccessFlag.MW_BIND
 import org.kverbs.Context
-import org.kverbs.DeviceCapability.MEM_WINDOW_TYPE_2A
-import org.kverbs.DeviceCapability.MEM_WINDOW_TYPE_2B
 import org.kverbs.ProtectionDomain
 import org.kverbs.RdmaSystemException
-import org.kverbs.TransportType
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.MW_BIND
+import org.kverbs.attributes.DeviceCapability.MEM_WINDOW_TYPE_2A
+import org.kverbs.attributes.DeviceCapability.MEM_WINDOW_TYPE_2B
+import org.kverbs.attributes.TransportType
 import org.kverbs.dsl.srq
 
 /**

@@ -1,11 +1,11 @@
 package org.kverbs.coroutines
 
-import org.kverbs.AccessFlag
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.AccessFlag.MW_BIND
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.MW_BIND
 import java.lang.foreign.MemorySegment
 import java.util.concurrent.CopyOnWriteArrayList
 

@@ -1,8 +1,6 @@
 package org.kverbs.coroutines
 
-import org.kverbs.AccessFlag
 import org.kverbs.AsyncEvent
-import org.kverbs.AsyncEventType
 import org.kverbs.CompletionQueue
 import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
@@ -10,6 +8,8 @@ import org.kverbs.QueuePair
 import org.kverbs.RdmaSystemException
 import org.kverbs.SharedReceiveQueue
 import org.kverbs.WorkCompletion
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AsyncEventType
 import org.kverbs.dsl.get
 import java.util.Collections
 import java.util.WeakHashMap

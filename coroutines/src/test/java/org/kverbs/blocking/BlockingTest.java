@@ -20,9 +20,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.kverbs.AccessFlag;
-import org.kverbs.ConnectionRejectedException;
 import org.kverbs.Device;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.cm.ConnectionRejectedException;
 import org.kverbs.coroutines.NotPublishedException;
 
 /** The blocking facade from Java. */

@@ -3,13 +3,13 @@ package org.kverbs.blocking
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import org.kverbs.AccessFlag.REMOTE_ATOMIC
-import org.kverbs.AccessFlag.REMOTE_READ
-import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.Device
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.attributes.AccessFlag.REMOTE_ATOMIC
+import org.kverbs.attributes.AccessFlag.REMOTE_READ
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
 import org.kverbs.coroutines.ChannelClosedException
 import org.kverbs.coroutines.NotPublishedException
 import java.lang.foreign.ValueLayout.JAVA_LONG

@@ -7,10 +7,10 @@ import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionRejectedException
 import org.kverbs.Device
 import org.kverbs.RdmaException
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionRejectedException
 import org.kverbs.coroutines.ChannelClosedException
 import java.io.IOException
 import java.lang.reflect.Modifier

@@ -405,6 +405,6 @@ private suspend fun openUnconnected(
     org.kverbs.dsl.openDevice("embedded0").use { device ->
         val pd = device.protectionDomain()
         val qp = device.completionDispatcher().qp(pd, RC) { maxSendWr(2) }
-        block(qp, pd.memoryRegion(64, org.kverbs.AccessFlag.LOCAL_WRITE))
+        block(qp, pd.memoryRegion(64, org.kverbs.attributes.AccessFlag.LOCAL_WRITE))
     }
 }

@@ -22,9 +22,9 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.yield
-import org.kverbs.AccessFlag
 import org.kverbs.Diagnostics
 import org.kverbs.ProtectionDomain
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.KiB
 import org.kverbs.dsl.MiB
 import org.kverbs.dsl.openDevice

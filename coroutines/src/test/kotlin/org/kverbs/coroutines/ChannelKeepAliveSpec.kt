@@ -10,10 +10,10 @@ import kotlinx.coroutines.channels.consumeEach
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.AccessFlag
-import org.kverbs.ConnectionException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.cm.ConnectionException
 import org.kverbs.dsl.connectOptions
 import org.kverbs.embedded.EmbeddedFabric
 import kotlin.time.Duration

@@ -7,10 +7,10 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.delay
-import org.kverbs.AccessFlag
 import org.kverbs.Diagnostics
 import org.kverbs.MemoryRegion
 import org.kverbs.RdmaSystemException
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.openDevice
 import org.kverbs.embedded.DeviceLimits
 import org.kverbs.embedded.EmbeddedFabric

@@ -6,10 +6,10 @@ import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairState
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.dsl.modify
 import org.kverbs.dsl.openDevice
 

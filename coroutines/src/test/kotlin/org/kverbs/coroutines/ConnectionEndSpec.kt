@@ -12,9 +12,9 @@ import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
-import org.kverbs.ConnectionException
-import org.kverbs.QueuePairState
 import org.kverbs.RdmaException
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.cm.ConnectionException
 import org.kverbs.dsl.modify
 import java.net.InetSocketAddress
 

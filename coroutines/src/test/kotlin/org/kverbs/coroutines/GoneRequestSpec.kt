@@ -15,10 +15,10 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
-import org.kverbs.ConnectionEventType.REJECTED
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionStep
 import org.kverbs.RdmaSystemException
+import org.kverbs.cm.ConnectionEventType.REJECTED
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionStep
 import java.net.InetSocketAddress
 import java.util.concurrent.LinkedBlockingQueue
 import kotlin.coroutines.CoroutineContext

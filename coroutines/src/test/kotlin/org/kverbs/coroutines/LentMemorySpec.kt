@@ -18,9 +18,9 @@ import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
-import org.kverbs.AccessFlag
 import org.kverbs.Diagnostics
 import org.kverbs.MemoryRegion
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.KiB
 import org.kverbs.dsl.MiB
 import java.lang.foreign.Arena

@@ -16,10 +16,10 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.AccessFlag
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.connectOptions
 import org.kverbs.embedded.EmbeddedFabric
 import kotlin.random.Random

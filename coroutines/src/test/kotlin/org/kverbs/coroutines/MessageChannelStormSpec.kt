@@ -16,7 +16,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
-import org.kverbs.AccessFlag
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.MiB
 import org.kverbs.dsl.connectOptions
 import org.kverbs.embedded.EmbeddedFabric

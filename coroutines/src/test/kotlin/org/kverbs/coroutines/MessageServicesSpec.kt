@@ -21,11 +21,11 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.yield
-import org.kverbs.AccessFlag
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionRejectedException
-import org.kverbs.ConnectionStep
 import org.kverbs.RdmaException
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionRejectedException
+import org.kverbs.cm.ConnectionStep
 import java.net.InetSocketAddress
 import java.util.Collections
 import kotlin.time.Duration.Companion.milliseconds

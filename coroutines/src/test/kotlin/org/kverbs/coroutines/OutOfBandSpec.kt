@@ -10,10 +10,10 @@ import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.AccessFlag.REMOTE_WRITE
-import org.kverbs.QueuePairState
 import org.kverbs.RemoteMemory
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
+import org.kverbs.attributes.QueuePairState
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs
 import org.kverbs.dsl.get

@@ -21,8 +21,8 @@ import kotlinx.coroutines.selects.select
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.yield
-import org.kverbs.AccessFlag
-import org.kverbs.ConnectionRejectedException
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.cm.ConnectionRejectedException
 import org.kverbs.dsl.KiB
 import org.kverbs.dsl.MiB
 import org.kverbs.dsl.get

@@ -9,9 +9,9 @@ import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
-import org.kverbs.ConnectionException
 import org.kverbs.Device
 import org.kverbs.RdmaException
+import org.kverbs.cm.ConnectionException
 import org.kverbs.embedded.EmbeddedProvider
 import java.net.InetSocketAddress
 import java.nio.file.Path

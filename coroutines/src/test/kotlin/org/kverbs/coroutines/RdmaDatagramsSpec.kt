@@ -13,11 +13,11 @@ import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.ConnectionRejectedException
 import org.kverbs.Diagnostics
 import org.kverbs.MemoryRegion
-import org.kverbs.PortSpace
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.cm.ConnectionRejectedException
+import org.kverbs.cm.PortSpace
 import org.kverbs.dsl.get
 import java.net.InetSocketAddress
 

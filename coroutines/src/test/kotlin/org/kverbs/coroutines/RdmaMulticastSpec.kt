@@ -8,10 +8,10 @@ import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.AccessFlag.LOCAL_WRITE
 import org.kverbs.Diagnostics
 import org.kverbs.MemoryRegion
 import org.kverbs.RdmaSystemException
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
 import org.kverbs.dsl.get
 import java.net.InetAddress
 import kotlin.time.Duration.Companion.milliseconds

@@ -15,10 +15,10 @@ import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
-import org.kverbs.AccessFlag
-import org.kverbs.ConnectionRejectedException
 import org.kverbs.Diagnostics
 import org.kverbs.QueuePair
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.cm.ConnectionRejectedException
 import org.kverbs.dsl.MiB
 import java.util.concurrent.CountDownLatch
 import kotlin.time.Duration.Companion.minutes

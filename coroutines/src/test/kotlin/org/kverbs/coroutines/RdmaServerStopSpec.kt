@@ -21,8 +21,8 @@ import kotlinx.coroutines.selects.select
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionRejectedException
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionRejectedException
 import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes

@@ -8,11 +8,11 @@ import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldEndWith
 import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionRejectedException
 import org.kverbs.Context
 import org.kverbs.Device
-import org.kverbs.RejectReason
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionRejectedException
+import org.kverbs.cm.RejectReason
 import org.kverbs.embedded.EmbeddedProvider
 
 private const val OTHER_PROCESS =

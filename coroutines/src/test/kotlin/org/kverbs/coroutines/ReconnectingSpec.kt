@@ -14,8 +14,8 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withTimeout
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionRejectedException
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionRejectedException
 import java.net.InetSocketAddress
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.random.Random

@@ -12,11 +12,11 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.AccessFlag
 import org.kverbs.ProtectionDomain
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.memoryRegion
 import java.lang.foreign.Arena
 import java.lang.foreign.ValueLayout.JAVA_BYTE

@@ -9,12 +9,12 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairType
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.dsl.memoryRegion
 import org.kverbs.dsl.openDevice
 

@@ -1,12 +1,12 @@
 package org.kverbs.coroutines
 
-import org.kverbs.AccessFlag
 import org.kverbs.MemorySlice
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairType
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.dsl.openDevice
 import java.lang.foreign.MemorySegment
 import java.util.concurrent.atomic.AtomicInteger

@@ -1,7 +1,7 @@
 package org.kverbs.coroutines
 
-import org.kverbs.ConnectOptions
 import org.kverbs.Context
+import org.kverbs.attributes.ConnectOptions
 import org.kverbs.dsl.connectOptions
 import org.kverbs.dsl.openDevice
 

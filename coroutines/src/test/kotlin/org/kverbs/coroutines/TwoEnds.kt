@@ -1,11 +1,11 @@
 package org.kverbs.coroutines
 
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.AccessFlag.REMOTE_ATOMIC
-import org.kverbs.AccessFlag.REMOTE_READ
-import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.Context
 import org.kverbs.MemoryRegion
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.REMOTE_ATOMIC
+import org.kverbs.attributes.AccessFlag.REMOTE_READ
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
 import org.kverbs.dsl.QueuePairSettings
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs

@@ -8,8 +8,8 @@ import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.withTimeout
-import org.kverbs.AccessFlag
 import org.kverbs.WorkCompletionException
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.connectOptions
 import org.kverbs.dsl.get

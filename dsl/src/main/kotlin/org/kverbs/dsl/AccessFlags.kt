@@ -1,6 +1,6 @@
 package org.kverbs.dsl
 
-import org.kverbs.AccessFlag
+import org.kverbs.attributes.AccessFlag
 
 /** This side's device may write: receives, reads and atomics bring data ([AccessFlag.LOCAL_WRITE]). */
 public val LOCAL_WRITE: AccessFlag = AccessFlag.LOCAL_WRITE

@@ -1,6 +1,6 @@
 package org.kverbs.dsl
 
-import org.kverbs.AccessFlag
+import org.kverbs.attributes.AccessFlag
 
 /** Says what may be done with a memory region. Mutable within its block; nothing of it is kept. */
 @RdmaDsl

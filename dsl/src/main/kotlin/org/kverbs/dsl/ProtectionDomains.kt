@@ -1,12 +1,12 @@
 package org.kverbs.dsl
 
-import org.kverbs.AddressAttributes
-import org.kverbs.AddressAttributesBuilder
 import org.kverbs.AddressHandle
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
 import org.kverbs.SharedReceiveQueue
+import org.kverbs.attributes.AddressAttributes
+import org.kverbs.attributes.AddressAttributesBuilder
 import java.lang.foreign.MemorySegment
 import java.nio.ByteBuffer
 

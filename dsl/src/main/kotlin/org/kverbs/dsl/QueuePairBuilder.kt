@@ -1,7 +1,7 @@
 package org.kverbs.dsl
 
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.QueuePairType
 
 /** Builds a queue pair whose type is chosen inside the block. */
 @RdmaDsl

@@ -1,10 +1,10 @@
 package org.kverbs.dsl
 
 import org.kverbs.CompletionQueue
-import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairType
 import org.kverbs.SharedReceiveQueue
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairType
 
 /** What queue pairs of every type are made from. Mutable within its block; nothing of it is kept. */
 @RdmaDsl

@@ -1,13 +1,14 @@
 package org.kverbs.dsl
 
-import org.kverbs.ConnectOptions
-import org.kverbs.ConnectOptionsBuilder
 import org.kverbs.MemorySlice
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairAttributes
-import org.kverbs.QueuePairAttributesBuilder
-import org.kverbs.QueuePairEndpoint
 import org.kverbs.SendRequests
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.ConnectOptionsBuilder
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairAttributesBuilder
+import org.kverbs.attributes.QueuePairEndpoint
+import org.kverbs.internal.Posting
 
 /**
  * Changes attributes: `qp.modify { state(QueuePairState.RTS); sqPsn(0) }` (ibv_modify_qp); errors as
@@ -87,7 +88,7 @@ public inline fun <V : Verbs> TypedQueuePair<V>.compose(
     SendScope<V>(requests).block()
 }
 
-/** Lends the queue pair's list to [write], then posts it; after an exception nothing is posted. */
+/** Lends a list of the queue pair's own to [write], then posts it; after an exception nothing is posted. */
 @PublishedApi
 internal inline fun QueuePair.posting(write: (SendRequests) -> Unit) {
     val requests = beginPost()
@@ -96,7 +97,20 @@ internal inline fun QueuePair.posting(write: (SendRequests) -> Unit) {
         write(requests)
         written = true
     } finally {
-        if (!written) abandonPost()
+        if (!written) abandonPost(requests)
     }
-    finishPost()
+    finishPost(requests)
 }
+
+@PublishedApi
+internal fun QueuePair.beginPost(): SendRequests = lists().begin()
+
+@PublishedApi
+internal fun QueuePair.abandonPost(requests: SendRequests): Unit = lists().abandon(requests)
+
+@PublishedApi
+internal fun QueuePair.finishPost(requests: SendRequests): Unit = lists().finish(requests)
+
+/** A queue pair lends lists of no other kind. */
+@Suppress("UNCHECKED_CAST")
+private fun QueuePair.lists() = Posting.DOOR.of(this) as Posting<SendRequests>

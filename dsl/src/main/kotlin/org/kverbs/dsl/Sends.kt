@@ -1,9 +1,9 @@
 package org.kverbs.dsl
 
-import org.kverbs.AccessFlag
 import org.kverbs.MemorySlice
 import org.kverbs.MemoryWindow
 import org.kverbs.RemoteMemory
+import org.kverbs.attributes.AccessFlag
 import java.lang.foreign.MemorySegment
 
 // One line an operation: the words of the core's SendRequests as a sentence, each only where the transport can do it.

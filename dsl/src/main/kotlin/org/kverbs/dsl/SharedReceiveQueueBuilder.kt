@@ -1,6 +1,6 @@
 package org.kverbs.dsl
 
-import org.kverbs.SharedReceiveQueueAttributes
+import org.kverbs.attributes.SharedReceiveQueueAttributes
 
 /** Builds a shared receive queue. Mutable within its block; nothing of it is kept. */
 @RdmaDsl

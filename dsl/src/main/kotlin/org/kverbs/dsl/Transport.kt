@@ -1,6 +1,6 @@
 package org.kverbs.dsl
 
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.QueuePairType
 
 /** A transport by its short name, which knows at compile time what it can do: [RC], [UC] or [UD]. */
 public sealed class Transport<out V : Verbs>(

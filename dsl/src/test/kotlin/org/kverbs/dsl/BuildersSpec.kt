@@ -5,11 +5,11 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeSameInstanceAs
-import org.kverbs.AccessFlag
-import org.kverbs.Gid
-import org.kverbs.GlobalRoute
 import org.kverbs.RdmaSystemException
-import org.kverbs.SharedReceiveQueueAttributes
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.GlobalRoute
+import org.kverbs.attributes.SharedReceiveQueueAttributes
 import java.lang.foreign.MemorySegment
 import java.nio.ByteBuffer
 

@@ -7,8 +7,8 @@ import io.kotest.matchers.types.shouldBeSameInstanceAs
 import org.kverbs.CompletionQueue
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairCapabilities
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairType
 
 private fun onDomain(block: (ProtectionDomain, CompletionQueue) -> Unit) =
     onNullDevice { block(it.protectionDomain(), it.completionQueue { }) }

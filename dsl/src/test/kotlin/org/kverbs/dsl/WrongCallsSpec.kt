@@ -92,10 +92,11 @@ private val cases =
         Case("a suspension in a post", post("RC", "pause()"), "uspension", post("RC", "pause(1)")),
     )
 
-/** The call stands on line 10, below the package. */
+/** The call stands on line 11, below the package. */
 private fun program(call: String) =
     """
     import org.kverbs.*
+    import org.kverbs.attributes.*
     import org.kverbs.dsl.*
 
     suspend fun pause() {}
@@ -118,7 +119,7 @@ internal class WrongCallsSpec :
             test("should not compile ${case.name}") {
                 val found = errors["Case$i"].orEmpty()
                 withClue(found) {
-                    found.map { it.line }.distinct() shouldBe listOf(10)
+                    found.map { it.line }.distinct() shouldBe listOf(11)
                     found.first().text shouldContain case.why
                 }
             }

@@ -9,9 +9,9 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.AsyncEventType;
 import org.kverbs.Device;
 import org.kverbs.QueuePair;
+import org.kverbs.attributes.AsyncEventType;
 import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.network.InProcessNetwork;
@@ -392,7 +392,7 @@ public final class EmbeddedFabric implements AutoCloseable {
         return capture;
     }
 
-    /** Returns how many packets faults have dropped, duplicated, reordered or damaged so far. */
+    /** Returns how many packets faults have dropped, duplicated, delayed or damaged so far. */
     public long faultsInjected() {
         engine.enter();
         try {

@@ -50,8 +50,7 @@ class AcknowledgementSpec :
 
         test("should acknowledge packets before a later packet moves the queue pair to the error state") {
             PeerBench().use { bench ->
-                bench.qp.beginPost().write(1, bench.mr.remote()).from(bench.mr.slice(0, 8)).signaled()
-                bench.qp.finishPost()
+                bench.qp.postWith { it.write(1, bench.mr.remote()).from(bench.mr.slice(0, 8)).signaled() }
                 val refused = bench.packet(Opcode.RC_ACK, 0) { syndrome = REMOTE_ACCESS }
                 bench.arriveTogether(bench.write(0), refused) shouldContainExactly
                     listOf(Sent(Opcode.RC_ACK, 0, ACK, 0))

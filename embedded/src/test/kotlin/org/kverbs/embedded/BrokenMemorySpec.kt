@@ -4,16 +4,16 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
-import org.kverbs.AccessFlag
-import org.kverbs.AsyncEventType
-import org.kverbs.ConnectOptions
 import org.kverbs.Device
 import org.kverbs.MemoryRegion
-import org.kverbs.QueuePairState
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairType
 import java.lang.foreign.Arena
 import java.nio.channels.FileChannel
 import java.nio.file.Files
@@ -126,7 +126,7 @@ class BrokenMemorySpec :
             }
 
             test(
-                "should end one connection and no other when a send reads a mapping whose file was cut, by " +
+                "should end one connection and no other when what is to be sent is a mapping whose file was cut, by " +
                     "$words",
             ) {
                 TwoConnections(words).use { all ->

@@ -3,11 +3,11 @@ package org.kverbs.embedded
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import org.kverbs.ConnectOptions
-import org.kverbs.Mtu
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionStatus.SUCCESS
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.Mtu
+import org.kverbs.attributes.QueuePairType
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.time.Duration
 import kotlin.random.Random

@@ -6,10 +6,10 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldNotBeEmpty
 import io.kotest.matchers.longs.shouldBeLessThan
 import org.kverbs.Device
-import org.kverbs.QueuePairType
 import org.kverbs.ReceiveRequests
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.QueuePairType
 import java.lang.management.ManagementFactory
 
 private const val ROUNDS = 200

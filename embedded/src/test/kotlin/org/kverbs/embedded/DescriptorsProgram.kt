@@ -3,11 +3,11 @@ package org.kverbs.embedded
 import org.kverbs.CompletionQueue
 import org.kverbs.Context
 import org.kverbs.Device
-import org.kverbs.Gid
-import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairType
 import org.kverbs.RdmaSystemException
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairType
 import java.io.FileInputStream
 import java.io.IOException
 

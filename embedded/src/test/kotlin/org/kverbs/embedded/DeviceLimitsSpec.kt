@@ -4,13 +4,13 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.AccessFlag.LOCAL_WRITE
 import org.kverbs.Context
-import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairType.RC
 import org.kverbs.RdmaSystemException
-import org.kverbs.SharedReceiveQueueAttributes
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.SharedReceiveQueueAttributes
 import java.lang.foreign.Arena
 
 /** Checks a device with a test's limits: it refuses what a card with these limits refuses. */

@@ -5,13 +5,13 @@ import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.nulls.shouldBeNull
 import io.kotest.matchers.shouldBe
-import org.kverbs.AsyncEventType.SQ_DRAINED
-import org.kverbs.ConnectOptions
-import org.kverbs.QueuePairAttributes
-import org.kverbs.QueuePairState.RTS
-import org.kverbs.QueuePairState.SQD
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletionStatus.SUCCESS
+import org.kverbs.attributes.AsyncEventType.SQ_DRAINED
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairState.RTS
+import org.kverbs.attributes.QueuePairState.SQD
+import org.kverbs.attributes.QueuePairType
 import java.time.Duration
 
 private const val TIMEOUT = 14

@@ -7,12 +7,12 @@ import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
-import org.kverbs.AsyncEventType
-import org.kverbs.ConnectOptions
-import org.kverbs.PortState
-import org.kverbs.QueuePairState
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.PortState
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairType
 import java.lang.foreign.ValueLayout
 import java.time.Duration
 import kotlin.random.Random

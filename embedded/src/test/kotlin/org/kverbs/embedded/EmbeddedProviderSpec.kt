@@ -5,10 +5,10 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.ConnectionEventChannel
 import org.kverbs.Device
-import org.kverbs.PortSpace
 import org.kverbs.RdmaException
+import org.kverbs.cm.ConnectionEventChannel
+import org.kverbs.cm.PortSpace
 import java.net.InetAddress
 import java.net.InetSocketAddress
 import java.net.StandardProtocolFamily

@@ -1,8 +1,8 @@
 package org.kverbs.embedded
 
 import io.kotest.matchers.shouldBe
-import org.kverbs.ConnectOptions
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.attributes.ConnectOptions
 import java.lang.foreign.ValueLayout
 import kotlin.random.Random
 

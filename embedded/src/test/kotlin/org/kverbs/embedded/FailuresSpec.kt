@@ -6,15 +6,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
 import io.kotest.matchers.string.shouldStartWith
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.QueuePairAttributes
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairState.ERR
-import org.kverbs.QueuePairState.RESET
-import org.kverbs.QueuePairState.RTS
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
-import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaSystemException
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionException
@@ -36,6 +28,14 @@ import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
 import org.kverbs.WorkCompletions
 import org.kverbs.WorkRequestException
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairState.ERR
+import org.kverbs.attributes.QueuePairState.RESET
+import org.kverbs.attributes.QueuePairState.RTS
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
+import org.kverbs.attributes.QueuePairType.UD
 import org.kverbs.embedded.Errno.EAGAIN
 import org.kverbs.embedded.Errno.EINVAL
 import org.kverbs.embedded.Errno.EIO
@@ -310,8 +310,8 @@ class FailuresSpec :
         test("should fail a datagram") {
             EmbeddedFabric.virtual(1).use { fabric ->
                 End(fabric.addDevice(), UD, 64).use { a ->
-                    a.qp.activate(org.kverbs.ConnectOptions.DEFAULTS)
-                    val to = a.qp.addressHandle(a.qp.endpoint(), org.kverbs.ConnectOptions.DEFAULTS)
+                    a.qp.activate(org.kverbs.attributes.ConnectOptions.DEFAULTS)
+                    val to = a.qp.addressHandle(a.qp.endpoint(), org.kverbs.attributes.ConnectOptions.DEFAULTS)
                     fabric.inject(Failure.of(SEND, LOC_PROT_ERR).nth(2))
                     a.post {
                         repeat(

@@ -2,14 +2,14 @@ package org.kverbs.embedded
 
 import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
-import org.kverbs.AccessFlag
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.AccessFlag.MW_BIND
-import org.kverbs.AccessFlag.REMOTE_ATOMIC
-import org.kverbs.AccessFlag.REMOTE_READ
-import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.MW_BIND
+import org.kverbs.attributes.AccessFlag.REMOTE_ATOMIC
+import org.kverbs.attributes.AccessFlag.REMOTE_READ
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
 import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment
 import kotlin.random.Random

@@ -1,13 +1,13 @@
 package org.kverbs.embedded
 
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.embedded.internal.transport.Hca
 import org.kverbs.embedded.internal.wire.Opcode
 import org.kverbs.embedded.internal.wire.Packet
 import org.kverbs.embedded.internal.wire.PacketCodec
 import org.kverbs.embedded.wire.PcapFile
 import org.kverbs.embedded.wire.knownOpcodes
-import org.kverbs.internal.ffm.Memory
+import org.kverbs.internal.memory.Memory
 import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE

@@ -1,33 +1,33 @@
 package org.kverbs.embedded
 
 import io.kotest.matchers.shouldBe
-import org.kverbs.AccessFlag
-import org.kverbs.AddressAttributes
 import org.kverbs.AddressHandle
 import org.kverbs.CompletionQueue
-import org.kverbs.GlobalRoute
 import org.kverbs.MemoryWindow
-import org.kverbs.MemoryWindowType
-import org.kverbs.Mtu
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairAttributes
-import org.kverbs.QueuePairAttributesBuilder
-import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairState
-import org.kverbs.QueuePairState.ERR
-import org.kverbs.QueuePairState.INIT
-import org.kverbs.QueuePairState.RESET
-import org.kverbs.QueuePairState.RTR
-import org.kverbs.QueuePairState.RTS
-import org.kverbs.QueuePairState.SQD
-import org.kverbs.QueuePairType
 import org.kverbs.ReceiveRequests
 import org.kverbs.RemoteMemory
 import org.kverbs.SendRequests
 import org.kverbs.SharedReceiveQueue
 import org.kverbs.WorkRequestException
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AddressAttributes
+import org.kverbs.attributes.GlobalRoute
+import org.kverbs.attributes.MemoryWindowType
+import org.kverbs.attributes.Mtu
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairAttributesBuilder
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairState.ERR
+import org.kverbs.attributes.QueuePairState.INIT
+import org.kverbs.attributes.QueuePairState.RESET
+import org.kverbs.attributes.QueuePairState.RTR
+import org.kverbs.attributes.QueuePairState.RTS
+import org.kverbs.attributes.QueuePairState.SQD
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.embedded.internal.transport.Inside
 import org.kverbs.embedded.internal.transport.InsideQueuePair
 import kotlin.random.Random
@@ -70,7 +70,7 @@ internal data class FuzzKind(
     }
 }
 
-/** Holds what the queue pairs share. */
+/** What the queue pairs share. */
 internal class FuzzBench(
     val pd: ProtectionDomain,
     val memory: FuzzMemory,

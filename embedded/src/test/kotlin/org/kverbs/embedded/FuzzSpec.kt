@@ -9,9 +9,9 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.CompletionQueue
 import org.kverbs.Context
 import org.kverbs.Device
-import org.kverbs.Gid
-import org.kverbs.SharedReceiveQueueAttributes
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.SharedReceiveQueueAttributes
 import org.kverbs.embedded.internal.engine.Engine
 import org.kverbs.embedded.internal.objects.Gids
 import org.kverbs.embedded.internal.transport.Hca

@@ -3,12 +3,12 @@ package org.kverbs.embedded
 import io.kotest.assertions.withClue
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.shouldBe
-import org.kverbs.QueuePairEndpoint
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairState
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.QueuePairEndpoint
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
 import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_ONLY
 import java.lang.foreign.ValueLayout.JAVA_BYTE

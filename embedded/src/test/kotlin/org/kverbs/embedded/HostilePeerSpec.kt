@@ -3,11 +3,11 @@ package org.kverbs.embedded
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.shouldBe
-import org.kverbs.Gid
-import org.kverbs.QueuePairAttributes
-import org.kverbs.QueuePairState
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
 import org.kverbs.embedded.internal.wire.Opcode.RC_ATOMIC_ACK
 import org.kverbs.embedded.internal.wire.Opcode.RC_FETCH_ADD

@@ -3,7 +3,6 @@ package org.kverbs.embedded
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import org.kverbs.AccessFlag
 import org.kverbs.MemoryRegion
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionStatus
@@ -11,6 +10,7 @@ import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.AccessFlag
 import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment
 

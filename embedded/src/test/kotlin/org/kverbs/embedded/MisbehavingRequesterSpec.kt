@@ -5,13 +5,6 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.nulls.shouldBeNull
 import io.kotest.matchers.shouldBe
-import org.kverbs.AccessFlag
-import org.kverbs.AsyncEventType
-import org.kverbs.AsyncEventType.QP_ACCESS_ERR
-import org.kverbs.AsyncEventType.QP_REQ_ERR
-import org.kverbs.QueuePairState.ERR
-import org.kverbs.QueuePairState.RTS
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkCompletionStatus.LOC_LEN_ERR
 import org.kverbs.WorkCompletionStatus.LOC_PROT_ERR
@@ -19,6 +12,13 @@ import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkCompletionStatus.REM_INV_REQ_ERR
 import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.AsyncEventType.QP_ACCESS_ERR
+import org.kverbs.attributes.AsyncEventType.QP_REQ_ERR
+import org.kverbs.attributes.QueuePairState.ERR
+import org.kverbs.attributes.QueuePairState.RTS
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.embedded.GuardedBench.Companion.ACK
 import org.kverbs.embedded.GuardedBench.Companion.MTU
 import org.kverbs.embedded.internal.wire.Opcode

@@ -4,8 +4,6 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.shouldBe
-import org.kverbs.QueuePairState.ERR
-import org.kverbs.QueuePairState.RTS
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkCompletionStatus.BAD_RESP_ERR
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
@@ -14,6 +12,8 @@ import org.kverbs.WorkCompletionStatus.REM_OP_ERR
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
+import org.kverbs.attributes.QueuePairState.ERR
+import org.kverbs.attributes.QueuePairState.RTS
 import org.kverbs.embedded.GuardedBench.Companion.ACK
 import org.kverbs.embedded.GuardedBench.Companion.MTU
 import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
@@ -76,7 +76,7 @@ class MisbehavingResponderSpec :
             val status =
                 mapOf(1 to REM_INV_REQ_ERR, 2 to REM_ACCESS_ERR, 3 to REM_OP_ERR).getOrDefault(code, BAD_RESP_ERR)
             test(
-                "should fail the request of a NAK with code $code by $status, complete earlier requests, and flush " +
+                "should fail the request of a NAK with code $code by $status, complete what was before, and flush " +
                     "the rest",
             ) {
                 GuardedBench().use { bench ->

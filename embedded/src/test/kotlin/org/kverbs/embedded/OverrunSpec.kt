@@ -3,18 +3,20 @@ package org.kverbs.embedded
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import org.kverbs.AsyncEventType.CQ_ERR
-import org.kverbs.AsyncEventType.QP_FATAL
-import org.kverbs.ConnectOptions
-import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairState.ERR
-import org.kverbs.QueuePairState.RTS
-import org.kverbs.QueuePairType.RC
 import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.AsyncEventType.CQ_ERR
+import org.kverbs.attributes.AsyncEventType.QP_FATAL
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairState.ERR
+import org.kverbs.attributes.QueuePairState.RTS
+import org.kverbs.attributes.QueuePairType.RC
 import java.time.Duration
 
 /** Checks a completion queue of 4 that eight requests complete to. */
@@ -41,14 +43,14 @@ class OverrunSpec :
             }
         }
 
-        test("should flush the requests on the other queue of a queue pair") {
+        test("should flush what is posted on the other queue of a queue pair") {
             Pair(EmbeddedFabric.virtual(1), entries = 4).use { (a, b) ->
                 val receiving = a.context.completionQueue(16)
                 val mixed =
                     QueuePairInitAttributes(RC, a.cq, receiving, null, QueuePairCapabilities(16, 16, 1, 1, 16), false)
                 val qp = a.pd.queuePair(mixed)
                 qp.connect(b.qp.endpoint(), ConnectOptions.DEFAULTS)
-                b.qp.modify(org.kverbs.QueuePairAttributes.builder().state(org.kverbs.QueuePairState.RESET).build())
+                b.qp.modify(QueuePairAttributes.builder().state(QueuePairState.RESET).build())
                 b.qp.connect(qp.endpoint(), ConnectOptions.DEFAULTS)
                 qp.postReceive(7, a.mr.slice(0, 8))
                 qp.postWith { repeat(8) { i -> it.write(i.toLong(), b.mr.remote()).inline(byteArrayOf(1)).signaled() } }

@@ -2,20 +2,20 @@ package org.kverbs.embedded
 
 import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
-import org.kverbs.AccessFlag
 import org.kverbs.CompletionQueue
-import org.kverbs.ConnectOptions
 import org.kverbs.Context
 import org.kverbs.Device
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairType
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairType
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout
 import java.util.concurrent.TimeUnit

@@ -3,11 +3,11 @@ package org.kverbs.embedded
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import org.kverbs.QueuePairAttributes
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairState
-import org.kverbs.QueuePairType
 import org.kverbs.RdmaSystemException
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairType
 
 class QueuePairAttributesSpec :
     FunSpec({

@@ -5,11 +5,11 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeUnique
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
-import org.kverbs.AccessFlag.LOCAL_WRITE
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionStatus.LOC_PROT_ERR
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkCompletionStatus.REM_OP_ERR
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
 import org.kverbs.embedded.Semantics.RXE
 
 /**
@@ -19,7 +19,7 @@ import org.kverbs.embedded.Semantics.RXE
 class RegionKeysSpec :
     FunSpec({
         test("should give a region two keys, and no number twice") {
-            End(EmbeddedFabric.virtual(1).addDevice(), org.kverbs.QueuePairType.RC, 64).use { end ->
+            End(EmbeddedFabric.virtual(1).addDevice(), org.kverbs.attributes.QueuePairType.RC, 64).use { end ->
                 val regions = List(500) { end.pd.memoryRegion(8, LOCAL_WRITE) }
                 val keys = regions.flatMap { listOf(it.lkey(), it.rkey()) }
                 keys.shouldBeUnique()

@@ -70,6 +70,5 @@ private fun PeerBench.write(
     id: Long,
     key: Int,
 ) {
-    qp.beginPost().write(id, mr.remote()).entry(mr.address(), 8, key).signaled()
-    qp.finishPost()
+    qp.postWith { it.write(id, mr.remote()).entry(mr.address(), 8, key).signaled() }
 }

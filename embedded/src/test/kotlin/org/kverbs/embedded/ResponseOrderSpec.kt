@@ -5,12 +5,12 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
-import org.kverbs.AccessFlag
-import org.kverbs.QueuePairState
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletionStatus.BAD_RESP_ERR
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkCompletionStatus.SUCCESS
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
 import org.kverbs.embedded.internal.wire.Opcode.RC_ATOMIC_ACK
 import org.kverbs.embedded.internal.wire.Opcode.RC_READ_REQUEST

@@ -7,10 +7,10 @@ import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
-import org.kverbs.ConnectOptions
 import org.kverbs.Device
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletionStatus.SUCCESS
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.embedded.internal.engine.Task
 import org.kverbs.embedded.internal.objects.PacketPort
 import org.kverbs.embedded.internal.udp.UdpPort

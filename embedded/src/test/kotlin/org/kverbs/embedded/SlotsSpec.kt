@@ -4,24 +4,24 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.ConnectOptions
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairAttributes
-import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairState
-import org.kverbs.QueuePairState.ERR
-import org.kverbs.QueuePairState.RESET
-import org.kverbs.QueuePairState.RTS
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
-import org.kverbs.QueuePairType.UD
 import org.kverbs.ReceiveRequests
 import org.kverbs.SendRequests
-import org.kverbs.SharedReceiveQueueAttributes
 import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
 import org.kverbs.WorkRequestException
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairState.ERR
+import org.kverbs.attributes.QueuePairState.RESET
+import org.kverbs.attributes.QueuePairState.RTS
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
+import org.kverbs.attributes.QueuePairType.UD
+import org.kverbs.attributes.SharedReceiveQueueAttributes
 import org.kverbs.embedded.Semantics.RXE
 import org.kverbs.embedded.Semantics.STRICT
 
@@ -148,7 +148,7 @@ class SlotsSpec :
             }
         }
 
-        test("should keep the slots of the completions that a resized queue holds") {
+        test("should keep the slots of what a resized completion queue holds") {
             pair(STRICT).use { (a, b) ->
                 a.taken { write(it, b.mr.remote()).from(a.mr.slice(0, 8)).signaled() } shouldBe 8
                 a.cq.resize(2000)

@@ -4,12 +4,12 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
-import org.kverbs.ConnectOptions
 import org.kverbs.Device
-import org.kverbs.Gid
-import org.kverbs.Mtu
-import org.kverbs.QueuePairEndpoint
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.Mtu
+import org.kverbs.attributes.QueuePairEndpoint
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.embedded.internal.wire.Icrc
 import org.kverbs.embedded.wire.Buffer
 import java.net.InetAddress

@@ -1,9 +1,9 @@
 package org.kverbs.embedded
 
 import org.kverbs.Device
-import org.kverbs.QueuePairType
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.QueuePairType
 
 /**
  * Two ends on UDP devices of the loopback network that share only the wire, as those of two processes, and requests

@@ -7,9 +7,9 @@ import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.comparables.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.ConnectOptions
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.ConnectOptions
 import java.time.Duration
 import java.time.Duration.ZERO
 import java.time.Duration.ofMillis

@@ -2,15 +2,15 @@ package org.kverbs.embedded
 
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.AccessFlag.MW_BIND
-import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.MemoryWindow
-import org.kverbs.MemoryWindowType
-import org.kverbs.QueuePairAttributes
-import org.kverbs.QueuePairState
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkCompletionStatus.SUCCESS
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.MW_BIND
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
+import org.kverbs.attributes.MemoryWindowType
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairState
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
 /** Checks the keys of type 1 windows whose binds wait in a drained send queue (IBA volume 1, 10.3.1). */

@@ -1,7 +1,6 @@
 package org.kverbs.samples;
 
 import java.time.Duration;
-import org.kverbs.AccessFlag;
 import org.kverbs.CompletionQueue;
 import org.kverbs.Context;
 import org.kverbs.Device;
@@ -9,7 +8,8 @@ import org.kverbs.MemoryRegion;
 import org.kverbs.ProtectionDomain;
 import org.kverbs.QueuePair;
 import org.kverbs.QueuePairInitAttributes;
-import org.kverbs.QueuePairType;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.QueuePairType;
 
 /** The same library from Java alone: a client sends a message, a server sends it back. */
 public final class JavaEcho {

@@ -3,7 +3,7 @@ package org.kverbs.samples
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.coroutineScope
-import org.kverbs.AccessFlag.REMOTE_ATOMIC
+import org.kverbs.attributes.AccessFlag.REMOTE_ATOMIC
 import org.kverbs.coroutines.rdmaClient
 import org.kverbs.coroutines.rdmaServer
 import java.lang.foreign.Arena

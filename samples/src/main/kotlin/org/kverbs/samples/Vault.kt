@@ -1,6 +1,6 @@
 package org.kverbs.samples
 
-import org.kverbs.ConnectionRejectedException
+import org.kverbs.cm.ConnectionRejectedException
 import org.kverbs.coroutines.rdmaClient
 import org.kverbs.coroutines.rdmaServer
 import java.net.InetSocketAddress
@@ -27,7 +27,7 @@ suspend fun vault(
 /**
  * Asks a [vault] what it knows.
  *
- * @throws org.kverbs.ConnectionRejectedException if the secret is wrong
+ * @throws org.kverbs.cm.ConnectionRejectedException if the secret is wrong
  */
 suspend fun openVault(
     host: String,

@@ -3,8 +3,6 @@ package org.kverbs.acceptance.contract
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.AccessFlag
-import org.kverbs.ConnectOptions
 import org.kverbs.WorkCompletionOpcode.COMP_SWAP
 import org.kverbs.WorkCompletionOpcode.FETCH_ADD
 import org.kverbs.WorkCompletionStatus.LOC_PROT_ERR
@@ -13,6 +11,8 @@ import org.kverbs.WorkCompletionStatus.REM_INV_REQ_ERR
 import org.kverbs.WorkRequestException
 import org.kverbs.acceptance.contract.Capability.ATOMICS
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.ConnectOptions
 
 /** Checks compare and swap, fetch and add, and their failures. */
 internal class AtomicSpec :

@@ -1,22 +1,22 @@
 package org.kverbs.acceptance.contract
 
-import org.kverbs.AccessFlag
 import org.kverbs.AddressHandle
 import org.kverbs.CompletionChannel
 import org.kverbs.CompletionQueue
 import org.kverbs.CompletionQueueAttributes
-import org.kverbs.ConnectOptions
 import org.kverbs.Context
 import org.kverbs.Device
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairType
 import org.kverbs.RdmaSystemException
 import org.kverbs.SendRequests
 import org.kverbs.SharedReceiveQueue
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairType
 import java.util.function.Consumer
 
 /** The access of a peer to everything. */

@@ -5,18 +5,18 @@ import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.AccessFlag
-import org.kverbs.AddressAttributes
-import org.kverbs.AtomicCapability
 import org.kverbs.CompletionQueueAttributes
-import org.kverbs.MemoryWindowType
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairType
 import org.kverbs.RdmaSystemException
-import org.kverbs.SharedReceiveQueueAttributes
 import org.kverbs.acceptance.contract.Capability.ADDRESS_EVENTS
 import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AddressAttributes
+import org.kverbs.attributes.AtomicCapability
+import org.kverbs.attributes.MemoryWindowType
+import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.SharedReceiveQueueAttributes
 
 /** Checks that each device has the capabilities that are declared for it, and refuses the others: see [Capability]. */
 internal class CapabilitiesSpec :

@@ -7,14 +7,9 @@ import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
-import org.kverbs.ConnectOptions
 import org.kverbs.Diagnostics
-import org.kverbs.Gid
-import org.kverbs.MemoryWindowType
-import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaSystemException
 import org.kverbs.Resource
-import org.kverbs.SharedReceiveQueueAttributes
 import org.kverbs.WorkCompletionOpcode.BIND_MW
 import org.kverbs.WorkCompletions
 import org.kverbs.acceptance.contract.Capability.ADDRESS_HANDLES
@@ -22,6 +17,11 @@ import org.kverbs.acceptance.contract.Capability.DATAGRAM
 import org.kverbs.acceptance.contract.Capability.MEMORY_WINDOWS
 import org.kverbs.acceptance.contract.Capability.MULTICAST
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.MemoryWindowType
+import org.kverbs.attributes.QueuePairType.UD
+import org.kverbs.attributes.SharedReceiveQueueAttributes
 import java.time.Duration
 
 /** Checks the effect of closing on a resource, on those made from it, and on their users. */
@@ -80,7 +80,7 @@ internal class ClosingSpec :
         }
 
         case(
-            "should close a queue with events that were not acknowledged, and a queue pair with work outstanding",
+            "should close a queue with events that nobody acknowledged, and a queue pair with work outstanding",
             RAW_CONNECT,
         ) {
             val channel = context.completionChannel()

@@ -7,13 +7,13 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.CompletionHandler
 import org.kverbs.CompletionQueueAttributes
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionOpcode.RDMA_WRITE
 import org.kverbs.WorkCompletions
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.acceptance.contract.Capability.RESIZE_CQ
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UD
 import java.time.Duration
 
 /** Checks polling, sizes and events of completion queues. */

@@ -4,24 +4,24 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.ConnectionEvent
-import org.kverbs.ConnectionEventType.CONNECT_REQUEST
-import org.kverbs.ConnectionEventType.ESTABLISHED
-import org.kverbs.ConnectionEventType.MULTICAST_JOIN
-import org.kverbs.ConnectionParameters
-import org.kverbs.ConnectionRejectedException
-import org.kverbs.Gid
-import org.kverbs.PortSpace.UDP
-import org.kverbs.QueuePairState.INIT
-import org.kverbs.QueuePairState.RTR
-import org.kverbs.QueuePairState.RTS
-import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaSystemException
-import org.kverbs.RejectReason
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
 import org.kverbs.acceptance.contract.Capability.DATAGRAM
 import org.kverbs.acceptance.contract.Capability.MULTICAST_ROUTE
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.QueuePairState.INIT
+import org.kverbs.attributes.QueuePairState.RTR
+import org.kverbs.attributes.QueuePairState.RTS
+import org.kverbs.attributes.QueuePairType.UD
+import org.kverbs.cm.ConnectionEvent
+import org.kverbs.cm.ConnectionEventType.CONNECT_REQUEST
+import org.kverbs.cm.ConnectionEventType.ESTABLISHED
+import org.kverbs.cm.ConnectionEventType.MULTICAST_JOIN
+import org.kverbs.cm.ConnectionParameters
+import org.kverbs.cm.ConnectionRejectedException
+import org.kverbs.cm.PortSpace.UDP
+import org.kverbs.cm.RejectReason
 import java.net.InetSocketAddress
 
 /** Checks datagrams and multicast by the connection manager. */

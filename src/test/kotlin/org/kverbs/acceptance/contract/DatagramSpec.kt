@@ -4,10 +4,6 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.AddressAttributes
-import org.kverbs.ConnectOptions
-import org.kverbs.Gid
-import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
@@ -16,6 +12,10 @@ import org.kverbs.acceptance.contract.Capability.ADDRESS_HANDLES
 import org.kverbs.acceptance.contract.Capability.DATAGRAM
 import org.kverbs.acceptance.contract.Capability.MULTICAST
 import org.kverbs.acceptance.contract.Capability.MULTICAST_ROUTE
+import org.kverbs.attributes.AddressAttributes
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.QueuePairType.UD
 
 private const val QKEY = ConnectOptions.DEFAULT_QKEY
 

@@ -1,7 +1,7 @@
 package org.kverbs.acceptance.contract
 
-import org.kverbs.Gid
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.QueuePairType
 import java.net.Inet6Address
 import java.net.NetworkInterface
 import kotlin.random.Random

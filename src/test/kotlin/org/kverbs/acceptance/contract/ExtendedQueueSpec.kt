@@ -5,17 +5,8 @@ import io.kotest.matchers.ints.shouldBeGreaterThanOrEqual
 import io.kotest.matchers.nulls.shouldBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.AccessFlag.REMOTE_WRITE
-import org.kverbs.AccessFlag.mask
 import org.kverbs.CompletionQueueAttributes
-import org.kverbs.ConnectOptions
 import org.kverbs.MemoryWindow
-import org.kverbs.MemoryWindowType.TYPE_2
-import org.kverbs.QueuePairCapabilities
-import org.kverbs.QueuePairState
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
-import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaSystemException
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionOpcode.BIND_MW
@@ -37,6 +28,15 @@ import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
 import org.kverbs.acceptance.contract.Capability.EXTENDED_UC_WINDOWS
 import org.kverbs.acceptance.contract.Capability.MEMORY_WINDOWS
 import org.kverbs.acceptance.contract.Capability.REPORTS_INVALIDATED_KEY
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
+import org.kverbs.attributes.AccessFlag.mask
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.MemoryWindowType.TYPE_2
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
+import org.kverbs.attributes.QueuePairType.UD
 import java.time.Duration
 
 /**

@@ -9,11 +9,11 @@ import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
-import org.kverbs.ConnectionParameters
-import org.kverbs.ConnectionRejectedException
-import org.kverbs.QueuePairState.INIT
 import org.kverbs.RdmaException
 import org.kverbs.RemoteMemory
+import org.kverbs.attributes.QueuePairState.INIT
+import org.kverbs.cm.ConnectionParameters
+import org.kverbs.cm.ConnectionRejectedException
 import org.kverbs.coroutines.connect
 import org.kverbs.coroutines.connectMessages
 import java.nio.ByteBuffer

@@ -4,15 +4,7 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.AccessFlag.MW_BIND
-import org.kverbs.AccessFlag.REMOTE_READ
-import org.kverbs.AccessFlag.REMOTE_WRITE
-import org.kverbs.AccessFlag.mask
 import org.kverbs.MemoryWindow
-import org.kverbs.MemoryWindowType.TYPE_1
-import org.kverbs.MemoryWindowType.TYPE_2
-import org.kverbs.MemoryWindowType.UNKNOWN
 import org.kverbs.RdmaSystemException
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionOpcode.BIND_MW
@@ -28,6 +20,14 @@ import org.kverbs.acceptance.contract.Capability.CHECKS_WINDOW_BOUNDS
 import org.kverbs.acceptance.contract.Capability.MEMORY_WINDOWS
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.acceptance.contract.Capability.REPORTS_INVALIDATED_KEY
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.MW_BIND
+import org.kverbs.attributes.AccessFlag.REMOTE_READ
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
+import org.kverbs.attributes.AccessFlag.mask
+import org.kverbs.attributes.MemoryWindowType.TYPE_1
+import org.kverbs.attributes.MemoryWindowType.TYPE_2
+import org.kverbs.attributes.MemoryWindowType.UNKNOWN
 
 /** Checks keys for a part of a region that come and go on the data path. */
 internal class MemoryWindowSpec :

@@ -5,10 +5,7 @@ import io.kotest.matchers.ints.shouldBeGreaterThanOrEqual
 import io.kotest.matchers.ints.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.ConnectOptions
-import org.kverbs.QueuePairCapabilities
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairType
 import org.kverbs.ReceiveRequests
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionOpcode.RDMA_READ
@@ -17,6 +14,9 @@ import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
 import org.kverbs.WorkRequestException
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairType
 
 /** Checks lists of work requests, and lists that a device refuses. */
 internal class PostingSpec :
@@ -136,7 +136,7 @@ internal class PostingSpec :
             shouldThrow<WorkRequestException> { end.qp.postReceive(1, end.mr.slice()) }.index() shouldBe 0
         }
 
-        case("should refuse more entries than the queue pair was made for, and post the requests before", RAW_CONNECT) {
+        case("should refuse more entries than the queue pair was made for, and post what stands before", RAW_CONNECT) {
             val (a, b) = linked()
             val most = a.qp.capabilities().maxSendSge()
             val refusal =

@@ -11,16 +11,16 @@ import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldMatch
 import org.kverbs.Device
 import org.kverbs.DeviceNotFoundException
-import org.kverbs.GidType
-import org.kverbs.LinkLayer
-import org.kverbs.Mtu
-import org.kverbs.NodeType
-import org.kverbs.PortState
 import org.kverbs.RdmaSystemException
-import org.kverbs.TransportType
 import org.kverbs.acceptance.contract.Capability.ADDRESS_EVENTS
 import org.kverbs.acceptance.contract.Capability.ADDRESS_HANDLES
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
+import org.kverbs.attributes.GidType
+import org.kverbs.attributes.LinkLayer
+import org.kverbs.attributes.Mtu
+import org.kverbs.attributes.NodeType
+import org.kverbs.attributes.PortState
+import org.kverbs.attributes.TransportType
 import java.nio.file.Files
 import java.nio.file.Path
 

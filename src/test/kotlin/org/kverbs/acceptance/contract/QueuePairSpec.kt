@@ -8,20 +8,7 @@ import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
 import io.kotest.matchers.string.shouldStartWith
-import org.kverbs.AccessFlag.REMOTE_READ
-import org.kverbs.AccessFlag.REMOTE_WRITE
-import org.kverbs.AddressAttributes
-import org.kverbs.ConnectOptions
-import org.kverbs.Mtu
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairAttributes
-import org.kverbs.QueuePairAttributesBuilder
-import org.kverbs.QueuePairCapabilities
-import org.kverbs.QueuePairEndpoint
-import org.kverbs.QueuePairState
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
-import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaSystemException
 import org.kverbs.SendRequests
 import org.kverbs.WorkRequestException
@@ -29,6 +16,19 @@ import org.kverbs.WorkRequestOpcode
 import org.kverbs.acceptance.contract.Capability.CHECKS_STATE
 import org.kverbs.acceptance.contract.Capability.DATAGRAM
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
+import org.kverbs.attributes.AccessFlag.REMOTE_READ
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
+import org.kverbs.attributes.AddressAttributes
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.Mtu
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairAttributesBuilder
+import org.kverbs.attributes.QueuePairCapabilities
+import org.kverbs.attributes.QueuePairEndpoint
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
+import org.kverbs.attributes.QueuePairType.UD
 
 /** Checks creation and states of queue pairs, and the answers to wrong steps. */
 internal class QueuePairSpec :

@@ -3,13 +3,6 @@ package org.kverbs.acceptance.contract
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.AccessFlag
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.AccessFlag.REMOTE_READ
-import org.kverbs.AccessFlag.REMOTE_WRITE
-import org.kverbs.ConnectOptions
-import org.kverbs.QueuePairAttributes
-import org.kverbs.QueuePairState
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
@@ -25,6 +18,13 @@ import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
 import org.kverbs.acceptance.contract.Capability.FLUSHES_LATE_RECEIVES
 import org.kverbs.acceptance.contract.Capability.PRECISE_LOCAL_ERRORS
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.REMOTE_READ
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairState
 
 /** Checks requests that were accepted and then fail. */
 internal class RemoteErrorSpec :

@@ -1,13 +1,13 @@
 package org.kverbs.acceptance.contract
 
 import io.kotest.matchers.shouldBe
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionOpcode.RDMA_READ
 import org.kverbs.WorkCompletionOpcode.RDMA_WRITE
 import org.kverbs.WorkCompletionOpcode.RECV_RDMA_WITH_IMM
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
 
 /** Checks writes to and reads of the peer's memory. */
 internal class RemoteMemorySpec :

@@ -1,13 +1,13 @@
 package org.kverbs.acceptance.contract
 
 import io.kotest.matchers.shouldBe
-import org.kverbs.QueuePairType
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
-import org.kverbs.QueuePairType.UD
 import org.kverbs.ReceiveRequests
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
+import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
+import org.kverbs.attributes.QueuePairType.UD
 
 /** Checks messages into posted receives, on each transport. */
 internal class SendSpec :

@@ -5,15 +5,15 @@ import io.kotest.matchers.ints.shouldBeGreaterThanOrEqual
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.AsyncEventType
 import org.kverbs.RdmaSystemException
 import org.kverbs.ReceiveRequests
-import org.kverbs.SharedReceiveQueueAttributes
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkRequestException
 import org.kverbs.acceptance.contract.Capability.QUERY_SRQ
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.acceptance.contract.Capability.RESIZE_SRQ
+import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.SharedReceiveQueueAttributes
 import java.time.Duration
 
 /** Checks receives that several queue pairs share. */

@@ -11,10 +11,10 @@ import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import kotlinx.coroutines.withTimeout
-import org.kverbs.AccessFlag
-import org.kverbs.ConnectOptions
 import org.kverbs.QueuePair
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.RdmaConnection
 import org.kverbs.coroutines.RdmaHost

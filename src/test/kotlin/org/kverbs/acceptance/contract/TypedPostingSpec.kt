@@ -8,12 +8,12 @@ import io.kotest.matchers.shouldNotBe
 import org.kverbs.CompletionQueue
 import org.kverbs.Context
 import org.kverbs.MemoryRegion
-import org.kverbs.MemoryWindowType
 import org.kverbs.ProtectionDomain
-import org.kverbs.QueuePairState
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.MemoryWindowType
+import org.kverbs.attributes.QueuePairState
 import org.kverbs.dsl.ConnectedVerbs
 import org.kverbs.dsl.LOCAL_WRITE
 import org.kverbs.dsl.MW_BIND

@@ -2,9 +2,6 @@ package org.kverbs.acceptance.lab
 
 import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
-import org.kverbs.QueuePairEndpoint
-import org.kverbs.QueuePairType
-import org.kverbs.QueuePairType.RC
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.RECV_RDMA_WITH_IMM
@@ -14,6 +11,9 @@ import org.kverbs.acceptance.lab.Operation.READ
 import org.kverbs.acceptance.lab.Operation.SEND_WITH_IMMEDIATE
 import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
+import org.kverbs.attributes.QueuePairEndpoint
+import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.QueuePairType.RC
 
 /** The offset at which a side receives and is written to; the sources are before it. */
 internal const val TARGET = 6L shl 20

@@ -5,18 +5,18 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.nulls.shouldBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.ConnectionEventChannel
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionParameters
-import org.kverbs.ConnectionStep
-import org.kverbs.ConnectionTimeoutException
 import org.kverbs.Device
-import org.kverbs.PortSpace
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairState.INIT
-import org.kverbs.QueuePairType
 import org.kverbs.acceptance.contract.next
 import org.kverbs.acceptance.contract.resolved
+import org.kverbs.attributes.QueuePairState.INIT
+import org.kverbs.attributes.QueuePairType
+import org.kverbs.cm.ConnectionEventChannel
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionParameters
+import org.kverbs.cm.ConnectionStep
+import org.kverbs.cm.ConnectionTimeoutException
+import org.kverbs.cm.PortSpace
 import java.net.InetSocketAddress
 import java.time.Duration
 

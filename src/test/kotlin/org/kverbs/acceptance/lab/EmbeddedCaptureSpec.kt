@@ -5,9 +5,6 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainAll
 import io.kotest.matchers.shouldBe
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
-import org.kverbs.QueuePairType.UD
 import org.kverbs.RemoteMemory
 import org.kverbs.acceptance.contract.await
 import org.kverbs.acceptance.lab.Operation.COMPARE_AND_SWAP
@@ -17,6 +14,9 @@ import org.kverbs.acceptance.lab.Operation.SEND_WITH_IMMEDIATE
 import org.kverbs.acceptance.lab.Operation.SEND_WITH_INVALIDATE
 import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
+import org.kverbs.attributes.QueuePairType.UD
 import java.io.File
 import kotlin.io.path.createTempFile
 

@@ -4,9 +4,6 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeUnique
 import io.kotest.matchers.shouldBe
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
-import org.kverbs.QueuePairType.UD
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
@@ -19,6 +16,9 @@ import org.kverbs.acceptance.lab.Operation.SEND_WITH_IMMEDIATE
 import org.kverbs.acceptance.lab.Operation.SEND_WITH_INVALIDATE
 import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
+import org.kverbs.attributes.QueuePairType.UD
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
 import kotlin.time.measureTime

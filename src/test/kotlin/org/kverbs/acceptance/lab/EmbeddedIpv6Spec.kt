@@ -3,9 +3,6 @@ package org.kverbs.acceptance.lab
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
-import org.kverbs.QueuePairType.UD
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
@@ -18,6 +15,9 @@ import org.kverbs.acceptance.lab.Operation.SEND
 import org.kverbs.acceptance.lab.Operation.SEND_WITH_IMMEDIATE
 import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
+import org.kverbs.attributes.QueuePairType.UD
 
 private const val GRH = 40
 

@@ -4,9 +4,9 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
-import org.kverbs.QueuePairType.UD
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
+import org.kverbs.attributes.QueuePairType.UD
 import java.util.concurrent.TimeUnit
 
 private const val MIB = 1 shl 20

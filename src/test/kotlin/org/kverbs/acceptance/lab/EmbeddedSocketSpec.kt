@@ -3,11 +3,11 @@ package org.kverbs.acceptance.lab
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.ints.shouldBeGreaterThanOrEqual
 import io.kotest.matchers.shouldBe
-import org.kverbs.QueuePairType
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
 import org.kverbs.acceptance.lab.Operation.SEND
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
+import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
 
 private const val MIB = 1 shl 20
 private const val MESSAGES_OF_A_MIB = 20

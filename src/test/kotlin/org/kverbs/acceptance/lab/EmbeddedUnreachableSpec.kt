@@ -2,9 +2,9 @@ package org.kverbs.acceptance.lab
 
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import org.kverbs.QueuePairType.RC
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.acceptance.lab.Operation.WRITE
+import org.kverbs.attributes.QueuePairType.RC
 
 /**
  * Checks the error of each side when the other is gone. Its name makes it the last spec: one after it would have to

@@ -2,20 +2,20 @@
 
 package org.kverbs.acceptance.lab
 
-import org.kverbs.AddressAttributes
-import org.kverbs.ConnectionEventChannel
 import org.kverbs.Device
-import org.kverbs.GlobalRoute
-import org.kverbs.MemoryWindowType
-import org.kverbs.PortSpace
 import org.kverbs.QueuePairInitAttributes
-import org.kverbs.QueuePairType
-import org.kverbs.SharedReceiveQueueAttributes
 import org.kverbs.acceptance.contract.Bench
 import org.kverbs.acceptance.contract.FULL_ACCESS
 import org.kverbs.acceptance.contract.PORT
 import org.kverbs.acceptance.contract.bytes
 import org.kverbs.acceptance.contract.devicesUnderTest
+import org.kverbs.attributes.AddressAttributes
+import org.kverbs.attributes.GlobalRoute
+import org.kverbs.attributes.MemoryWindowType
+import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.SharedReceiveQueueAttributes
+import org.kverbs.cm.ConnectionEventChannel
+import org.kverbs.cm.PortSpace
 import java.io.File
 import java.lang.foreign.Arena
 import java.lang.foreign.FunctionDescriptor

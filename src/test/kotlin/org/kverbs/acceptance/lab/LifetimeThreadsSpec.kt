@@ -94,8 +94,7 @@ private fun sendAndPoll(
         tally.outstanding[number].addAndGet(2)
         link.a.mr.putLong(message.toLong())
         link.b.qp.postReceive((first + MESSAGES_EACH + message).toLong(), target)
-        link.a.qp.beginPost().send((first + message).toLong()).from(source).signaled()
-        link.a.qp.finishPost()
+        link.a.qp.postWith { it.send((first + message).toLong()).from(source).signaled() }
     }
     await("the completions of all threads") {
         poll()

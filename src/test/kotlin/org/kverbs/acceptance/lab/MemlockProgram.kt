@@ -2,9 +2,9 @@
 
 package org.kverbs.acceptance.lab
 
-import org.kverbs.AccessFlag
 import org.kverbs.Device
 import org.kverbs.RdmaSystemException
+import org.kverbs.attributes.AccessFlag
 
 /** Registers a page on the device named, then 1 MiB, and prints the refusal. Run by [MemlockSpec]. */
 internal fun main(arguments: Array<String>) {

@@ -4,8 +4,8 @@ import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
-import org.kverbs.QueuePairType
 import org.kverbs.acceptance.contract.await
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.cli.pingpong.PingPongOptions
 import org.kverbs.cli.pingpong.Waiting
 import kotlin.time.Duration.Companion.seconds

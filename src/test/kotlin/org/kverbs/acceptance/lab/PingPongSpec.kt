@@ -6,13 +6,13 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldMatch
-import org.kverbs.QueuePairType.RC
-import org.kverbs.QueuePairType.UC
-import org.kverbs.QueuePairType.UD
 import org.kverbs.RdmaException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.acceptance.contract.PORT
+import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UC
+import org.kverbs.attributes.QueuePairType.UD
 import org.kverbs.cli.kverbs
 import org.kverbs.cli.pingpong.Peer
 import org.kverbs.cli.pingpong.PingPong
@@ -164,7 +164,7 @@ internal class PingPongSpec :
             }
         }
 
-        test("should list the devices when none has that name") {
+        test("should name the devices there are when there is none of that name") {
             val said = Said("pingpong", "-d", "nope")
             said.status shouldBe 1
             said.err shouldContain DEVICE

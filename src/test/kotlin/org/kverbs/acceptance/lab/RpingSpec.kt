@@ -3,15 +3,6 @@ package org.kverbs.acceptance.lab
 import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.ConnectionEventType.CONNECT_REQUEST
-import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
-import org.kverbs.ConnectionEventType.DISCONNECTED
-import org.kverbs.ConnectionEventType.ESTABLISHED
-import org.kverbs.ConnectionParameters
-import org.kverbs.PortSpace
-import org.kverbs.QueuePairState.INIT
-import org.kverbs.QueuePairState.RTR
-import org.kverbs.QueuePairState.RTS
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.acceptance.contract.ContractSpec
 import org.kverbs.acceptance.contract.at
@@ -26,6 +17,15 @@ import org.kverbs.acceptance.contract.prepare
 import org.kverbs.acceptance.contract.resolved
 import org.kverbs.acceptance.contract.shouldBeDone
 import org.kverbs.acceptance.contract.takeOne
+import org.kverbs.attributes.QueuePairState.INIT
+import org.kverbs.attributes.QueuePairState.RTR
+import org.kverbs.attributes.QueuePairState.RTS
+import org.kverbs.cm.ConnectionEventType.CONNECT_REQUEST
+import org.kverbs.cm.ConnectionEventType.CONNECT_RESPONSE
+import org.kverbs.cm.ConnectionEventType.DISCONNECTED
+import org.kverbs.cm.ConnectionEventType.ESTABLISHED
+import org.kverbs.cm.ConnectionParameters
+import org.kverbs.cm.PortSpace
 import java.nio.ByteBuffer
 
 /** The length of the first message of an rping client: address, key and size of its buffer, in network order. */

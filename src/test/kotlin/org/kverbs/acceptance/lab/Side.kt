@@ -1,8 +1,8 @@
 package org.kverbs.acceptance.lab
 
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.attributes.QueuePairType
 import java.io.Serializable
 
 /**

@@ -4,11 +4,11 @@ import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
-import org.kverbs.ConnectionParameters
 import org.kverbs.Device
 import org.kverbs.MemoryRegion
-import org.kverbs.PortSpace
 import org.kverbs.acceptance.contract.FULL_ACCESS
+import org.kverbs.cm.ConnectionParameters
+import org.kverbs.cm.PortSpace
 import org.kverbs.coroutines.AsyncQueuePair
 import org.kverbs.coroutines.ConnectionBuilder
 import org.kverbs.coroutines.RdmaConnection

@@ -7,10 +7,10 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
-import org.kverbs.ConnectionRejectedException
-import org.kverbs.RejectReason
 import org.kverbs.RemoteMemory
 import org.kverbs.acceptance.contract.GRH_BYTES
+import org.kverbs.cm.ConnectionRejectedException
+import org.kverbs.cm.RejectReason
 import org.kverbs.coroutines.RdmaConnection
 import org.kverbs.coroutines.RdmaDatagrams
 import org.kverbs.coroutines.connect

@@ -5,11 +5,11 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.CompletionQueue
-import org.kverbs.ConnectOptions
 import org.kverbs.Context
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkCompletionStatus.RNR_RETRY_EXC_ERR
 import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
+import org.kverbs.attributes.ConnectOptions
 import org.kverbs.dsl.get
 import org.kverbs.dsl.post
 import org.kverbs.dsl.signaled

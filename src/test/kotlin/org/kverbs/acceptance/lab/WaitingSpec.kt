@@ -7,13 +7,13 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.AsyncEvent
 import org.kverbs.AsyncEventException
-import org.kverbs.AsyncEventType
-import org.kverbs.PortState
 import org.kverbs.acceptance.contract.Bench
 import org.kverbs.acceptance.contract.Capability.ADDRESS_EVENTS
 import org.kverbs.acceptance.contract.ContractSpec
 import org.kverbs.acceptance.contract.PORT
 import org.kverbs.acceptance.contract.await
+import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.PortState
 import java.time.Duration
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.ExecutionException

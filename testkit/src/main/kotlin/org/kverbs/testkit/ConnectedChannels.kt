@@ -1,7 +1,7 @@
 package org.kverbs.testkit
 
-import org.kverbs.ConnectOptions
 import org.kverbs.Context
+import org.kverbs.attributes.ConnectOptions
 import org.kverbs.coroutines.MessageChannel
 import org.kverbs.coroutines.MessageChannelBuilder
 import org.kverbs.coroutines.completionDispatcher

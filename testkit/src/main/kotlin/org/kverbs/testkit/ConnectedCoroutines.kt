@@ -1,7 +1,7 @@
 package org.kverbs.testkit
 
 import kotlinx.coroutines.CoroutineScope
-import org.kverbs.ConnectOptions
+import org.kverbs.attributes.ConnectOptions
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs
 import org.kverbs.dsl.Transport

@@ -1,8 +1,8 @@
 package org.kverbs.testkit
 
 import kotlinx.coroutines.CoroutineScope
-import org.kverbs.ConnectOptions
 import org.kverbs.Device
+import org.kverbs.attributes.ConnectOptions
 import org.kverbs.coroutines.RdmaHost
 import org.kverbs.coroutines.rdmaHost
 import org.kverbs.embedded.DeviceLimits

@@ -3,8 +3,8 @@
 
 package org.kverbs.testkit
 
-import org.kverbs.ConnectOptions
 import org.kverbs.Device
+import org.kverbs.attributes.ConnectOptions
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.Transport
 import org.kverbs.dsl.Verbs

@@ -2,10 +2,10 @@ package org.kverbs.testkit
 
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.CompletionQueue
-import org.kverbs.ConnectOptions
 import org.kverbs.Context
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
+import org.kverbs.attributes.ConnectOptions
 import org.kverbs.coroutines.AsyncQueuePair
 import org.kverbs.coroutines.BufferPool
 import org.kverbs.coroutines.CompletionDispatcher

@@ -1,8 +1,8 @@
 package org.kverbs.testkit
 
-import org.kverbs.ConnectOptions
 import org.kverbs.Context
 import org.kverbs.Device
+import org.kverbs.attributes.ConnectOptions
 import org.kverbs.embedded.DeviceLimits
 import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Faults

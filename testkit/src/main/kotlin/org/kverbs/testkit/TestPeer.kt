@@ -1,7 +1,6 @@
 package org.kverbs.testkit
 
 import org.kverbs.CompletionQueue
-import org.kverbs.ConnectOptions
 import org.kverbs.Context
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
@@ -11,6 +10,7 @@ import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode.RECV_RDMA_WITH_IMM
 import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.ConnectOptions
 import org.kverbs.dsl.Destination
 import org.kverbs.dsl.LOCAL_WRITE
 import org.kverbs.dsl.MiB

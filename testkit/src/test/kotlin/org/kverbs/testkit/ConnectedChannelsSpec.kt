@@ -10,11 +10,11 @@ import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.async
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
-import org.kverbs.ConnectionException
 import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode.SEND
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
+import org.kverbs.cm.ConnectionException
 import org.kverbs.coroutines.MessageChannel
 import org.kverbs.dsl.memoryRegion
 import org.kverbs.embedded.DeviceLimits

@@ -11,9 +11,9 @@ import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.async
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
-import org.kverbs.ConnectionException
-import org.kverbs.ConnectionRejectedException
 import org.kverbs.Context
+import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionRejectedException
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.bind
 import org.kverbs.coroutines.connectMessages

@@ -9,7 +9,7 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.yield
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.coroutines.send
 import org.kverbs.coroutines.write
 import org.kverbs.dsl.Transport

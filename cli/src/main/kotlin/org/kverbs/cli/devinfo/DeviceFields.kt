@@ -1,9 +1,9 @@
 package org.kverbs.cli.devinfo
 
-import org.kverbs.AtomicCapability
 import org.kverbs.Device
-import org.kverbs.DeviceAttributes
-import org.kverbs.DeviceCapability
+import org.kverbs.attributes.AtomicCapability
+import org.kverbs.attributes.DeviceAttributes
+import org.kverbs.attributes.DeviceCapability
 import org.kverbs.cli.text
 import java.io.IOException
 import java.nio.file.Files

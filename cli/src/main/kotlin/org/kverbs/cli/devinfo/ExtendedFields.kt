@@ -1,8 +1,8 @@
 package org.kverbs.cli.devinfo
 
-import org.kverbs.DeviceAttributesEx
-import org.kverbs.DeviceCapability
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.DeviceAttributesEx
+import org.kverbs.attributes.DeviceCapability
+import org.kverbs.attributes.QueuePairType
 
 /** Adds what `struct ibv_device_attr_ex` has beyond the plain attributes. */
 internal fun InfoText.extensions(attributes: DeviceAttributesEx) {

@@ -1,12 +1,12 @@
 package org.kverbs.cli.devinfo
 
-import org.kverbs.GidEntry
-import org.kverbs.GidType
-import org.kverbs.LinkLayer
-import org.kverbs.Mtu
-import org.kverbs.PortAttributes
-import org.kverbs.PortState
-import org.kverbs.TransportType
+import org.kverbs.attributes.GidEntry
+import org.kverbs.attributes.GidType
+import org.kverbs.attributes.LinkLayer
+import org.kverbs.attributes.Mtu
+import org.kverbs.attributes.PortAttributes
+import org.kverbs.attributes.PortState
+import org.kverbs.attributes.TransportType
 import org.kverbs.cli.text
 
 private const val INDENT = 3

@@ -5,9 +5,9 @@ import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.MemoryRegion
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.asByteBuffer
 import org.kverbs.coroutines.bufferPool

@@ -1,7 +1,7 @@
 package org.kverbs.cli.pingpong
 
-import org.kverbs.Gid
-import org.kverbs.QueuePairEndpoint
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.QueuePairEndpoint
 import java.io.IOException
 import java.net.InetAddress
 import java.net.InetSocketAddress

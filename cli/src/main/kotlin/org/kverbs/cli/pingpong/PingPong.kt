@@ -6,7 +6,7 @@ import kotlinx.coroutines.isActive
 import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.runBlocking
 import org.kverbs.Context
-import org.kverbs.QueuePairEndpoint
+import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.coroutines.CompletionDispatcher
 import org.kverbs.coroutines.completionDispatcher
 

@@ -14,8 +14,8 @@ import com.github.ajalt.clikt.parameters.options.option
 import com.github.ajalt.clikt.parameters.types.choice
 import com.github.ajalt.clikt.parameters.types.int
 import com.github.ajalt.clikt.parameters.types.restrictTo
-import org.kverbs.Mtu
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.Mtu
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.cli.deviceOption
 import java.io.OutputStream
 import kotlin.time.Duration.Companion.seconds

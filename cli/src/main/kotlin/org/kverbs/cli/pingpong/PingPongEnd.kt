@@ -1,10 +1,10 @@
 package org.kverbs.cli.pingpong
 
-import org.kverbs.ConnectOptions
 import org.kverbs.Context
 import org.kverbs.MemorySlice
-import org.kverbs.QueuePairEndpoint
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.QueuePairEndpoint
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.dsl.LOCAL_WRITE
 import org.kverbs.dsl.connectOptions
 import org.kverbs.dsl.get

@@ -1,8 +1,8 @@
 package org.kverbs.cli.pingpong
 
 import org.kverbs.Context
-import org.kverbs.Mtu
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.Mtu
+import org.kverbs.attributes.QueuePairType
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 

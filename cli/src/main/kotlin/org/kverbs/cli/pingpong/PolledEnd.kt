@@ -2,9 +2,9 @@ package org.kverbs.cli.pingpong
 
 import org.kverbs.CompletionHandler
 import org.kverbs.Context
-import org.kverbs.QueuePairEndpoint
-import org.kverbs.QueuePairType
 import org.kverbs.WorkCompletion
+import org.kverbs.attributes.QueuePairEndpoint
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.dsl.Destination
 import org.kverbs.dsl.completionQueue
 import org.kverbs.dsl.poll

@@ -1,8 +1,8 @@
 package org.kverbs.cli.pingpong
 
 import org.kverbs.DeviceNotFoundException
-import org.kverbs.QueuePairType
 import org.kverbs.RdmaException
+import org.kverbs.attributes.QueuePairType
 import java.io.File
 import java.lang.management.ManagementFactory
 import java.nio.file.Path

@@ -6,8 +6,8 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
-import org.kverbs.QueuePairEndpoint
-import org.kverbs.QueuePairType
+import org.kverbs.attributes.QueuePairEndpoint
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.coroutines.AsyncQueuePair
 import org.kverbs.coroutines.CompletionDispatcher
 import org.kverbs.coroutines.Received

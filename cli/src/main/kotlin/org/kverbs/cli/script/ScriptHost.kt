@@ -96,7 +96,14 @@ internal object ScriptHost {
 
     /** What a script need not import. */
     private val IMPORTED =
-        arrayOf("org.kverbs.*", "org.kverbs.dsl.*", "org.kverbs.coroutines.*", "kotlinx.coroutines.*")
+        arrayOf(
+            "org.kverbs.*",
+            "org.kverbs.attributes.*",
+            "org.kverbs.cm.*",
+            "org.kverbs.dsl.*",
+            "org.kverbs.coroutines.*",
+            "kotlinx.coroutines.*",
+        )
 
     /** From here on the message about a library is repeated with the resolver's exceptions. */
     private const val RESOLVER = ": org.jetbrains.kotlin.org.eclipse.aether."

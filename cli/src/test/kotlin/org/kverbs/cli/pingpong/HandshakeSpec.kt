@@ -13,8 +13,8 @@ import io.kotest.property.arbitrary.byteArray
 import io.kotest.property.arbitrary.int
 import io.kotest.property.arbitrary.long
 import io.kotest.property.checkAll
-import org.kverbs.Gid
-import org.kverbs.QueuePairEndpoint
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.QueuePairEndpoint
 import java.net.InetAddress
 import java.net.InetSocketAddress
 import java.net.ServerSocket

@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvContext;
 import org.kverbs.internal.abi.VerbsContext;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * The calls that verbs.h makes through pointers in {@code struct ibv_context} and in {@code struct verbs_context}, the

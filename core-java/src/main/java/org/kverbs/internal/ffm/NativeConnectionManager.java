@@ -15,6 +15,7 @@ import org.kverbs.internal.abi.RdmaCmId;
 import org.kverbs.internal.abi.RdmaCmJoinMcAttrEx;
 import org.kverbs.internal.abi.RdmaCmJoinMcAttrMask;
 import org.kverbs.internal.abi.RdmaEventChannel;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ConnectionManager;
 
 /** The connection manager of the kernel, by librdmacm. */

@@ -17,6 +17,7 @@ import org.kverbs.internal.abi.IbvContext;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvQp;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;

@@ -10,6 +10,7 @@ import org.kverbs.internal.abi.IbvPollCqAttr;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcFlags;
 import org.kverbs.internal.abi.IbvWcStatus;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**

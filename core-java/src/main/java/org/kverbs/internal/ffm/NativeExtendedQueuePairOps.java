@@ -9,6 +9,7 @@ import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvSge;
 import org.kverbs.internal.abi.IbvWrOpcode;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.QueuePairOps;
 
 /**

@@ -11,9 +11,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.LibraryUnavailableException;
-import org.kverbs.internal.SystemErrors;
+import org.kverbs.RdmaSystemException;
+import org.kverbs.internal.ErrorAdvice;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvDevice;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ConnectionManager;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
@@ -52,7 +54,8 @@ public final class NativeProvider implements VerbsProvider {
                 return List.of(); // the kernel has no RDMA at all: no device, which is not an error
             }
             if (list < 0) {
-                throw SystemErrors.of("ibv_get_device_list()", (int) -list);
+                String call = "ibv_get_device_list()";
+                throw new RdmaSystemException(call, (int) -list, ErrorAdvice.on(call, (int) -list));
             }
             int devices = count.get(JAVA_INT, 0);
             if (devices == 0) {
@@ -105,8 +108,9 @@ public final class NativeProvider implements VerbsProvider {
         }
     }
 
-    /** {@code enum ibv_fork_status} of this process ({@code ibv_is_fork_initialized}). */
-    public static int forkStatus() {
+    /** {@code ibv_is_fork_initialized}. */
+    @Override
+    public int forkStatus() {
         return library().isForkInitialized();
     }
 

@@ -19,6 +19,7 @@ import org.kverbs.internal.abi.IbvGidType;
 import org.kverbs.internal.abi.IbvLinkLayer;
 import org.kverbs.internal.abi.IbvPortAttr;
 import org.kverbs.internal.abi.IbvTransportType;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.VerbsContext;
 
 /**

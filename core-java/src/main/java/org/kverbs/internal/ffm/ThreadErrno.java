@@ -13,6 +13,7 @@ import java.lang.invoke.MethodHandle;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * The errno of one thread of the operating system, and the memory into which the linker copies it after a call, before

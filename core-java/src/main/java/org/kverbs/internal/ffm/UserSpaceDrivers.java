@@ -7,6 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * The drivers of rdma-core whose posts and polls stay in user space: they write to and read from mapped memory, and

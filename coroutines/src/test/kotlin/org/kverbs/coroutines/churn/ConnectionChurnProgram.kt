@@ -8,9 +8,9 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.AccessFlag
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.coroutines.ConnectionBuilder
 import org.kverbs.coroutines.RdmaConnection
 import org.kverbs.coroutines.RdmaNode

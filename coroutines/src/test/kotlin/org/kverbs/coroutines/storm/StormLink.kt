@@ -2,14 +2,14 @@ package org.kverbs.coroutines.storm
 
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.withTimeoutOrNull
-import org.kverbs.AccessFlag
-import org.kverbs.AccessFlag.LOCAL_WRITE
-import org.kverbs.AccessFlag.REMOTE_ATOMIC
-import org.kverbs.AccessFlag.REMOTE_READ
-import org.kverbs.AccessFlag.REMOTE_WRITE
 import org.kverbs.MemoryRegion
-import org.kverbs.Mtu
 import org.kverbs.RemoteMemory
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.REMOTE_ATOMIC
+import org.kverbs.attributes.AccessFlag.REMOTE_READ
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
+import org.kverbs.attributes.Mtu
 import org.kverbs.coroutines.AsyncQueuePair
 import org.kverbs.coroutines.connect
 import org.kverbs.dsl.RcVerbs

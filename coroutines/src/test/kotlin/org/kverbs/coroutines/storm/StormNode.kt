@@ -1,8 +1,8 @@
 package org.kverbs.coroutines.storm
 
-import org.kverbs.AccessFlag
 import org.kverbs.Device
 import org.kverbs.ProtectionDomain
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.coroutines.AsyncQueuePair
 import org.kverbs.coroutines.BufferPool
 import org.kverbs.coroutines.CompletionDispatcher

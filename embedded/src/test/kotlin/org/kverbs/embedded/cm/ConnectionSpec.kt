@@ -2,12 +2,12 @@ package org.kverbs.embedded.cm
 
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import org.kverbs.ConnectionEventType.CONNECT_REQUEST
-import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
-import org.kverbs.ConnectionEventType.DISCONNECTED
-import org.kverbs.ConnectionEventType.TIMEWAIT_EXIT
-import org.kverbs.ConnectionParameters
-import org.kverbs.QueuePairState
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.cm.ConnectionEventType.CONNECT_REQUEST
+import org.kverbs.cm.ConnectionEventType.CONNECT_RESPONSE
+import org.kverbs.cm.ConnectionEventType.DISCONNECTED
+import org.kverbs.cm.ConnectionEventType.TIMEWAIT_EXIT
+import org.kverbs.cm.ConnectionParameters
 
 class ConnectionSpec :
     FunSpec({

@@ -2,10 +2,10 @@ package org.kverbs.embedded.cm
 
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import org.kverbs.ConnectionEventType
-import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
-import org.kverbs.ConnectionEventType.DISCONNECTED
-import org.kverbs.ConnectionParameters
+import org.kverbs.cm.ConnectionEventType
+import org.kverbs.cm.ConnectionEventType.CONNECT_RESPONSE
+import org.kverbs.cm.ConnectionEventType.DISCONNECTED
+import org.kverbs.cm.ConnectionParameters
 import org.kverbs.embedded.EmbeddedFabric
 import java.time.Duration
 import java.util.concurrent.CompletableFuture

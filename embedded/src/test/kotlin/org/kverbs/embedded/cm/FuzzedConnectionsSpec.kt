@@ -5,7 +5,7 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainAll
 import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
-import org.kverbs.ConnectionEventType
+import org.kverbs.cm.ConnectionEventType
 
 private const val DATAGRAMS = 100_000
 private const val EACH = 10_000

@@ -7,7 +7,7 @@ import org.kverbs.internal.abi.RdmaCmEvent
 import org.kverbs.internal.abi.RdmaCmEventType
 import org.kverbs.internal.abi.RdmaConnParam
 import org.kverbs.internal.abi.RdmaPortSpace
-import org.kverbs.internal.ffm.Memory
+import org.kverbs.internal.memory.Memory
 import java.lang.foreign.ValueLayout.JAVA_INT
 import kotlin.random.Random
 

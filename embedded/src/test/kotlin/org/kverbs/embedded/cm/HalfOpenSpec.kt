@@ -13,7 +13,7 @@ import org.kverbs.embedded.internal.cm.Message
 import org.kverbs.internal.abi.RdmaCmEvent
 import org.kverbs.internal.abi.RdmaCmEventType
 import org.kverbs.internal.abi.RdmaConnParam
-import org.kverbs.internal.ffm.Memory
+import org.kverbs.internal.memory.Memory
 import java.lang.foreign.ValueLayout.JAVA_INT
 
 private const val SECOND = 1_000_000_000L

@@ -12,7 +12,7 @@ import org.kverbs.embedded.internal.wire.Packet
 import org.kverbs.internal.abi.AddressFamily
 import org.kverbs.internal.abi.RdmaPortSpace
 import org.kverbs.internal.abi.SockaddrIn
-import org.kverbs.internal.ffm.Memory
+import org.kverbs.internal.memory.Memory
 import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE

@@ -3,19 +3,19 @@ package org.kverbs.embedded.cm
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
-import org.kverbs.AsyncEventType
-import org.kverbs.ConnectionEventType.CONNECT_REQUEST
-import org.kverbs.ConnectionEventType.CONNECT_RESPONSE
-import org.kverbs.ConnectionEventType.DISCONNECTED
-import org.kverbs.ConnectionEventType.ESTABLISHED
-import org.kverbs.ConnectionEventType.REJECTED
-import org.kverbs.ConnectionEventType.TIMEWAIT_EXIT
-import org.kverbs.ConnectionParameters
-import org.kverbs.PortSpace
-import org.kverbs.QueuePairState.INIT
-import org.kverbs.QueuePairState.RTR
-import org.kverbs.QueuePairState.RTS
 import org.kverbs.RdmaSystemException
+import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.QueuePairState.INIT
+import org.kverbs.attributes.QueuePairState.RTR
+import org.kverbs.attributes.QueuePairState.RTS
+import org.kverbs.cm.ConnectionEventType.CONNECT_REQUEST
+import org.kverbs.cm.ConnectionEventType.CONNECT_RESPONSE
+import org.kverbs.cm.ConnectionEventType.DISCONNECTED
+import org.kverbs.cm.ConnectionEventType.ESTABLISHED
+import org.kverbs.cm.ConnectionEventType.REJECTED
+import org.kverbs.cm.ConnectionEventType.TIMEWAIT_EXIT
+import org.kverbs.cm.ConnectionParameters
+import org.kverbs.cm.PortSpace
 import java.time.Duration
 
 class RequestSpec :

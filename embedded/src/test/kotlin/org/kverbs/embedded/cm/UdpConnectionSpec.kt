@@ -14,7 +14,7 @@ import org.kverbs.internal.abi.RdmaCmEventType
 import org.kverbs.internal.abi.RdmaConnParam
 import org.kverbs.internal.abi.RdmaPortSpace
 import org.kverbs.internal.abi.SockaddrIn
-import org.kverbs.internal.ffm.Memory
+import org.kverbs.internal.memory.Memory
 import org.kverbs.spi.ConnectionManager
 import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment

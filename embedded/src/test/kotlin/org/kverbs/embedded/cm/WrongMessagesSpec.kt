@@ -8,7 +8,7 @@ import io.kotest.matchers.types.shouldBeInstanceOf
 import org.kverbs.embedded.internal.cm.Message
 import org.kverbs.internal.abi.RdmaCmEvent
 import org.kverbs.internal.abi.RdmaConnParam
-import org.kverbs.internal.ffm.Memory
+import org.kverbs.internal.memory.Memory
 
 private val NOTHING = ByteArray(0)
 

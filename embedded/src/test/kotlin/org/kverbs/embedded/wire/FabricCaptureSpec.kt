@@ -8,8 +8,8 @@ import io.kotest.matchers.collections.shouldBeSorted
 import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import org.kverbs.ConnectOptions
-import org.kverbs.Mtu
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.Mtu
 import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Faults
 import org.kverbs.embedded.Pair

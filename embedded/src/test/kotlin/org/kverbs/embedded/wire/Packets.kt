@@ -6,7 +6,7 @@ import io.kotest.property.arbitrary.element
 import org.kverbs.embedded.internal.wire.Opcode
 import org.kverbs.embedded.internal.wire.Packet
 import org.kverbs.embedded.internal.wire.PacketCodec
-import org.kverbs.internal.ffm.Memory
+import org.kverbs.internal.memory.Memory
 import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE

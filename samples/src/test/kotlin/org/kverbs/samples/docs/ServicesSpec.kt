@@ -20,10 +20,10 @@ import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.io.files.Path
 import kotlinx.io.files.SystemFileSystem
 import kotlinx.serialization.Serializable
-import org.kverbs.AccessFlag.REMOTE_READ
-import org.kverbs.AccessFlag.REMOTE_WRITE
-import org.kverbs.ConnectionException
 import org.kverbs.Device
+import org.kverbs.attributes.AccessFlag.REMOTE_READ
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
+import org.kverbs.cm.ConnectionException
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.RdmaHost
 import org.kverbs.coroutines.RdmaServer

@@ -9,7 +9,7 @@ import kotlinx.coroutines.flow.take
 import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
 import kotlinx.io.Buffer
-import org.kverbs.ConnectionException
+import org.kverbs.cm.ConnectionException
 import org.kverbs.coroutines.ClientBuilder
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.RdmaHost

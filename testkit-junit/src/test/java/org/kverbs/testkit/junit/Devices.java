@@ -9,7 +9,6 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.kverbs.AccessFlag;
 import org.kverbs.CompletionQueue;
 import org.kverbs.Context;
 import org.kverbs.Device;
@@ -17,7 +16,8 @@ import org.kverbs.MemorySlice;
 import org.kverbs.ProtectionDomain;
 import org.kverbs.QueuePair;
 import org.kverbs.QueuePairInitAttributes;
-import org.kverbs.QueuePairType;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.QueuePairType;
 import org.kverbs.embedded.EmbeddedFabric;
 
 /** Tests that {@link RdmaExtensionTest} runs: they ask for their own devices. */

@@ -16,7 +16,7 @@ import org.kverbs.internal.abi.RdmaAddrinfo;
 import org.kverbs.internal.abi.RdmaAddrinfoFlags;
 import org.kverbs.internal.abi.RdmaPortSpace;
 import org.kverbs.internal.abi.SockaddrIn6;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Finds addresses by host names, as {@code rdma_getaddrinfo} does, with the resolver of the machine. Any thread may use

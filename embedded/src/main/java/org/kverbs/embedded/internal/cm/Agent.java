@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.Gid;
+import org.kverbs.attributes.Gid;
 import org.kverbs.embedded.internal.cm.Message.Apr;
 import org.kverbs.embedded.internal.cm.Message.Drep;
 import org.kverbs.embedded.internal.cm.Message.Dreq;

@@ -8,7 +8,7 @@ import org.kverbs.embedded.internal.cm.Message.Rep;
 import org.kverbs.embedded.internal.cm.Message.Req;
 import org.kverbs.internal.abi.RdmaCmEvent;
 import org.kverbs.internal.abi.RdmaCmEventType;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Holds a {@code struct rdma_cm_event} and its private data; the memory lives as long as this object. */
 final class CmEvent {

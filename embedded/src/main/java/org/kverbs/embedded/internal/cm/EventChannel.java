@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.objects.Channel;
 import org.kverbs.internal.abi.RdmaEventChannel;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Holds a {@code struct rdma_event_channel}, without a file descriptor. */
 final class EventChannel {

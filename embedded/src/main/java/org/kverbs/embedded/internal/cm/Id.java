@@ -16,7 +16,7 @@ import org.kverbs.internal.abi.RdmaCmId;
 import org.kverbs.internal.abi.RdmaLimits;
 import org.kverbs.internal.abi.RdmaPortSpace;
 import org.kverbs.internal.abi.SockaddrIn6;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Implements a {@code struct rdma_cm_id}: its addresses, its listening state and its events. */
 final class Id {

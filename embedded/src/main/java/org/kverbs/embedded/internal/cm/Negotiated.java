@@ -7,7 +7,7 @@ import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvQpAttr;
 import org.kverbs.internal.abi.IbvQpAttrMask;
 import org.kverbs.internal.abi.IbvQpState;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Holds the queue pair attributes that both sides of a connection agreed on ({@code rdma_init_qp_attr}).

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.kverbs.internal.abi.RdmaConnParam;
 import org.kverbs.internal.abi.RdmaLimits;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Holds the caller's wishes for a connection: {@code struct rdma_conn_param}.

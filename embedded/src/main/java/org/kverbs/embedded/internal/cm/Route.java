@@ -2,7 +2,7 @@ package org.kverbs.embedded.internal.cm;
 
 import java.nio.ByteOrder;
 import org.kverbs.internal.abi.IbvAhAttr;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Describes where the packets of a connection go, for {@code struct ibv_ah_attr}. */
 record Route(int sourceIndex, long gidHigh, long gidLow, int flowLabel, int hopLimit, int trafficClass) {

@@ -7,7 +7,7 @@ import org.kverbs.embedded.internal.wire.Icrc;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.embedded.internal.wire.PacketCodec;
 import org.kverbs.embedded.internal.wire.PacketSink;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Carries packets as bytes from one device of a switch to another, and applies the faults. */
 final class FaultyPath implements PacketSink {

@@ -3,7 +3,7 @@ package org.kverbs.embedded.internal.objects;
 import java.nio.ByteOrder;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvAhAttr;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Describes the source and destination of packets: the RoCE fields of a {@code struct ibv_ah_attr}. */
 public final class AddressVector {

@@ -3,7 +3,7 @@ package org.kverbs.embedded.internal.objects;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.internal.abi.IbvAsyncEvent;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Queues the asynchronous events of an open context. */
 public final class AsyncEvents {

@@ -17,7 +17,7 @@ import org.kverbs.internal.abi.IbvCq;
 import org.kverbs.internal.abi.IbvEventType;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcStatus;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**

@@ -5,7 +5,7 @@ import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Holds the objects of one kind that a context has, and finds them by the address of their C structure. The structure's

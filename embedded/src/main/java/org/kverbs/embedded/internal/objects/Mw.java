@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwType;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** A memory window ({@code struct ibv_mw}): a key to a part of a region (IBA volume 1, 10.6.7). */
 public final class Mw extends MemoryKey {

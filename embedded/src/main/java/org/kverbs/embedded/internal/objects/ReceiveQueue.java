@@ -9,7 +9,7 @@ import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvRecvWr;
 import org.kverbs.internal.abi.IbvSge;
 import org.kverbs.internal.abi.IbvWcOpcode;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Keeps posted receives in a ring: those of one queue pair, or of a shared receive queue. */
 public final class ReceiveQueue {

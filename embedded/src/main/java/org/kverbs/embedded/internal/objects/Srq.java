@@ -5,7 +5,7 @@ import org.kverbs.embedded.internal.watch.Poster;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvEventType;
 import org.kverbs.internal.abi.IbvRecvWr;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ReceiveOps;
 
 /** A shared receive queue ({@code struct ibv_srq}). */

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Allocates native memory for the C structures of a device's objects. The memory is zeroed, reused, and freed when this
@@ -27,7 +28,7 @@ public final class Structures implements AutoCloseable {
         ArrayDeque<Long> same = free.get(size);
         if (same != null && !same.isEmpty()) {
             long address = same.pop();
-            MemorySegment.ofAddress(address).reinterpret(size).fill((byte) 0);
+            Memory.at(address, size).fill((byte) 0);
             return address;
         }
         if (used + size > chunk.byteSize()) {

@@ -4,7 +4,7 @@ import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvAccessFlags;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Answers the peer of a reliable queue pair: with acknowledgements, data of reads, and old values of atomics. */
 final class Answers {

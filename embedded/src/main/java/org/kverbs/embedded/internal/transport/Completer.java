@@ -8,7 +8,7 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcStatus;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Handles the answers to the requests of a reliable queue pair, and missing answers (IBA volume 1, 9.7.5 and 9.7.6).

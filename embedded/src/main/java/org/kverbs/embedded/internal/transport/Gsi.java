@@ -10,7 +10,7 @@ import org.kverbs.embedded.internal.objects.AddressVector;
 import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Implements queue pair 1 of a device's port, the general services interface (IBA volume 1, 13.5). It sends management

@@ -31,7 +31,7 @@ import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvWcOpcode;
 import org.kverbs.internal.abi.IbvWcStatus;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.QueuePairOps;
 
 /** A queue pair ({@code struct ibv_qp}): its queues, its state, and what both directions share. */

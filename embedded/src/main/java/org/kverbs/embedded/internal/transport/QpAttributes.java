@@ -1,8 +1,7 @@
 package org.kverbs.embedded.internal.transport;
 
-import java.lang.foreign.MemorySegment;
-import org.kverbs.QueuePairState;
-import org.kverbs.QueuePairType;
+import org.kverbs.attributes.QueuePairState;
+import org.kverbs.attributes.QueuePairType;
 import org.kverbs.embedded.internal.objects.AddressVector;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.objects.Limits;
@@ -15,7 +14,7 @@ import org.kverbs.internal.abi.IbvQpCap;
 import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvQpType;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Keeps the attributes of a queue pair as {@code struct ibv_qp_attr}, for {@code ibv_modify_qp} and {@code
@@ -167,7 +166,7 @@ public final class QpAttributes {
         switch (to) {
             case IbvQpState.IBV_QPS_RESET -> {
                 qp.reset();
-                MemorySegment.ofAddress(kept).reinterpret(IbvQpAttr.SIZE).fill((byte) 0);
+                Memory.at(kept, IbvQpAttr.SIZE).fill((byte) 0);
                 apply();
             }
             case IbvQpState.IBV_QPS_RTR -> {

@@ -11,7 +11,7 @@ import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvWcFlags;
 import org.kverbs.internal.abi.IbvWcOpcode;
 import org.kverbs.internal.abi.IbvWcStatus;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Carries out the requests of a connected peer (IBA volume 1, 9.7.4 for RC and 9.8.3 for UC). */
 final class Responder {

@@ -17,7 +17,7 @@ import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvSge;
 import org.kverbs.internal.abi.IbvWrOpcode;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Keeps posted sends in a ring. Requests before the {@link #cursor} were sent; done requests leave at the head. The

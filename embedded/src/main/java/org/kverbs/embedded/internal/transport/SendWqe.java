@@ -14,7 +14,7 @@ import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcOpcode;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.abi.IbvWrOpcode;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** A posted send work request with its progress. Each slot of a send queue has one, which is reused. */
 final class SendWqe {

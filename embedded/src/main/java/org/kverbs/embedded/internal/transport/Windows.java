@@ -9,7 +9,7 @@ import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwType;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.abi.IbvWrOpcode;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Binds and invalidates memory windows on the send queue of a queue pair (IBA volume 1, 10.6.7 and 11.4.1.1). */
 final class Windows {

@@ -14,7 +14,7 @@ import org.kverbs.internal.abi.IbvAh;
 import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcFlags;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Makes and finds the address handles of an open context; called with the lock held. */
 final class AddressVerbs {

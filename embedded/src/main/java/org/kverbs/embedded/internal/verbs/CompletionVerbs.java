@@ -14,7 +14,7 @@ import org.kverbs.internal.abi.IbvCompChannel;
 import org.kverbs.internal.abi.IbvCq;
 import org.kverbs.internal.abi.IbvCqInitAttrEx;
 import org.kverbs.internal.abi.IbvCqWcFlagSets;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Makes and finds the completion queues and completion channels of an open context; called with the lock held. */
 final class CompletionVerbs {

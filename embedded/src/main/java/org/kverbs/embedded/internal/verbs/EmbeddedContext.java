@@ -15,7 +15,7 @@ import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.transport.Qp;
 import org.kverbs.internal.abi.Errno;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;

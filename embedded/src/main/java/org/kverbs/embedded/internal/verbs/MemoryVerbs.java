@@ -14,7 +14,7 @@ import org.kverbs.internal.abi.IbvMr;
 import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwType;
 import org.kverbs.internal.abi.IbvReregMrFlags;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Makes and finds the memory regions and windows of an open context; called with the lock held. */
 final class MemoryVerbs {

@@ -24,7 +24,7 @@ import org.kverbs.internal.abi.IbvQpInitAttrEx;
 import org.kverbs.internal.abi.IbvQpInitAttrMask;
 import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvQpType;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Makes and finds the queue pairs of an open context, and binds windows and attaches multicast groups; called with the

@@ -13,7 +13,7 @@ import org.kverbs.internal.abi.IbvSrq;
 import org.kverbs.internal.abi.IbvSrqAttr;
 import org.kverbs.internal.abi.IbvSrqAttrMask;
 import org.kverbs.internal.abi.IbvSrqInitAttr;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Makes and finds the shared receive queues of an open context; called with the lock held. */
 final class SharedReceiveVerbs {

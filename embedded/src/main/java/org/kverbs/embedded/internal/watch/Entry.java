@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.WorkCompletionOpcode;
 import org.kverbs.embedded.BufferMisuse;
 import org.kverbs.embedded.PostedBuffer;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Guards the memory of one scatter or gather entry of a posted request, with a copy on the heap. The copy of a source

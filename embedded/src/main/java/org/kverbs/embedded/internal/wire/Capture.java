@@ -5,7 +5,7 @@ import java.io.OutputStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Writes packets to a classic pcap file, each from its IP header on (LINKTYPE_RAW), as on a wire: with complete

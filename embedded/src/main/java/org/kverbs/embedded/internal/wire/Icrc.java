@@ -3,7 +3,7 @@ package org.kverbs.embedded.internal.wire;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.zip.CRC32;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Computes the invariant CRC of RoCEv2 (annex A17; IBA volume 1, 7.8): the CRC-32 of Ethernet over 8 bytes of ones, the

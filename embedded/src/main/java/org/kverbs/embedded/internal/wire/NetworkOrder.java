@@ -1,7 +1,7 @@
 package org.kverbs.embedded.internal.wire;
 
 import java.nio.ByteOrder;
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /** Reads and writes numbers in native memory at any address, most significant byte first, as headers hold them. */
 final class NetworkOrder {

@@ -1,6 +1,6 @@
 package org.kverbs.embedded.internal.wire;
 
-import org.kverbs.internal.ffm.Memory;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Converts a packet to and from the bytes of the UDP payload, without the ICRC: BTH, extended headers, payload, pad.

@@ -1,0 +1,29 @@
+/**
+ * The verbs objects, connections by IP address, and the seam that providers of devices implement.
+ *
+ * <p>Opens nothing. The packages named internal are for kverbs' own modules alone.
+ */
+@SuppressWarnings("module") // kverbs' other modules are compiled after this one
+module org.kverbs {
+    requires static transitive org.jspecify;
+
+    exports org.kverbs;
+    exports org.kverbs.attributes;
+    exports org.kverbs.cm;
+    exports org.kverbs.spi;
+
+    exports org.kverbs.internal to
+            org.kverbs.coroutines,
+            org.kverbs.dsl,
+            org.kverbs.embedded,
+            org.kverbs.testkit;
+    exports org.kverbs.internal.abi to
+            org.kverbs.embedded;
+    exports org.kverbs.internal.memory to
+            org.kverbs.embedded;
+
+    uses org.kverbs.spi.VerbsProvider;
+
+    provides org.kverbs.spi.VerbsProvider with
+            org.kverbs.internal.ffm.NativeProvider;
+}

@@ -1,0 +1,50 @@
+package org.kverbs.attributes;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.MemorySegment;
+import org.kverbs.internal.abi.IbvSrqAttr;
+import org.kverbs.internal.values.Ranges;
+import org.kverbs.internal.values.Structure;
+
+/**
+ * Sizes of a shared receive queue ({@code struct ibv_srq_attr}).
+ *
+ * @param maxWr room for so many receive requests
+ * @param maxSge scatter entries each may have
+ * @param limit below so many waiting requests the device raises SRQ_LIMIT_REACHED, once; 0 is never
+ */
+public record SharedReceiveQueueAttributes(int maxWr, int maxSge, int limit) {
+
+    static {
+        Structure.offer(
+                SharedReceiveQueueAttributes.class,
+                SharedReceiveQueueAttributes::from,
+                SharedReceiveQueueAttributes::writeTo);
+    }
+
+    /** Checks that all are in range. */
+    public SharedReceiveQueueAttributes {
+        Ranges.require("maxWr", maxWr, 0, Integer.MAX_VALUE);
+        Ranges.require("maxSge", maxSge, 0, Integer.MAX_VALUE);
+        Ranges.require("limit", limit, 0, Integer.MAX_VALUE);
+    }
+
+    /** A queue without limit event. */
+    public static SharedReceiveQueueAttributes of(int maxWr, int maxSge) {
+        return new SharedReceiveQueueAttributes(maxWr, maxSge, 0);
+    }
+
+    static SharedReceiveQueueAttributes from(MemorySegment attributes) {
+        return new SharedReceiveQueueAttributes(
+                attributes.get(JAVA_INT, IbvSrqAttr.MAX_WR),
+                attributes.get(JAVA_INT, IbvSrqAttr.MAX_SGE),
+                attributes.get(JAVA_INT, IbvSrqAttr.SRQ_LIMIT));
+    }
+
+    void writeTo(MemorySegment attributes) {
+        attributes.set(JAVA_INT, IbvSrqAttr.MAX_WR, maxWr);
+        attributes.set(JAVA_INT, IbvSrqAttr.MAX_SGE, maxSge);
+        attributes.set(JAVA_INT, IbvSrqAttr.SRQ_LIMIT, limit);
+    }
+}

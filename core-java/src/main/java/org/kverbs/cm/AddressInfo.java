@@ -1,0 +1,77 @@
+package org.kverbs.cm;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.QueuePairType;
+import org.kverbs.internal.SocketAddresses;
+import org.kverbs.internal.abi.RdmaAddrinfo;
+import org.kverbs.internal.abi.SockaddrIn;
+import org.kverbs.internal.abi.SockaddrIn6;
+import org.kverbs.internal.memory.Memory;
+import org.kverbs.spi.ConnectionManager;
+
+/**
+ * An address that {@link ConnectionEventChannel#addressInfo} found: {@code struct rdma_addrinfo}.
+ *
+ * @param portSpace for connections or for datagrams; {@code rawPortSpace} keeps an unknown one
+ * @param rawPortSpace {@code enum rdma_port_space}
+ * @param queuePairType the queue pair to make; UNKNOWN if none is said
+ * @param source the local address to listen on, or the one of the hints to come from; null for none
+ * @param destination the peer's address to resolve, or null for one to listen on
+ */
+public record AddressInfo(
+        PortSpace portSpace,
+        int rawPortSpace,
+        QueuePairType queuePairType,
+        @Nullable InetSocketAddress source,
+        @Nullable InetSocketAddress destination) {
+
+    /** Asks, copies the list and frees it. */
+    static List<AddressInfo> query(
+            ConnectionManager manager, @Nullable String node, @Nullable String service, AddressHints hints) {
+        try (Arena arena = Arena.ofConfined()) {
+            long first = manager.addressInfo(
+                    node == null ? null : arena.allocateFrom(node),
+                    service == null ? null : arena.allocateFrom(service),
+                    hints.allocate(arena));
+            if (first < 0) {
+                throw Failures.of("rdma_getaddrinfo(" + node + ", " + service + ")", (int) -first);
+            }
+            try {
+                var found = new ArrayList<AddressInfo>();
+                for (long at = first; at != 0; at = Memory.at(at, RdmaAddrinfo.SIZE)
+                        .get(JAVA_LONG, RdmaAddrinfo.AI_NEXT)) {
+                    found.add(from(Memory.at(at, RdmaAddrinfo.SIZE)));
+                }
+                return List.copyOf(found);
+            } finally {
+                manager.freeAddressInfo(first);
+            }
+        }
+    }
+
+    private static AddressInfo from(MemorySegment info) {
+        int portSpace = info.get(JAVA_INT, RdmaAddrinfo.AI_PORT_SPACE);
+        return new AddressInfo(
+                PortSpace.of(portSpace),
+                portSpace,
+                QueuePairType.of(info.get(JAVA_INT, RdmaAddrinfo.AI_QP_TYPE)),
+                address(info, RdmaAddrinfo.AI_SRC_ADDR, RdmaAddrinfo.AI_SRC_LEN),
+                address(info, RdmaAddrinfo.AI_DST_ADDR, RdmaAddrinfo.AI_DST_LEN));
+    }
+
+    private static @Nullable InetSocketAddress address(MemorySegment info, int pointer, int length) {
+        long address = info.get(JAVA_LONG, pointer);
+        int bytes = info.get(JAVA_INT, length);
+        return address == 0 || bytes < SockaddrIn.SIZE
+                ? null
+                : SocketAddresses.read(Memory.at(address, Math.min(bytes, SockaddrIn6.SIZE)));
+    }
+}

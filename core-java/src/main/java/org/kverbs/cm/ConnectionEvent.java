@@ -1,0 +1,118 @@
+package org.kverbs.cm;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.ProtectionDomain;
+import org.kverbs.attributes.AddressAttributes;
+import org.kverbs.internal.Structures;
+import org.kverbs.internal.abi.RdmaCmEvent;
+import org.kverbs.internal.memory.Memory;
+
+/**
+ * Something that happened to a connection id ({@code struct rdma_cm_event}): a copy, and acknowledged already.
+ *
+ * @param type what happened; UNKNOWN for a type that is newer than this library
+ * @param rawType {@code enum rdma_cm_event_type}
+ * @param status 0; of an error the negated errno, or of REJECTED the {@link RejectReason}'s number on InfiniBand and
+ *     RoCE
+ * @param id whose event it is; of CONNECT_REQUEST the new id of the connection, which the receiver accepts or rejects,
+ *     and closes
+ * @param listener of CONNECT_REQUEST the id that listens, else null
+ * @param privateData what the peer gave along, at its message's full length with zeros behind it on InfiniBand and
+ *     RoCE; maybe empty
+ * @param responderResources of a request or an answer: how many reads and atomics this side may serve at once
+ * @param initiatorDepth likewise, how many this side may keep in flight
+ * @param flowControl whether the peer has end-to-end flow control
+ * @param retryCount of a request: how often the peer sends a lost packet again
+ * @param rnrRetryCount how often the peer sends again when no receive is posted here
+ * @param sharedReceiveQueue whether the peer's queue pair has one
+ * @param queuePairNumber the peer's queue pair: of ESTABLISHED datagrams, of MULTICAST_JOIN the number to send to, of a
+ *     request or answer
+ * @param address of ESTABLISHED datagrams and MULTICAST_JOIN: where to send to, for
+ *     {@link ProtectionDomain#addressHandle}; else null
+ * @param qkey with {@code address}: the key to send with; 0 elsewhere
+ */
+public record ConnectionEvent(
+        ConnectionEventType type,
+        int rawType,
+        int status,
+        ConnectionId id,
+        @Nullable ConnectionId listener,
+        byte[] privateData,
+        int responderResources,
+        int initiatorDepth,
+        boolean flowControl,
+        int retryCount,
+        int rnrRetryCount,
+        boolean sharedReceiveQueue,
+        int queuePairNumber,
+        @Nullable AddressAttributes address,
+        int qkey) {
+
+    /** Copies the C structure. */
+    static ConnectionEvent from(MemorySegment event, ConnectionId id, @Nullable ConnectionId listener) {
+        int rawType = event.get(JAVA_INT, RdmaCmEvent.EVENT);
+        ConnectionEventType type = ConnectionEventType.of(rawType);
+        boolean hasAddress = type == ConnectionEventType.MULTICAST_JOIN
+                || type == ConnectionEventType.ESTABLISHED && id.portSpace().isDatagram();
+        // The union's two members begin alike, with the private data.
+        boolean isDatagram = hasAddress || id.portSpace().isDatagram();
+        return new ConnectionEvent(
+                type,
+                rawType,
+                event.get(JAVA_INT, RdmaCmEvent.STATUS),
+                id,
+                listener,
+                privateData(event),
+                isDatagram ? 0 : uint8(event, RdmaCmEvent.PARAM_CONN_RESPONDER_RESOURCES),
+                isDatagram ? 0 : uint8(event, RdmaCmEvent.PARAM_CONN_INITIATOR_DEPTH),
+                !isDatagram && uint8(event, RdmaCmEvent.PARAM_CONN_FLOW_CONTROL) != 0,
+                isDatagram ? 0 : uint8(event, RdmaCmEvent.PARAM_CONN_RETRY_COUNT),
+                isDatagram ? 0 : uint8(event, RdmaCmEvent.PARAM_CONN_RNR_RETRY_COUNT),
+                !isDatagram && uint8(event, RdmaCmEvent.PARAM_CONN_SRQ) != 0,
+                event.get(JAVA_INT, isDatagram ? RdmaCmEvent.PARAM_UD_QP_NUM : RdmaCmEvent.PARAM_CONN_QP_NUM),
+                hasAddress ? Structures.ADDRESS.read(event.asSlice(RdmaCmEvent.PARAM_UD_AH_ATTR)) : null,
+                hasAddress ? event.get(JAVA_INT, RdmaCmEvent.PARAM_UD_QKEY) : 0);
+    }
+
+    private static byte[] privateData(MemorySegment event) {
+        long address = event.get(JAVA_LONG, RdmaCmEvent.PARAM_CONN_PRIVATE_DATA);
+        int length = uint8(event, RdmaCmEvent.PARAM_CONN_PRIVATE_DATA_LEN);
+        return address == 0 ? new byte[0] : Memory.at(address, length).toArray(JAVA_BYTE);
+    }
+
+    private static int uint8(MemorySegment event, int offset) {
+        return Byte.toUnsignedInt(event.get(JAVA_BYTE, offset));
+    }
+
+    /** A copy of the private data. */
+    @Override
+    public byte[] privateData() {
+        return privateData.clone();
+    }
+
+    /**
+     * Returns this if it is no error.
+     *
+     * @throws ConnectionRejectedException if the peer said no
+     * @throws ConnectionTimeoutException if the network or the peer did not answer
+     * @throws ConnectionException if the step failed otherwise
+     */
+    public ConnectionEvent orThrow() {
+        if (type.isError()) {
+            throw ConnectionErrors.of(this);
+        }
+        return this;
+    }
+
+    /** One line: {@code REJECTED, status 8, on connection id (TCP) to 10.0.0.1:7471}. */
+    @Override
+    public String toString() {
+        String what = type == ConnectionEventType.UNKNOWN ? "event " + rawType : type.name();
+        return what + (status == 0 ? "" : ", status " + status + ",") + " on " + id.describe();
+    }
+}

@@ -1,0 +1,100 @@
+package org.kverbs.cm;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.QueuePair;
+import org.kverbs.internal.Lifetime;
+import org.kverbs.internal.SocketAddresses;
+
+/** The steps of a connection id that the network or the peer may make fail: that is a {@link ConnectionException}. */
+final class ConnectionSteps {
+
+    private final ConnectionId id;
+    private final ConnectionAddresses addresses;
+
+    ConnectionSteps(ConnectionId id, ConnectionAddresses addresses) {
+        this.id = id;
+        this.addresses = addresses;
+    }
+
+    void resolveAddress(@Nullable InetSocketAddress source, InetSocketAddress destination, Duration timeout) {
+        int millis = millis(timeout);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment from = source == null ? null : SocketAddresses.allocate(arena, source);
+            MemorySegment to = SocketAddresses.allocate(arena, destination);
+            addresses.peer = destination; // before the event can come
+            String way = (source == null ? "" : "from " + SocketAddresses.format(source) + " ") + "to "
+                    + SocketAddresses.format(destination);
+            begin(
+                    ConnectionStep.RESOLVE_ADDRESS,
+                    "rdma_resolve_addr(" + way + ")",
+                    () -> id.manager().resolveAddress(id.handle(), from, to, millis));
+        }
+    }
+
+    void resolveRoute(Duration timeout) {
+        int millis = millis(timeout);
+        begin(
+                ConnectionStep.RESOLVE_ROUTE,
+                addresses.naming("rdma_resolve_route"),
+                () -> id.manager().resolveRoute(id.handle(), millis));
+    }
+
+    private static int millis(Duration timeout) {
+        if (!timeout.isPositive()) {
+            throw new IllegalArgumentException("timeout " + timeout + " must be above 0: the step needs time");
+        }
+        long millis = TimeUnit.MILLISECONDS.convert(timeout);
+        if (millis >= Integer.MAX_VALUE) {
+            return Integer.MAX_VALUE;
+        }
+        return (int) (timeout.getNano() % 1_000_000 == 0 ? millis : millis + 1);
+    }
+
+    void connect(QueuePair qp, ConnectionParameters parameters) {
+        with(qp, parameters, given -> begin(
+                ConnectionStep.CONNECT,
+                addresses.naming("rdma_connect"),
+                () -> id.manager().connect(id.handle(), given)));
+    }
+
+    void accept(QueuePair qp, ConnectionParameters parameters) {
+        with(qp, parameters, given -> begin(
+                ConnectionStep.ACCEPT,
+                addresses.naming("rdma_accept"),
+                () -> id.manager().accept(id.handle(), given)));
+    }
+
+    private static void with(QueuePair qp, ConnectionParameters parameters, Consumer<MemorySegment> step) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment given = parameters.allocate(arena, qp.number(), qp.srq() != null);
+            Lifetime used = Lifetime.DOOR.of(qp);
+            used.enter();
+            try {
+                step.accept(given);
+            } finally {
+                used.exit();
+            }
+        }
+    }
+
+    /** Begins a step. What the network or the peer does shows at once or as an event. */
+    private void begin(ConnectionStep step, String operation, IntSupplier call) {
+        id.lifetime.enter();
+        try {
+            int result = call.getAsInt();
+            if (result < 0 && ConnectionErrors.isOfNetwork(-result)) {
+                throw ConnectionErrors.of(step, addresses.peer, -result, id.manager().reach());
+            }
+            Failures.check(operation, result);
+        } finally {
+            id.lifetime.exit();
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package org.kverbs.cm;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.kverbs.QueuePair;
+import org.kverbs.attributes.QueuePairAttributes;
+import org.kverbs.attributes.QueuePairAttributesBuilder;
+import org.kverbs.attributes.QueuePairState;
+import org.kverbs.internal.Structures;
+import org.kverbs.internal.abi.IbvQpAttr;
+
+/** Moves a queue pair through its states by the attributes that a connection id has for it. */
+final class QueuePairPreparer {
+
+    private static final int MASK_OFFSET = (IbvQpAttr.SIZE + Long.BYTES - 1) / Long.BYTES * Long.BYTES;
+
+    private final ConnectionId id;
+
+    QueuePairPreparer(ConnectionId id) {
+        this.id = id;
+    }
+
+    QueuePairAttributes attributes(QueuePairState state) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(MASK_OFFSET + Integer.BYTES, JAVA_LONG.byteAlignment());
+            MemorySegment mask = attributes.asSlice(MASK_OFFSET);
+            attributes.set(JAVA_INT, IbvQpAttr.QP_STATE, state.code());
+            id.command(
+                    id.addresses().naming("rdma_init_qp_attr"),
+                    () -> id.manager().initQueuePairAttributes(id.handle(), attributes, mask));
+            return Structures.QUEUE_PAIR.read(attributes, mask.get(JAVA_INT, 0));
+        }
+    }
+
+    void prepare(QueuePair qp, QueuePairState state) {
+        if (id.portSpace().isDatagram() && state != QueuePairState.INIT) {
+            QueuePairAttributesBuilder next = QueuePairAttributes.builder().state(state);
+            qp.modify(state == QueuePairState.RTS ? next.sqPsn(0).build() : next.build());
+            return;
+        }
+        if (state == QueuePairState.RTR) { // how far the peer may go is known only now
+            modify(qp, QueuePairState.INIT);
+        }
+        modify(qp, state);
+    }
+
+    private void modify(QueuePair qp, QueuePairState state) {
+        QueuePairAttributes attributes = attributes(state);
+        if (attributes.mask() != 0) {
+            qp.modify(attributes);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package org.kverbs.internal.memory;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
+
+/** Native memory by address: the only place where kverbs makes a segment out of a number. */
+public final class Memory {
+
+    private Memory() {}
+
+    /** All of memory; on its own, so that a denial of native access hits its first use and not this class. */
+    private static final class Everything {
+        static final MemorySegment SEGMENT = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+        static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
+    }
+
+    /**
+     * A view of a C structure, which is an object unless the JIT removes it. The data path takes the fields below,
+     * which never are.
+     *
+     * @param address where the structure stands; it must be alive for as long as the view is used
+     * @param size bytes, a constant
+     */
+    public static MemorySegment at(long address, long size) {
+        return MemorySegment.ofAddress(address).reinterpret(size);
+    }
+
+    /** Reads 8 bytes in native order; that the address is good is up to the caller, here and below. */
+    public static long getLong(long address) {
+        return Everything.SEGMENT.get(ValueLayout.JAVA_LONG_UNALIGNED, address);
+    }
+
+    /** Reads 4 bytes in native order. */
+    public static int getInt(long address) {
+        return Everything.SEGMENT.get(ValueLayout.JAVA_INT_UNALIGNED, address);
+    }
+
+    /** Reads 2 bytes in native order. */
+    public static short getShort(long address) {
+        return Everything.SEGMENT.get(ValueLayout.JAVA_SHORT_UNALIGNED, address);
+    }
+
+    /** Reads a byte. */
+    public static byte getByte(long address) {
+        return Everything.SEGMENT.get(ValueLayout.JAVA_BYTE, address);
+    }
+
+    /** Writes 8 bytes in native order. */
+    public static void putLong(long address, long value) {
+        Everything.SEGMENT.set(ValueLayout.JAVA_LONG_UNALIGNED, address, value);
+    }
+
+    /** Writes 4 bytes in native order. */
+    public static void putInt(long address, int value) {
+        Everything.SEGMENT.set(ValueLayout.JAVA_INT_UNALIGNED, address, value);
+    }
+
+    /** Writes 2 bytes in native order. */
+    public static void putShort(long address, short value) {
+        Everything.SEGMENT.set(ValueLayout.JAVA_SHORT_UNALIGNED, address, value);
+    }
+
+    /** Writes a byte. */
+    public static void putByte(long address, byte value) {
+        Everything.SEGMENT.set(ValueLayout.JAVA_BYTE, address, value);
+    }
+
+    /** Adds to 8 aligned bytes in one step, and tells what they were. */
+    public static long getAndAddLong(long address, long delta) {
+        return (long) Everything.LONG.getAndAdd(Everything.SEGMENT, address, delta);
+    }
+
+    /** Writes 8 aligned bytes in one step if they are what is expected, and tells what they were. */
+    public static long compareAndExchangeLong(long address, long expected, long value) {
+        return (long) Everything.LONG.compareAndExchange(Everything.SEGMENT, address, expected, value);
+    }
+
+    /** Copies bytes from one address to another. */
+    public static void copy(long from, long to, long length) {
+        MemorySegment.copy(Everything.SEGMENT, from, Everything.SEGMENT, to, length);
+    }
+}
