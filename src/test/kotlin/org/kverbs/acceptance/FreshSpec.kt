@@ -148,7 +148,7 @@ class FreshSpec :
             }
         }
 
-        test("should be what CI runs ./verify in") {
+        test("should be the system in which CI runs ./verify") {
             ScratchProject().use {
                 it.script("lab/fresh", $$"[ $1 = true ] || { echo \"in a fresh system: $1\"; exit 3; }")
                 it.run(".ci/run") shouldBe Outcome(3, "in a fresh system: ./verify\n")

@@ -392,7 +392,7 @@ public final class EmbeddedFabric implements AutoCloseable {
         return capture;
     }
 
-    /** Returns how many packets faults have dropped, duplicated, delayed or damaged so far. */
+    /** Returns how many packets faults have dropped, duplicated, reordered or damaged so far. */
     public long faultsInjected() {
         engine.enter();
         try {

@@ -126,7 +126,7 @@ class BrokenMemorySpec :
             }
 
             test(
-                "should end one connection and no other when what is to be sent is a mapping whose file was cut, by " +
+                "should end one connection and no other when a send reads a mapping whose file was cut, by " +
                     "$words",
             ) {
                 TwoConnections(words).use { all ->

@@ -70,7 +70,7 @@ internal data class FuzzKind(
     }
 }
 
-/** What the queue pairs share. */
+/** Holds what the queue pairs share. */
 internal class FuzzBench(
     val pd: ProtectionDomain,
     val memory: FuzzMemory,

@@ -76,7 +76,7 @@ class MisbehavingResponderSpec :
             val status =
                 mapOf(1 to REM_INV_REQ_ERR, 2 to REM_ACCESS_ERR, 3 to REM_OP_ERR).getOrDefault(code, BAD_RESP_ERR)
             test(
-                "should fail the request of a NAK with code $code by $status, complete what was before, and flush " +
+                "should fail the request of a NAK with code $code by $status, complete earlier requests, and flush " +
                     "the rest",
             ) {
                 GuardedBench().use { bench ->

@@ -43,7 +43,7 @@ class OverrunSpec :
             }
         }
 
-        test("should flush what is posted on the other queue of a queue pair") {
+        test("should flush the requests on the other queue of a queue pair") {
             Pair(EmbeddedFabric.virtual(1), entries = 4).use { (a, b) ->
                 val receiving = a.context.completionQueue(16)
                 val mixed =

@@ -148,7 +148,7 @@ class SlotsSpec :
             }
         }
 
-        test("should keep the slots of what a resized completion queue holds") {
+        test("should keep the slots of the completions that a resized queue holds") {
             pair(STRICT).use { (a, b) ->
                 a.taken { write(it, b.mr.remote()).from(a.mr.slice(0, 8)).signaled() } shouldBe 8
                 a.cq.resize(2000)

@@ -80,7 +80,7 @@ internal class ClosingSpec :
         }
 
         case(
-            "should close a queue with events that nobody acknowledged, and a queue pair with work outstanding",
+            "should close a queue with events that were not acknowledged, and a queue pair with work outstanding",
             RAW_CONNECT,
         ) {
             val channel = context.completionChannel()

@@ -136,7 +136,7 @@ internal class PostingSpec :
             shouldThrow<WorkRequestException> { end.qp.postReceive(1, end.mr.slice()) }.index() shouldBe 0
         }
 
-        case("should refuse more entries than the queue pair was made for, and post what stands before", RAW_CONNECT) {
+        case("should refuse more entries than the queue pair was made for, and post the requests before", RAW_CONNECT) {
             val (a, b) = linked()
             val most = a.qp.capabilities().maxSendSge()
             val refusal =

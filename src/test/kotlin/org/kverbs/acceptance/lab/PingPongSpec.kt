@@ -164,7 +164,7 @@ internal class PingPongSpec :
             }
         }
 
-        test("should name the devices there are when there is none of that name") {
+        test("should list the devices when none has that name") {
             val said = Said("pingpong", "-d", "nope")
             said.status shouldBe 1
             said.err shouldContain DEVICE

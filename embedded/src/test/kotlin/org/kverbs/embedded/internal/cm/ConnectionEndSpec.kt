@@ -137,7 +137,7 @@ class ConnectionEndSpec :
             }
         }
 
-        test("should forget the id of a request, or of a question for a service, whose taking fails") {
+        test("should forget the id of a request, or of a question for a service, if taking it fails") {
             Shared().use { device ->
                 val host = device.peer.manager.host
                 val from = Remote(device.port, 0, 0, PEER)
