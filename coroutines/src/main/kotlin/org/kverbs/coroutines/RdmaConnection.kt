@@ -13,9 +13,9 @@ import kotlin.time.Duration.Companion.seconds
  * [org.kverbs.WorkCompletionException], flushed. What the device does not flush fails a second later with
  * [org.kverbs.cm.ConnectionException], as every call does from then on. The kernel tells of its devices' programs
  * however they end; an embedded device tells of its process's exit (a return from main, System.exit, SIGTERM), and no
- * more. Of a host that loses power or its network, and of an embedded device's process that is killed (`kill -9`), nothing is
- * heard: RC has no keep-alive. Whoever sends notices, as the device tries for a while and then fails the send; who only
- * receives never does. So send now and then, or wait in [kotlinx.coroutines.withTimeout].
+ * more. Of a host that loses power or its network, and of an embedded device's process that is killed (`kill -9`),
+ * nothing is heard: RC has no keep-alive. Whoever sends notices, as the device tries for a while and then fails the
+ * send; who only receives never does. So send now and then, or wait in [kotlinx.coroutines.withTimeout].
  */
 public class RdmaConnection internal constructor(
     host: RdmaHost,
