@@ -2,6 +2,7 @@ package org.kverbs.blocking
 
 import org.kverbs.coroutines.ClientBuilder
 import org.kverbs.coroutines.RdmaHost
+import org.kverbs.coroutines.blocking
 import org.kverbs.coroutines.connectMessages
 import java.net.InetSocketAddress
 import java.time.Duration

@@ -4,6 +4,7 @@ import kotlinx.coroutines.Job
 import kotlinx.coroutines.selects.select
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.coroutines.MessageConnection
+import org.kverbs.coroutines.blocking
 import java.lang.foreign.MemorySegment
 import java.net.InetSocketAddress
 import java.time.Duration

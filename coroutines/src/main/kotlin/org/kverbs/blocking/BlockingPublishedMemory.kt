@@ -1,6 +1,7 @@
 package org.kverbs.blocking
 
 import org.kverbs.coroutines.PublishedMemory
+import org.kverbs.coroutines.blocking
 import java.lang.foreign.MemorySegment
 
 /**

@@ -1,6 +1,7 @@
 package org.kverbs.blocking
 
 import org.kverbs.coroutines.RemoteRegion
+import org.kverbs.coroutines.blocking
 
 /**
  * Memory of the peer, to read and write without the peer's program: a [RemoteRegion] for Java. Offsets and lengths are

@@ -5,6 +5,7 @@ import kotlinx.coroutines.Job
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.runInterruptible
 import org.kverbs.coroutines.RdmaServer
+import org.kverbs.coroutines.blocking
 import java.net.InetSocketAddress
 import java.time.Duration
 import kotlin.time.toKotlinDuration

@@ -2,26 +2,15 @@ package org.kverbs.blocking
 
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.asCoroutineDispatcher
-import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeoutOrNull
+import org.kverbs.coroutines.blocking
 import java.time.Duration
 import java.util.concurrent.Executors
 import java.util.concurrent.TimeoutException
 import kotlin.time.Duration.Companion.nanoseconds
 import kotlin.time.toKotlinDuration
 
-/**
- * Blocks the calling thread until [block] is done. The thread is parked, so a virtual thread leaves its carrier. An
- * interrupt cancels the block, on this thread as the block runs there; this returns when the block has ended, so that
- * nothing is received for a caller that has gone.
- */
-@Throws(InterruptedException::class)
-internal fun <T> blocking(block: suspend () -> T): T {
-    if (Thread.interrupted()) throw InterruptedException()
-    return runBlocking { block() }
-}
-
-/** The same for at most [timeout]; zero looks once. */
+/** As [blocking] without a limit, for at most [timeout]; zero looks once. */
 @Throws(InterruptedException::class, TimeoutException::class)
 internal fun <T : Any> blocking(
     timeout: Duration,

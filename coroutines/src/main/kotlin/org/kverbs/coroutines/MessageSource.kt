@@ -37,7 +37,7 @@ internal class MessageSource(
  */
 internal fun <T> streaming(block: suspend () -> T): T =
     try {
-        org.kverbs.blocking.blocking(block)
+        blocking(block)
     } catch (e: RdmaException) {
         throw IOException(e.message, e)
     } catch (e: IllegalArgumentException) {
