@@ -15,8 +15,7 @@ module org.kverbs {
     exports org.kverbs.internal to
             org.kverbs.coroutines,
             org.kverbs.dsl,
-            org.kverbs.embedded,
-            org.kverbs.testkit;
+            org.kverbs.embedded;
     exports org.kverbs.internal.abi to
             org.kverbs.embedded;
     exports org.kverbs.internal.memory to
