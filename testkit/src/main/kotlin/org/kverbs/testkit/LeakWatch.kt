@@ -180,7 +180,7 @@ internal fun Throwable?.frames(): String =
         .joinToString("\n") { "    at $it" }
 
 private fun isInside(frame: StackTraceElement): Boolean =
-    listOf("org.kverbs.internal.", "org.kverbs.embedded.internal.", "org.kverbs.dsl.", "org.kverbs.coroutines.").any {
-        frame.className.startsWith(it)
+    listOf("internal", "cm", "embedded.internal", "dsl", "coroutines").any {
+        frame.className.startsWith("org.kverbs.$it.")
     } ||
         frame.className.substringAfter("org.kverbs.").none { it == '.' }
