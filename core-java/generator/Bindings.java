@@ -5,12 +5,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** The list of what is bound, as read from bindings.txt; the grammar stands at the top of that file. */
+/**
+ * The list of the bound types and constants from bindings.txt. The comment at the top of that file describes its
+ * grammar.
+ */
 record Bindings(List<String> headers, List<Binding> all) {
 
     enum Kind { STRUCT, UNION, ENUM, CONSTANTS }
 
-    /** One class to write. {@code names} has the C type's name alone, or the names and patterns of a constants line. */
+    /**
+     * A class to generate. {@code names} has only the name of the C type, or the names and patterns of a constants
+     * line.
+     */
     record Binding(String header, Kind kind, String className, List<String> names) {
         /** The C type, for example {@code struct ibv_wc}. */
         String cType() {

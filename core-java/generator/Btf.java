@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The types in a .BTF section (Linux kernel, Documentation/bpf/btf.rst): what the generator needs to lay out a struct.
- * Values of enumerators are left to the C compiler, as the BTF of GCC 12 keeps only their low 32 bits.
+ * The types in a .BTF section (Linux kernel, Documentation/bpf/btf.rst): the data by which the generator lays out a
+ * struct. The C compiler gives the values of enumerators, since the BTF of GCC 12 keeps only their low 32 bits.
  */
 final class Btf {
-    /** In the order of their numbers. An enum of 64-bit values is read as ENUM. */
+    /** The kinds in the order of their numbers. An enum of 64-bit values is read as ENUM. */
     enum Kind {
         VOID, INT, PTR, ARRAY, STRUCT, UNION, ENUM, FWD, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC, FUNC_PROTO, VAR,
         DATASEC, FLOAT, DECL_TAG, TYPE_TAG, ENUM64
@@ -50,7 +50,7 @@ final class Btf {
         return types.get(id);
     }
 
-    /** The definition of, say, {@code struct ibv_wc}. */
+    /** Returns the definition of a type, such as {@code struct ibv_wc}. */
     Type find(Kind kind, String name) {
         return types.stream().filter(type -> type.kind == kind && type.name.equals(name)).findFirst().orElseThrow(() ->
             new GeneratorException("The headers define no " + kind.name().toLowerCase(Locale.ROOT) + " " + name + "."));
@@ -93,7 +93,10 @@ final class Btf {
         return new Type(kind, name, sizeOrType, element, members, enumerators);
     }
 
-    /** With bit fields in the struct, the top byte of the offset is the field's width, zero for an ordinary field. */
+    /**
+     * Reads a field. If the struct has bit fields, the top byte of the offset is the width of the field, zero for an
+     * ordinary field.
+     */
     private Member readMember(boolean bitFields) {
         String name = string(next());
         int type = next();

@@ -27,7 +27,7 @@ final class Elf {
         return new Elf(file);
     }
 
-    /** The bytes of a section, little-endian, its own position zero. */
+    /** Returns the bytes of a section, little-endian, with position zero at its start. */
     ByteBuffer section(String name) {
         int count = Short.toUnsignedInt(file.getShort(HEADER_SHENTSIZE + 2));
         int names = contentOffset(header(Short.toUnsignedInt(file.getShort(HEADER_SHENTSIZE + 4))));
@@ -50,7 +50,7 @@ final class Elf {
         return Math.toIntExact(file.getLong(header + SECTION_OFFSET));
     }
 
-    /** The NUL-terminated ASCII string at an offset. */
+    /** Returns the NUL-terminated ASCII string at an offset. */
     static String string(ByteBuffer bytes, int offset) {
         var text = new StringBuilder();
         for (int i = offset; bytes.get(i) != 0; i++) {

@@ -10,25 +10,28 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** What the C compiler knows about the headers: their types, their macros, and the values of constants. */
+/** Asks the C compiler for the types, the macros and the values of constants in the headers. */
 final class Gcc {
     private static final String VALUES_SECTION = ".kverbs_values";
 
     private final Path folder;
     private final String includes;
 
-    /** {@code folder} takes the temporary C and object files. */
+    /** Makes an instance that writes temporary C and object files to {@code folder}. */
     Gcc(Path folder, List<String> headers) {
         this.folder = folder;
         this.includes = include(headers);
     }
 
-    /** Every type of the headers, whether a variable uses it or not. */
+    /** Returns every type of the headers, also types that no variable uses. */
     Btf types() throws IOException, InterruptedException {
         return new Btf(compile("types", includes, "-gbtf", "-fno-eliminate-unused-debug-types").section(".BTF"));
     }
 
-    /** The object-like macros that a header defines, itself or through others, whose names begin with the prefix. */
+    /**
+     * Returns the object-like macros that a header and the headers it includes define and whose names begin with the
+     * prefix.
+     */
     Collection<String> macros(String header, String prefix) throws IOException, InterruptedException {
         var names = new TreeSet<String>();
         for (String line : run("macros", include(List.of(header)), "-E", "-dM").split("\n")) {
@@ -40,7 +43,7 @@ final class Gcc {
         return names;
     }
 
-    /** The value of each C constant, as 64 bits. The object file is read, not run. */
+    /** Returns the value of each C constant, as 64 bits. Reads the object file and does not run it. */
     Map<String, Long> values(Collection<String> names) throws IOException, InterruptedException {
         var ordered = new ArrayList<>(new TreeSet<>(names));
         String source = includes
@@ -55,9 +58,9 @@ final class Gcc {
     }
 
     /**
-     * A switch over the enumerators of an enum that were found. GCC 12 leaves those above 2^31 - 1 out of the BTF
-     * without a word, so the compiler is asked again: {@link #checkComplete} fails when a switch does not handle them
-     * all.
+     * Returns a switch over the enumerators of an enum that were found. GCC 12 silently leaves enumerators above 2^31 -
+     * 1 out of the BTF, so the compiler checks them again: {@link #checkComplete} fails if a switch does not handle all
+     * of them.
      */
     static String completeSwitch(String cType, Collection<String> names, Map<String, Long> values) {
         var seen = new TreeSet<Long>();

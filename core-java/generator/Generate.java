@@ -28,7 +28,8 @@ final class Generate {
     }
 
     /**
-     * Takes the core-java folder, and the folder to write to, laid out like it: the same one or, for a test, another.
+     * Generates the files. The arguments are the core-java folder and the folder to write to, which has the same
+     * layout: the same folder, or another one in a test.
      */
     public static void main(String[] arguments) throws IOException, InterruptedException {
         Path core = Path.of(arguments[0]);
@@ -135,7 +136,10 @@ final class Generate {
         System.out.println(sources.size() + " files in " + classes);
     }
 
-    /** Only what begins with the mark is ours to delete: a class that bindings.txt no longer names goes this way. */
+    /**
+     * Deletes the files of a folder that begin with the mark, and so also a class that bindings.txt no longer names. An
+     * empty mark deletes all files.
+     */
     private static void deleteAll(Path folder, String mark) throws IOException {
         try (Stream<Path> files = Files.list(folder)) {
             for (Path file : files.toList()) {

@@ -10,7 +10,10 @@ import java.util.Set;
  * array.
  */
 final class Layout {
-    /** {@code path} is what offsetof takes. {@code movable}: the offset depends on the C library's mutex. */
+    /**
+     * A field. {@code path} is the argument of offsetof. {@code movable} is whether the offset depends on the size of
+     * the C library's mutex.
+     */
     record Field(String javaName, String path, int offset, String cType, boolean movable) {}
 
     private static final Set<String> PLATFORM_SIZED = Set.of("pthread_mutex_t", "pthread_cond_t");
@@ -27,7 +30,7 @@ final class Layout {
         walk(aggregate, "", 0);
     }
 
-    /** Whether the size itself depends on the C library's mutex. */
+    /** Returns whether the size of the type depends on the size of the C library's mutex. */
     boolean movable() {
         return afterMutex;
     }

@@ -2,15 +2,18 @@ package org.kverbs;
 
 import org.kverbs.attributes.AccessFlag;
 
-/** The rules between access flags that every device enforces with a bare EINVAL. */
+/**
+ * The rules between access flags. A device that finds one broken answers a bare EINVAL, so this class checks them
+ * before.
+ */
 final class AccessFlags {
 
     private AccessFlags() {}
 
     /**
-     * Refuses remote writing without local writing ({@code man 3 ibv_reg_mr}).
+     * Refuses REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE ({@code man 3 ibv_reg_mr}).
      *
-     * @throws IllegalArgumentException naming both flags
+     * @throws IllegalArgumentException if LOCAL_WRITE is missing; the message names both flags
      */
     static void requireConsistent(int mask) {
         int remoteWrite = AccessFlag.REMOTE_WRITE.bit() | AccessFlag.REMOTE_ATOMIC.bit();

@@ -6,7 +6,7 @@ import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
 
 /**
- * Where messages of a UD queue pair go ({@code struct ibv_ah}). Immutable, safe for any thread.
+ * A destination of messages from a UD queue pair ({@code struct ibv_ah}). Immutable and safe for any thread.
  *
  * <p>Source: {@code man 3 ibv_create_ah}.
  */
@@ -24,12 +24,12 @@ public final class AddressHandle extends Resource {
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
-    /** The domain it belongs to. */
+    /** Returns the protection domain that this handle belongs to. */
     public ProtectionDomain protectionDomain() {
         return pd;
     }
 
-    /** What it was made from. */
+    /** Returns the address that this handle was made from. */
     public AddressAttributes attributes() {
         return attributes;
     }

@@ -4,21 +4,21 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AsyncEventType;
 
 /**
- * Something that happened to a device, a port or an object without being asked for ({@code struct ibv_async_event}). It
- * is acknowledged already.
+ * An asynchronous event of a device, a port or an object ({@code struct ibv_async_event}). The event is already
+ * acknowledged.
  *
  * @param type what happened; UNKNOWN for a type that is newer than this library
  * @param rawType {@code enum ibv_event_type}
- * @param source the queue pair, completion queue or shared receive queue it happened to; null for a port or device
- *     event
- * @param port the port it happened to, from 1; 0 if it is no port event
+ * @param source the queue pair, completion queue or shared receive queue that the event is about; null for an event of
+ *     a port or of the device
+ * @param port the port that the event is about, from 1; 0 for any other event
  */
 public record AsyncEvent(AsyncEventType type, int rawType, @Nullable Resource source, int port) {
 
     /**
-     * Returns this if it is mere news.
+     * Returns this event if {@link AsyncEventType#isError} is false.
      *
-     * @throws AsyncEventException if something failed and stays failed, with what to do
+     * @throws AsyncEventException if the event reports a lasting failure; the message says what to do
      */
     public AsyncEvent orThrow() {
         if (type.isError()) {
@@ -34,7 +34,7 @@ public record AsyncEvent(AsyncEventType type, int rawType, @Nullable Resource so
         return port > 0 ? "port " + port : "the device";
     }
 
-    /** One line: {@code PORT_ERR on port 1}, {@code QP_FATAL on queue pair 17 (RC) on rxe0}. */
+    /** Returns one line, such as {@code PORT_ERR on port 1} or {@code QP_FATAL on queue pair 17 (RC) on rxe0}. */
     @Override
     public String toString() {
         String what = type == AsyncEventType.UNKNOWN ? "event " + rawType : type.name();

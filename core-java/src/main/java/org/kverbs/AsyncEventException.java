@@ -4,10 +4,10 @@ import java.io.Serial;
 import org.kverbs.attributes.AsyncEventType;
 
 /**
- * An asynchronous event of a device that ended something: a queue pair, a completion queue, a port or the whole device
- * is unusable now. See ibv_get_async_event(3) and IBA volume 1, section 11.6.3.
+ * Reports an asynchronous event after which a queue pair, a completion queue, a port or the whole device is unusable.
+ * See ibv_get_async_event(3) and IBA volume 1, section 11.6.3.
  *
- * <p>Events that are mere news ({@link AsyncEventType#isError()} is false) have no advice in their message.
+ * <p>The message of an event that is no error ({@link AsyncEventType#isError()} is false) has no advice.
  */
 public class AsyncEventException extends RdmaException {
     @Serial private static final long serialVersionUID = 1L;
@@ -18,8 +18,8 @@ public class AsyncEventException extends RdmaException {
     /**
      * Describes an event.
      *
-     * @param type which event
-     * @param element what it happened to, as a phrase: {@code queue pair 17}, {@code port 1 of rxe0}
+     * @param type the type of the event
+     * @param element the object that the event is about, as a phrase: {@code queue pair 17}, {@code port 1 of rxe0}
      */
     public AsyncEventException(AsyncEventType type, String element) {
         super("asynchronous event " + type + " on " + element + advice(type));
@@ -27,12 +27,12 @@ public class AsyncEventException extends RdmaException {
         this.element = element;
     }
 
-    /** Which event. */
+    /** Returns the type of the event. */
     public AsyncEventType type() {
         return type;
     }
 
-    /** What it happened to, as a phrase: {@code queue pair 17}. */
+    /** Returns the object that the event is about, as a phrase: {@code queue pair 17}. */
     public String element() {
         return element;
     }

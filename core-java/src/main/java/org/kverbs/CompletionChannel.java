@@ -11,10 +11,10 @@ import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.abi.Errno;
 
 /**
- * Where completion queues announce that they have completions ({@code struct ibv_comp_channel}).
+ * A channel on which completion queues announce completions ({@code struct ibv_comp_channel}).
  *
- * <p><b>Usage.</b> Arm the queue, poll it once more, and only then wait: a completion that came between the last poll
- * and the arming makes no event.
+ * <p><b>Usage.</b> Arm the queue, poll it once more, and only then wait. A completion that arrives between the last
+ * poll and the arming raises no event.
  * <pre>{@code
  * cq.arm();
  * while (cq.poll(batch) == 0) {
@@ -23,8 +23,8 @@ import org.kverbs.internal.abi.Errno;
  * }
  * }</pre>
  *
- * <p>Events are counted for their queue, and {@link CompletionQueue#ackEvents} acknowledges them in batches; what is
- * left is acknowledged when the queue is closed, so closing never hangs on it.
+ * <p>The channel counts the events of each queue. {@link CompletionQueue#ackEvents} acknowledges them in batches.
+ * Closing a queue acknowledges its remaining events, so the close does not wait for them.
  *
  * <p>Safe for any thread. Source: {@code man 3 ibv_create_comp_channel}, {@code ibv_get_cq_event}.
  */
@@ -41,7 +41,7 @@ public final class CompletionChannel extends Resource {
         lifetime.begin(this, Ending.of(this::describe, this::destroy).waking(this::wake));
     }
 
-    /** The open device it belongs to. */
+    /** Returns the open device that this channel belongs to. */
     public Context context() {
         return context;
     }
@@ -54,14 +54,14 @@ public final class CompletionChannel extends Resource {
         queues.put(cq, queue);
     }
 
-    /** The queue is destroyed, and a new one may already have its address. */
+    /** Removes a destroyed queue, unless a new queue already has its address. */
     void remove(long cq, CompletionQueue queue) {
         queues.remove(cq, queue);
     }
 
     /**
-     * A file descriptor that is readable when an event waits, for poll or epoll; -1 where the provider has none. It is
-     * non-blocking. Never read it: {@link #awaitEvent} does.
+     * Returns a file descriptor for poll or epoll that is readable while an event is pending, or -1 if the provider has
+     * none. The descriptor is non-blocking. Only {@link #awaitEvent} may read from it.
      */
     public int fd() {
         lifetime.enter();
@@ -73,13 +73,13 @@ public final class CompletionChannel extends Resource {
     }
 
     /**
-     * Waits for an event and counts it for its queue ({@code ibv_get_cq_event}). Blocks the calling thread, a virtual
-     * one together with its carrier. Each event goes to one caller.
+     * Waits for an event and counts it for its queue ({@code ibv_get_cq_event}). Blocks the calling thread; a virtual
+     * thread blocks its carrier too. Each event goes to one caller.
      *
-     * @param timeout zero looks once
+     * @param timeout how long to wait; zero checks once
      * @return the queue that has completions, or null if the time ran out or {@link #wakeup} was called
-     * @throws IllegalStateException if the channel is closed, also while waiting
-     * @throws InterruptedException if the thread is interrupted, noticed within 100 ms
+     * @throws IllegalStateException if the channel is closed or another thread closes it during the wait
+     * @throws InterruptedException if the thread is interrupted; the call notices it within 100 ms
      */
     public @Nullable CompletionQueue awaitEvent(Duration timeout) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
@@ -105,7 +105,7 @@ public final class CompletionChannel extends Resource {
                 if (queue != null && queue.countEvent()) {
                     return queue;
                 }
-                // The queue is being closed and waits for this event to be acknowledged; nobody else wants it.
+                // The queue is being closed, and its destruction waits until this event is acknowledged.
                 context.verbs.ackCompletionEvents(result, 1);
             }
         } finally {
@@ -113,9 +113,7 @@ public final class CompletionChannel extends Resource {
         }
     }
 
-    /**
-     * Ends the {@link #awaitEvent} that is under way on another thread, or else the next one: it returns null at once.
-     */
+    /** Makes {@link #awaitEvent} return null: the call that another thread is in, or else the next call. */
     public void wakeup() {
         lifetime.enter();
         try {

@@ -1,13 +1,14 @@
 package org.kverbs;
 
-/** Takes completions from {@link CompletionQueue#poll(CompletionHandler, int)}. */
+/** Receives completions from {@link CompletionQueue#poll(CompletionHandler, int)}. */
 @FunctionalInterface
 public interface CompletionHandler {
 
     /**
-     * Called for each completion, in the queue's order.
+     * Handles one completion. The poll calls this once for each completion, in the order of the queue.
      *
-     * @param completion a view that is good until this returns; {@link WorkCompletion#copy} keeps it
+     * @param completion a view that is valid until this method returns; {@link WorkCompletion#copy} makes a lasting
+     *     copy
      */
     void onCompletion(WorkCompletion completion);
 }

@@ -22,10 +22,11 @@ import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**
- * Where the completions of work requests arrive ({@code struct ibv_cq}). One queue may serve any number of queue pairs.
+ * A queue of completions of work requests ({@code struct ibv_cq}). One completion queue can serve any number of queue
+ * pairs.
  *
- * <p>Safe for any thread: each completion goes to exactly one of the threads that poll. Polling never blocks and, after
- * the first call, never allocates. Source: {@code man 3 ibv_create_cq}, {@code ibv_poll_cq}.
+ * <p>Safe for any thread: each completion goes to exactly one of the polling threads. Polling never blocks. After the
+ * first call, polling allocates nothing. Source: {@code man 3 ibv_create_cq}, {@code ibv_poll_cq}.
  */
 public final class CompletionQueue extends Resource {
 
@@ -39,7 +40,7 @@ public final class CompletionQueue extends Resource {
         }
     }
 
-    /** What one handler poll fetched, and how far its handler has come. */
+    /** The completions that one handler poll fetched, and the index of the next one to deliver. */
     private static final class HandlerBatch {
         final WorkCompletions completions = new WorkCompletions(64);
         int next;
@@ -50,10 +51,13 @@ public final class CompletionQueue extends Resource {
     private final long handle;
     private final CompletionQueueOps ops;
     private final Guard pollGuard = new Guard();
-    /** The batch of the last handler poll, kept for the next one; taken out while in use. Accessed by SPARE only. */
+    /**
+     * The batch of the last handler poll, kept for the next one. Null while a poll uses it. Accessed only through
+     * SPARE.
+     */
     @SuppressWarnings("unused")
     private @Nullable HandlerBatch spare;
-    /** Batches whose handler threw before their end: the rest is delivered by the polls that follow. */
+    /** Batches whose handler threw before their end. The following polls deliver the rest of them. */
     private final List<HandlerBatch> interrupted = new ArrayList<>();
     private volatile boolean hasInterrupted;
 
@@ -78,7 +82,8 @@ public final class CompletionQueue extends Resource {
     }
 
     /**
-     * See {@link CompletionQueueOps#expectExtendedPosts}. If the queue is being closed, no thread polls it any more.
+     * Calls {@link CompletionQueueOps#expectExtendedPosts}. Does nothing while the queue is being closed, since no
+     * thread polls it then.
      */
     void expectExtendedPosts() {
         if (pollGuard.enter()) {
@@ -90,12 +95,12 @@ public final class CompletionQueue extends Resource {
         }
     }
 
-    /** The open device it belongs to. */
+    /** Returns the open device that this queue belongs to. */
     public Context context() {
         return context;
     }
 
-    /** The channel it announces completions on, or null. */
+    /** Returns the channel on which this queue announces completions, or null if it has none. */
     public @Nullable CompletionChannel channel() {
         return channel;
     }
@@ -104,7 +109,7 @@ public final class CompletionQueue extends Resource {
         return handle;
     }
 
-    /** How many completions it has room for ({@code cqe}); at least as many as were asked for. */
+    /** Returns how many completions this queue has room for ({@code cqe}): at least the number that was asked for. */
     public int entries() {
         lifetime.enter();
         try {
@@ -117,8 +122,8 @@ public final class CompletionQueue extends Resource {
     /**
      * Takes completions out of the queue into a batch ({@code ibv_poll_cq}).
      *
-     * @param batch at most its capacity is taken; what it held before is gone
-     * @return how many, 0 if there are none
+     * @param batch receives the completions, at most {@link WorkCompletions#capacity}; its former content is lost
+     * @return the number of completions, 0 if the queue is empty
      * @throws RdmaSystemException if the queue is broken, by an overrun for example
      */
     public int poll(WorkCompletions batch) {
@@ -150,17 +155,17 @@ public final class CompletionQueue extends Resource {
 
     private int checked(int count) {
         if (count < 0) {
-            // The C library gives -1 and no errno here: the queue is broken, and every later poll will say so too.
+            // The C library returns -1 and sets no errno here. The queue is broken, and every later poll fails too.
             throw SystemErrors.of("ibv_poll_cq(" + describe() + ")", Errno.EIO);
         }
         return count;
     }
 
     /**
-     * Takes up to {@code limit} completions out of the queue and hands each to the handler. If the handler throws, the
-     * completions behind the one it threw at are not lost: the next poll, of either kind, delivers them.
+     * Takes up to {@code limit} completions out of the queue and passes each to the handler. If the handler throws, the
+     * completions after the current one are not lost: the next poll of either kind delivers them.
      *
-     * @return how many were handled
+     * @return how many completions the handler got
      * @throws RdmaSystemException if the queue is broken, by an overrun for example
      */
     public int poll(CompletionHandler handler, int limit) {
@@ -172,8 +177,8 @@ public final class CompletionQueue extends Resource {
     }
 
     /**
-     * What there is, or null. Who is alone inside takes the spare batch out, and only if there is something to put into
-     * it.
+     * Fetches completions into the spare batch and returns it, or null if the queue is empty. Only the thread inside
+     * the guard takes the spare batch, and only when completions arrived.
      */
     private @Nullable HandlerBatch fetch(int limit) {
         HandlerBatch batch;
@@ -252,10 +257,11 @@ public final class CompletionQueue extends Resource {
     }
 
     /**
-     * Polls until so many completions are there, for scripts and tests: it spins, then sleeps 50 us at a time, and
-     * copies each completion. It doesn't look at their status; {@link WorkCompletion#orThrow} does.
+     * Polls until {@code count} completions have arrived and returns copies of them. For scripts and tests: it spins
+     * 1,000 times, then sleeps 50 us between polls. It does not check the status of the completions; {@link
+     * WorkCompletion#orThrow} does.
      *
-     * @throws RdmaTimeoutException if they aren't there in time; holds those that were
+     * @throws RdmaTimeoutException if fewer arrive in time; the exception holds those that did
      * @throws InterruptedException if the thread is interrupted
      */
     public List<WorkCompletion> await(int count, Duration timeout) throws InterruptedException {
@@ -282,8 +288,8 @@ public final class CompletionQueue extends Resource {
     }
 
     /**
-     * Asks for one event on the channel at the next completion ({@code ibv_req_notify_cq}). Poll once more after it,
-     * before waiting: see {@link CompletionChannel}.
+     * Requests one event on the channel at the next completion ({@code ibv_req_notify_cq}). Poll once more after this
+     * call and before waiting: see {@link CompletionChannel}.
      *
      * @throws IllegalStateException if the queue has no channel
      */
@@ -312,7 +318,10 @@ public final class CompletionQueue extends Resource {
         }
     }
 
-    /** Counts an event that the channel got; false if the queue is being closed, so that the caller acknowledges it. */
+    /**
+     * Counts an event that the channel got. Returns false if the queue is being closed; the caller then acknowledges
+     * the event.
+     */
     boolean countEvent() {
         synchronized (eventLock) {
             if (refusesEvents) {
@@ -324,10 +333,11 @@ public final class CompletionQueue extends Resource {
     }
 
     /**
-     * Acknowledges all events that {@link CompletionChannel#awaitEvent} gave for this queue so far ({@code
-     * ibv_ack_cq_events}). It takes a lock in the library, so once for many events is best; closing does it too.
+     * Acknowledges all events that {@link CompletionChannel#awaitEvent} has returned for this queue ({@code
+     * ibv_ack_cq_events}). The call takes a lock in the library, so call it once for many events. Closing the queue
+     * acknowledges the rest.
      *
-     * @return how many there were
+     * @return how many events were acknowledged
      */
     public int ackEvents() {
         lifetime.enter();
@@ -350,10 +360,10 @@ public final class CompletionQueue extends Resource {
     }
 
     /**
-     * Changes how many completions it has room for ({@code ibv_resize_cq}).
+     * Changes the number of completions that this queue has room for ({@code ibv_resize_cq}).
      *
-     * @throws RdmaSystemException EINVAL if it holds more than that or the device can't have so many; EOPNOTSUPP or
-     *     ENOSYS where the device can't resize (soft-iWARP)
+     * @throws RdmaSystemException EINVAL if the queue holds more completions than that or the device does not allow so
+     *     many; EOPNOTSUPP or ENOSYS if the device cannot resize (soft-iWARP)
      */
     public void resize(int entries) {
         command(
@@ -373,7 +383,7 @@ public final class CompletionQueue extends Resource {
             ackAll();
         }
         SystemErrors.check("ibv_destroy_cq(" + describe() + ")", context.verbs.destroyCompletionQueue(handle));
-        context.eventSources.remove(handle, this); // a new queue may already have the address
+        context.eventSources.remove(handle, this); // a new queue can already have the address
         if (channel != null) {
             channel.remove(handle, this);
         }

@@ -36,20 +36,22 @@ import org.kverbs.internal.abi.IbvPortAttr;
 import org.kverbs.spi.VerbsContext;
 
 /**
- * An open device ({@code struct ibv_context}): its queries, and the root of all that is made from it.
+ * An open device ({@code struct ibv_context}). It answers queries, and every object of the device is made from it.
  *
- * <p>Safe for any thread. Closing it closes everything that was made from it; see {@link Resource}.
+ * <p>Safe for any thread. Closing the context closes every object that was made from it; see {@link Resource}.
  */
 public final class Context extends Resource {
 
-    /** What struct ibv_port_attr has grown to in rdma-core 65; an older library fills less and leaves zeros. */
+    /** The size of struct ibv_port_attr in rdma-core 65. An older library fills less and leaves zeros. */
     private static final int PORT_ATTRIBUTES_SIZE = Math.max(56, IbvPortAttr.SIZE);
 
     private final Device device;
     final VerbsContext verbs;
-    /** By the address of their C structure: what asynchronous events name. */
+    /** The objects that asynchronous events can name, by the address of their C structure. */
     final Map<Long, Resource> eventSources = new ConcurrentHashMap<>();
-    /** What the device last said of itself; null if nobody has asked. Its limits stay as they are. */
+    /**
+     * The answer to the last query of the device, or null before the first one. The limits of a device do not change.
+     */
     private volatile @Nullable DeviceAttributes known;
 
     Context(Device device, VerbsContext verbs) {
@@ -60,17 +62,17 @@ public final class Context extends Resource {
         lifetime.register();
     }
 
-    /** The device that was opened. */
+    /** Returns the device that was opened. */
     public Device device() {
         return device;
     }
 
-    /** How many completion vectors there are, for {@link CompletionQueueAttributes} ({@code num_comp_vectors}). */
+    /** Returns the number of completion vectors, for {@link CompletionQueueAttributes} ({@code num_comp_vectors}). */
     public int completionVectors() {
         return command("completion vectors", verbs::completionVectors);
     }
 
-    /** The device's limits and identity ({@code ibv_query_device}). */
+    /** Queries the limits and the identity of the device ({@code ibv_query_device}). */
     public DeviceAttributes queryDevice() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(IbvDeviceAttr.SIZE, JAVA_LONG.byteAlignment());
@@ -81,7 +83,10 @@ public final class Context extends Resource {
         }
     }
 
-    /** The same with all extensions; what this library or device doesn't know is zero ({@code ibv_query_device_ex}). */
+    /**
+     * Queries the extended attributes of the device ({@code ibv_query_device_ex}). A value that the library or the
+     * device does not know is zero.
+     */
     public DeviceAttributesEx queryDeviceEx() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(IbvDeviceAttrEx.SIZE, JAVA_LONG.byteAlignment());
@@ -91,9 +96,9 @@ public final class Context extends Resource {
     }
 
     /**
-     * A port's state and limits ({@code ibv_query_port}).
+     * Queries the state and the limits of a port ({@code ibv_query_port}).
      *
-     * @param port from 1
+     * @param port the number of the port, from 1
      */
     public PortAttributes queryPort(int port) {
         try (Arena arena = Arena.ofConfined()) {
@@ -105,7 +110,7 @@ public final class Context extends Resource {
         }
     }
 
-    /** The GID at an index of a port's table ({@code ibv_query_gid}); all zero where the index is empty. */
+    /** Queries the GID at an index of a port's table ({@code ibv_query_gid}). The GID of an empty entry is all zero. */
     public Gid queryGid(int port, int index) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
@@ -115,9 +120,9 @@ public final class Context extends Resource {
     }
 
     /**
-     * The GID at an index with its type and network interface ({@code ibv_query_gid_ex}).
+     * Queries the GID at an index with its type and its network interface ({@code ibv_query_gid_ex}).
      *
-     * @throws RdmaSystemException ENODATA where the index is empty
+     * @throws RdmaSystemException ENODATA if the entry is empty
      */
     public GidEntry queryGidEntry(int port, int index) {
         try (Arena arena = Arena.ofConfined()) {
@@ -127,7 +132,7 @@ public final class Context extends Resource {
         }
     }
 
-    /** Whether the GID at an index is for InfiniBand, RoCE v1 or RoCE v2 ({@code ibv_query_gid_ex}). */
+    /** Queries whether the GID at an index is for InfiniBand, RoCE v1 or RoCE v2 ({@code ibv_query_gid_ex}). */
     public GidType queryGidType(int port, int index) {
         return queryGidEntry(port, index).type();
     }
@@ -136,7 +141,7 @@ public final class Context extends Resource {
         return call + "(" + device.name() + ", port=" + port + ", index=" + index + ")";
     }
 
-    /** All valid GIDs of all ports ({@code ibv_query_gid_table}). */
+    /** Queries all valid GIDs of all ports ({@code ibv_query_gid_table}). */
     public List<GidEntry> queryGidTable() {
         int ports = queryDevice().physPortCnt();
         int entries = IntStream.rangeClosed(1, ports).map(port -> queryPort(port).gidTableLength()).sum();
@@ -144,10 +149,10 @@ public final class Context extends Resource {
     }
 
     /**
-     * The same, with the size of the table chosen.
+     * Queries all valid GIDs of all ports into a table of a given size ({@code ibv_query_gid_table}).
      *
-     * @param maximum entries to make room for
-     * @throws RdmaSystemException EINVAL if there are more
+     * @param maximum the number of entries that the table has room for
+     * @throws RdmaSystemException EINVAL if the ports have more valid GIDs
      */
     public List<GidEntry> queryGidTable(int maximum) {
         try (Arena arena = Arena.ofConfined()) {
@@ -163,8 +168,8 @@ public final class Context extends Resource {
     }
 
     /**
-     * The index of the GID to use where none is asked for: on Ethernet the first RoCE v2 entry that holds an IPv4
-     * address, else the first RoCE v2 entry, else 0; on InfiniBand 0.
+     * Returns the index of the GID that is used if the caller names none. On Ethernet it is the first RoCE v2 entry
+     * with an IPv4 address, else the first RoCE v2 entry, else 0. On InfiniBand it is 0.
      */
     public int defaultGidIndex(int port) {
         if (queryPort(port).linkLayer() != LinkLayer.ETHERNET) {
@@ -181,15 +186,15 @@ public final class Context extends Resource {
                 .orElse(0);
     }
 
-    /** The P_Key at an index, 16 bits, host order ({@code ibv_query_pkey}). */
+    /** Queries the P_Key at an index of a port's table, 16 bits in host order ({@code ibv_query_pkey}). */
     public int queryPkey(int port, int index) {
         return command(gidCall("ibv_query_pkey", port, index), () -> verbs.queryPkey(port, index));
     }
 
     /**
-     * The index of a P_Key in a port's table ({@code ibv_get_pkey_index}).
+     * Finds the index of a P_Key in a port's table ({@code ibv_get_pkey_index}).
      *
-     * @param pkey 16 bits, host order, with the membership bit: 0xffff is the default key
+     * @param pkey the key, 16 bits in host order with the membership bit; 0xffff is the default key
      */
     public int pkeyIndex(int port, int pkey) {
         return command(
@@ -198,10 +203,11 @@ public final class Context extends Resource {
     }
 
     /**
-     * Compares what was asked for with this device's limits. For a refusal; the caller has entered the guard of this or
-     * of something made from it.
+     * Compares the sizes of a refused request with the limits of this device. The caller has entered the guard of this
+     * context or of an object made from it.
      *
-     * @return sentences for the message; empty if nothing is above its limit, or if the device does not say its limits
+     * @return sentences for the message; empty if every size is within its limit or the device does not answer the
+     *     query
      */
     String excess(BiConsumer<Excess, DeviceAttributes> compare) {
         DeviceAttributes limits = known;
@@ -225,7 +231,7 @@ public final class Context extends Resource {
     }
 
     /**
-     * Makes a completion channel, on which completion queues announce completions ({@code ibv_create_comp_channel}).
+     * Makes a completion channel ({@code ibv_create_comp_channel}). Completion queues announce their completions on it.
      */
     public CompletionChannel completionChannel() {
         return create(
@@ -235,12 +241,17 @@ public final class Context extends Resource {
                 this);
     }
 
-    /** Makes a completion queue without channel for at least {@code entries} completions ({@code ibv_create_cq}). */
+    /** Makes a completion queue for at least {@code entries} completions, without a channel ({@code ibv_create_cq}). */
     public CompletionQueue completionQueue(int entries) {
         return completionQueue(CompletionQueueAttributes.of(entries));
     }
 
-    /** Makes a completion queue ({@code ibv_create_cq}, {@code ibv_create_cq_ex}). */
+    /**
+     * Makes a completion queue ({@code ibv_create_cq}, {@code ibv_create_cq_ex}).
+     *
+     * @throws IllegalArgumentException if the channel belongs to another context
+     * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
+     */
     public CompletionQueue completionQueue(CompletionQueueAttributes attributes) {
         CompletionChannel channel = attributes.channel();
         if (channel != null && channel.context() != this) {
@@ -274,7 +285,8 @@ public final class Context extends Resource {
     }
 
     /**
-     * A file descriptor that is readable when an asynchronous event waits, or -1 where there is none. Never read it.
+     * Returns a file descriptor that is readable while an asynchronous event is pending, or -1 if the provider has
+     * none. Only {@link #awaitAsyncEvent} may read from it.
      */
     public int asyncEventFd() {
         lifetime.enter();
@@ -287,12 +299,12 @@ public final class Context extends Resource {
 
     /**
      * Waits for an asynchronous event and acknowledges it ({@code ibv_get_async_event}, {@code ibv_ack_async_event}).
-     * Blocks the calling thread, a virtual one together with its carrier. Each event goes to one caller.
+     * Blocks the calling thread; a virtual thread blocks its carrier too. Each event goes to one caller.
      *
-     * @param timeout zero looks once
+     * @param timeout how long to wait; zero checks once
      * @return the event, or null if the time ran out
-     * @throws IllegalStateException if the context is closed, also while waiting
-     * @throws InterruptedException if the thread is interrupted, noticed within 100 ms
+     * @throws IllegalStateException if the context is closed or another thread closes it during the wait
+     * @throws InterruptedException if the thread is interrupted; the call notices it within 100 ms
      */
     public @Nullable AsyncEvent awaitAsyncEvent(Duration timeout) throws InterruptedException {
         try (Arena arena = Arena.ofConfined()) {

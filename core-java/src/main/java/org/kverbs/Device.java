@@ -15,7 +15,7 @@ import org.kverbs.spi.VerbsOpenResult;
 import org.kverbs.spi.VerbsProvider;
 
 /**
- * An RDMA device that is there and can be opened ({@code struct ibv_device}). Immutable; any thread may use it.
+ * An RDMA device that can be opened ({@code struct ibv_device}). Immutable and safe for any thread.
  *
  * <pre>{@code
  * try (Context context = Device.first().open()) {
@@ -40,9 +40,11 @@ public final class Device {
     }
 
     /**
-     * All devices there are now: those of the operating system first, in libibverbs' order, then other providers'.
+     * Lists the devices that exist now: first those of the operating system in the order of libibverbs, then those of
+     * other providers.
      *
-     * @throws LibraryUnavailableException if no provider works on this machine; says why and what to install
+     * @throws LibraryUnavailableException if no provider works on this machine; the message says why and what to
+     *     install
      */
     public static List<Device> list() {
         var devices = new ArrayList<Device>();
@@ -63,18 +65,18 @@ public final class Device {
     }
 
     /**
-     * The first device of {@link #list}.
+     * Returns the first device of {@link #list}.
      *
-     * @throws DeviceNotFoundException if there is none
+     * @throws DeviceNotFoundException if no device exists
      */
     public static Device first() {
         return find("any device", d -> true);
     }
 
     /**
-     * The device of a name, such as {@code mlx5_0} or {@code rxe0}.
+     * Finds a device by its name, such as {@code mlx5_0} or {@code rxe0}.
      *
-     * @throws DeviceNotFoundException if there is none; names those there are
+     * @throws DeviceNotFoundException if no such device exists; the message names the devices that do
      */
     public static Device byName(String name) {
         Objects.requireNonNull(name, "name");
@@ -82,18 +84,18 @@ public final class Device {
     }
 
     /**
-     * The device with a node GUID, as a number in host order: {@code 0x506b4b0300c2d1a4L}.
+     * Finds a device by its node GUID, a number in host order: {@code 0x506b4b0300c2d1a4L}.
      *
-     * @throws DeviceNotFoundException if there is none; names those there are
+     * @throws DeviceNotFoundException if no such device exists; the message names the devices that do
      */
     public static Device byGuid(long guid) {
         return find("device with GUID " + Guids.format(guid), d -> d.guid() == guid);
     }
 
     /**
-     * A device that a provider has beside those that it lists, such as one made for a test.
+     * Wraps a device that its provider does not list, such as one made for a test.
      *
-     * @param provider whose {@link VerbsProvider#name} the device names
+     * @param provider the provider that {@link #provider} names
      */
     public static Device of(VerbsProvider provider, VerbsDevice device) {
         return new Device(Objects.requireNonNull(provider, "provider"), Objects.requireNonNull(device, "device"));
@@ -108,72 +110,81 @@ public final class Device {
                         asked, devices.stream().map(Device::name).toList()));
     }
 
-    /** Name ({@code ibv_get_device_name}). */
+    /** Returns the name of the device ({@code ibv_get_device_name}). */
     public String name() {
         return device.name();
     }
 
-    /** Node GUID as a number in host order ({@code ibv_get_device_guid}); 0 if unknown. */
+    /** Returns the node GUID as a number in host order, or 0 if it is unknown ({@code ibv_get_device_guid}). */
     public long guid() {
         return device.guid();
     }
 
-    /** What kind of node it is; {@link #rawNodeType} keeps an unknown one. */
+    /** Returns the kind of node, or UNKNOWN if {@link #rawNodeType} has no name. */
     public NodeType nodeType() {
         return NodeType.of(device.nodeType());
     }
 
-    /** {@code enum ibv_node_type}. */
+    /** Returns the number of {@link #nodeType}: {@code enum ibv_node_type}. */
     public int rawNodeType() {
         return device.nodeType();
     }
 
-    /** How it talks to others; {@link #rawTransportType} keeps an unknown one. RoCE is {@link TransportType#IB}. */
+    /**
+     * Returns the transport, or UNKNOWN if {@link #rawTransportType} has no name. A RoCE device has {@link
+     * TransportType#IB}.
+     */
     public TransportType transportType() {
         return TransportType.of(device.transportType());
     }
 
-    /** {@code enum ibv_transport_type}. */
+    /** Returns the number of {@link #transportType}: {@code enum ibv_transport_type}. */
     public int rawTransportType() {
         return device.transportType();
     }
 
-    /** Which provider it comes from: {@code native} for libibverbs. */
+    /**
+     * Returns the name of the device's provider: {@code native} for libibverbs, {@code embedded} for the software
+     * device.
+     */
     public String provider() {
         return provider.name();
     }
 
-    /** What it has counted at port 1: {@link #counters(int)}. */
+    /** Returns the counters of port 1; see {@link #counters(int)}. */
     public Map<String, Long> counters() {
         return counters(1);
     }
 
     /**
-     * What the device has counted at a port, by name: packets, bytes, retransmissions, RNR NAKs and so on. Of a device
-     * of the operating system these are the files {@code counters/*} and {@code hw_counters/*} of the port under {@code
-     * /sys/class/infiniband}, whose names and meaning are the driver's, and which count from when it was loaded. An
-     * embedded device counts from when it was made, all contexts and queue pairs together, under the names that
-     * Soft-RoCE has where it has one: {@code sent_pkts}, {@code rcvd_pkts}, {@code sent_bytes}, {@code rcvd_bytes} (of
+     * Returns the counters of a port by name: packets, bytes, retransmissions, RNR NAKs and others.
+     *
+     * <p>For a device of the operating system these are the files {@code counters/*} and {@code hw_counters/*} of the
+     * port under {@code /sys/class/infiniband}. The driver chooses their names and meaning and counts from the time it
+     * was loaded.
+     *
+     * <p>An embedded device counts from its creation, over all contexts and queue pairs. It uses the names of Soft-RoCE
+     * where Soft-RoCE has one: {@code sent_pkts}, {@code rcvd_pkts}, {@code sent_bytes}, {@code rcvd_bytes} (of
      * payload), {@code retrans_pkts}, {@code duplicate_request}, {@code out_of_seq_request}, {@code send_rnr_err} and
-     * {@code rcvd_rnr_err} (RNR NAKs that were sent and that came), {@code rcvd_seq_err}, {@code completer_retry_err},
-     * {@code local_ack_timeout_err}, {@code retry_exceeded_err}, {@code retry_rnr_exceeded_err}, {@code
+     * {@code rcvd_rnr_err} (RNR NAKs sent and received), {@code rcvd_seq_err}, {@code completer_retry_err}, {@code
+     * local_ack_timeout_err}, {@code retry_exceeded_err}, {@code retry_rnr_exceeded_err}, {@code
      * req_remote_access_errors}, {@code resp_remote_access_errors}, {@code out_of_buffer}, {@code qkey_viol_cntr},
      * {@code bad_pkey_cntr}, {@code port_xmit_discards}, {@code rx_icrc_encapsulated} (wrong ICRC), {@code
-     * port_rcv_errors}, {@code cm_rx_req}, {@code cm_tx_rej} and {@code cm_rx_rej} (connection requests that came,
-     * refusals that were sent and that came).
+     * port_rcv_errors}, {@code cm_rx_req}, {@code cm_tx_rej} and {@code cm_rx_rej} (connection requests received,
+     * refusals sent and received).
      *
-     * @param port from 1 on
-     * @return a copy; empty if there is no such port, or the device says nothing
+     * @param port the number of the port, from 1
+     * @return a copy; empty if the device has no such port or no counters
      */
     public Map<String, Long> counters(int port) {
         return device.counters(port);
     }
 
     /**
-     * Opens it. The caller owns the context and closes it; each call opens anew.
+     * Opens the device. Each call makes a new context, which the caller owns and closes.
      *
-     * @throws RdmaSystemException if the device refuses, such as ENOENT or EACCES where this user may not open its
-     *     file under /dev/infiniband
+     * @throws RdmaSystemException if the device refuses, such as ENOENT or EACCES if this user cannot open its file
+     *     under /dev/infiniband
      */
     public Context open() {
         VerbsOpenResult result = device.open();
@@ -184,7 +195,7 @@ public final class Device {
         return new Context(this, opened);
     }
 
-    /** Name and GUID: {@code rxe0 (b4ef:93ff:fe74:597e)}. */
+    /** Returns the name and the GUID: {@code rxe0 (b4ef:93ff:fe74:597e)}. */
     @Override
     public String toString() {
         return name() + " (" + Guids.format(guid()) + ")";

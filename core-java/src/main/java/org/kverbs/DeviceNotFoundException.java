@@ -4,7 +4,10 @@ import java.io.Serial;
 import java.util.List;
 import org.kverbs.internal.Providers;
 
-/** No RDMA device is as asked. Says which devices there are, and on a machine without any, how to get one. */
+/**
+ * Reports that no RDMA device matches a request. The message lists the devices of this machine; if there are none, it
+ * says how to get one.
+ */
 public class DeviceNotFoundException extends RdmaException {
     @Serial private static final long serialVersionUID = 1L;
 
@@ -12,10 +15,9 @@ public class DeviceNotFoundException extends RdmaException {
     private final String[] available;
 
     /**
-     * Describes a search without result.
+     * Describes a search that found no device.
      *
-     * @param asked what was looked for, as a phrase: {@code name mlx5_9}, {@code GUID 0002:c903:0010:1234},
-     *     {@code any device}
+     * @param asked the device that was asked for, as a phrase: {@code device 'mlx5_9'}, {@code any device}
      * @param available the names of the devices that this machine has
      */
     public DeviceNotFoundException(String asked, List<String> available) {
@@ -24,12 +26,12 @@ public class DeviceNotFoundException extends RdmaException {
         this.available = available.toArray(String[]::new);
     }
 
-    /** What was looked for, as a phrase: {@code name mlx5_9}. */
+    /** Returns the device that was asked for, as a phrase: {@code device 'mlx5_9'}. */
     public String asked() {
         return asked;
     }
 
-    /** The names of the devices that this machine has; unmodifiable, maybe empty. */
+    /** Returns the names of the devices that this machine has, an unmodifiable list that can be empty. */
     public List<String> available() {
         return List.of(available);
     }

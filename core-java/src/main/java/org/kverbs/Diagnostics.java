@@ -5,31 +5,34 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.Traces;
 
 /**
- * Remembers where resources were opened and closed, at the price of a stack trace for each. Off by default; on with the
- * system property {@code kverbs.diagnostics=true} or by {@link #enable}. For tests and for the search of a leak.
+ * Records where resources are opened and closed, for tests and to find leaks. Each record costs a stack trace.
+ * Recording is off by default; the system property {@code kverbs.diagnostics=true} or {@link #enable} turns it on.
  *
- * <p>Any thread may call any of this.
+ * <p>Safe for any thread.
  */
 public final class Diagnostics {
 
     private Diagnostics() {}
 
-    /** Turns recording on for what is opened and closed from now on. */
+    /** Turns recording on for resources that are opened or closed after this call. */
     public static void enable() {
         Traces.enable();
     }
 
-    /** Turns recording off and forgets what was recorded. */
+    /** Turns recording off and forgets all open resources. */
     public static void disable() {
         Traces.disable();
     }
 
-    /** Whether recording is on. */
+    /** Returns whether recording is on. */
     public static boolean areOn() {
         return Traces.areOn();
     }
 
-    /** Everything that was opened while recording was on and isn't closed yet, with the place where it was opened. */
+    /**
+     * Returns the resources that were opened while recording was on and are still open, each with the place where it
+     * was opened.
+     */
     public static List<Open> openResources() {
         return Traces.open().stream()
                 .map(lifetime -> new Open((Resource) lifetime.resource(), lifetime.openedAt(), lifetime.owners()))
@@ -37,11 +40,11 @@ public final class Diagnostics {
     }
 
     /**
-     * Names what the calling thread opens resources for from now on, and every thread that it starts from now on: one
-     * of several tests that run at once, for example. {@link Open#owners} tells it.
+     * Sets the owner of the resources that the calling thread, and every thread that it starts after this call, opens.
+     * A test framework uses this to tell apart tests that run at the same time. {@link Open#owners} returns the owners.
      *
-     * @param owner any object; null for nobody
-     * @return the former owner, for the caller to set again
+     * @param owner any object; null for no owner
+     * @return the former owner, so that the caller can restore it
      */
     public static @Nullable Object setOwner(@Nullable Object owner) {
         Object former = Traces.owner();
@@ -49,7 +52,7 @@ public final class Diagnostics {
         return former;
     }
 
-    /** What the calling thread opens resources for; null if nobody said. */
+    /** Returns the owner of the resources that the calling thread opens, or null if it has none. */
     public static @Nullable Object owner() {
         return Traces.owner();
     }
@@ -59,8 +62,8 @@ public final class Diagnostics {
      *
      * @param resource the resource
      * @param openedAt a throwable whose stack trace shows where it was opened
-     * @param owners what the thread that opened it named by {@link #setOwner}, then the same of each resource that
-     *     it was made from; nothing for a thread that named nobody
+     * @param owners the owner that the opening thread had by {@link #setOwner}, then the owners of each resource that
+     *     this one was made from; without those of threads that had none
      */
     public record Open(Resource resource, @Nullable Throwable openedAt, List<Object> owners) {}
 }

@@ -4,7 +4,10 @@ import java.util.StringJoiner;
 import org.kverbs.attributes.DeviceAttributes;
 import org.kverbs.attributes.QueuePairCapabilities;
 
-/** What a refused creation asked for beyond the limits of its device, as sentences for the message of the refusal. */
+/**
+ * Collects the sizes of a refused request that are above the limits of the device, as sentences for the exception's
+ * message.
+ */
 final class Excess {
 
     private final StringJoiner sentences = new StringJoiner(" ");
@@ -12,10 +15,10 @@ final class Excess {
     /**
      * Compares one size with its limit.
      *
-     * @param name of the size, as the C structure of the call has it
-     * @param asked its value
+     * @param name the name of the size in the C structure of the call
+     * @param asked the size that the caller asked for
      * @param limit the name of the device's limit
-     * @param allowed its value, as an unsigned number; 0 where the device does not say it
+     * @param allowed the value of the limit, unsigned; 0 if the device does not give it
      */
     Excess of(String name, long asked, String limit, long allowed) {
         if (allowed != 0 && Long.compareUnsigned(asked, allowed) > 0) {
@@ -24,7 +27,7 @@ final class Excess {
         return this;
     }
 
-    /** The same for a number that counts from 0, such as an index, and must be below the limit. */
+    /** Compares an index, which counts from 0 and must be below the limit. */
     Excess ofIndex(String name, long asked, String limit, long count) {
         if (Long.compareUnsigned(asked, count) >= 0) {
             add(name + " " + asked + " is not below", limit, count);
@@ -44,7 +47,7 @@ final class Excess {
         sentences.add(beginning + " the device's " + limit + " of " + Long.toUnsignedString(value) + ".");
     }
 
-    /** Whole sentences; empty if nothing is above its limit. */
+    /** Returns whole sentences; empty if no size is above its limit. */
     @Override
     public String toString() {
         return sentences.toString();

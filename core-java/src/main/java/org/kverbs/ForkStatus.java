@@ -5,22 +5,24 @@ import org.kverbs.internal.abi.IbvForkStatus;
 import org.kverbs.spi.VerbsProvider;
 
 /**
- * Whether registered memory stays right when the process forks: {@code enum ibv_fork_status}. It concerns devices of
- * the operating system only, and native code that calls fork() in the JVM's process: {@link ProcessBuilder} starts
- * programs without copying the JVM's memory.
+ * The state of the protection of registered memory against fork(): {@code enum ibv_fork_status}. It matters only for
+ * devices of the operating system and for native code that calls fork() in the process of the JVM. {@link
+ * ProcessBuilder} starts programs without copying the memory of the JVM, so it needs no protection.
  */
 public enum ForkStatus {
     /**
-     * {@code IBV_FORK_DISABLED}: after a fork the parent's registered pages may be copied away from under the device.
+     * {@code IBV_FORK_DISABLED}: after a fork the parent can get a copy of a registered page while the device keeps
+     * using the old page.
      */
     DISABLED(IbvForkStatus.IBV_FORK_DISABLED),
-    /** {@code IBV_FORK_ENABLED}: libibverbs keeps registered pages from the child, which must not touch them. */
+    /** {@code IBV_FORK_ENABLED}: libibverbs hides registered pages from the child, which must not access them. */
     ENABLED(IbvForkStatus.IBV_FORK_ENABLED),
     /**
-     * {@code IBV_FORK_UNNEEDED}: the kernel copies such pages for the child at once, so that nothing has to be done.
+     * {@code IBV_FORK_UNNEEDED}: the kernel copies registered pages for the child during the fork, so libibverbs need
+     * not protect them.
      */
     UNNEEDED(IbvForkStatus.IBV_FORK_UNNEEDED),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final ForkStatus[] ALL = values();
@@ -32,10 +34,10 @@ public enum ForkStatus {
     }
 
     /**
-     * The state of this process ({@code ibv_is_fork_initialized}). To change it from {@link #DISABLED}, set the
-     * environment variable RDMAV_FORK_SAFE before the start ({@code man 3 ibv_fork_init}).
+     * Returns the state of this process ({@code ibv_is_fork_initialized}). If it is {@link #DISABLED}, set the
+     * environment variable RDMAV_FORK_SAFE before the program starts ({@code man 3 ibv_fork_init}).
      *
-     * @throws LibraryUnavailableException if there is no libibverbs, or one older than rdma-core 35
+     * @throws LibraryUnavailableException if libibverbs is missing or older than rdma-core 35
      */
     public static ForkStatus ofThisProcess() {
         return Providers.nativeFirst().stream()

@@ -7,10 +7,10 @@ import org.kverbs.internal.DeviceNodes;
 import org.kverbs.internal.Providers;
 
 /**
- * A native library that is absent, too old or incomplete, or that this Java process must not call. The message says
- * what to install, or which flag to use.
+ * Reports that a native library is absent, too old or incomplete, or that this Java process may not call it. The
+ * message names the package to install or the flag to set.
  *
- * <p>kverbs loads libibverbs when a device is first asked for, never when its own classes are loaded.
+ * <p>kverbs loads libibverbs when a program first asks for a device, not when classes of kverbs are loaded.
  */
 public class LibraryUnavailableException extends RdmaException {
     @Serial private static final long serialVersionUID = 1L;
@@ -27,16 +27,16 @@ public class LibraryUnavailableException extends RdmaException {
         this.library = library;
     }
 
-    /** The file of the library, by name ({@code libibverbs.so.1}) or path. */
+    /** Returns the name ({@code libibverbs.so.1}) or the path of the library's file. */
     public String library() {
         return library;
     }
 
     /**
-     * The dynamic linker did not find the library, or could not load it.
+     * Makes the exception for a library that the dynamic linker could not find or load.
      *
-     * @param library its file, such as {@code librdmacm.so.1}
-     * @param cause what the linker said
+     * @param library the file of the library, such as {@code librdmacm.so.1}
+     * @param cause the error of the linker
      */
     public static LibraryUnavailableException notFound(String library, Throwable cause) {
         return new LibraryUnavailableException(
@@ -47,11 +47,11 @@ public class LibraryUnavailableException extends RdmaException {
     }
 
     /**
-     * The library is there, but lacks a function that was called.
+     * Makes the exception for a library that lacks a function.
      *
-     * @param library its file
+     * @param library the file of the library
      * @param function the C function, such as {@code _ibv_query_gid_ex}
-     * @param release the first release of rdma-core that has the function, such as 32; 0 for all
+     * @param release the first release of rdma-core that has the function, such as 32; 0 if every release has it
      */
     public static LibraryUnavailableException functionMissing(String library, String function, int release) {
         if (release == 0) {
@@ -68,8 +68,8 @@ public class LibraryUnavailableException extends RdmaException {
     }
 
     /**
-     * The kernel has RDMA devices, but libibverbs lists none: it lacks the provider library (its user-space driver) of
-     * each, or the node in {@code /dev/infiniband}.
+     * Makes the exception for a machine whose kernel has RDMA devices while libibverbs lists none. Then each device
+     * lacks its provider library (the user-space driver) or its node in {@code /dev/infiniband}.
      *
      * @param kernelDevices the names of those devices, from {@code /sys/class/infiniband}
      */
@@ -84,10 +84,10 @@ public class LibraryUnavailableException extends RdmaException {
     }
 
     /**
-     * The Java virtual machine denies kverbs the use of native code.
+     * Makes the exception for a Java virtual machine that denies kverbs native access.
      *
-     * @param library the file that was to be loaded or called
-     * @param cause the denial
+     * @param library the file of the library that kverbs needs
+     * @param cause the exception by which the JVM denied the access
      */
     public static LibraryUnavailableException nativeAccessDenied(String library, IllegalCallerException cause) {
         Module module = LibraryUnavailableException.class.getModule();
@@ -100,7 +100,7 @@ public class LibraryUnavailableException extends RdmaException {
                 cause);
     }
 
-    /** How to see a library's version; nothing for a file that is not named like a library. */
+    /** Returns the commands that show a library's version; empty if the name of the file is not that of a library. */
     private static String versionCommands(String library) {
         return packages(library)
                 .map(names -> " (`dpkg -l " + names.debian + "` or `rpm -q " + names.fedora + "` shows its version)")
@@ -117,8 +117,8 @@ public class LibraryUnavailableException extends RdmaException {
     private record Packages(String debian, String fedora) {}
 
     /**
-     * Debian names the package of libNAME.so.N libNAMEN, Fedora libNAME; nothing for a file that is not named like a
-     * library.
+     * Returns the packages of a library: of libNAME.so.N, libNAMEN in Debian and libNAME in Fedora. Empty if the name
+     * of the file is not that of a library.
      */
     private static Optional<Packages> packages(String library) {
         String file = library.substring(library.lastIndexOf('/') + 1);

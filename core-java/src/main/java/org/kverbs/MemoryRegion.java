@@ -16,11 +16,11 @@ import org.kverbs.internal.abi.IbvReregMrFlags;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * Off-heap memory that a device may read and write ({@code struct ibv_mr}). Its pages stay pinned, and the memory stays
- * reachable, until it is closed.
+ * Off-heap memory that a device can read and write ({@code struct ibv_mr}). Until the region is closed its pages stay
+ * pinned and its memory stays reachable.
  *
- * <p>Safe for any thread; what is in the memory isn't: from the posting of a work request to its completion the bytes
- * belong to the device. Source: {@code man 3 ibv_reg_mr}.
+ * <p>Safe for any thread. The content of the memory is not: from the posting of a work request to its completion its
+ * bytes belong to the device. Source: {@code man 3 ibv_reg_mr}.
  */
 public final class MemoryRegion extends Resource {
 
@@ -28,7 +28,10 @@ public final class MemoryRegion extends Resource {
     private final long handle;
     private final @Nullable Arena owned;
     private volatile MemorySegment memory;
-    /** Where the region was last to be moved: after a failure the device may have either, so both stay reachable. */
+    /**
+     * The target of the last move. After a failed move the device can use the old or the new memory, so both stay
+     * reachable.
+     */
     @SuppressWarnings("unused")
     private volatile @Nullable MemorySegment movedTo;
     private volatile long requestAddress;
@@ -48,7 +51,7 @@ public final class MemoryRegion extends Resource {
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
-    /** The domain it was registered in. */
+    /** Returns the protection domain that this region is registered in. */
     public ProtectionDomain protectionDomain() {
         return pd;
     }
@@ -58,7 +61,7 @@ public final class MemoryRegion extends Resource {
     }
 
     /**
-     * The memory itself, to read and write.
+     * Returns the memory, to read and write.
      *
      * @throws IllegalStateException if the region is closed
      */
@@ -70,24 +73,24 @@ public final class MemoryRegion extends Resource {
     }
 
     /**
-     * The address of its first byte in this process. Work requests of both sides use it, too, unless it was registered
-     * at another.
+     * Returns the address of the first byte in this process. Work requests of both sides use it too, unless the region
+     * was registered at another address or with {@link AccessFlag#ZERO_BASED}.
      */
     public long address() {
         return memory.address();
     }
 
-    /** The address of its first byte in work requests of both sides ({@code man 3 ibv_reg_mr}: iova). */
+    /** Returns the address of the first byte in work requests of both sides ({@code man 3 ibv_reg_mr}: iova). */
     long requestAddress() {
         return requestAddress;
     }
 
-    /** What a region begins with in work requests if its maker does not say it. */
+    /** Returns the address of a region's first byte in work requests if the caller chooses none. */
     static long requestAddress(MemorySegment memory, int access) {
         return (access & AccessFlag.ZERO_BASED.bit()) == 0 ? memory.address() : 0;
     }
 
-    /** Refuses what no device can be given. */
+    /** Refuses memory that no device can use. */
     static void requireRegistrable(MemorySegment memory) {
         if (!memory.isNative()) {
             throw new IllegalArgumentException(
@@ -103,17 +106,17 @@ public final class MemoryRegion extends Resource {
         }
     }
 
-    /** How many bytes. */
+    /** Returns the number of bytes. */
     public long length() {
         return memory.byteSize();
     }
 
-    /** The key for scatter and gather entries of this side ({@code lkey}). */
+    /** Returns the key for scatter and gather entries of this side ({@code lkey}). */
     public int lkey() {
         return key(IbvMr.LKEY);
     }
 
-    /** The key that lets a remote side reach it ({@code rkey}). */
+    /** Returns the key that gives a peer access to the region ({@code rkey}). */
     public int rkey() {
         return key(IbvMr.RKEY);
     }
@@ -127,22 +130,25 @@ public final class MemoryRegion extends Resource {
         }
     }
 
-    /** What the device may do with it. */
+    /** Returns the rights of the device and of peers. */
     public Set<AccessFlag> access() {
         return EnumSet.copyOf(AccessFlag.of(access));
     }
 
-    /** All of it as one scatter and gather entry; refused beyond 4 GiB, the limit of the ABI for one entry. */
+    /**
+     * Returns the whole region as one scatter and gather entry. A region of 4 GiB or more does not fit into one entry
+     * and is refused.
+     */
     public MemorySlice slice() {
         return slice(0, length());
     }
 
     /**
-     * A part of it as one scatter and gather entry.
+     * Returns a part of the region as one scatter and gather entry.
      *
-     * @param offset bytes from the start
-     * @param length bytes, at most 2^32 - 1
-     * @throws IndexOutOfBoundsException if it reaches beyond the region
+     * @param offset the first byte, counted from the start of the region
+     * @param length the number of bytes, at most 2^32 - 1
+     * @throws IndexOutOfBoundsException if the part reaches beyond the region
      */
     public MemorySlice slice(long offset, long length) {
         return slice(offset, length, null);
@@ -157,16 +163,17 @@ public final class MemoryRegion extends Resource {
         return new MemorySlice(this, offset, length, owner);
     }
 
-    /** What a peer needs to read or write it: address, length and rkey. */
+    /** Returns the address, the length and the rkey of the region, for a peer that reads or writes it. */
     public RemoteMemory remote() {
         return new RemoteMemory(requestAddress, length(), rkey());
     }
 
     /**
-     * Changes what the device may do with it ({@code ibv_rereg_mr}, IBV_REREG_MR_CHANGE_ACCESS). The keys may change.
+     * Changes the rights of the device and of peers ({@code ibv_rereg_mr}, IBV_REREG_MR_CHANGE_ACCESS). The keys can
+     * change.
      *
-     * @throws RdmaSystemException EOPNOTSUPP where the device can't (Soft-RoCE of Linux 6.1, soft-iWARP); after another
-     *     error the state of the region is unknown, so close it
+     * @throws RdmaSystemException EOPNOTSUPP if the device cannot reregister (Soft-RoCE of Linux 6.1, soft-iWARP).
+     *     After another error the state of the region is unknown: close it
      */
     public void reregister(AccessFlag... newAccess) {
         int mask = AccessFlag.mask(newAccess);
@@ -176,9 +183,10 @@ public final class MemoryRegion extends Resource {
     }
 
     /**
-     * Moves it to other memory of the caller's ({@code ibv_rereg_mr}, IBV_REREG_MR_CHANGE_TRANSLATION). The keys may
-     * change. Not for memory that the region owns.
+     * Moves the region to other memory of the caller ({@code ibv_rereg_mr}, IBV_REREG_MR_CHANGE_TRANSLATION). The keys
+     * can change. A region that owns its memory cannot move.
      *
+     * @throws IllegalArgumentException if the region owns its memory
      * @throws RdmaSystemException as {@link #reregister(AccessFlag...)}
      */
     public void reregister(MemorySegment newMemory) {
@@ -205,7 +213,7 @@ public final class MemoryRegion extends Resource {
     }
 
     private void destroy() {
-        if (!deregistered) { // freeing the memory may fail below, so this may be the second try
+        if (!deregistered) { // freeing the memory below can fail, so this can be the second attempt
             SystemErrors.check("ibv_dereg_mr(" + describe() + ")", pd.context().verbs.deregisterMemory(handle));
             deregistered = true;
         }

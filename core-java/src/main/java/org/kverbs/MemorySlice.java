@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.values.Ranges;
 
 /**
- * Part of a memory region, as one scatter and gather entry ({@code struct ibv_sge}). Immutable: make it once and use it
- * in any number of work requests.
+ * A part of a memory region, as one scatter and gather entry ({@code struct ibv_sge}). Immutable and safe for any
+ * thread: make a slice once and use it in any number of work requests.
  */
 public final class MemorySlice {
 
@@ -34,37 +34,44 @@ public final class MemorySlice {
         this.owner = owner;
     }
 
-    /** The region it is part of. */
+    /** Returns the region that this slice is part of. */
     public MemoryRegion region() {
         return region;
     }
 
-    /** Bytes from the region's start. */
+    /** Returns the offset of the first byte from the start of the region. */
     public long offset() {
         return offset;
     }
 
-    /** Address in work requests: that in this process, unless the region was registered at another. */
+    /**
+     * Returns the address in work requests. It is the address in this process, unless the region was registered at
+     * another one.
+     */
     public long address() {
         return address;
     }
 
-    /** Bytes. */
+    /** Returns the number of bytes. */
     public long length() {
         return Integer.toUnsignedLong(length);
     }
 
-    /** The region's lkey when the slice was made. */
+    /** Returns the lkey that the region had when this slice was made. */
     public int lkey() {
         return lkey;
     }
 
-    /** The object that {@link MemoryRegion#slice(long, long, Object)} was given, or null. */
+    /** Returns the owner that {@link MemoryRegion#slice(long, long, Object)} was given, or null. */
     public @Nullable Object owner() {
         return owner;
     }
 
-    /** The bytes themselves; IllegalStateException if the region is closed. */
+    /**
+     * Returns the bytes of this slice, to read and write.
+     *
+     * @throws IllegalStateException if the region is closed
+     */
     public MemorySegment memory() {
         return region.memory().asSlice(offset, length());
     }

@@ -18,9 +18,9 @@ import org.kverbs.internal.memory.Memory;
 import org.kverbs.internal.values.Ranges;
 
 /**
- * A window ({@code struct ibv_mw}): a key for part of a region that can be given and taken back on the data path,
- * without registering anew. A type 1 window is bound by {@link #bind}; a type 2 window by {@link SendRequests#bind},
- * and ended by a local invalidate or by the peer's send with invalidate.
+ * A memory window ({@code struct ibv_mw}): a key for a part of a region. A program grants and revokes it on the data
+ * path, without registering memory again. {@link #bind} binds a type 1 window. {@link SendRequests#bind} binds a type 2
+ * window; a local invalidate or the peer's send with invalidate ends that binding.
  *
  * <p>Safe for any thread. Source: {@code man 3 ibv_alloc_mw}, {@code ibv_bind_mw}; IBA vol 1, 10.6.7.
  */
@@ -38,12 +38,12 @@ public final class MemoryWindow extends Resource {
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
-    /** The domain it belongs to. */
+    /** Returns the protection domain that this window belongs to. */
     public ProtectionDomain protectionDomain() {
         return pd;
     }
 
-    /** Type 1 or 2. */
+    /** Returns whether the window is of type 1 or 2. */
     public MemoryWindowType type() {
         return type;
     }
@@ -53,8 +53,8 @@ public final class MemoryWindow extends Resource {
     }
 
     /**
-     * Its key now: that of the last bind that was posted. For a type 2 window the basis of the next: see
-     * {@link #nextRkey}.
+     * Returns the key of the last bind that was posted. The next key of a type 2 window is derived from it: see {@link
+     * #nextRkey}.
      */
     public int rkey() {
         lifetime.enter();
@@ -65,22 +65,24 @@ public final class MemoryWindow extends Resource {
         }
     }
 
-    /** The key with its low 8 bits, which belong to the user, counted up ({@code ibv_inc_rkey}). */
+    /** Returns a key with its low 8 bits, which belong to the program, counted up by one ({@code ibv_inc_rkey}). */
     public static int nextRkey(int rkey) {
         return (rkey & 0xffffff00) | ((rkey + 1) & 0xff);
     }
 
     /**
-     * Binds a type 1 window to part of a region by the queue pair's send queue ({@code ibv_bind_mw}). Length 0 ends the
-     * binding. The window has its new key when this returns, and admits the peer once the completion is there.
+     * Binds a type 1 window to a part of a region through the send queue of a queue pair ({@code ibv_bind_mw}). Length
+     * 0 ends the binding. The window has its new key when this call returns. The peer may use the window after the
+     * completion.
      *
-     * @param queuePair a queue pair in state RTS of this domain
-     * @param workRequestId what the completion names; the request is signaled
-     * @param region it must allow {@link AccessFlag#MW_BIND}
-     * @param offset bytes from the region's start
-     * @param length bytes
-     * @param access what the peer may do
-     * @throws WorkRequestException if it is refused: EINVAL for a type 2 window, ENOMEM if the send queue is full
+     * @param queuePair a queue pair of this protection domain, in state RTS
+     * @param workRequestId the id that the completion carries; the request is signaled
+     * @param region a region that allows {@link AccessFlag#MW_BIND}
+     * @param offset the first byte, counted from the start of the region
+     * @param length the number of bytes
+     * @param access the rights of the peer
+     * @throws WorkRequestException if the device refuses the bind: EINVAL for a type 2 window, ENOMEM if the send queue
+     *     is full
      */
     public void bind(
             QueuePair queuePair, long workRequestId, MemoryRegion region, long offset, long length,
@@ -95,7 +97,7 @@ public final class MemoryWindow extends Resource {
             bind.set(JAVA_LONG, IbvMwBind.BIND_INFO_ADDR, region.requestAddress() + offset);
             bind.set(JAVA_LONG, IbvMwBind.BIND_INFO_LENGTH, length);
             bind.set(JAVA_INT, IbvMwBind.BIND_INFO_MW_ACCESS_FLAGS, AccessFlag.mask(access));
-            // Drivers take any type: the check is in the C interface's inline function.
+            // Drivers take any type. In C an inline function of verbs.h checks it.
             int result = type == MemoryWindowType.TYPE_1
                     ? pd.context().verbs.bindMemoryWindow(queuePair.handle(), handle, bind)
                     : -Errno.EINVAL;
@@ -107,7 +109,9 @@ public final class MemoryWindow extends Resource {
         }
     }
 
-    /** What a peer needs to use the window, once it is bound to these bytes under this key. */
+    /**
+     * Returns the address, the length and the key of a window that is bound to {@code bound}, for a peer that uses it.
+     */
     public RemoteMemory remote(MemorySlice bound, int rkey) {
         return new RemoteMemory(bound.address(), bound.length(), rkey);
     }

@@ -25,8 +25,8 @@ import org.kverbs.internal.abi.IbvSrqInitAttr;
 import org.kverbs.internal.values.Ranges;
 
 /**
- * A protection domain ({@code struct ibv_pd}): queue pairs can only use memory, windows and addresses of their own
- * domain.
+ * A protection domain ({@code struct ibv_pd}). A queue pair can use only memory regions, memory windows and address
+ * handles of its own domain.
  *
  * <p>Safe for any thread. Source: {@code man 3 ibv_alloc_pd}.
  */
@@ -44,7 +44,7 @@ public final class ProtectionDomain extends Resource {
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
-    /** The open device it belongs to. */
+    /** Returns the open device that this domain belongs to. */
     public Context context() {
         return context;
     }
@@ -54,12 +54,12 @@ public final class ProtectionDomain extends Resource {
     }
 
     /**
-     * Allocates zeroed, page-aligned off-heap memory and registers it ({@code ibv_reg_mr}). The region owns the memory:
-     * it is freed when the region is closed, and a use after that is an IllegalStateException.
+     * Allocates zeroed, page-aligned off-heap memory and registers it ({@code ibv_reg_mr}). The region owns the memory.
+     * Closing the region frees it; a later access throws IllegalStateException.
      *
-     * @param length bytes
-     * @param access what the device may do with it; none is: read it locally
-     * @throws RdmaSystemException ENOMEM names the memlock limit
+     * @param length the number of bytes
+     * @param access the rights of the device and of peers; without any, the device may only read
+     * @throws RdmaSystemException if the device refuses; for ENOMEM the message names the memlock limit
      */
     public MemoryRegion memoryRegion(long length, AccessFlag... access) {
         Arena arena = Arena.ofShared();
@@ -73,34 +73,36 @@ public final class ProtectionDomain extends Resource {
     }
 
     /**
-     * Registers off-heap memory of the caller's ({@code ibv_reg_mr}). The region keeps the segment reachable, so memory
-     * of an automatic arena lives as long as the region; memory of another arena must not be freed before the region is
-     * closed.
+     * Registers off-heap memory of the caller ({@code ibv_reg_mr}). The region keeps the segment reachable, so memory
+     * of an automatic arena lives as long as the region. Close any other arena only after the region.
      *
-     * @throws IllegalArgumentException if the segment is on the heap, where the garbage collector moves it
-     * @throws IllegalStateException if the memory's arena is closed
-     * @throws RdmaSystemException if the device refuses, such as EFAULT for memory that is not mapped. Only the kernel
-     *     can tell: an embedded device refuses addresses below 64 KiB, where nothing ever is, and takes all others; the
-     *     JVM crashes when a message then touches memory that is not mapped. It notices an arena that was closed before
-     *     the region: requests that need the memory fail
+     * <p>An embedded device cannot detect unmapped memory: it refuses only addresses below 64 KiB. A NIC reports EFAULT
+     * at registration; with an embedded device the JVM crashes when a message touches an unmapped page. An embedded
+     * device does notice an arena that was closed before the region: requests that need the memory fail.
+     *
+     * @throws IllegalArgumentException if the segment is on the Java heap, where the garbage collector moves it
+     * @throws IllegalStateException if the arena of the memory is closed
+     * @throws RdmaSystemException if the device refuses, such as EFAULT for memory that is not mapped
      */
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
         return register(memory, null, null, access);
     }
 
     /**
-     * Registers a direct buffer between its position and its limit; see
-     * {@link #register(MemorySegment, AccessFlag...)}.
+     * Registers the bytes of a direct buffer between its position and its limit; see {@link #register(MemorySegment,
+     * AccessFlag...)}.
      */
     public MemoryRegion register(ByteBuffer buffer, AccessFlag... access) {
         return register(MemorySegment.ofBuffer(buffer), null, null, access);
     }
 
     /**
-     * Registers memory under another address for the work requests of both sides ({@code ibv_reg_mr_iova2}).
+     * Registers memory at an address of the caller's choice for the work requests of both sides ({@code
+     * ibv_reg_mr_iova2}).
      *
-     * @param iova the address of the first byte in work requests; the page offsets of both addresses must be equal
-     * @throws LibraryUnavailableException if the installed libibverbs, before rdma-core 28, knows of no other address
+     * @param iova the address of the first byte in work requests; its offset within a page must be that of the memory
+     * @throws LibraryUnavailableException if the installed libibverbs is older than rdma-core 28 and cannot use another
+     *     address
      */
     public MemoryRegion registerAt(long iova, MemorySegment memory, AccessFlag... access) {
         return register(memory, iova, null, access);
@@ -122,7 +124,7 @@ public final class ProtectionDomain extends Resource {
                 this);
     }
 
-    /** Makes a memory window, unbound ({@code ibv_alloc_mw}). */
+    /** Makes an unbound memory window ({@code ibv_alloc_mw}). */
     public MemoryWindow memoryWindow(MemoryWindowType type) {
         return create(
                 "ibv_alloc_mw(" + context.device().name() + ", " + type + ")",
@@ -131,7 +133,12 @@ public final class ProtectionDomain extends Resource {
                 this);
     }
 
-    /** Makes a queue pair in state RESET ({@code ibv_create_qp}, {@code ibv_create_qp_ex}). */
+    /**
+     * Makes a queue pair in state RESET ({@code ibv_create_qp}, {@code ibv_create_qp_ex}).
+     *
+     * @throws IllegalArgumentException if a queue of {@code attributes} belongs to another context
+     * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
+     */
     public QueuePair queuePair(QueuePairInitAttributes attributes) {
         var parents = new ArrayList<Resource>(List.of(this, attributes.sendCq(), attributes.recvCq()));
         if (attributes.srq() != null) {
@@ -195,7 +202,7 @@ public final class ProtectionDomain extends Resource {
         }
     }
 
-    /** Makes an address handle, where UD messages go ({@code ibv_create_ah}). */
+    /** Makes an address handle, the destination of UD messages ({@code ibv_create_ah}). */
     public AddressHandle addressHandle(AddressAttributes attributes) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment destination = arena.allocate(IbvAhAttr.SIZE, JAVA_LONG.byteAlignment());
@@ -213,15 +220,18 @@ public final class ProtectionDomain extends Resource {
     /**
      * Makes an address handle back to the sender of a received UD message ({@code ibv_create_ah_from_wc}).
      *
-     * @param port the port it came in by
-     * @param completion the receive's completion
-     * @param grh the first 40 bytes of its receive buffer, where the device put the global routing header
+     * @param port the local port that received the message
+     * @param completion the completion of the receive
+     * @param grh the first 40 bytes of the receive buffer, into which the device wrote the global routing header
      */
     public AddressHandle addressHandle(int port, WorkCompletion completion, MemorySegment grh) {
         return addressHandle(addressOf(port, completion, grh));
     }
 
-    /** The address of a received UD message's sender ({@code ibv_init_ah_from_wc}); see the call above. */
+    /**
+     * Returns the address of the sender of a received UD message ({@code ibv_init_ah_from_wc}); see {@link
+     * #addressHandle(int, WorkCompletion, MemorySegment)} for the parameters.
+     */
     public AddressAttributes addressOf(int port, WorkCompletion completion, MemorySegment grh) {
         Ranges.requirePart("the memory given for the global routing header", 0, IbvGrh.SIZE, grh.byteSize());
         try (Arena arena = Arena.ofConfined()) {

@@ -38,15 +38,16 @@ import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.VerbsContext;
 
 /**
- * A queue pair ({@code struct ibv_qp}): a send queue and a receive queue, the end of a connection (RC, UC) or of
- * datagrams (UD).
+ * A queue pair ({@code struct ibv_qp}): a send queue and a receive queue. It is one end of a connection (RC, UC), or it
+ * sends and receives datagrams (UD).
  *
- * <p>Safe for any thread; sends are posted by one thread at a time, and so are receives. After warm-up posting
- * allocates nothing. Source: {@code man 3 ibv_create_qp}, {@code ibv_modify_qp}, {@code ibv_post_send}.
+ * <p>Safe for any thread. One thread at a time posts sends, and one thread at a time posts receives; others wait. After
+ * warm-up, posting allocates nothing. Source: {@code man 3 ibv_create_qp}, {@code ibv_modify_qp}, {@code
+ * ibv_post_send}.
  */
 public final class QueuePair extends Resource {
 
-    /** What ibv_query_qp is asked for: everything but the rate limit, which is newer than most devices. */
+    /** The attributes that ibv_query_qp returns: all but the rate limit, which most devices do not know. */
     private static final int QUERY_MASK = (IbvQpAttrMask.IBV_QP_DEST_QPN << 1) - 1;
 
     static {
@@ -62,7 +63,10 @@ public final class QueuePair extends Resource {
     private final int psn = ThreadLocalRandom.current().nextInt(1 << 24);
     private final SendPoster sends;
     private final ReceivePoster receives;
-    /** The multicast groups it is in: the device refuses to destroy a queue pair that hasn't left them. */
+    /**
+     * The multicast groups that this queue pair is attached to. The device refuses to destroy a queue pair that is
+     * still attached.
+     */
     private final Set<Membership> memberships = ConcurrentHashMap.newKeySet();
 
     QueuePair(ProtectionDomain pd, QueuePairInitAttributes asked, QueuePairCapabilities capabilities, long handle) {
@@ -99,42 +103,45 @@ public final class QueuePair extends Resource {
         return parents.stream().map(parent -> parent.lifetime).toArray(Lifetime[]::new);
     }
 
-    /** The domain it belongs to. */
+    /** Returns the protection domain that this queue pair belongs to. */
     public ProtectionDomain protectionDomain() {
         return pd;
     }
 
-    /** Its transport. */
+    /** Returns the transport. */
     public QueuePairType type() {
         return type;
     }
 
-    /** Its number ({@code qp_num}), 24 bits, by which peers name it. */
+    /** Returns the number by which peers address this queue pair, 24 bits ({@code qp_num}). */
     public int number() {
         return number;
     }
 
-    /** The number of its first packet when it is connected by {@link #connect}: random, 24 bits. */
+    /** Returns the sequence number of the first packet after {@link #connect}: a random number of 24 bits. */
     public int psn() {
         return psn;
     }
 
-    /** Where its send requests complete. */
+    /** Returns the completion queue of send requests. */
     public CompletionQueue sendCq() {
         return asked.sendCq();
     }
 
-    /** Where its receive requests complete. */
+    /** Returns the completion queue of receive requests. */
     public CompletionQueue recvCq() {
         return asked.recvCq();
     }
 
-    /** The shared receive queue it takes receives from, or null. */
+    /**
+     * Returns the shared receive queue that this queue pair takes receives from, or null if it has a receive queue of
+     * its own.
+     */
     public @Nullable SharedReceiveQueue srq() {
         return asked.srq();
     }
 
-    /** The sizes of its queues that the device gave: at least what was asked for. */
+    /** Returns the sizes of the queues that the device gave: at least those that were asked for. */
     public QueuePairCapabilities capabilities() {
         return capabilities;
     }
@@ -144,10 +151,10 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Changes its attributes and its state ({@code ibv_modify_qp}).
+     * Changes attributes, and with them the state, of this queue pair ({@code ibv_modify_qp}).
      *
-     * @throws RdmaSystemException EINVAL names the transition, the attributes that are missing and those that are too
-     *     many
+     * @throws RdmaSystemException if the device refuses; for EINVAL the message names the transition, the missing
+     *     attributes and the superfluous ones
      */
     public void modify(QueuePairAttributes attributes) {
         lifetime.enter();
@@ -168,8 +175,8 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Its attributes as the device has them ({@code ibv_query_qp}); which of them mean something depends on type and
-     * state.
+     * Queries the attributes from the device ({@code ibv_query_qp}). The type and the state determine which of them are
+     * valid.
      */
     public QueuePairAttributes query() {
         try (Arena arena = Arena.ofConfined()) {
@@ -183,9 +190,9 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Whether the bytes of an operation are written in the order of their addresses at the receiver, so that who sees
-     * the last one has all of them ({@code ibv_query_qp_data_in_order}). False promises nothing: software devices and
-     * most cards say so.
+     * Queries whether the receiver's device writes the bytes of an operation in the order of their addresses ({@code
+     * ibv_query_qp_data_in_order}). If so, a program that sees the last byte has all of them. Software devices and most
+     * NICs return false, which promises no order.
      *
      * @throws LibraryUnavailableException if libibverbs is older than rdma-core 36
      */
@@ -197,9 +204,9 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * What this queue pair has counted since it was made, by the names of {@link Device#counters(int)}.
+     * Returns the counters of this queue pair since its creation, by the names of {@link Device#counters(int)}.
      *
-     * @return a copy; empty on a device of the operating system, which counts by port only
+     * @return a copy; empty on a device of the operating system, which counts only by port
      */
     public Map<String, Long> counters() {
         lifetime.enter();
@@ -210,27 +217,30 @@ public final class QueuePair extends Resource {
         }
     }
 
-    /** Whether its sends are posted by the extended calls: see {@link QueuePairInitAttributes#extended}. */
+    /** Returns whether sends are posted by the extended calls: see {@link QueuePairInitAttributes#extended}. */
     public boolean isExtended() {
         return asked.extended();
     }
 
-    /** Its state as the device has it. */
+    /** Queries the state from the device. */
     public QueuePairState state() {
         return query().state();
     }
 
-    /** What a peer needs to connect or send to it, with default options. */
+    /** Returns what a peer needs to connect or to send to this queue pair, with default options. */
     public QueuePairEndpoint endpoint() {
         return endpoint(ConnectOptions.DEFAULTS);
     }
 
-    /** What a peer needs to connect or send to it, by the port and GID index of these options. */
+    /**
+     * Returns what a peer needs to connect or to send to this queue pair, with the port and the GID index of {@code
+     * options}.
+     */
     public QueuePairEndpoint endpoint(ConnectOptions options) {
         return new QueuePairConnector(this, options).endpoint();
     }
 
-    /** RESET to INIT: from here on receives can be posted. */
+    /** Moves this queue pair from RESET to INIT. In INIT it takes receives. */
     public void init(ConnectOptions options) {
         new QueuePairConnector(this, options).toInit();
     }
@@ -241,12 +251,12 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Connects an RC or UC queue pair to a peer's: INIT, if it is in RESET still, then RTR and RTS. Both sides do this;
-     * nothing is sent.
+     * Connects an RC or UC queue pair to a peer's: moves it to INIT if it is still in RESET, then to RTR and RTS. Both
+     * sides call this. The call sends nothing to the peer.
      *
-     * @throws IllegalStateException for a UD queue pair, which isn't connected but {@link #activate activated}
-     * @throws RdmaSystemException if a step is refused; an iWARP device refuses, as only the connection manager
-     *     connects it
+     * @throws IllegalStateException for a UD queue pair, which {@link #activate} brings up instead
+     * @throws RdmaSystemException if the device refuses a step; an iWARP device refuses, since only the connection
+     *     manager connects it
      */
     public void connect(QueuePairEndpoint remote, ConnectOptions options) {
         if (type == QueuePairType.UD) {
@@ -262,10 +272,10 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Brings a UD queue pair to RTS: INIT, if it is in RESET still, then RTR and RTS.
+     * Brings a UD queue pair up: moves it to INIT if it is still in RESET, then to RTR and RTS.
      *
-     * @throws IllegalStateException for a queue pair that must be connected
-     * @throws RdmaSystemException if a step is refused
+     * @throws IllegalStateException for a queue pair of another type, which {@link #connect} brings up instead
+     * @throws RdmaSystemException if the device refuses a step
      */
     public void activate(ConnectOptions options) {
         if (type != QueuePairType.UD) {
@@ -279,21 +289,25 @@ public final class QueuePair extends Resource {
         connector.toReadyToSend();
     }
 
-    /** Makes an address handle to a peer's UD queue pair, by the port and GID index of these options. */
+    /** Makes an address handle to a peer's UD queue pair, with the port and the GID index of {@code options}. */
     public AddressHandle addressHandle(QueuePairEndpoint remote, ConnectOptions options) {
         return pd.addressHandle(new QueuePairConnector(this, options).addressOf(remote));
     }
 
     /**
-     * Takes messages of a multicast group ({@code ibv_attach_mcast}); UD only.
+     * Attaches a UD queue pair to a multicast group, so that it receives the group's messages ({@code
+     * ibv_attach_mcast}).
      *
-     * @param lid the group's LID; 0 on Ethernet
+     * @param group the GID of the group
+     * @param lid the LID of the group; 0 on Ethernet
      */
     public void attachMulticast(Gid group, int lid) {
         multicast("ibv_attach_mcast", group, lid, true);
     }
 
-    /** Takes them no longer ({@code ibv_detach_mcast}). */
+    /**
+     * Detaches a UD queue pair from a multicast group ({@code ibv_detach_mcast}). Closing the queue pair does it too.
+     */
     public void detachMulticast(Gid group, int lid) {
         multicast("ibv_detach_mcast", group, lid, false);
     }
@@ -303,7 +317,7 @@ public final class QueuePair extends Resource {
         command(nameOf(call, membership), () -> {
             int result = multicast(membership, attach);
             if (result >= 0) {
-                note(membership, attach); // inside the guard: a close that follows leaves all groups that are noted
+                note(membership, attach); // inside the guard, so that a following close leaves every noted group
             }
             return result;
         });
@@ -336,20 +350,21 @@ public final class QueuePair extends Resource {
     /**
      * Posts a list of send requests in one call ({@code ibv_post_send}). Allocates nothing.
      *
-     * @throws WorkRequestException with the index of the refused one; those before it are posted, on an extended queue
-     *     pair none. ENOMEM is a full queue
+     * @throws WorkRequestException if the device refuses a request; the exception has its index. The requests before it
+     *     are posted, but none on an extended queue pair. ENOMEM stands for a full queue
      */
     public void post(SendRequests requests) {
         sends.post(requests);
     }
 
     /**
-     * The same for callers that expect a full queue: it isn't an error here.
+     * Posts a list of send requests, of which some can remain: a full send queue is no error here. Allocates nothing.
      *
-     * @return how many were posted; less than the list's size if the send queue is full, and on an extended queue pair
-     *     none then
-     * @throws WorkRequestException if one is refused for another reason, or can never be posted: it exceeds
-     *     max_send_sge or max_inline_data, or the list is longer than the send queue of an extended queue pair
+     * @return how many requests were posted; fewer than the list has if the send queue is full. An extended queue pair
+     *     then posts none
+     * @throws WorkRequestException if the device refuses a request for another reason, or if a request can never be
+     *     posted: it exceeds max_send_sge or max_inline_data, or the list is longer than the send queue of an extended
+     *     queue pair
      */
     public int tryPost(SendRequests requests) {
         return sends.tryPost(requests);
@@ -377,7 +392,11 @@ public final class QueuePair extends Resource {
     /**
      * Posts one receive request ({@code ibv_post_recv}). Allocates nothing.
      *
-     * @throws WorkRequestException ENOMEM if the queue is full, EINVAL in state RESET or with a shared receive queue
+     * @param workRequestId the id that the completion carries
+     * @param buffer receives the message
+     *
+     * @throws WorkRequestException ENOMEM if the queue is full; EINVAL in state RESET, or if the queue pair has a
+     *     shared receive queue
      */
     public void postReceive(long workRequestId, MemorySlice buffer) {
         requireOwnReceiveQueue(1);
@@ -387,14 +406,18 @@ public final class QueuePair extends Resource {
     /**
      * Posts a list of receive requests in one call.
      *
-     * @throws WorkRequestException with the index of the refused one; those before it are posted
+     * @throws WorkRequestException if the device refuses a request; the exception has its index, and the requests
+     *     before it are posted
      */
     public void postReceive(ReceiveRequests requests) {
         requireOwnReceiveQueue(requests.size());
         receives.post(requests);
     }
 
-    /** Siw's driver follows a null pointer if there is none. */
+    /**
+     * Refuses a receive if the queue pair has no receive queue of its own: soft-iWARP's driver would follow a null
+     * pointer.
+     */
     private void requireOwnReceiveQueue(int count) {
         if (asked.srq() != null) {
             throw SystemErrors.workRequest("ibv_post_recv(" + describe() + ")", Errno.EINVAL, 0, count);
@@ -409,7 +432,7 @@ public final class QueuePair extends Resource {
     private void destroy() {
         memberships.forEach(this::leave);
         SystemErrors.check("ibv_destroy_qp(" + describe() + ")", pd.context().verbs.destroyQueuePair(handle));
-        pd.context().eventSources.remove(handle, this); // a new one may already have the address
+        pd.context().eventSources.remove(handle, this); // a new queue pair can already have the address
     }
 
     private void leave(Membership membership) {

@@ -14,19 +14,20 @@ import org.kverbs.internal.abi.IbvQpInitAttrEx;
 import org.kverbs.internal.abi.IbvQpInitAttrMask;
 
 /**
- * What a queue pair is made from ({@code struct ibv_qp_init_attr}).
+ * The parameters of a new queue pair ({@code struct ibv_qp_init_attr}).
  *
- * @param type its transport
- * @param sendCq where send requests complete
- * @param recvCq where receive requests complete
- * @param srq the shared receive queue it takes receives from, or null for a receive queue of its own
- * @param capabilities sizes of its queues; the device may give more
- * @param signalAll whether every send request makes a completion, as if it were signaled ({@code sq_sig_all})
- * @param extended whether it is made by {@code ibv_create_qp_ex} and sends are posted by {@code ibv_wr_start} and its
- *     like, for a driver that has only these or does better by them. It is used like any other, but a list of requests
- *     is posted whole or not at all, a refused request may be named by the index of the first, and where the device
- *     can't do all that the type has by these calls (Soft-RoCE on UC), windows, atomics and invalidating sends are
- *     refused
+ * @param type the transport
+ * @param sendCq the completion queue of send requests
+ * @param recvCq the completion queue of receive requests
+ * @param srq the shared receive queue that the queue pair takes receives from, or null for a receive queue of its own
+ * @param capabilities the sizes of the queues; the device can give more
+ * @param signalAll whether every send request that succeeds makes a completion, as if it were signaled ({@code
+ *     sq_sig_all})
+ * @param extended whether the queue pair is made by {@code ibv_create_qp_ex} and sends are posted by {@code
+ *     ibv_wr_start} and related calls. Choose this for a driver that has only these calls or is faster with them. Three
+ *     things differ: a list of requests is posted as a whole or not at all, the index of a refused request can be that
+ *     of the first, and a device that has not all operations of the type by these calls (Soft-RoCE on UC) refuses
+ *     windows, atomics and invalidating sends
  */
 public record QueuePairInitAttributes(
         QueuePairType type,
@@ -49,10 +50,13 @@ public record QueuePairInitAttributes(
             | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP
             | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
-    /** 128 requests in each queue, one entry each, no inline data: small, so that most devices can give them. */
+    /**
+     * The default sizes: 128 requests in each queue, one buffer each, no inline data. They are small, so that most
+     * devices can give them.
+     */
     public static final QueuePairCapabilities DEFAULT_CAPABILITIES = new QueuePairCapabilities(128, 128, 1, 1, 0);
 
-    /** A queue pair that isn't extended. */
+    /** Makes the parameters of a queue pair that is not extended. */
     public QueuePairInitAttributes(
             QueuePairType type,
             CompletionQueue sendCq,
@@ -63,22 +67,22 @@ public record QueuePairInitAttributes(
         this(type, sendCq, recvCq, srq, capabilities, signalAll, false);
     }
 
-    /** A queue pair of default sizes with one completion queue for both directions. */
+    /** Returns the parameters of a queue pair of default sizes with one completion queue for sends and receives. */
     public static QueuePairInitAttributes of(QueuePairType type, CompletionQueue cq) {
         return new QueuePairInitAttributes(type, cq, cq, null, DEFAULT_CAPABILITIES, false);
     }
 
-    /** The same with other sizes. */
+    /** Returns a copy with other sizes. */
     public QueuePairInitAttributes with(QueuePairCapabilities newCapabilities) {
         return new QueuePairInitAttributes(type, sendCq, recvCq, srq, newCapabilities, signalAll, extended);
     }
 
-    /** The same with receives from a shared queue. */
+    /** Returns a copy that takes receives from a shared queue. */
     public QueuePairInitAttributes with(SharedReceiveQueue newSrq) {
         return new QueuePairInitAttributes(type, sendCq, recvCq, newSrq, capabilities, signalAll, extended);
     }
 
-    /** The same, extended. */
+    /** Returns a copy with {@link #extended} set. */
     public QueuePairInitAttributes asExtended() {
         return new QueuePairInitAttributes(type, sendCq, recvCq, srq, capabilities, signalAll, true);
     }
@@ -86,7 +90,7 @@ public record QueuePairInitAttributes(
     /**
      * Writes {@code struct ibv_qp_init_attr_ex}, which begins with the fields of the plain structure.
      *
-     * @param all asks for every operation that the type may have, and otherwise for sends, writes and reads
+     * @param all whether to request every operation of the type; otherwise only sends, writes and reads
      */
     void writeTo(MemorySegment init, long pd, boolean all) {
         writeTo(init);
@@ -113,7 +117,7 @@ public record QueuePairInitAttributes(
         init.set(JAVA_INT, IbvQpInitAttr.SQ_SIG_ALL, signalAll ? 1 : 0);
     }
 
-    /** Type and sizes. */
+    /** Returns the type and the sizes. */
     @Override
     public String toString() {
         return type + ", " + capabilities;

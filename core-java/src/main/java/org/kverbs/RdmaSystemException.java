@@ -4,10 +4,10 @@ import java.io.Serial;
 import org.kverbs.internal.ErrnoNames;
 
 /**
- * A call into libibverbs, librdmacm, libibumad or the kernel that failed with an errno.
+ * Reports a call into libibverbs, librdmacm, libibumad or the kernel that failed with an errno.
  *
- * <p>Its message reads {@code ibv_reg_mr(length=65536) failed: ENOMEM (Cannot allocate memory). <what to do>}. The
- * numbers are those of Linux (errno(3)).
+ * <p>The message has the form {@code ibv_reg_mr(length=65536) failed: ENOMEM (Cannot allocate memory). <what to do>}.
+ * The error numbers are those of Linux (errno(3)).
  */
 public class RdmaSystemException extends RdmaException {
     @Serial private static final long serialVersionUID = 1L;
@@ -19,10 +19,9 @@ public class RdmaSystemException extends RdmaException {
     /**
      * Describes a failed call.
      *
-     * @param operation the C function, with the arguments that matter, if any, in parentheses:
-     *     {@code ibv_reg_mr(length=65536)}
+     * @param operation the C function, with the relevant arguments in parentheses: {@code ibv_reg_mr(length=65536)}
      * @param errno the error number, positive
-     * @param advice whole sentences that say what to do about it, or an empty text if nothing is known
+     * @param advice whole sentences that say what to do; empty if nothing is known
      */
     public RdmaSystemException(String operation, int errno, String advice) {
         super(describe(operation, errno, advice));
@@ -32,22 +31,22 @@ public class RdmaSystemException extends RdmaException {
         this.advice = advice;
     }
 
-    /** The name of the C function that failed, without arguments: {@code ibv_reg_mr}. */
+    /** Returns the name of the C function that failed, without arguments: {@code ibv_reg_mr}. */
     public String operation() {
         return operation;
     }
 
-    /** The error number, as in Linux' {@code errno.h}. */
+    /** Returns the error number, as in {@code errno.h} of Linux. */
     public int errno() {
         return errno;
     }
 
-    /** The symbol of {@link #errno()}, such as {@code ENOMEM}; {@code errno 4711} if it has none. */
+    /** Returns the symbol of {@link #errno()}, such as {@code ENOMEM}, or {@code errno 4711} if it has none. */
     public String errnoName() {
         return ErrnoNames.name(errno);
     }
 
-    /** What to do about it, as in the message; empty if nothing is known. */
+    /** Returns the sentences of the message that say what to do; empty if nothing is known. */
     public String advice() {
         return advice;
     }

@@ -4,7 +4,10 @@ import java.io.Serial;
 import java.time.Duration;
 import java.util.List;
 
-/** Completions that didn't come in time. What came before is kept: it was taken out of the queue. */
+/**
+ * Reports that fewer completions arrived in time than a program waited for. The exception keeps those that did arrive,
+ * since they are no longer in the queue.
+ */
 public class RdmaTimeoutException extends RdmaException {
     @Serial private static final long serialVersionUID = 1L;
 
@@ -17,7 +20,7 @@ public class RdmaTimeoutException extends RdmaException {
         this.completions = List.copyOf(got);
     }
 
-    /** The completions that came in time. */
+    /** Returns the completions that arrived in time. */
     public List<WorkCompletion> completions() {
         return completions;
     }

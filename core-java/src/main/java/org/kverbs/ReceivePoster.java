@@ -11,7 +11,10 @@ import org.kverbs.internal.RequestLimits;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.ReceiveOps;
 
-/** The receive side of a queue pair or of a shared receive queue: one thread at a time, none after the close. */
+/**
+ * Posts receives of a queue pair or of a shared receive queue. It admits one thread at a time, and none after the
+ * close.
+ */
 final class ReceivePoster {
 
     private final Resource owner;
@@ -59,7 +62,7 @@ final class ReceivePoster {
     }
 
     private void postEntered(ReceiveRequests list) {
-        refused.set(JAVA_LONG, 0, 0); // a driver that names no request would leave the one of an earlier refusal
+        refused.set(JAVA_LONG, 0, 0); // a driver that names no request leaves the request of an earlier refusal here
         int result = ops.postReceive(list.requests.first(), refused.address());
         Reference.reachabilityFence(list);
         if (result < 0) {
@@ -75,7 +78,7 @@ final class ReceivePoster {
             return SystemErrors.workRequest(call(), errno, index, list.size());
         }
         Refusal.forget();
-        // drivers answer as for a full queue to what never fits, too
+        // drivers answer ENOMEM also to a request that can never fit
         boolean isFull = errno == Errno.ENOMEM || errno == Errno.EAGAIN;
         return new WorkRequestException(call(), isFull ? Errno.EINVAL : errno, exceeded, index, list.size());
     }

@@ -5,8 +5,7 @@ import org.kverbs.internal.abi.IbvRecvWr;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * A reusable list of receive work requests ({@code struct ibv_recv_wr}), written straight into native memory, to post
- * in one call.
+ * A reusable list of receive work requests ({@code struct ibv_recv_wr}) in native memory, posted in one call.
  *
  * <pre>{@code
  * requests.clear();
@@ -15,8 +14,9 @@ import org.kverbs.internal.memory.Memory;
  * qp.postReceive(requests);
  * }</pre>
  *
- * <p>For one thread at a time. It may be cleared as soon as the post has returned: the device keeps nothing of it but
- * the buffers. It allocates only when it must grow. Source: {@code man 3 ibv_post_recv}.
+ * <p>For one thread at a time. The list can be cleared and used again as soon as the post has returned; the buffers
+ * belong to the device until the completion. The list allocates memory only when it grows. Source: {@code man 3
+ * ibv_post_recv}.
  */
 public final class ReceiveRequests {
 
@@ -26,31 +26,33 @@ public final class ReceiveRequests {
     /** Makes an empty list. */
     public ReceiveRequests() {}
 
-    /** Forgets all requests. */
+    /** Removes all requests. */
     public void clear() {
         requests.clear();
     }
 
-    /** How many requests there are. */
+    /** Returns the number of requests. */
     public int size() {
         return requests.count();
     }
 
-    /** Adds a request; without {@link #into} it takes messages of no bytes. */
+    /** Adds a request. Without a buffer added by {@link #into} it takes only messages of no bytes. */
     public ReceiveRequests receive(long workRequestId) {
         Memory.putLong(requests.add() + IbvRecvWr.WR_ID, workRequestId);
         return this;
     }
 
     /**
-     * Adds a buffer to the last request; the message fills them in order. A UD message begins with the 40 bytes of the
-     * GRH.
+     * Adds a buffer to the last request. A message fills the buffers in order. On a UD queue pair the first 40 bytes
+     * are for the GRH.
+     *
+     * @throws IllegalStateException if the list has no request
      */
     public ReceiveRequests into(MemorySlice buffer) {
         return into(buffer.address(), (int) buffer.length(), buffer.lkey());
     }
 
-    /** The same with the parts of the entry given, which the device checks. */
+    /** Adds a buffer by its address, length and key. Only the device checks them, when a message arrives. */
     public ReceiveRequests into(long address, int length, int lkey) {
         if (requests.count() == 0) {
             throw new IllegalStateException("no request was begun: call receive first");

@@ -6,25 +6,25 @@ import java.util.regex.Pattern;
 import org.kverbs.internal.values.Ranges;
 
 /**
- * Memory of a peer: what one-sided operations need to know of it. Made by {@link MemoryRegion#remote} over there, sent
- * to here as text or bytes by any means, and parsed.
+ * The address, length and key of a peer's memory, for one-sided operations. {@link MemoryRegion#remote} makes it. The
+ * program sends it to the peer as text or bytes, over a socket for example, and the peer parses it.
  *
- * @param address where it begins, in the peer's numbering
- * @param length bytes
- * @param rkey the key that admits to it
+ * @param address the address of the first byte in the peer's region
+ * @param length the number of bytes
+ * @param rkey the key that gives access
  */
 public record RemoteMemory(long address, long length, int rkey) {
 
-    /** Size of the form in bytes. */
+    /** The size of the binary form, in bytes. */
     public static final int BYTES = 20;
 
     private static final Pattern TEXT =
             Pattern.compile("mem:([0-9a-fA-F]{1,16}):([0-9]{1,19}):([0-9a-fA-F]{1,8})");
 
     /**
-     * The rest of it from an offset on.
+     * Returns the part of this memory from an offset to the end.
      *
-     * @throws IndexOutOfBoundsException if the offset is beyond the end
+     * @throws IndexOutOfBoundsException if the offset is negative or beyond the end
      */
     public RemoteMemory at(long offset) {
         Ranges.requireOffset("the remote memory", offset, length);
@@ -32,24 +32,27 @@ public record RemoteMemory(long address, long length, int rkey) {
     }
 
     /**
-     * A part of it.
+     * Returns a part of this memory.
      *
-     * @throws IndexOutOfBoundsException if it reaches beyond the end
+     * @throws IndexOutOfBoundsException if the part reaches beyond the end
      */
     public RemoteMemory slice(long offset, long newLength) {
         Ranges.requirePart("the remote memory", offset, newLength, length);
         return new RemoteMemory(address + offset, newLength, rkey);
     }
 
-    /** The form as text: {@code mem:ADDRESS:LENGTH:RKEY}, address and key in hexadecimal, length in decimal digits. */
+    /**
+     * Returns the text form {@code mem:ADDRESS:LENGTH:RKEY}. The address and the key are hexadecimal, the length is
+     * decimal.
+     */
     public String toText() {
         return "mem:%x:%d:%x".formatted(address, length, rkey);
     }
 
     /**
-     * Reads {@link #toText}'s form. Nothing that a peer sends does more than fail here.
+     * Parses the form of {@link #toText}. Safe for text from an untrusted peer.
      *
-     * @throws IllegalArgumentException if it isn't one
+     * @throws IllegalArgumentException if the text does not have that form
      */
     public static RemoteMemory parse(String text) {
         Matcher parts = TEXT.matcher(text);
@@ -72,13 +75,13 @@ public record RemoteMemory(long address, long length, int rkey) {
         return text.length() <= 80 ? text : text.substring(0, 80) + "...";
     }
 
-    /** The form as {@value #BYTES} bytes: address, length, rkey, each in network order. */
+    /** Returns the binary form of {@value #BYTES} bytes: address, length and rkey, each in network order. */
     public byte[] toBytes() {
         return ByteBuffer.allocate(BYTES).putLong(address).putLong(length).putInt(rkey).array();
     }
 
     /**
-     * Reads {@link #toBytes}'s form.
+     * Parses the form of {@link #toBytes}. Safe for bytes from an untrusted peer.
      *
      * @throws IllegalArgumentException if there are not {@value #BYTES} bytes or the length is below zero
      */
@@ -90,7 +93,11 @@ public record RemoteMemory(long address, long length, int rkey) {
         return new RemoteMemory(buffer.getLong(), buffer.getLong(), buffer.getInt());
     }
 
-    /** Refuses a length below zero. */
+    /**
+     * Checks the length.
+     *
+     * @throws IllegalArgumentException if the length is negative
+     */
     public RemoteMemory {
         if (length < 0) {
             throw new IllegalArgumentException("length " + length + " of a remote memory is below zero");

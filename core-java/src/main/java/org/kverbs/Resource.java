@@ -8,25 +8,25 @@ import java.util.function.Supplier;
 import org.kverbs.internal.Lifetime;
 
 /**
- * Something that was opened or created and has to be closed: a device context, a connection event channel, or what was
- * made from it.
+ * An object that must be closed: a device context, a connection event channel, or an object made from one of these.
  *
- * <p><b>Ownership.</b> A resource keeps its parents reachable, and closing a parent first closes everything that was
- * made from it, newest first, but memory regions after the queue pairs that may have posted them. So closing the
- * {@link Context} closes all. Each failure is kept: the first is thrown, the others are its suppressed exceptions.
+ * <p><b>Ownership.</b> A resource keeps its parents reachable. Closing a parent first closes every resource that was
+ * made from it, newest first, but memory regions only after the queue pairs that can have posted them. So closing the
+ * {@link Context} closes all. If several closes fail, the first exception is thrown and the others are its suppressed
+ * exceptions.
  *
- * <p><b>Reachability.</b> Every open resource stays reachable, whether the program holds a reference to it or not: the
- * device may use its memory at any time. A program that drops an open context without closing it leaks what was made
- * from it.
+ * <p><b>Reachability.</b> Every open resource stays reachable, even if the program holds no reference to it, since the
+ * device can use its memory at any time. A program that drops an open context without closing it leaks the context and
+ * its resources.
  *
- * <p><b>Threads.</b> {@link #close} may be called from any thread and any number of times; the second call waits for
- * the first to end and then does nothing. It waits until calls on the resource that are under way have returned, and
- * ends those that wait for an event. Any later call is an {@link IllegalStateException} that names the resource; with
+ * <p><b>Threads.</b> Any thread may call {@link #close}, any number of times. A second call waits until the first has
+ * ended and then does nothing. Close wakes threads that wait for an event, and waits until all running calls on the
+ * resource have returned. A call after close throws an {@link IllegalStateException} that names the resource; with
  * {@link Diagnostics} on, its cause shows where the resource was closed. A close does not wait for a block that is
- * writing a post to a queue pair; that post fails then.
+ * writing a post to a queue pair. The post of that block then fails.
  *
- * <p><b>Errors.</b> If the device refuses to destroy it (EBUSY: something that was not made through kverbs uses it),
- * close throws {@link RdmaSystemException}, the resource stays unusable, and close may be called again.
+ * <p><b>Errors.</b> If the device refuses to destroy the native object (EBUSY: code outside kverbs uses it), close
+ * throws {@link RdmaSystemException}. The resource stays unusable, and close can be called again.
  *
  * <p>The kinds of resources are kverbs' own: a {@code Lifetime}, which the constructor takes, is not exported.
  */
@@ -39,46 +39,50 @@ public abstract class Resource implements AutoCloseable {
     final Lifetime lifetime;
 
     /** For kverbs' own kinds. */
-    @SuppressWarnings("exports") // nobody else can come by a lifetime
+    @SuppressWarnings("exports") // code outside kverbs cannot get a lifetime
     protected Resource(Lifetime lifetime) {
         this.lifetime = lifetime;
     }
 
-    /** What it is, for messages: {@code queue pair 17 (RC) on rxe0}. */
+    /** Returns a description for messages: {@code queue pair 17 (RC) on rxe0}. */
     public abstract String describe();
 
-    /** Whether it is open; false from the moment a close begins. */
+    /** Returns whether this resource is open. It is false as soon as a close begins. */
     public final boolean isOpen() {
         return lifetime.isOpen();
     }
 
-    /** Closes everything that was made from it, newest first, and then itself. See the class. */
+    /**
+     * Closes every resource that was made from this one, newest first, and then this one. See the class for threads and
+     * errors.
+     */
     @Override
     public final void close() {
         lifetime.close();
     }
 
     /**
-     * Runs an action once this is closed and its native object is destroyed, on the thread that closed it; at once if
-     * that has been already. What the action throws, the close throws, after all actions have run. A layer above ends
-     * its waits by it.
+     * Runs an action when this resource is closed and its native object is destroyed. The closing thread runs it; if
+     * the resource is already closed, the calling thread runs it at once. The close throws the exceptions of actions
+     * after all of them have run. A layer above uses this to end its waits.
      */
     public final void whenClosed(Runnable action) {
         lifetime.whenClosed(action);
     }
 
     /**
-     * Runs an action when this is closed, before its native object is destroyed: when nobody can use it any more, on
-     * the thread that closes it; at once if that has been already. What the action throws, the close throws, but it
-     * goes on. The action must not wait for another thread that closes this. A layer above takes back by it what it has
-     * made of this elsewhere.
+     * Runs an action during the close, when no thread can use this resource any more and before its native object is
+     * destroyed. The closing thread runs it; if the resource is already closed, the calling thread runs it at once. The
+     * close continues after an exception of an action and throws it at the end. The action must not wait for another
+     * thread that closes this resource. A layer above uses this to revoke what it has made from this resource
+     * elsewhere.
      */
     public final void beforeClosed(Runnable action) {
         lifetime.beforeClosed(action);
     }
 
     /**
-     * Makes a child: enters the parents, calls, wraps the handle and registers it.
+     * Makes a child: enters the guards of the parents, makes the call, wraps the handle and registers the child.
      *
      * @throws IllegalStateException if a parent is closed
      * @throws RdmaSystemException if the device refuses
@@ -88,24 +92,31 @@ public abstract class Resource implements AutoCloseable {
         return create(operation, () -> "", call, wrap, parents);
     }
 
-    /** The same with {@code excess}, which gives the exceeded limits after a refusal: see {@link Excess}. */
+    /** Makes a child. After a refusal, {@code excess} names the exceeded limits: see {@link Excess}. */
     static <T extends Resource> T create(
             String operation, Supplier<String> excess, LongSupplier call, LongFunction<T> wrap, Resource... parents) {
         Lifetime[] lifetimes = Arrays.stream(parents).map(parent -> parent.lifetime).toArray(Lifetime[]::new);
         return Lifetime.create(call, errno -> SystemErrors.refused(operation, errno, excess), wrap, lifetimes);
     }
 
-    /** Calls on this resource, with the guard entered, and gives a result that isn't below zero. */
+    /**
+     * Makes a call on this resource inside its guard and returns the result.
+     *
+     * @throws RdmaSystemException if the result is negative
+     */
     final int command(String operation, IntSupplier call) {
         return command(operation, () -> "", call);
     }
 
-    /** The same with {@code excess}, as for a creation. */
+    /**
+     * Makes a call on this resource inside its guard. After a refusal, {@code excess} names the exceeded limits: see
+     * {@link Excess}.
+     */
     final int command(String operation, Supplier<String> excess, IntSupplier call) {
         return lifetime.call(call, errno -> SystemErrors.refused(operation, errno, excess));
     }
 
-    /** The exception for a use after close. */
+    /** Returns the exception for a use after close. */
     final IllegalStateException closed() {
         return lifetime.closed();
     }

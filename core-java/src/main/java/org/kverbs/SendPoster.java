@@ -17,8 +17,8 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.QueuePairOps;
 
 /**
- * The send side of a queue pair: one thread at a time posts, none after the close. Its methods are those of {@link
- * QueuePair}. Lists are written before that, outside of the guard.
+ * Posts sends of a queue pair. It admits one thread at a time, and none after the close. Its methods are those of
+ * {@link QueuePair}. Lists are written before the post, outside the guard.
  */
 final class SendPoster implements Posting<SendRequests> {
 
@@ -30,7 +30,7 @@ final class SendPoster implements Posting<SendRequests> {
     private final QueuePairOps ops;
     private final Guard guard = new Guard();
     private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
-    /** Lists that nobody has borrowed. */
+    /** The lists that are not lent at the moment. */
     private final AtomicReferenceArray<@Nullable SendRequests> spares = new AtomicReferenceArray<>(SPARES);
 
     SendPoster(QueuePair owner, QueuePairOps ops) {
@@ -120,7 +120,8 @@ final class SendPoster implements Posting<SendRequests> {
             for (; entered < requests.usedCount; entered++) {
                 requests.used[entered].lifetime.enter();
             }
-            refused.set(JAVA_LONG, 0, 0); // a driver that names no request would leave the one of an earlier refusal
+            // A driver that names no request leaves the request of an earlier refusal here.
+            refused.set(JAVA_LONG, 0, 0);
             result = ops.postSend(requests.requests.first(), refused.address());
             if (requests.binds) {
                 requests.keepKeys(result == 0 ? requests.size() : owner.isExtended() ? 0 : refusedIndex(requests));
@@ -134,12 +135,12 @@ final class SendPoster implements Posting<SendRequests> {
         return result == 0 ? requests.size() : accepted(requests, -result);
     }
 
-    /** How many the device took of a list that it took in part: an error unless its queue is full. */
+    /** Returns how many requests the device took of a list that it took in part. Throws unless its queue is full. */
     private int accepted(SendRequests requests, int errno) {
         int index = refusedIndex(requests);
         boolean isFull = errno == Errno.ENOMEM || errno == Errno.EAGAIN;
         String exceeded = exceeded(requests, index, isFull);
-        if (exceeded != null) { // drivers answer ENOMEM to this as well, and a caller would try again for ever
+        if (exceeded != null) { // drivers answer ENOMEM to this as well, and a caller would retry without end
             Refusal.forget();
             throw new WorkRequestException(call(), isFull ? Errno.EINVAL : errno, exceeded, index, requests.size());
         }

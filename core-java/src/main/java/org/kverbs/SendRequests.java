@@ -17,8 +17,8 @@ import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * A reusable list of send work requests ({@code struct ibv_send_wr}), written straight into native memory, to post in
- * one call. An operation begins a request; what follows it adds to that request.
+ * A reusable list of send work requests ({@code struct ibv_send_wr}) in native memory, posted in one call. An operation
+ * such as {@link #send} begins a request; the methods after it add to that request.
  *
  * <pre>{@code
  * requests.clear();
@@ -27,9 +27,9 @@ import org.kverbs.internal.memory.Memory;
  * qp.post(requests);
  * }</pre>
  *
- * <p>For one thread at a time. It may be cleared as soon as the post has returned; the buffers belong to the device
- * until the completion, those of an inline request only until the post has returned. It allocates only when it must
- * grow. Source: {@code man 3 ibv_post_send}.
+ * <p>For one thread at a time. The list can be cleared and used again as soon as the post has returned. The buffers
+ * belong to the device until the completion; the bytes of an inline request are copied at once. The list allocates
+ * memory only when it grows. Source: {@code man 3 ibv_post_send}.
  */
 public final class SendRequests {
 
@@ -42,19 +42,25 @@ public final class SendRequests {
     final WorkRequestArena requests = new WorkRequestArena(
             IbvSendWr.SIZE, IbvSendWr.NEXT, IbvSendWr.SG_LIST, IbvSendWr.NUM_SGE, 2);
     private final InlineArea inlineArea = new InlineArea();
-    /** What the C library reads while posting and must not be closed in the meantime: address handles and windows. */
+    /**
+     * The address handles, windows and regions that the C library reads during a post. They must not be closed
+     * meanwhile.
+     */
     Resource[] used = new Resource[4];
 
     int usedCount;
-    /** Owners of slices; see {@link #owners}. */
+    /** The owners of slices; see {@link #owners}. */
     private Object[] owners = new Object[4];
 
     private int ownerCount;
-    /** Whether a request binds a window, so that {@link #keepKeys} has something to do. */
+    /** Whether a request binds a window, so that {@link #keepKeys} must run. */
     boolean binds;
 
     private long current;
-    /** Whether the last request has an address, and the first request before it that has none, or -1. */
+    /**
+     * {@code addressed}: whether the last request has an address. {@code unaddressed}: the index of the first earlier
+     * request that has none, or -1.
+     */
     private boolean addressed;
 
     private int unaddressed = -1;
@@ -62,7 +68,7 @@ public final class SendRequests {
     /** Makes an empty list. */
     public SendRequests() {}
 
-    /** Forgets all requests. */
+    /** Removes all requests. */
     public void clear() {
         requests.clear();
         inlineArea.clear();
@@ -80,14 +86,17 @@ public final class SendRequests {
     }
 
     /**
-     * The first request without an address, or -1. On a UD queue pair the C library takes what stands in the address's
-     * place for a pointer, so such a request must not reach it.
+     * Returns the index of the first request without an address, or -1. On a UD queue pair the C library follows the
+     * pointer in the place of the address, so such a request must not reach it.
      */
     int firstUnaddressed() {
         return unaddressed >= 0 || addressed ? unaddressed : size() - 1;
     }
 
-    /** Writes the keys of the binds among the first requests into their windows, which C leaves to its caller. */
+    /**
+     * Writes the keys of the binds among the first {@code posted} requests into their windows. The C library leaves
+     * this to the caller.
+     */
     void keepKeys(int posted) {
         for (int i = 0; i < posted; i++) {
             long request = requests.first() + (long) i * IbvSendWr.SIZE;
@@ -100,10 +109,10 @@ public final class SendRequests {
     }
 
     /**
-     * What the completion of a request will name, in a success.
+     * Returns the opcode that the completion of a request has if the request succeeds.
      *
-     * @param index from 0
-     * @throws IndexOutOfBoundsException if there are not so many
+     * @param index the index of the request, from 0
+     * @throws IndexOutOfBoundsException if the list has no such request
      */
     public WorkCompletionOpcode completionOpcode(int index) {
         if (index < 0 || index >= size()) {
@@ -123,7 +132,7 @@ public final class SendRequests {
         };
     }
 
-    /** How many requests there are. */
+    /** Returns the number of requests. */
     public int size() {
         return requests.count();
     }
@@ -138,7 +147,7 @@ public final class SendRequests {
         Memory.putLong(request + IbvSendWr.WR_ID, workRequestId);
         Memory.putInt(request + IbvSendWr.OPCODE, opcode);
         Memory.putInt(request + IbvSendWr.SEND_FLAGS, 0);
-        // rxe refuses a bind where an earlier request left something here
+        // rxe refuses a bind if an earlier request left a value here
         Memory.putInt(request + IbvSendWr.IMM_DATA, 0);
         return this;
     }
@@ -151,7 +160,7 @@ public final class SendRequests {
         return this;
     }
 
-    /** The request that was begun last. */
+    /** Returns the address of the request that was begun last. */
     private long request() {
         if (current == 0) {
             throw new IllegalStateException("no request was begun: call send, write, read or another operation first");
@@ -168,21 +177,21 @@ public final class SendRequests {
         return begin(workRequestId, IbvWrOpcode.IBV_WR_SEND);
     }
 
-    /** The same with 32 bits, host order, that arrive in the peer's completion (IBV_WR_SEND_WITH_IMM). */
+    /** Begins a message with 32 bits, in host order, that arrive in the peer's completion (IBV_WR_SEND_WITH_IMM). */
     public SendRequests sendWithImmediate(long workRequestId, int immediate) {
         begin(workRequestId, IbvWrOpcode.IBV_WR_SEND_WITH_IMM);
         immediate(request(), immediate);
         return this;
     }
 
-    /** Begins a message that ends one of the peer's keys when it arrives (IBV_WR_SEND_WITH_INV); RC only. */
+    /** Begins a message that invalidates one of the peer's keys when it arrives (IBV_WR_SEND_WITH_INV); RC only. */
     public SendRequests sendWithInvalidate(long workRequestId, int rkey) {
         begin(workRequestId, IbvWrOpcode.IBV_WR_SEND_WITH_INV);
         Memory.putInt(request() + IbvSendWr.INVALIDATE_RKEY, rkey);
         return this;
     }
 
-    /** Begins a write into the peer's memory (IBV_WR_RDMA_WRITE); RC and UC. */
+    /** Begins a write to the start of a peer's memory (IBV_WR_RDMA_WRITE); RC and UC. */
     public SendRequests write(long workRequestId, RemoteMemory to) {
         return write(workRequestId, to.address(), to.rkey());
     }
@@ -193,8 +202,8 @@ public final class SendRequests {
     }
 
     /**
-     * A write that also completes the peer's next receive request, with 32 bits in host order
-     * (IBV_WR_RDMA_WRITE_WITH_IMM).
+     * Begins a write that also completes the peer's next receive request, with 32 bits in host order
+     * (IBV_WR_RDMA_WRITE_WITH_IMM); RC and UC.
      */
     public SendRequests writeWithImmediate(long workRequestId, long remoteAddress, int rkey, int immediate) {
         beginRdma(workRequestId, IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM, remoteAddress, rkey);
@@ -202,12 +211,15 @@ public final class SendRequests {
         return this;
     }
 
-    /** The same to where a remote memory begins. */
+    /** Begins a write with immediate to the start of a peer's memory (IBV_WR_RDMA_WRITE_WITH_IMM); RC and UC. */
     public SendRequests writeWithImmediate(long workRequestId, RemoteMemory to, int immediate) {
         return writeWithImmediate(workRequestId, to.address(), to.rkey(), immediate);
     }
 
-    /** Begins a read of the peer's memory {@link #into} buffers here (IBV_WR_RDMA_READ); RC only. */
+    /**
+     * Begins a read from the start of a peer's memory; {@link #into} names the local buffers (IBV_WR_RDMA_READ); RC
+     * only.
+     */
     public SendRequests read(long workRequestId, RemoteMemory from) {
         return read(workRequestId, from.address(), from.rkey());
     }
@@ -218,8 +230,9 @@ public final class SendRequests {
     }
 
     /**
-     * Begins an atomic: if the peer's 8 bytes, aligned to 8, equal {@code compare} they become {@code swap}; what was
-     * there goes {@link #into} 8 bytes here, in host order (IBV_WR_ATOMIC_CMP_AND_SWP); RC only.
+     * Begins an atomic compare and swap (IBV_WR_ATOMIC_CMP_AND_SWP); RC only. If the peer's 8 bytes, aligned to 8,
+     * equal {@code compare}, they become {@code swap}. Their former value goes to the 8 local bytes of {@link #into},
+     * in host order.
      */
     public SendRequests compareAndSwap(long workRequestId, long remoteAddress, int rkey, long compare, long swap) {
         return beginAtomic(workRequestId, IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP, remoteAddress, rkey, compare, swap);
@@ -231,8 +244,8 @@ public final class SendRequests {
     }
 
     /**
-     * Begins an atomic: {@code add} is added to the peer's 8 bytes, aligned to 8; what was there goes {@link #into} 8
-     * bytes here, in host order (IBV_WR_ATOMIC_FETCH_AND_ADD); RC only.
+     * Begins an atomic fetch and add (IBV_WR_ATOMIC_FETCH_AND_ADD); RC only. Adds {@code add} to the peer's 8 bytes,
+     * aligned to 8. Their former value goes to the 8 local bytes of {@link #into}, in host order.
      */
     public SendRequests fetchAndAdd(long workRequestId, long remoteAddress, int rkey, long add) {
         return beginAtomic(workRequestId, IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD, remoteAddress, rkey, add, 0);
@@ -254,7 +267,7 @@ public final class SendRequests {
         return this;
     }
 
-    /** Ends one of this side's keys, of a type 2 window for example (IBV_WR_LOCAL_INV); RC and UC. */
+    /** Begins the invalidation of a local key, for example of a type 2 window (IBV_WR_LOCAL_INV); RC and UC. */
     public SendRequests localInvalidate(long workRequestId, int rkey) {
         begin(workRequestId, IbvWrOpcode.IBV_WR_LOCAL_INV);
         Memory.putInt(request() + IbvSendWr.INVALIDATE_RKEY, rkey);
@@ -262,12 +275,13 @@ public final class SendRequests {
     }
 
     /**
-     * Binds a type 2 window to part of a region (IBV_WR_BIND_MW); RC and UC.
+     * Begins the bind of a type 2 window to a part of a region (IBV_WR_BIND_MW); RC and UC.
      *
-     * @param rkey the key it gets: {@link MemoryWindow#nextRkey} of its current one, or any with the same upper 24 bits
-     * @param bound the region's part; the region must allow {@link AccessFlag#MW_BIND}
-     * @param access what the peer may do, of {@link AccessFlag#mask(AccessFlag...)}
-     * @throws IllegalArgumentException for a type 1 window, which has {@link MemoryWindow#bind}
+     * @param rkey the new key of the window: {@link MemoryWindow#nextRkey} of its present key, or any with the same
+     *     upper 24 bits
+     * @param bound the part of the region; the region must allow {@link AccessFlag#MW_BIND}
+     * @param access the rights of the peer, from {@link AccessFlag#mask(AccessFlag...)}
+     * @throws IllegalArgumentException for a type 1 window, which {@link MemoryWindow#bind} binds instead
      */
     public SendRequests bind(long workRequestId, MemoryWindow window, int rkey, MemorySlice bound, int access) {
         if (window.type() == MemoryWindowType.TYPE_1) {
@@ -288,13 +302,13 @@ public final class SendRequests {
         return this;
     }
 
-    /** Adds bytes to send or write; the entries of a request are gathered in order. */
+    /** Adds a buffer to send or write. The device gathers the buffers of a request in order. */
     public SendRequests from(MemorySlice buffer) {
         own(buffer);
         return entry(buffer.address(), (int) buffer.length(), buffer.lkey());
     }
 
-    /** Adds a buffer for what a read or an atomic brings; the entries of a request are filled in order. */
+    /** Adds a buffer for the result of a read or an atomic. The device fills the buffers of a request in order. */
     public SendRequests into(MemorySlice buffer) {
         own(buffer);
         return entry(buffer.address(), (int) buffer.length(), buffer.lkey());
@@ -303,7 +317,7 @@ public final class SendRequests {
     private void own(MemorySlice buffer) {
         Object owner = buffer.owner();
         if (owner == null || ownerCount > 0 && owners[ownerCount - 1] == owner) {
-            return; // many parts of one buffer: once is enough
+            return; // consecutive parts of one buffer need only one entry
         }
         if (ownerCount == owners.length) {
             owners = Arrays.copyOf(owners, ownerCount * 2);
@@ -312,14 +326,14 @@ public final class SendRequests {
     }
 
     /**
-     * The {@linkplain MemorySlice#owner owners} of the slices that were added {@link #from} and {@link #into}, in
-     * order, without the slices that have none. An owner may be in the list several times, but not twice in a row.
+     * Returns the {@linkplain MemorySlice#owner owners} of the slices that {@link #from} and {@link #into} added, in
+     * order. Slices without an owner are left out. An owner can be in the list several times, but not twice in a row.
      */
     public List<Object> owners() {
         return ownerCount == 0 ? List.of() : List.of(Arrays.copyOf(owners, ownerCount));
     }
 
-    /** Adds a scatter or gather entry by its parts, which the device checks. */
+    /** Adds a buffer by its address, length and key. Only the device checks them. */
     public SendRequests entry(long address, int length, int lkey) {
         request();
         requests.addEntry(address, length, lkey);
@@ -327,9 +341,9 @@ public final class SendRequests {
     }
 
     /**
-     * Adds bytes that travel in the request itself (IBV_SEND_INLINE): they are copied here, so the source is free at
-     * once. All bytes of a request are inline or none; the queue pair's maximum is
-     * {@link QueuePairCapabilities#maxInlineData}.
+     * Adds bytes that the request carries inline (IBV_SEND_INLINE). The call copies them, so the caller can change the
+     * source at once. Either all bytes of a request are inline or none. The limit is {@link
+     * QueuePairCapabilities#maxInlineData} of the queue pair.
      */
     public SendRequests inline(MemorySegment bytes) {
         return inline(bytes, 0, bytes.byteSize());
@@ -341,12 +355,12 @@ public final class SendRequests {
         return this;
     }
 
-    /** The same for a part of a region. */
+    /** Adds a part of a region that the request carries inline; see {@link #inline(MemorySegment)}. */
     public SendRequests inline(MemorySlice bytes) {
         return inline(bytes.region().memory(), bytes.offset(), bytes.length());
     }
 
-    /** The same for an array. */
+    /** Adds the bytes of an array that the request carries inline; see {@link #inline(MemorySegment)}. */
     public SendRequests inline(byte[] bytes) {
         flag(IbvSendFlags.IBV_SEND_INLINE);
         requests.addEntry(inlineArea.copy(bytes), bytes.length, 0);
@@ -354,9 +368,12 @@ public final class SendRequests {
     }
 
     /**
-     * Says where a UD message goes.
+     * Sets the destination of a UD message.
      *
-     * @param qkey at the receiver; with the top bit set the sender's own is used (IBA vol 1, 10.2.5)
+     * @param address the path to the receiver's port
+     * @param queuePairNumber the number of the receiver's queue pair
+     * @param qkey the Q_Key of the receiver; with the top bit set, the device sends the sender's own Q_Key (IBA volume
+     *     1, section 10.2.5)
      */
     public SendRequests to(AddressHandle address, int queuePairNumber, int qkey) {
         long request = request();
@@ -368,20 +385,23 @@ public final class SendRequests {
         return this;
     }
 
-    /** Makes its success a completion (IBV_SEND_SIGNALED); a failure always is one. */
+    /**
+     * Makes the request complete with a completion if it succeeds (IBV_SEND_SIGNALED). A failure always makes a
+     * completion.
+     */
     public SendRequests signaled() {
         return flag(IbvSendFlags.IBV_SEND_SIGNALED);
     }
 
     /**
-     * Raises an event at a peer that armed for solicited messages only (IBV_SEND_SOLICITED); with a message or
-     * immediate.
+     * Raises an event at a peer that armed its completion queue for solicited messages (IBV_SEND_SOLICITED). For
+     * messages and writes with immediate.
      */
     public SendRequests solicited() {
         return flag(IbvSendFlags.IBV_SEND_SOLICITED);
     }
 
-    /** Starts it only when all reads and atomics before it are done (IBV_SEND_FENCE); RC only. */
+    /** Starts the request only after all earlier reads and atomics have finished (IBV_SEND_FENCE); RC only. */
     public SendRequests fence() {
         return flag(IbvSendFlags.IBV_SEND_FENCE);
     }
@@ -396,7 +416,7 @@ public final class SendRequests {
     private void use(Resource resource) {
         Objects.requireNonNull(resource);
         if (usedCount > 0 && used[usedCount - 1] == resource) {
-            return; // many messages to one address: once is enough
+            return; // consecutive messages to one address need only one entry
         }
         if (usedCount == used.length) {
             used = Arrays.copyOf(used, usedCount * 2);

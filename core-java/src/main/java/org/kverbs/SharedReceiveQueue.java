@@ -14,7 +14,7 @@ import org.kverbs.internal.abi.IbvSrqAttrMask;
 import org.kverbs.spi.ReceiveOps;
 
 /**
- * Receive requests that several queue pairs share ({@code struct ibv_srq}).
+ * A queue of receive requests that several queue pairs share ({@code struct ibv_srq}).
  *
  * <p>Safe for any thread. Source: {@code man 3 ibv_create_srq}.
  */
@@ -36,7 +36,7 @@ public final class SharedReceiveQueue extends Resource {
         lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(this::quiesce));
     }
 
-    /** The domain it belongs to. */
+    /** Returns the protection domain that this queue belongs to. */
     public ProtectionDomain protectionDomain() {
         return pd;
     }
@@ -45,12 +45,12 @@ public final class SharedReceiveQueue extends Resource {
         return handle;
     }
 
-    /** What the device gave when it was made: at least what was asked for. */
+    /** Returns the sizes that the device gave at creation: at least those that were asked for. */
     public SharedReceiveQueueAttributes attributes() {
         return made;
     }
 
-    /** Its sizes and its limit now ({@code ibv_query_srq}); the limit is 0 after its event. */
+    /** Queries the sizes and the limit ({@code ibv_query_srq}). The limit is 0 after its event. */
     public SharedReceiveQueueAttributes query() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(IbvSrqAttr.SIZE, JAVA_INT.byteAlignment());
@@ -61,12 +61,19 @@ public final class SharedReceiveQueue extends Resource {
         }
     }
 
-    /** Sets the limit below which SRQ_LIMIT_REACHED is raised once ({@code ibv_modify_srq}, IBV_SRQ_LIMIT). */
+    /**
+     * Sets the limit ({@code ibv_modify_srq}, IBV_SRQ_LIMIT). When fewer receives are left than this, the device raises
+     * SRQ_LIMIT_REACHED once.
+     */
     public void limit(int limit) {
         modify(new SharedReceiveQueueAttributes(made.maxWr(), made.maxSge(), limit), IbvSrqAttrMask.IBV_SRQ_LIMIT);
     }
 
-    /** Changes how many requests it has room for ({@code ibv_modify_srq}, IBV_SRQ_MAX_WR), where the device can. */
+    /**
+     * Changes the number of requests that this queue has room for ({@code ibv_modify_srq}, IBV_SRQ_MAX_WR).
+     *
+     * @throws RdmaSystemException if the device cannot resize the queue
+     */
     public void resize(int maxWr) {
         modify(new SharedReceiveQueueAttributes(maxWr, made.maxSge(), 0), IbvSrqAttrMask.IBV_SRQ_MAX_WR);
     }
@@ -95,7 +102,8 @@ public final class SharedReceiveQueue extends Resource {
     /**
      * Posts a list of receive requests in one call.
      *
-     * @throws WorkRequestException with the index of the refused one; those before it are posted
+     * @throws WorkRequestException if the device refuses a request; the exception has its index, and the requests
+     *     before it are posted
      */
     public void postReceive(ReceiveRequests requests) {
         poster.post(requests);
@@ -107,7 +115,7 @@ public final class SharedReceiveQueue extends Resource {
 
     private void destroy() {
         SystemErrors.check("ibv_destroy_srq(" + describe() + ")", pd.context().verbs.destroySharedReceiveQueue(handle));
-        pd.context().eventSources.remove(handle, this); // a new one may already have the address
+        pd.context().eventSources.remove(handle, this); // a new queue can already have the address
     }
 
     @Override

@@ -13,15 +13,15 @@ import org.kverbs.internal.ErrorAdvice;
 import org.kverbs.internal.QueuePairTransitions;
 import org.kverbs.internal.Refusal;
 
-/** Turns an errno of the C libraries or the kernel into an exception that says what to do. */
+/** Makes exceptions that say what to do from an errno of the C libraries or the kernel. */
 final class SystemErrors {
     private SystemErrors() {}
 
     /**
-     * The exception for a call that failed.
+     * Makes the exception for a call that failed.
      *
-     * @param operation the C function, with the arguments that matter in parentheses: {@code ibv_reg_mr(length=65536)}
-     * @param errno its error number, as it is or negated
+     * @param operation the C function, with the relevant arguments in parentheses: {@code ibv_reg_mr(length=65536)}
+     * @param errno the error number, positive or negated
      */
     static RdmaSystemException of(String operation, int errno) {
         int positive = Math.abs(errno);
@@ -29,12 +29,12 @@ final class SystemErrors {
     }
 
     /**
-     * The exception for a creation that the device refused.
+     * Makes the exception for a creation that the device refused.
      *
      * @param operation as for {@link #of}
-     * @param errno its error number, as it is or negated
-     * @param excess gives sentences that name what was asked for beyond the device's limits; empty if nothing was. It
-     *     is asked only where the device itself gives no reason, and may ask the device
+     * @param errno the error number, positive or negated
+     * @param excess returns sentences that name the sizes above the device's limits, or an empty text. It is called
+     *     only if the device gave no reason of its own, and it can query the device
      */
     static RdmaSystemException refused(String operation, int errno, Supplier<String> excess) {
         int positive = Math.abs(errno);
@@ -43,7 +43,7 @@ final class SystemErrors {
             return new RdmaSystemException(operation, positive, reason);
         }
         String exceeded = positive == EINVAL || positive == ENOMEM ? excess.get() : "";
-        Refusal.take(positive); // that of a question by excess
+        Refusal.take(positive); // drops the reason of a query by excess
         if (exceeded.isEmpty()) {
             return of(operation, positive);
         }
@@ -52,12 +52,12 @@ final class SystemErrors {
     }
 
     /**
-     * The exception for a list of work requests of which one was refused; says what the device itself says if it can.
+     * Makes the exception for a refused work request. It has the device's own reason if the device gave one.
      *
      * @param operation as for {@link #of}: ibv_post_send, ibv_post_recv, ibv_post_srq_recv or ibv_bind_mw
-     * @param errno the error number, as it is or negated: siw gives a negative one
+     * @param errno the error number, positive or negated; siw returns a negative one
      * @param index the position of the refused request, from 0
-     * @param count how many there were
+     * @param count how many requests the list had
      */
     static WorkRequestException workRequest(String operation, int errno, int index, int count) {
         int positive = Math.abs(errno);
@@ -70,15 +70,16 @@ final class SystemErrors {
             EnumSet.of(QueuePairState.INIT, QueuePairState.RTR, QueuePairState.RTS);
 
     /**
-     * The exception for ibv_modify_qp; EINVAL is explained by the transition and its attributes, or by the transport.
+     * Makes the exception for ibv_modify_qp. It explains EINVAL by the transition and its attributes, or by the
+     * transport.
      *
-     * @param queuePairNumber the queue pair
-     * @param transport its device's; iWARP has no addresses that two queue pairs could be connected by
-     * @param type its type
-     * @param from the state it is in; UNKNOWN will do for other errors than EINVAL
-     * @param to the state asked for, the same as {@code from} if the mask has no IBV_QP_STATE
-     * @param mask the attributes set, of {@code enum ibv_qp_attr_mask}
-     * @param errno the error number, as it is or negated
+     * @param queuePairNumber the number of the queue pair
+     * @param transport the transport of the device; on iWARP two queue pairs cannot be connected by addresses
+     * @param type the type of the queue pair
+     * @param from the state of the queue pair; UNKNOWN is enough for errors other than EINVAL
+     * @param to the state asked for; equal to {@code from} if the mask has no IBV_QP_STATE
+     * @param mask the attributes that were set, of {@code enum ibv_qp_attr_mask}
+     * @param errno the error number, positive or negated
      */
     static RdmaSystemException modifyQueuePair(
             int queuePairNumber,
@@ -91,7 +92,7 @@ final class SystemErrors {
         int positive = Math.abs(errno);
         String advice = Refusal.take(positive);
         if (advice != null) {
-            // The device has said it.
+            // The device gave its own reason.
         } else if (positive != EINVAL) {
             advice = ErrorAdvice.ofCall("ibv_modify_qp", positive);
         } else if (transport == TransportType.IWARP && CONNECTING.contains(to)) {
@@ -106,11 +107,11 @@ final class SystemErrors {
     }
 
     /**
-     * Gives a result that is not below zero, as the provider SPI returns them.
+     * Checks a result of the provider SPI and returns it.
      *
      * @param operation as for {@link #of}
      * @param result a count, a descriptor, 0, or {@code -errno}
-     * @throws RdmaSystemException if the result is below zero
+     * @throws RdmaSystemException if the result is negative
      */
     static int check(String operation, int result) {
         if (result < 0) {

@@ -11,9 +11,9 @@ import org.kverbs.internal.abi.IbvWcFlags;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * What became of a work request ({@code struct ibv_wc}), read in place: a view into a batch. If the status isn't
+ * The completion of a work request ({@code struct ibv_wc}): a view into the memory of a batch. If the status is not
  * {@link WorkCompletionStatus#SUCCESS}, only the work request id, the status, the queue pair number and the vendor
- * error are sure to be set.
+ * error are valid.
  *
  * <p>For one thread at a time. Source: {@code man 3 ibv_poll_cq}.
  */
@@ -38,7 +38,7 @@ public final class WorkCompletion {
 
     private long longAt(int offset) {
         long value = Memory.getLong(address + offset);
-        Reference.reachabilityFence(this); // the memory lives as long as this; so in the three below
+        Reference.reachabilityFence(this); // keeps the memory alive during the read, as in the three methods below
         return value;
     }
 
@@ -60,129 +60,135 @@ public final class WorkCompletion {
         return value;
     }
 
-    /** A copy that stays good when the batch is used again. */
+    /** Returns a copy that stays valid when the batch is used again. */
     public WorkCompletion copy() {
         MemorySegment kept = Arena.ofAuto().allocate(IbvWc.SIZE, JAVA_LONG.byteAlignment());
         kept.copyFrom(structure());
         return new WorkCompletion(kept);
     }
 
-    /** The id that the work request was posted with ({@code wr_id}). */
+    /** Returns the id that the work request was posted with ({@code wr_id}). */
     public long workRequestId() {
         return longAt(IbvWc.WR_ID);
     }
 
-    /** Whether it succeeded. */
+    /** Returns whether the work request succeeded. */
     public boolean isSuccess() {
         return rawStatus() == 0;
     }
 
-    /** How it ended ({@code status}); UNKNOWN keeps its number in {@link #rawStatus}. */
+    /** Returns the status ({@code status}), or UNKNOWN if {@link #rawStatus} has no name. */
     public WorkCompletionStatus status() {
         return WorkCompletionStatus.of(rawStatus());
     }
 
-    /** {@code enum ibv_wc_status}. */
+    /** Returns the number of {@link #status}: {@code enum ibv_wc_status}. */
     public int rawStatus() {
         return intAt(IbvWc.STATUS);
     }
 
     /**
-     * What kind of request it was ({@code opcode}); UNKNOWN keeps its number in {@link #rawOpcode}. Only a success says
-     * so: after a failure most devices leave any number there.
+     * Returns the operation ({@code opcode}), or UNKNOWN if {@link #rawOpcode} has no name. It is valid only after a
+     * success: after a failure most devices leave any number in the field.
      */
     public WorkCompletionOpcode opcode() {
         return WorkCompletionOpcode.of(rawOpcode());
     }
 
-    /** {@code enum ibv_wc_opcode}. */
+    /** Returns the number of {@link #opcode}: {@code enum ibv_wc_opcode}. */
     public int rawOpcode() {
         return intAt(IbvWc.OPCODE);
     }
 
-    /** The device's own error number ({@code vendor_err}); 0 is none. */
+    /** Returns the device's own error number ({@code vendor_err}); 0 for none. */
     public int vendorError() {
         return intAt(IbvWc.VENDOR_ERR);
     }
 
     /**
-     * Bytes that were received, read or returned by an atomic; for UD with the 40 bytes of the GRH ({@code byte_len}).
+     * Returns how many bytes were received, read or returned by an atomic ({@code byte_len}). For UD this includes the
+     * 40 bytes of the GRH.
      */
     public long byteLength() {
         return Integer.toUnsignedLong(intAt(IbvWc.BYTE_LEN));
     }
 
-    /** Whether immediate data came with it (IBV_WC_WITH_IMM). */
+    /** Returns whether the message carried immediate data (IBV_WC_WITH_IMM). */
     public boolean hasImmediate() {
         return (flags() & IbvWcFlags.IBV_WC_WITH_IMM) != 0;
     }
 
-    /** The immediate data as the number that the sender gave, host order; meaningless without {@link #hasImmediate}. */
+    /**
+     * Returns the immediate data as a number in host order, as the sender gave it. Valid only if {@link #hasImmediate}.
+     */
     public int immediate() {
         int wire = intAt(IbvWc.IMM_DATA);
         return ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? Integer.reverseBytes(wire) : wire;
     }
 
-    /** Whether the peer's send with invalidate ended a key of ours (IBV_WC_WITH_INV). */
+    /** Returns whether the peer's send with invalidate invalidated a local key (IBV_WC_WITH_INV). */
     public boolean hasInvalidatedRkey() {
         return (flags() & IbvWcFlags.IBV_WC_WITH_INV) != 0;
     }
 
-    /** The key that was ended; meaningless without {@link #hasInvalidatedRkey}. */
+    /** Returns the key that was invalidated. Valid only if {@link #hasInvalidatedRkey}. */
     public int invalidatedRkey() {
         return intAt(IbvWc.INVALIDATED_RKEY);
     }
 
-    /** Whether the first 40 bytes of the receive buffer hold a global routing header (IBV_WC_GRH). */
+    /** Returns whether the first 40 bytes of the receive buffer hold a global routing header (IBV_WC_GRH). */
     public boolean hasGrh() {
         return (flags() & IbvWcFlags.IBV_WC_GRH) != 0;
     }
 
-    /** {@code enum ibv_wc_flags}, as bits. */
+    /** Returns the flags of the completion, bits of {@code enum ibv_wc_flags}. */
     public int flags() {
         return intAt(IbvWc.WC_FLAGS);
     }
 
-    /** Number of the local queue pair ({@code qp_num}), 24 bits. */
+    /** Returns the number of the local queue pair, 24 bits ({@code qp_num}). */
     public int queuePairNumber() {
         return intAt(IbvWc.QP_NUM);
     }
 
-    /** Number of the sender's queue pair ({@code src_qp}); UD receives only. */
+    /** Returns the number of the sender's queue pair ({@code src_qp}). Valid only for UD receives. */
     public int sourceQueuePair() {
         return intAt(IbvWc.SRC_QP);
     }
 
-    /** Index of the P_Key it came with ({@code pkey_index}); GSI queue pairs only. */
+    /** Returns the index of the message's P_Key ({@code pkey_index}). Valid only for GSI queue pairs. */
     public int pkeyIndex() {
         return shortAt(IbvWc.PKEY_INDEX);
     }
 
-    /** The sender's LID ({@code slid}); UD receives on InfiniBand only. */
+    /** Returns the sender's LID ({@code slid}). Valid only for UD receives on InfiniBand. */
     public int sourceLid() {
         return shortAt(IbvWc.SLID);
     }
 
-    /** Service level ({@code sl}); UD receives only. */
+    /** Returns the service level ({@code sl}). Valid only for UD receives. */
     public int serviceLevel() {
         return byteAt(IbvWc.SL);
     }
 
-    /** The low bits of the destination LID ({@code dlid_path_bits}); UD receives on InfiniBand only. */
+    /**
+     * Returns the low bits of the destination LID ({@code dlid_path_bits}). Valid only for UD receives on InfiniBand.
+     */
     public int destinationPathBits() {
         return byteAt(IbvWc.DLID_PATH_BITS);
     }
 
     /**
-     * Returns this if it succeeded.
+     * Returns this completion if the work request succeeded.
      *
-     * @throws WorkCompletionException if it didn't. It names no operation: the id says which request it was
+     * @throws WorkCompletionException if it failed. The exception names no operation, since the device need not give
+     *     it; the id identifies the request
      */
     public WorkCompletion orThrow() {
         if (!isSuccess()) {
             throw new WorkCompletionException(
                     rawStatus(),
-                    WorkCompletionOpcode.UNKNOWN.code(), // after a failure the field may hold anything
+                    WorkCompletionOpcode.UNKNOWN.code(), // after a failure the field can hold any number
                     vendorError(),
                     queuePairNumber(),
                     workRequestId());
@@ -190,7 +196,7 @@ public final class WorkCompletion {
         return this;
     }
 
-    /** One line: id, status and queue pair; for a success also the operation and the bytes. */
+    /** Returns one line: id, status and queue pair, and for a success also the operation and the number of bytes. */
     @Override
     public String toString() {
         String status = status() == WorkCompletionStatus.UNKNOWN ? "status " + rawStatus() : status().name();

@@ -4,10 +4,10 @@ import java.io.Serial;
 import org.kverbs.internal.Refusal;
 
 /**
- * A work request that was accepted by the device and then failed: a completion whose status is not success.
+ * Reports a work request that the device accepted and that failed later: a completion whose status is not success.
  *
- * <p>On a reliable connection the queue pair is in the error state after the first of them, and everything still queued
- * on it completes as flushed (IBA volume 1, section 10.10; ibv_poll_cq(3)).
+ * <p>On a reliable connection the first failure moves the queue pair to the error state, and all requests still queued
+ * on it complete as flushed (IBA volume 1, section 10.10; ibv_poll_cq(3)).
  */
 public class WorkCompletionException extends RdmaException {
     @Serial private static final long serialVersionUID = 1L;
@@ -22,8 +22,8 @@ public class WorkCompletionException extends RdmaException {
      * Describes a failed completion, in the terms of {@code struct ibv_wc}.
      *
      * @param rawStatus the {@code status} field, an {@code enum ibv_wc_status}
-     * @param rawOpcode the {@code opcode} field, an {@code enum ibv_wc_opcode}, as the poster of the request knows it;
-     *     -1 if it is not known, since devices need not fill the field of a failed completion
+     * @param rawOpcode the {@code opcode} field, an {@code enum ibv_wc_opcode}, if the poster of the request knows it;
+     *     otherwise -1, since devices need not fill the field of a failed completion
      * @param vendorError the {@code vendor_err} field
      * @param queuePairNumber the {@code qp_num} field: the local queue pair, 24 bits
      * @param workRequestId the {@code wr_id} field: the number that the request was posted with
@@ -38,40 +38,40 @@ public class WorkCompletionException extends RdmaException {
         this.workRequestId = workRequestId;
     }
 
-    /** Why it failed; {@code UNKNOWN} if this version does not know {@link #rawStatus()}. */
+    /** Returns the reason of the failure, or UNKNOWN if {@link #rawStatus()} has no name. */
     public WorkCompletionStatus status() {
         return WorkCompletionStatus.of(rawStatus);
     }
 
-    /** The number behind {@link #status()}, kept for statuses that this version does not know. */
+    /** Returns the number of {@link #status()}: {@code enum ibv_wc_status}. */
     public int rawStatus() {
         return rawStatus;
     }
 
     /**
-     * What the request was, as its poster knows it; UNKNOWN where that is not known. A device need not fill the opcode
+     * Returns the operation of the request if its poster gave it, otherwise UNKNOWN. A device need not fill the opcode
      * of a failed completion: ibv_poll_cq(3) promises only id, status, queue pair number and vendor error.
      */
     public WorkCompletionOpcode opcode() {
         return WorkCompletionOpcode.of(rawOpcode);
     }
 
-    /** The number behind {@link #opcode()}, kept for opcodes that this version does not know. */
+    /** Returns the number of {@link #opcode()}: {@code enum ibv_wc_opcode}; -1 if it is not known. */
     public int rawOpcode() {
         return rawOpcode;
     }
 
-    /** A number whose meaning only the maker of the device knows; 0 if there is none. */
+    /** Returns the error number of the device's maker; 0 for none. */
     public int vendorError() {
         return vendorError;
     }
 
-    /** The local queue pair that the request was posted on. */
+    /** Returns the number of the local queue pair that the request was posted on. */
     public int queuePairNumber() {
         return queuePairNumber;
     }
 
-    /** The id that the request was posted with, an opaque 64-bit number. */
+    /** Returns the id that the request was posted with. */
     public long workRequestId() {
         return workRequestId;
     }

@@ -3,8 +3,8 @@ package org.kverbs;
 import org.kverbs.internal.abi.IbvWcOpcode;
 
 /**
- * Which operation a work completion reports: {@code enum ibv_wc_opcode}. Only a successful completion has a meaningful
- * opcode; after an error the field holds anything.
+ * The operation of a work completion: {@code enum ibv_wc_opcode}. The opcode is valid only in a successful completion;
+ * after an error the field can hold any number.
  */
 public enum WorkCompletionOpcode {
     /** {@code IBV_WC_SEND}: a send, with or without immediate or invalidate. */
@@ -37,9 +37,9 @@ public enum WorkCompletionOpcode {
     TM_DEL(IbvWcOpcode.IBV_WC_TM_DEL),
     /** {@code IBV_WC_TM_SYNC}: the tag matching list was synchronised. */
     TM_SYNC(IbvWcOpcode.IBV_WC_TM_SYNC),
-    /** {@code IBV_WC_TM_RECV}: a message met its tag and was received. */
+    /** {@code IBV_WC_TM_RECV}: a message matched a tag and was received. */
     TM_RECV(IbvWcOpcode.IBV_WC_TM_RECV),
-    /** {@code IBV_WC_TM_NO_TAG}: a message came that met no tag. */
+    /** {@code IBV_WC_TM_NO_TAG}: a message arrived that matched no tag. */
     TM_NO_TAG(IbvWcOpcode.IBV_WC_TM_NO_TAG),
     /** {@code IBV_WC_DRIVER1}: a provider's own operation, the first. */
     DRIVER1(IbvWcOpcode.IBV_WC_DRIVER1),
@@ -47,7 +47,7 @@ public enum WorkCompletionOpcode {
     DRIVER2(IbvWcOpcode.IBV_WC_DRIVER2),
     /** {@code IBV_WC_DRIVER3}: a provider's own operation, the third. */
     DRIVER3(IbvWcOpcode.IBV_WC_DRIVER3),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final WorkCompletionOpcode[] ALL = values();
@@ -63,7 +63,7 @@ public enum WorkCompletionOpcode {
         return code;
     }
 
-    /** Whether the completion consumed a receive: {@code opcode & IBV_WC_RECV}. */
+    /** Returns whether the completion consumed a receive: {@code opcode & IBV_WC_RECV}. */
     public boolean isReceive() {
         return this != UNKNOWN && (code & RECV.code) != 0;
     }

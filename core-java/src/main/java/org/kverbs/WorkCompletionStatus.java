@@ -3,11 +3,11 @@ package org.kverbs;
 import org.kverbs.internal.abi.IbvWcStatus;
 
 /**
- * How a work request ended: {@code enum ibv_wc_status} (IBA volume 1, section 11.6.2; ibv_poll_cq(3)). {@link #text()}
- * says what happened and what usually causes it.
+ * The status of a completed work request: {@code enum ibv_wc_status} (IBA volume 1, section 11.6.2; ibv_poll_cq(3)).
+ * {@link #text()} says what happened and what usually causes it.
  */
 public enum WorkCompletionStatus {
-    /** {@code IBV_WC_SUCCESS}: done. */
+    /** {@code IBV_WC_SUCCESS}: the work request succeeded. */
     SUCCESS(IbvWcStatus.IBV_WC_SUCCESS,
             "the operation completed"),
     /** {@code IBV_WC_LOC_LEN_ERR}: local length error. */

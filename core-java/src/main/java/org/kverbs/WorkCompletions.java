@@ -18,7 +18,7 @@ import org.kverbs.internal.values.Ranges;
  * }
  * }</pre>
  *
- * <p>For one thread at a time. Neither filling nor reading it allocates.
+ * <p>For one thread at a time. Filling and reading a batch allocates nothing.
  */
 public final class WorkCompletions {
 
@@ -28,7 +28,9 @@ public final class WorkCompletions {
     private int count;
 
     /**
-     * @param capacity how many completions one poll takes at most
+     * Makes an empty batch.
+     *
+     * @param capacity the largest number of completions that one poll takes
      */
     public WorkCompletions(int capacity) {
         this.capacity = Ranges.require("capacity", capacity, 1, 1 << 20);
@@ -36,12 +38,12 @@ public final class WorkCompletions {
         view = new WorkCompletion(memory);
     }
 
-    /** How many it can hold. */
+    /** Returns how many completions this batch can hold. */
     public int capacity() {
         return capacity;
     }
 
-    /** How many the last poll put in. */
+    /** Returns how many completions the last poll put into this batch. */
     public int size() {
         return count;
     }
@@ -55,9 +57,11 @@ public final class WorkCompletions {
     }
 
     /**
-     * A completion of the last poll. The same view object each time, moved: good until the next call or poll.
+     * Returns a completion of the last poll. Each call returns the same view object, moved to {@code index}; it is
+     * valid until the next call or poll.
      *
-     * @param index from 0
+     * @param index the index of the completion, from 0
+     * @throws IndexOutOfBoundsException if the last poll put in fewer completions
      */
     public WorkCompletion get(int index) {
         if (index < 0 || index >= count) {

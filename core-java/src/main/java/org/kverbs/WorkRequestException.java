@@ -3,12 +3,12 @@ package org.kverbs;
 import java.io.Serial;
 
 /**
- * A list of work requests of which the device refused one when it was posted.
+ * Reports that the device refused a work request when a list of requests was posted.
  *
- * <p>Requests before {@link #index()} are posted and will complete; that one and those after it are not, and may be
- * posted again. {@code ENOMEM} says that the queue is full, {@code EINVAL} that the request or the state of the queue
- * pair is wrong (ibv_post_send(3), ibv_post_recv(3)). A request that was accepted and fails later is a
- * {@link WorkCompletionException}.
+ * <p>The requests before {@link #index()} are posted and will complete. That request and those after it are not posted
+ * and can be posted again. {@code ENOMEM} stands for a full queue, {@code EINVAL} for a wrong request or a wrong state
+ * of the queue pair (ibv_post_send(3), ibv_post_recv(3)). A request that the device accepts and that fails later is
+ * reported by a {@link WorkCompletionException}.
  */
 public class WorkRequestException extends RdmaSystemException {
     @Serial private static final long serialVersionUID = 1L;
@@ -19,9 +19,9 @@ public class WorkRequestException extends RdmaSystemException {
     /**
      * Describes a refused work request.
      *
-     * @param operation the C function, with the arguments that matter, if any, in parentheses: {@code ibv_post_send}
+     * @param operation the C function, with the relevant arguments in parentheses: {@code ibv_post_send}
      * @param errno the error number, positive
-     * @param advice whole sentences that say what to do about it, or an empty text
+     * @param advice whole sentences that say what to do; empty if nothing is known
      * @param index the position of the refused request in the list, from 0
      * @param count how many requests the list had
      */
@@ -31,12 +31,14 @@ public class WorkRequestException extends RdmaSystemException {
         this.count = count;
     }
 
-    /** The position of the refused request in the list, from 0: so many requests were posted. */
+    /**
+     * Returns the index of the refused request in the list, from 0. It is also the number of requests that were posted.
+     */
     public int index() {
         return index;
     }
 
-    /** How many requests the list had. */
+    /** Returns the number of requests in the list. */
     public int count() {
         return count;
     }

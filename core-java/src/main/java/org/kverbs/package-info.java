@@ -45,18 +45,16 @@
  * <ul>
  *   <li>The values are immutable and may be shared among threads. Numbers are in the order of the machine, whatever the
  *       C structure or the wire has: a GUID and the halves of a {@link org.kverbs.attributes.Gid} read as the numbers
- *       that
- *       are
- *       printed.
- *   <li>An enum never hides what it does not know. A number without a name reads as {@code UNKNOWN}, and the holder of
- *       the value offers the raw number beside it; masks of flags are kept raw as well.
- *   <li>Errors are unchecked exceptions that name the operation, the value that was refused and what to do next. What
- *       the program got wrong before any device was asked is an {@link java.lang.IllegalArgumentException} or an
- *       {@link java.lang.IllegalStateException}; what the system or a device refused is an
- *       {@link org.kverbs.RdmaException}.
+ *       that are printed.
+ *   <li>No value is lost. A number that an enum has no name for becomes {@code UNKNOWN}, and the holder of the value
+ *       has a second getter for the number. Masks of flags also have a getter of their bits.
+ *   <li>Errors are unchecked exceptions. Their messages name the operation, the refused value and what to do. A mistake
+ *       of the program is reported by an {@link java.lang.IllegalArgumentException} or an {@link
+ *       java.lang.IllegalStateException}, a refusal of the system or of a device by an {@link
+ *       org.kverbs.RdmaException}.
  * </ul>
  *
- * <p>Nothing here takes or gives null unless it is marked so.
+ * <p>Parameters and results are never null unless they are marked {@code @Nullable}.
  */
 @NullMarked
 package org.kverbs;

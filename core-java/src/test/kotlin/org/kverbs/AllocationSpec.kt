@@ -15,8 +15,8 @@ import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 
 /**
- * Posting and polling allocate nothing on the heap once they are warm: the JVM's own count of bytes that a thread
- * allocates, over null0. What the first rounds allocate is the JVM linking the code.
+ * Shows by the JVM's count of the bytes that a thread allocates that posting and polling on null0 allocate nothing on
+ * the heap after warm-up. In the first rounds the JVM allocates memory to link the code.
  */
 class AllocationSpec :
     FunSpec({
@@ -52,8 +52,8 @@ private fun allocatedIn(
 }
 
 /**
- * Bytes of [ROUNDS] rounds when warm: none as soon as so many rounds allocate nothing, or what they allocate at the end
- * of [patience].
+ * Returns the bytes that [ROUNDS] warm rounds allocate: 0 as soon as so many rounds allocate nothing, otherwise the
+ * count at the end of [patience].
  */
 private fun allocatedWhenWarm(
     patience: Duration,

@@ -22,7 +22,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.CountDownLatch
 import kotlin.concurrent.thread
 
-/** Polling and events over null0, which completes what the test tells it to. */
+/** Tests polling and events on null0, which makes the completions that a test asks for. */
 class CompletionQueueSpec :
     FunSpec({
         onNullDevice()

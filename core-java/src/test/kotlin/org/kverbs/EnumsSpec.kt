@@ -44,7 +44,7 @@ import org.kverbs.internal.abi.IbvWcStatus
 import org.kverbs.internal.abi.RdmaCmEventType
 import org.kverbs.internal.abi.RdmaPortSpace
 
-/** An enum of ours beside the class that holds the numbers of C's. */
+/** A public enum and the generated class that holds the numbers of the C enum. */
 private class Mirror(
     val ours: List<Enum<*>>,
     val numbers: Class<*>,
@@ -52,7 +52,7 @@ private class Mirror(
     val code: (Enum<*>) -> Int,
     val of: (Int) -> Enum<*>,
 ) : WithDataTestName {
-    /** The name that C gives to a constant of ours. */
+    /** Returns the C name of a constant. */
     fun cName(constant: Enum<*>): String =
         when (constant) {
             is StaticRate if constant != StaticRate.MAX -> "${prefix}${constant.name.removePrefix("GBPS_")}_GBPS"
@@ -72,7 +72,7 @@ private inline fun <reified E : Enum<E>> mirror(
     noinline of: (Int) -> E,
 ) = Mirror(enumValues<E>().toList(), numbers, prefix, { code(it as E) }, of)
 
-/** The constants that headers newer than the bound ones have. */
+/** The constants that only newer headers have. */
 private val newer = mapOf("IBV_EVENT_DEVICE_SPEED_CHANGE" to 20, "IBV_WC_FLUSH" to 8)
 
 class EnumsSpec :

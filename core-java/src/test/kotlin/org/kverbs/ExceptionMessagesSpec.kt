@@ -97,7 +97,7 @@ class ExceptionMessagesSpec :
 
         test("should not take what a device leaves in a failed completion for its operation") {
             val completions = WorkCompletions(1).apply { size(1) }
-            // As Soft-RoCE reports a write that failed: opcode 0, which is IBV_WC_SEND.
+            // Soft-RoCE reports a failed write with opcode 0, which is IBV_WC_SEND.
             val completion = completions.get(0)
             completion.structure().set(JAVA_INT, IbvWc.STATUS.toLong(), WorkCompletionStatus.REM_ACCESS_ERR.code())
             completion.toString() shouldBe "completion(id=0, REM_ACCESS_ERR, qpn=0)"

@@ -14,7 +14,7 @@ import java.nio.file.StandardOpenOption
 import kotlin.io.path.createTempFile
 import kotlin.io.path.deleteExisting
 
-/** Posting by extended calls, between whose start and end a driver holds a lock. */
+/** Tests posting by extended calls. A driver holds a lock between their start and their end. */
 class ExtendedPostSpec :
     FunSpec({
         onNullDevice()
@@ -38,11 +38,11 @@ class ExtendedPostSpec :
                     val gone = mappedAndTruncated(file, arena)
                     NullBench().use { bench ->
                         val qp = bench.extendedQueuePair(QueuePairCapabilities(8, 8, 4, 1, 64))
-                        // two entries are gathered by Java, whose copy meets the missing page
+                        // Java gathers two entries, and its copy meets the missing page
                         val bad = SendRequests().send(1).entry(gone.address(), 8, 0).entry(gone.address() + 8, 8, 0)
                         shouldThrow<InternalError> { qp.post(bad.flag(IbvSendFlags.IBV_SEND_INLINE)) }
                         NullVerbs.aborted(qp) shouldBe 1
-                        qp.post(SendRequests().send(2).from(bench.mr.slice())) // would spin on the lock for ever
+                        qp.post(SendRequests().send(2).from(bench.mr.slice())) // would spin on the lock without end
                     }
                 }
             } finally {
@@ -51,7 +51,7 @@ class ExtendedPostSpec :
         }
     })
 
-/** Memory of a file that has become too short for it. */
+/** Returns memory that is mapped from a file which was shortened afterwards. */
 private fun mappedAndTruncated(
     file: Path,
     arena: Arena,

@@ -16,9 +16,9 @@ import kotlin.io.path.readText
 import kotlin.reflect.KClass
 
 /**
- * Posts in one thread and polls in another, over a driver that takes in each what it holds in the other, and collects
- * garbage meanwhile. In a JVM of its own: if a critical call waits for a thread that has stopped for the collector, the
- * JVM stands still for ever.
+ * Posts in one thread and polls in another while the garbage collector runs. The driver takes one lock in both calls.
+ * The program runs in a JVM of its own: if a critical call waited for a thread that has stopped for the collector, the
+ * JVM would hang.
  */
 internal object HeldLockProgram {
     enum class Case {
@@ -67,7 +67,7 @@ internal object HeldLockProgram {
         }
     }
 
-    /** Both calls over and over, each in its thread, until so many collections have stopped and resumed them. */
+    /** Repeats both calls, each in its thread, until a number of collections have stopped and resumed them. */
     private fun together(
         post: () -> Unit,
         poll: () -> Unit,
@@ -80,7 +80,8 @@ internal object HeldLockProgram {
                 while (true) {
                     call()
                     round.incrementAndGet()
-                    Thread.yield() // spin locks are unfair: let the other thread have it where processors are few
+                    // Spin locks are unfair: give the lock to the other thread on a machine with few processors.
+                    Thread.yield()
                 }
             }
         }
@@ -93,7 +94,7 @@ internal object HeldLockProgram {
         Runtime.getRuntime().halt(0) // the threads still call
     }
 
-    /** One call that the driver keeps, as the kernel keeps a system call, until a collection has gone by. */
+    /** Makes one call that the driver holds, as the kernel holds a system call, until a collection has run. */
     private fun waiting(call: () -> Unit) {
         set(NullVerbs.Option.WAIT, 1)
         val caller = thread { call() }
@@ -120,7 +121,7 @@ internal object HeldLockProgram {
         return symbols.findOrThrow("null_options").reinterpret(size).getAtIndex(JAVA_INT, option.ordinal.toLong())
     }
 
-    /** Runs a case in a JVM with these options. Gives what it printed, or says that it had to be ended. */
+    /** Runs a case in a JVM with these options. Returns its output, or a text that says that it was killed. */
     fun run(
         case: Case,
         library: String,

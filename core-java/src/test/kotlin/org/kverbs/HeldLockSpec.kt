@@ -6,7 +6,7 @@ import org.kverbs.NullVerbs.onNullDevice
 import org.kverbs.internal.abi.inTemporaryFolder
 import kotlin.io.path.copyTo
 
-/** No critical call waits for a thread that may have stopped at a safepoint. */
+/** Shows that no critical call waits for a thread that can have stopped at a safepoint. */
 class HeldLockSpec :
     FunSpec({
         onNullDevice()
@@ -36,5 +36,5 @@ class HeldLockSpec :
 
 private val library get() = NullVerbs.library.toString()
 
-/** As for a card whose driver stays in user space. */
+/** The option that forces critical calls, as for a driver that stays in user space. */
 private const val CARD = "-Dkverbs.shortPost=true"

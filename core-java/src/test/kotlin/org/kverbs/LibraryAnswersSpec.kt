@@ -20,8 +20,8 @@ import java.time.Duration
 import kotlin.reflect.KClass
 
 /**
- * What a program is told whose libibverbs is absent, closed to it or old. A JVM takes its library once, so some cases
- * start another.
+ * Tests the messages for a libibverbs that is absent, forbidden or old. A JVM loads its library once, so some cases
+ * start another JVM.
  */
 class LibraryAnswersSpec :
     FunSpec({
@@ -209,7 +209,7 @@ class LibraryAnswersSpec :
 
 private const val ENABLED = "--enable-native-access=ALL-UNNAMED"
 
-/** Uses a class that needs no library, and then one that does; prints what it gets. */
+/** Uses a class that needs no library and then one that needs it. Prints the results. */
 internal object ChildProgram {
     @JvmStatic
     fun main(arguments: Array<String>) {

@@ -27,7 +27,7 @@ import kotlin.io.path.listDirectoryEntries
  * counted, and whose queues move nothing. It is compiled when first used, and from then on this JVM's libibverbs.
  */
 internal object NullVerbs {
-    /** What there is to set, in the order of `enum null_option`. */
+    /** The options, in the order of `enum null_option`. */
     enum class Option {
         EXTENDED,
         COMPLETE,
@@ -43,15 +43,15 @@ internal object NullVerbs {
         REFUSE_MOVE,
     }
 
-    /** Kinds of objects, in the order of `enum null_kind`. */
+    /** The kinds of objects, in the order of `enum null_kind`. */
     enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH }
 
     private val headers = listOf("infiniband/verbs.h")
 
-    /** Beside the folder of the compiled tests. */
+    /** The compiled library, next to the folder of the compiled tests. */
     val library: Path by lazy { compile("libnullverbs.so") }
 
-    /** The same as it would be in an older release of rdma-core, for another JVM. */
+    /** The library as an older release of rdma-core, for another JVM. */
     fun ofRelease(release: Int): Path = compile("libnullverbs$release.so", "-DNULL_RELEASE=$release")
 
     private fun compile(
@@ -101,24 +101,24 @@ internal object NullVerbs {
         setOption.invokeWithArguments(option.ordinal, value)
     }
 
-    /** Sets all options back, and forgets what was destroyed. */
+    /** Resets all options and the list of destroyed objects. */
     fun reset() {
         resetAll.invokeWithArguments()
     }
 
     fun live(kind: Kind): Int = liveObjects.invokeWithArguments(kind.ordinal) as Int
 
-    /** How many objects of each kind there are; kinds without any are left out. */
+    /** Returns the number of objects of each kind, without kinds that have none. */
     fun live(): Map<Kind, Int> = Kind.entries.associateWith { live(it) }.filterValues { it != 0 }
 
-    /** Addresses of the objects that were destroyed since the last reset, the oldest first. */
+    /** Returns the addresses of the objects that were destroyed since the last reset, the oldest first. */
     fun destroyed(): List<Long> =
         generateSequence(0) { it + 1 }
             .map { destroyedObject.invokeWithArguments(it) as Long }
             .takeWhile { it != 0L }
             .toList()
 
-    /** How many extended posts were given up on a queue pair. */
+    /** Returns how many extended posts were aborted on a queue pair. */
     fun aborted(qp: QueuePair): Int = abortedPosts.invokeWithArguments(qp.handle()) as Int
 
     /** Puts successful completions with these ids into a queue. */
@@ -140,8 +140,8 @@ internal object NullVerbs {
     }
 
     /**
-     * What a spec on null0 is set up with: every test begins with the options as they were, and must leave no object
-     * behind. Without a C compiler each fails and says what to install.
+     * Sets up a spec on null0: every test begins with the default options and must leave no object behind. Without a C
+     * compiler each test fails and names the package to install.
      */
     fun FunSpec.onNullDevice() {
         beforeTest { reset() }
@@ -151,7 +151,7 @@ internal object NullVerbs {
     }
 }
 
-/** What most tests on null0 need. Closing it closes all. */
+/** The objects that most tests on null0 need. Closing it closes all of them. */
 internal class NullBench(
     extended: Boolean = true,
 ) : AutoCloseable {

@@ -15,7 +15,9 @@ import kotlin.io.path.readText
 import kotlin.io.path.writeText
 import kotlin.reflect.KClass
 
-/** What runs on a libibverbs of rdma-core 22, which lacks `_ibv_query_gid_ex`, `_ibv_query_gid_table` and others. */
+/**
+ * Tests on a libibverbs of rdma-core 22, which lacks `_ibv_query_gid_ex`, `_ibv_query_gid_table` and other functions.
+ */
 internal class OldLibrarySpec :
     FunSpec({
         test("should find the GIDs, their types and interfaces, and connect by the first RoCE v2 one of IPv4") {
@@ -64,7 +66,7 @@ internal class OldLibrarySpec :
 
 private val BINDING = Regex("""library\.function\("(\w+)"(?:, (\d+))?\)""")
 
-/** The release of rdma-core in which the libraries got the functions of each symbol version; 0 is before all. */
+/** The first release of rdma-core with the functions of each symbol version; 0 stands for every release. */
 private val RELEASES =
     mapOf(
         "IBVERBS_1.0" to 0,

@@ -20,7 +20,7 @@ import io.kotest.property.checkAll
 import org.kverbs.attributes.Gid
 import org.kverbs.attributes.QueuePairEndpoint
 
-/** What peers send each other: the text and the bytes of [RemoteMemory] and [QueuePairEndpoint]. */
+/** Tests the forms that peers exchange: the text and the bytes of [RemoteMemory] and [QueuePairEndpoint]. */
 class PeerFormsSpec :
     FunSpec({
         val bytes16 = Arb.byteArray(Arb.constant(16), Arb.byte())
@@ -150,7 +150,7 @@ private fun refusalOf(part: () -> Unit) = shouldThrow<IndexOutOfBoundsException>
 
 private fun hex(bytes: ByteArray) = bytes.joinToString("") { "%02x".format(it) }
 
-/** The result passes the check, or was refused as an argument; nothing else may happen. */
+/** Checks a result, or that it was refused as an argument. Any other exception fails the test. */
 private fun <T> refusedOr(
     parse: () -> T,
     check: (T) -> Unit,

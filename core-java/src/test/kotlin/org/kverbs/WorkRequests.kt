@@ -54,7 +54,7 @@ private fun follow(
         },
     ) { Memory.at(it, size.toLong()).get(JAVA_LONG, next.toLong()) }
         .takeWhile { it != 0L }
-        .take(arena.count() + 1) // a list that runs in a circle is too long, not endless
+        .take(arena.count() + 1) // a circular list is reported as too long and not followed without end
         .map { FoundRequest(Memory.at(it, size.toLong()), sgList, numSge) }
         .toList()
 

@@ -6,12 +6,15 @@ import java.util.List;
 import org.kverbs.internal.abi.IbvAccessFlags;
 
 /**
- * What may be done with registered memory, with a memory window or through a queue pair: {@code enum ibv_access_flags}
- * (ibv_reg_mr(3)). Local reading is always allowed. {@link #REMOTE_WRITE} and {@link #REMOTE_ATOMIC} on memory need
- * {@link #LOCAL_WRITE} beside them.
+ * A right of access to registered memory, to a memory window or through a queue pair: {@code enum ibv_access_flags}
+ * (ibv_reg_mr(3)). Local reading is always allowed. A memory region with {@link #REMOTE_WRITE} or {@link
+ * #REMOTE_ATOMIC} needs {@link #LOCAL_WRITE} too.
  */
 public enum AccessFlag {
-    /** {@code IBV_ACCESS_LOCAL_WRITE}: this side may write: receives, and the results of reads and atomics. */
+    /**
+     * {@code IBV_ACCESS_LOCAL_WRITE}: the local device may write into the memory: received messages, and the results of
+     * reads and atomics.
+     */
     LOCAL_WRITE(IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE),
     /** {@code IBV_ACCESS_REMOTE_WRITE}: a peer may write. */
     REMOTE_WRITE(IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE),
@@ -25,17 +28,20 @@ public enum AccessFlag {
      * {@code IBV_ACCESS_ZERO_BASED}: addresses count from 0 at the start of the region, not from its virtual address.
      */
     ZERO_BASED(IbvAccessFlags.IBV_ACCESS_ZERO_BASED),
-    /** {@code IBV_ACCESS_ON_DEMAND}: pages are not pinned: the device faults them in (on-demand paging). */
+    /**
+     * {@code IBV_ACCESS_ON_DEMAND}: pages are not pinned; the device faults them in when it needs them (on-demand
+     * paging).
+     */
     ON_DEMAND(IbvAccessFlags.IBV_ACCESS_ON_DEMAND),
     /** {@code IBV_ACCESS_HUGETLB}: the memory is in huge pages (with ON_DEMAND). */
     HUGETLB(IbvAccessFlags.IBV_ACCESS_HUGETLB),
-    /** {@code IBV_ACCESS_FLUSH_GLOBAL}: a peer may flush its writes to where everybody sees them (rdma-core 45). */
+    /** {@code IBV_ACCESS_FLUSH_GLOBAL}: a peer may flush its writes until every reader sees them (rdma-core 45). */
     FLUSH_GLOBAL(1 << 8),
     /** {@code IBV_ACCESS_FLUSH_PERSISTENT}: a peer may flush its writes to persistent memory (rdma-core 45). */
     FLUSH_PERSISTENT(1 << 9),
     /**
-     * {@code IBV_ACCESS_RELAXED_ORDERING}: the device may reorder its accesses on the bus; ignored where it is not
-     * known.
+     * {@code IBV_ACCESS_RELAXED_ORDERING}: the device may reorder its accesses on the bus. A device that does not know
+     * the flag ignores it.
      */
     RELAXED_ORDERING(IbvAccessFlags.IBV_ACCESS_RELAXED_ORDERING);
 
@@ -66,9 +72,7 @@ public enum AccessFlag {
         return mask;
     }
 
-    /**
-     * Returns the constants whose bit is in {@code mask}, a new set; bits without a name are left out, never an error.
-     */
+    /** Returns a new set of the constants whose bit is in {@code mask}. Ignores bits that have no name. */
     public static EnumSet<AccessFlag> of(int mask) {
         EnumSet<AccessFlag> set = EnumSet.noneOf(AccessFlag.class);
         for (AccessFlag each : ALL) {

@@ -10,17 +10,17 @@ import org.kverbs.internal.values.Ranges;
 import org.kverbs.internal.values.Structure;
 
 /**
- * How a peer is reached: {@code struct ibv_ah_attr} (ibv_create_ah(3); IBA volume 1, section 11.2.2.1). A queue pair
- * that is connected takes one among its attributes; an address handle for datagrams is made from one.
+ * The path to a peer: {@code struct ibv_ah_attr} (ibv_create_ah(3); IBA volume 1, section 11.2.2.1). A connected queue
+ * pair has one among its attributes; an address handle for datagrams is made from one.
  *
- * <p>Inside an InfiniBand subnet a LID is enough; see {@link #toLid}. On RoCE the LID is 0 and a global route is
- * needed; see {@link #toGid}. Everything else: {@link #builder()}.
+ * <p>Inside an InfiniBand subnet a LID is enough: use {@link #toLid}. On RoCE the LID is 0 and a global route is
+ * needed: use {@link #toGid}. For all other paths use {@link #builder()}.
  *
  * @param destinationLid the LID of the peer, 16 bits; 0 on RoCE
- * @param serviceLevel the service level, 0 to 15; on RoCE the priority, from which the VLAN priority is made
- * @param sourcePathBits the low bits of the LID to send from, 0 to 127, where the port has several (LMC)
- * @param rawStaticRate a limit on the sending rate, the code of a {@link StaticRate}, 0 to 255; 0 for none
- * @param port the local port to send from, 1 to 255; 0 only in an answer of the device that says nothing
+ * @param serviceLevel the service level, 0 to 15; on RoCE the priority, which also sets the priority of the VLAN tag
+ * @param sourcePathBits the low bits of the LID to send from, 0 to 127, for a port that has several LIDs (LMC)
+ * @param rawStaticRate the limit on the sending rate as the code of a {@link StaticRate}, 0 to 255; 0 for no limit
+ * @param port the local port to send from, 1 to 255; 0 only in an answer of a device that does not name it
  * @param globalRoute the route beyond the subnet, or null for none
  */
 public record AddressAttributes(
@@ -32,15 +32,14 @@ public record AddressAttributes(
     }
 
     /**
-     * {@code sl} and {@code src_path_bits} have four and seven bits on the wire; what else their bytes hold is not
-     * theirs.
+     * {@code sl} has four bits on the wire and {@code src_path_bits} seven. The other bits of their bytes are ignored.
      */
     private static final int SERVICE_LEVEL_MASK = 15;
 
     private static final int PATH_BITS_MASK = 127;
 
     /**
-     * Checks the numbers.
+     * Checks that each number is in its range.
      *
      * @throws IllegalArgumentException if one is out of its range; the message names it
      */
@@ -52,13 +51,13 @@ public record AddressAttributes(
         Ranges.require("port", port, 0, 255);
     }
 
-    /** Starts an address; every part that is not set has the default that the builder's method documents. */
+    /** Starts to build an address. Each setter of the builder documents its default. */
     public static AddressAttributesBuilder builder() {
         return new AddressAttributesBuilder();
     }
 
     /**
-     * Returns the address of a peer on RoCE, or beyond the subnet's routers on InfiniBand when a LID is not needed.
+     * Returns the address of a peer on RoCE. On InfiniBand it serves a path that needs no LID.
      *
      * @param dgid the GID of the peer
      * @param sgidIndex the entry of the local GID table to send from, 0 to 255
@@ -80,7 +79,7 @@ public record AddressAttributes(
         return builder().port(port).destinationLid(lid).build();
     }
 
-    /** Returns the limit on the sending rate; UNKNOWN if {@link #rawStaticRate()} has no name. */
+    /** Returns the limit on the sending rate, or UNKNOWN if {@link #rawStaticRate()} has no name. */
     public StaticRate staticRate() {
         return StaticRate.of(rawStaticRate);
     }
@@ -101,7 +100,8 @@ public record AddressAttributes(
     }
 
     /**
-     * Writes the C structure, all of it, at the start of {@code segment}: without a global route its fields become 0.
+     * Writes the whole C structure at the start of {@code segment}. Without a global route the fields of the route
+     * become 0.
      */
     void writeTo(MemorySegment segment) {
         segment.asSlice(0, IbvAhAttr.SIZE).fill((byte) 0);

@@ -3,10 +3,7 @@ package org.kverbs.attributes;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.values.Ranges;
 
-/**
- * Puts {@link AddressAttributes} together. The port has to be set; the rest has defaults. Not for several threads at
- * once.
- */
+/** Builds {@link AddressAttributes}. The port is required; every other part has a default. For one thread at a time. */
 public final class AddressAttributesBuilder {
     private int destinationLid;
     private int serviceLevel;
@@ -35,13 +32,13 @@ public final class AddressAttributesBuilder {
         return this;
     }
 
-    /** Sets a limit on the sending rate. Default: {@link StaticRate#MAX}, none. */
+    /** Sets a limit on the sending rate. Default: {@link StaticRate#MAX}, which is no limit. */
     public AddressAttributesBuilder staticRate(StaticRate rate) {
         staticRate = rate;
         return this;
     }
 
-    /** Sets the local port to send from, 1 to 255. It has to be set. */
+    /** Sets the local port to send from, 1 to 255. Required. */
     public AddressAttributesBuilder port(int number) {
         port = number;
         return this;

@@ -2,9 +2,7 @@ package org.kverbs.attributes;
 
 import org.kverbs.internal.abi.IbvEventType;
 
-/**
- * What an asynchronous event of a device reports: {@code enum ibv_event_type} (ibv_get_async_event(3)).
- */
+/** The type of an asynchronous event of a device: {@code enum ibv_event_type} (ibv_get_async_event(3)). */
 public enum AsyncEventType {
     /** {@code IBV_EVENT_CQ_ERR}: a completion queue overran or broke; its completions are lost. */
     CQ_ERR(IbvEventType.IBV_EVENT_CQ_ERR),
@@ -40,8 +38,8 @@ public enum AsyncEventType {
     /** {@code IBV_EVENT_SRQ_ERR}: a shared receive queue broke; nothing more can be received from it. */
     SRQ_ERR(IbvEventType.IBV_EVENT_SRQ_ERR),
     /**
-     * {@code IBV_EVENT_SRQ_LIMIT_REACHED}: a shared receive queue has fewer receives left than its limit; the limit is
-     * disarmed.
+     * {@code IBV_EVENT_SRQ_LIMIT_REACHED}: a shared receive queue holds fewer receives than its limit. The limit is
+     * disarmed: set it again for another event.
      */
     SRQ_LIMIT_REACHED(IbvEventType.IBV_EVENT_SRQ_LIMIT_REACHED),
     /**
@@ -62,7 +60,7 @@ public enum AsyncEventType {
      * {@code IBV_EVENT_DEVICE_SPEED_CHANGE}: the speed of a device changed without its link going down (rdma-core 62).
      */
     DEVICE_SPEED_CHANGE(20),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final AsyncEventType[] ALL = values();
@@ -78,7 +76,7 @@ public enum AsyncEventType {
         return code;
     }
 
-    /** Whether the event reports that something failed and, until somebody acts, stays failed. */
+    /** Returns whether the event reports a failure that lasts until the program acts on it. */
     public boolean isError() {
         return switch (this) {
             case CQ_ERR, QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR, PATH_MIG_ERR, DEVICE_FATAL, PORT_ERR, SRQ_ERR,
@@ -87,7 +85,7 @@ public enum AsyncEventType {
         };
     }
 
-    /** Whether the event is of a port, not of a queue or of the whole device. */
+    /** Returns whether the event is about a port, and not about a queue or the whole device. */
     public boolean isPortEvent() {
         return switch (this) {
             case PORT_ACTIVE, PORT_ERR, LID_CHANGE, PKEY_CHANGE, SM_CHANGE, CLIENT_REREGISTER, GID_CHANGE -> true;

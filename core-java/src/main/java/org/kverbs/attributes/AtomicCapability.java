@@ -2,19 +2,18 @@ package org.kverbs.attributes;
 
 import org.kverbs.internal.abi.IbvAtomicCap;
 
-/**
- * How far the atomicity of a device's atomic operations reaches: {@code enum ibv_atomic_cap}.
- */
+/** The scope within which a device's atomic operations are atomic: {@code enum ibv_atomic_cap}. */
 public enum AtomicCapability {
     /** {@code IBV_ATOMIC_NONE}: the device has no atomic operations. */
     NONE(IbvAtomicCap.IBV_ATOMIC_NONE),
     /**
-     * {@code IBV_ATOMIC_HCA}: atomic among the operations of this device only, not against the CPU or other devices.
+     * {@code IBV_ATOMIC_HCA}: operations are atomic among those of this device, but not against the CPU or other
+     * devices.
      */
     HCA(IbvAtomicCap.IBV_ATOMIC_HCA),
-    /** {@code IBV_ATOMIC_GLOB}: atomic against every access to the memory, the CPU included. */
+    /** {@code IBV_ATOMIC_GLOB}: operations are atomic against every access to the memory, also by the CPU. */
     GLOB(IbvAtomicCap.IBV_ATOMIC_GLOB),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final AtomicCapability[] ALL = values();

@@ -16,50 +16,52 @@ import org.kverbs.internal.values.Guids;
 import org.kverbs.internal.values.Structure;
 
 /**
- * What a device is and how much it can hold: {@code struct ibv_device_attr} (ibv_query_device(3)). The limits are upper
- * bounds: what is free now may be less.
+ * The identity and the limits of a device: {@code struct ibv_device_attr} (ibv_query_device(3)). The limits are upper
+ * bounds; the device can have fewer resources free.
  *
- * @param firmwareVersion the version of the firmware, as the maker writes it
- * @param nodeGuid the GUID of the device, as the number that is printed
- * @param systemImageGuid the GUID that all devices of one system share; 0 if there is none
+ * @param firmwareVersion the version of the firmware, in the maker's form
+ * @param nodeGuid the GUID of the device, a number in host order
+ * @param systemImageGuid the GUID that all devices of one system share, a number in host order; 0 for none
  * @param maxMrSize the largest memory region, in bytes, unsigned
  * @param pageSizeCap the page sizes that the device can use: bit n for 2^n bytes
  * @param vendorId the maker, an IEEE OUI
- * @param vendorPartId the maker's number for the part, unsigned
+ * @param vendorPartId the maker's number of the part, unsigned
  * @param hwVersion the version of the hardware, unsigned
  * @param maxQp how many queue pairs there may be
  * @param maxQpWr how many work requests one queue may hold
- * @param deviceCapFlags what the device can do, raw: a mask of {@code enum ibv_device_cap_flags}; see
- *     {@link #capabilities()}
- * @param maxSge how many buffers a work request may have, but for RDMA reads
+ * @param deviceCapFlags the abilities of the device as a mask of {@code enum ibv_device_cap_flags}; see {@link
+ *     #capabilities()}
+ * @param maxSge how many buffers a work request may have, except an RDMA read
  * @param maxSgeRd how many buffers an RDMA read may scatter to
  * @param maxCq how many completion queues there may be
  * @param maxCqe how many completions one completion queue may hold
  * @param maxMr how many memory regions there may be
  * @param maxPd how many protection domains there may be
- * @param maxQpRdAtom how many reads and atomics from its peer a queue pair can have under way
- * @param maxEeRdAtom the same for an end-to-end context; 0, no device has them
- * @param maxResRdAtom the same for the whole device
- * @param maxQpInitRdAtom how many reads and atomics to its peer a queue pair can have under way
- * @param maxEeInitRdAtom the same for an end-to-end context; 0, no device has them
- * @param atomicCap how far atomicity reaches, raw: an {@code enum ibv_atomic_cap}; see {@link #atomicCapability()}
- * @param maxEe how many end-to-end contexts there may be; 0, no device has them
- * @param maxRdd how many reliable datagram domains there may be; 0, no device has them
+ * @param maxQpRdAtom how many reads and atomics of its peer a queue pair can serve at once
+ * @param maxEeRdAtom the limit of {@code maxQpRdAtom} for an end-to-end context; 0, since no device has such contexts
+ * @param maxResRdAtom how many reads and atomics of peers the whole device can serve at once
+ * @param maxQpInitRdAtom how many reads and atomics to its peer a queue pair can have in flight
+ * @param maxEeInitRdAtom the limit of {@code maxQpInitRdAtom} for an end-to-end context; 0, since no device has such
+ *     contexts
+ * @param atomicCap the scope of atomic operations, an {@code enum ibv_atomic_cap}; see {@link #atomicCapability()}
+ * @param maxEe how many end-to-end contexts there may be; 0, since no device has them
+ * @param maxRdd how many reliable datagram domains there may be; 0, since no device has them
  * @param maxMw how many memory windows there may be
  * @param maxRawIpv6Qp how many raw IPv6 queue pairs there may be
  * @param maxRawEthyQp how many raw Ethertype queue pairs there may be
  * @param maxMcastGrp how many multicast groups there may be
  * @param maxMcastQpAttach how many queue pairs may be attached to one multicast group
- * @param maxTotalMcastQpAttach how many queue pairs may be attached to multicast groups in all; not printed
+ * @param maxTotalMcastQpAttach how many queue pairs may be attached to all multicast groups together; {@link
+ *     #toString()} leaves it out
  * @param maxAh how many address handles there may be
- * @param maxFmr how many fast memory regions there may be; gone from today's kernels
- * @param maxMapPerFmr how often a fast memory region may be mapped before it has to be unmapped
+ * @param maxFmr how many fast memory regions there may be; current kernels have none
+ * @param maxMapPerFmr how often a fast memory region may be mapped before it must be unmapped
  * @param maxSrq how many shared receive queues there may be
  * @param maxSrqWr how many receives one shared receive queue may hold
  * @param maxSrqSge how many buffers a receive of a shared receive queue may have
  * @param maxPkeys how many partitions a port can be in
- * @param localCaAckDelay how long the device may take to acknowledge: 4.096 us * 2^n
- * @param physPortCnt how many ports there are; 255 if more, see {@link DeviceAttributesEx#physPortCntEx()}
+ * @param localCaAckDelay the code n of the longest time that the device takes to acknowledge, 4.096 us * 2^n
+ * @param physPortCnt how many ports there are; 255 stands for more, see {@link DeviceAttributesEx#physPortCntEx()}
  */
 public record DeviceAttributes(
         String firmwareVersion,
@@ -157,7 +159,7 @@ public record DeviceAttributes(
                 Byte.toUnsignedInt(segment.get(JAVA_BYTE, IbvDeviceAttr.PHYS_PORT_CNT)));
     }
 
-    /** Returns the text at {@code offset}: what stands before the first NUL, or all of it when the device left none. */
+    /** Returns the text at {@code offset} up to the first NUL, or all {@code length} bytes if there is none. */
     private static String text(MemorySegment segment, long offset, int length) {
         byte[] bytes = segment.asSlice(offset, length).toArray(JAVA_BYTE);
         int end = 0;
@@ -167,12 +169,14 @@ public record DeviceAttributes(
         return new String(bytes, 0, end, StandardCharsets.UTF_8);
     }
 
-    /** Returns what the device can do, a new set; bits without a name are only in {@link #deviceCapFlags()}. */
+    /**
+     * Returns a new set of the abilities of the device. {@link #deviceCapFlags()} also holds bits that have no name.
+     */
     public EnumSet<DeviceCapability> capabilities() {
         return DeviceCapability.of(Integer.toUnsignedLong(deviceCapFlags));
     }
 
-    /** Returns how far the atomicity of atomic operations reaches; UNKNOWN if {@link #atomicCap()} has no name. */
+    /** Returns the scope of atomic operations, or UNKNOWN if {@link #atomicCap()} has no name. */
     public AtomicCapability atomicCapability() {
         return AtomicCapability.of(atomicCap);
     }
@@ -193,7 +197,7 @@ public record DeviceAttributes(
         return toString(22);
     }
 
-    /** Returns the same lines with names of {@code width} characters, to stand above others. */
+    /** Returns the lines of {@link #toString()} with names of {@code width} characters. */
     String toString(int width) {
         return new AlignedText(width)
                 .line("FW version", firmwareVersion)

@@ -12,27 +12,27 @@ import org.kverbs.internal.values.AlignedText;
 import org.kverbs.internal.values.Structure;
 
 /**
- * What a device can do beyond {@link DeviceAttributes}: {@code struct ibv_device_attr_ex} (ibv_query_device_ex(3)). A
- * device without the extended call has zeroes here. Where a value is a mask of queue pair types, bit n stands for the
- * type with {@link QueuePairType#code() code} n.
+ * The extended attributes of a device: {@code struct ibv_device_attr_ex} (ibv_query_device_ex(3)). A device without the
+ * extended call has zeros here. In a mask of queue pair types, bit n stands for the type with {@link
+ * QueuePairType#code() code} n.
  *
  * @param original the basic attributes
  * @param compMask {@code comp_mask}, which libraries leave 0
- * @param onDemandPaging what works on memory that is not pinned
+ * @param onDemandPaging the operations that work on memory that is not pinned
  * @param completionTimestampMask the valid bits of a completion timestamp; 0 if there are no timestamps
  * @param hcaCoreClock the frequency of the clock behind the timestamps, in kHz; 0 if there is none
- * @param deviceCapFlagsEx what the device can do, raw, in 64 bits; see {@link #capabilities()}
- * @param segmentation TCP segmentation offload
- * @param receiveSideScaling how received packets can be spread over work queues
+ * @param deviceCapFlagsEx the abilities of the device as a mask of 64 bits; see {@link #capabilities()}
+ * @param segmentation the limits of TCP segmentation offload
+ * @param receiveSideScaling the limits for spreading received packets over work queues
  * @param maxWqTypeRq how many receive work queues there may be
- * @param packetPacing how the rate of a queue pair can be limited
- * @param rawPacketCaps what raw packet queue pairs can do: a mask of {@code enum ibv_raw_packet_caps}
- * @param tagMatching tag matching in shared receive queues
- * @param cqModeration how completion events can be held back
- * @param maxDmSize how much device memory there is, in bytes
- * @param pciAtomics the device's atomic operations on the bus
- * @param physPortCntEx how many ports there are, also beyond 255; 0 if only {@link DeviceAttributes#physPortCnt()}
- *     tells
+ * @param packetPacing the limits for the sending rate of a queue pair
+ * @param rawPacketCaps the abilities of raw packet queue pairs, a mask of {@code enum ibv_raw_packet_caps}
+ * @param tagMatching the limits of tag matching in shared receive queues
+ * @param cqModeration the limits for delaying completion events
+ * @param maxDmSize the size of the device memory, in bytes
+ * @param pciAtomics the atomic operations of the device on the bus
+ * @param physPortCntEx how many ports there are, also above 255; 0 if the device gives only {@link
+ *     DeviceAttributes#physPortCnt()}
  */
 public record DeviceAttributesEx(
         DeviceAttributes original,
@@ -57,28 +57,28 @@ public record DeviceAttributesEx(
     }
 
     /**
-     * {@code struct ibv_odp_caps} and {@code xrc_odp_caps}: which operations fault pages in, by transport.
+     * The operations that can fault pages in, by transport: {@code struct ibv_odp_caps} and {@code xrc_odp_caps}.
      *
      * @param general a mask of {@code enum ibv_odp_general_caps}
-     * @param rc on RC: a mask of {@code enum ibv_odp_transport_cap_bits}, as are the next three
-     * @param uc on UC
-     * @param ud on UD
-     * @param xrc on XRC
+     * @param rc the operations on RC: a mask of {@code enum ibv_odp_transport_cap_bits}, as are the next three
+     * @param uc the operations on UC
+     * @param ud the operations on UD
+     * @param xrc the operations on XRC
      */
     public record OnDemandPaging(long general, int rc, int uc, int ud, int xrc) {}
 
     /**
-     * {@code struct ibv_tso_caps}.
+     * The limits of TCP segmentation offload: {@code struct ibv_tso_caps}.
      *
      * @param maxTso the largest payload that is cut into packets, in bytes
-     * @param queuePairTypes the queue pair types that can do it, a mask
+     * @param queuePairTypes the queue pair types that support it, a mask
      */
     public record Segmentation(int maxTso, int queuePairTypes) {}
 
     /**
-     * {@code struct ibv_rss_caps}.
+     * The limits of receive side scaling: {@code struct ibv_rss_caps}.
      *
-     * @param queuePairTypes the queue pair types that can do it, a mask
+     * @param queuePairTypes the queue pair types that support it, a mask
      * @param maxTables how many indirection tables there may be
      * @param maxTableSize how many entries a table may have
      * @param hashFields the packet fields that can be hashed: a mask of {@code enum ibv_rx_hash_fields}
@@ -88,16 +88,16 @@ public record DeviceAttributesEx(
             int hashFunctions) {}
 
     /**
-     * {@code struct ibv_packet_pacing_caps}.
+     * The limits of packet pacing: {@code struct ibv_packet_pacing_caps}.
      *
      * @param minKbps the lowest rate, in kilobits a second, unsigned
      * @param maxKbps the highest rate, in kilobits a second, unsigned
-     * @param queuePairTypes the queue pair types that can do it, a mask
+     * @param queuePairTypes the queue pair types that support it, a mask
      */
     public record PacketPacing(int minKbps, int maxKbps, int queuePairTypes) {}
 
     /**
-     * {@code struct ibv_tm_caps}.
+     * The limits of tag matching: {@code struct ibv_tm_caps}.
      *
      * @param maxRendezvousHeader the longest rendezvous header, in bytes
      * @param maxTags how many tagged buffers a matching list may hold
@@ -108,7 +108,7 @@ public record DeviceAttributesEx(
     public record TagMatching(int maxRendezvousHeader, int maxTags, int flags, int maxOps, int maxSge) {}
 
     /**
-     * {@code struct ibv_cq_moderation_caps}.
+     * The limits of completion queue moderation: {@code struct ibv_cq_moderation_caps}.
      *
      * @param maxCount how many completions an event may wait for
      * @param maxPeriod how long an event may wait, in microseconds
@@ -116,11 +116,12 @@ public record DeviceAttributesEx(
     public record CqModeration(int maxCount, int maxPeriod) {}
 
     /**
-     * {@code struct ibv_pci_atomic_caps}: operand sizes, each a mask of {@code enum ibv_pci_atomic_op_size}.
+     * The operand sizes of atomic operations on the bus: {@code struct ibv_pci_atomic_caps}. Each is a mask of {@code
+     * enum ibv_pci_atomic_op_size}.
      *
-     * @param fetchAdd of fetch and add
-     * @param swap of unconditional swap
-     * @param compareSwap of compare and swap
+     * @param fetchAdd the sizes of fetch and add
+     * @param swap the sizes of unconditional swap
+     * @param compareSwap the sizes of compare and swap
      */
     public record PciAtomics(int fetchAdd, int swap, int compareSwap) {}
 
@@ -177,7 +178,7 @@ public record DeviceAttributesEx(
         return Short.toUnsignedInt(segment.get(JAVA_SHORT, offset));
     }
 
-    /** Returns what the device can do by both masks, a new set; bits without a name are only in the raw masks. */
+    /** Returns a new set of the abilities of the device from both masks. The masks also hold bits that have no name. */
     public EnumSet<DeviceCapability> capabilities() {
         EnumSet<DeviceCapability> all = original.capabilities();
         all.addAll(DeviceCapability.of(deviceCapFlagsEx));
@@ -185,7 +186,7 @@ public record DeviceAttributesEx(
     }
 
     /**
-     * Returns the lines of {@link DeviceAttributes#toString()}, and after them one for each further attribute, aligned.
+     * Returns the lines of {@link DeviceAttributes#toString()} and then one aligned line for each further attribute.
      */
     @Override
     public String toString() {

@@ -14,12 +14,11 @@ import org.kverbs.internal.values.Structure;
 
 /**
  * A global identifier, the address of a port: {@code union ibv_gid}, 128 bits in the form of an IPv6 address (IBA
- * volume 1, section 4.1.1). On RoCE version 2 it holds the IPv6 address of the interface, or its IPv4 address as
- * {@code ::ffff:a.b.c.d}.
+ * volume 1, section 4.1.1). On RoCE version 2 it holds the IPv6 address of the interface, or its IPv4 address as {@code
+ * ::ffff:a.b.c.d}.
  *
- * @param subnetPrefix the first 64 bits, as the number that the network bytes spell; {@code fe80::} is
- *     0xfe80000000000000
- * @param interfaceId the last 64 bits, likewise; on InfiniBand the GUID of the port
+ * @param subnetPrefix the first 64 bits as a number in host order; {@code fe80::} is 0xfe80000000000000
+ * @param interfaceId the last 64 bits as a number in host order; on InfiniBand the GUID of the port
  */
 public record Gid(long subnetPrefix, long interfaceId) {
 
@@ -27,7 +26,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
         Structure.offer(Gid.class, segment -> from(segment, 0), (gid, segment) -> gid.writeTo(segment, 0));
     }
 
-    /** Unaligned, because a GID also stands in the headers of received messages, wherever the buffer begins. */
+    /** Unaligned, because a GID is also read from the header of a received message, which can begin at any address. */
     private static final ValueLayout.OfLong NETWORK_LONG =
             ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
@@ -37,8 +36,8 @@ public record Gid(long subnetPrefix, long interfaceId) {
     private static final Pattern IPV6 = Pattern.compile("[\\p{XDigit}:.]*:[\\p{XDigit}:.]*");
 
     /**
-     * Reads a GID from text: an IPv6 address in any of its forms, an IPv4 address (which becomes
-     * {@code ::ffff:a.b.c.d}), or the 32 hexadecimal digits that ibv_rc_pingpong(1) and its kin send to each other.
+     * Reads a GID from text: an IPv6 address in any of its forms, an IPv4 address (which becomes {@code
+     * ::ffff:a.b.c.d}), or the 32 hexadecimal digits that ibv_rc_pingpong(1) exchanges.
      *
      * @throws IllegalArgumentException if {@code text} is none of these
      */
@@ -76,7 +75,8 @@ public record Gid(long subnetPrefix, long interfaceId) {
     }
 
     /**
-     * Returns the GID that stands for {@code address} on RoCE version 2: IPv6 as it is, IPv4 as {@code ::ffff:a.b.c.d}.
+     * Returns the GID of {@code address} on RoCE version 2: an IPv6 address unchanged, an IPv4 address as {@code
+     * ::ffff:a.b.c.d}.
      */
     public static Gid of(InetAddress address) {
         byte[] bytes = address.getAddress();
@@ -103,19 +103,18 @@ public record Gid(long subnetPrefix, long interfaceId) {
         return ByteBuffer.allocate(IbvGid.SIZE).putLong(subnetPrefix).putLong(interfaceId).array();
     }
 
-    /** Whether all bits are 0, as in an empty entry of a GID table. */
+    /** Returns whether all bits are 0, as in an empty entry of a GID table. */
     public boolean isZero() {
         return subnetPrefix == 0 && interfaceId == 0;
     }
 
-    /** Whether the GID stands for an IPv4 address: {@code ::ffff:a.b.c.d}. */
+    /** Returns whether the GID holds an IPv4 address: {@code ::ffff:a.b.c.d}. */
     public boolean isIpv4Mapped() {
         return subnetPrefix == 0 && interfaceId >>> 32 == IPV4_MAPPED;
     }
 
     /**
-     * Returns the GID as an address: an Inet4Address if it {@link #isIpv4Mapped()}, else an Inet6Address without a
-     * scope.
+     * Returns the GID as an address: an Inet4Address if {@link #isIpv4Mapped()}, else an Inet6Address without a scope.
      */
     public InetAddress toInetAddress() {
         try {
@@ -125,7 +124,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
         }
     }
 
-    /** Returns the 32 hexadecimal digits that ibv_rc_pingpong(1) and its kin send to each other, lower case. */
+    /** Returns the 32 lower-case hexadecimal digits that ibv_rc_pingpong(1) exchanges. */
     public String toWire() {
         return HexFormat.of().toHexDigits(subnetPrefix) + HexFormat.of().toHexDigits(interfaceId);
     }

@@ -9,11 +9,12 @@ import org.kverbs.internal.values.Structure;
  * One entry of a port's GID table: {@code struct ibv_gid_entry} (ibv_query_gid_ex(3), ibv_query_gid_table(3)).
  *
  * @param gid the address
- * @param index where it stands in the table, from 0: the number that an {@link AddressAttributes address} wants
+ * @param index the index of the entry in the table, from 0; an {@link AddressAttributes address} names its source GID
+ *     by it
  * @param port the port of the device, from 1
- * @param type what the entry stands for; UNKNOWN if {@code rawType} has no name
- * @param rawType the number behind {@code type}
- * @param netdevIndex the index of the network interface that the GID belongs to; 0 if there is none, as on InfiniBand
+ * @param type the type of the entry; UNKNOWN if {@code rawType} has no name
+ * @param rawType the number of {@code type}
+ * @param netdevIndex the index of the network interface that the GID belongs to; 0 for none, as on InfiniBand
  */
 public record GidEntry(Gid gid, int index, int port, GidType type, int rawType, int netdevIndex) {
 

@@ -41,7 +41,7 @@ final class GidText {
         return text.isEmpty() || text.charAt(text.length() - 1) == ':' ? text : text.append(':');
     }
 
-    /** Returns where the first of the longest runs of two or more zero groups begins, or -1. */
+    /** Returns the index of the first longest run of two or more zero groups, or -1 if there is none. */
     private static int longestZeroRun(int[] groups) {
         int best = -1;
         for (int i = 0; i < GROUPS; i++) {

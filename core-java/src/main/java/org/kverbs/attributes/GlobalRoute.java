@@ -9,22 +9,22 @@ import org.kverbs.internal.abi.IbvRoce;
 import org.kverbs.internal.values.Ranges;
 
 /**
- * The part of an address that reaches beyond the subnet, and that RoCE always needs: {@code struct ibv_global_route}
- * (ibv_create_ah(3); IBA volume 1, section 8.3). On RoCE version 2 its fields become those of the IP header.
+ * The part of an address that routers use: {@code struct ibv_global_route} (ibv_create_ah(3); IBA volume 1, section
+ * 8.3). A path beyond the subnet needs it, and on RoCE every path. On RoCE version 2 its fields become the fields of
+ * the IP header.
  *
  * @param dgid the GID of the peer
- * @param flowLabel the flow label, 20 bits; RoCE version 2 also makes the UDP source port from it
- * @param sgidIndex which entry of the port's GID table to send from, 0 to 255; its type must be that of the peer's
- *     entry
+ * @param flowLabel the flow label, 20 bits; RoCE version 2 also derives the UDP source port from it
+ * @param sgidIndex the index of the source GID in the port's table, 0 to 255; its type must be that of the peer's entry
  * @param hopLimit how many routers a packet may pass, 0 to 255; with 0 or 1 it stays in the subnet
  * @param trafficClass the traffic class, 0 to 255; on RoCE version 2 the DSCP and ECN bits
  */
 public record GlobalRoute(Gid dgid, int flowLabel, int sgidIndex, int hopLimit, int trafficClass) {
-    /** The hop limit of routes whose maker did not say: the number that IP hosts commonly start with. */
+    /** The hop limit of a route if the caller names none: the usual initial value of IP hosts. */
     public static final int DEFAULT_HOP_LIMIT = 64;
 
     /**
-     * Checks the numbers.
+     * Checks that each number is in its range.
      *
      * @throws IllegalArgumentException if one is out of its range; the message names it
      */

@@ -3,17 +3,17 @@ package org.kverbs.attributes;
 import org.kverbs.internal.abi.IbvLinkLayer;
 
 /**
- * What is under the transport of a port: the {@code IBV_LINK_LAYER_} constants. On {@link #ETHERNET} every address
- * needs a global route; on {@link #INFINIBAND} a LID is enough inside the subnet.
+ * The link layer of a port: the {@code IBV_LINK_LAYER_} constants. On {@link #ETHERNET} every address needs a global
+ * route; on {@link #INFINIBAND} a LID is enough inside the subnet.
  */
 public enum LinkLayer {
-    /** {@code IBV_LINK_LAYER_UNSPECIFIED}: not said; devices from before RoCE mean InfiniBand. */
+    /** {@code IBV_LINK_LAYER_UNSPECIFIED}: the device does not name it; a device older than RoCE means InfiniBand. */
     UNSPECIFIED(IbvLinkLayer.IBV_LINK_LAYER_UNSPECIFIED),
-    /** {@code IBV_LINK_LAYER_INFINIBAND}: InfiniBand. */
+    /** {@code IBV_LINK_LAYER_INFINIBAND}: InfiniBand links. */
     INFINIBAND(IbvLinkLayer.IBV_LINK_LAYER_INFINIBAND),
-    /** {@code IBV_LINK_LAYER_ETHERNET}: Ethernet: RoCE or iWARP. */
+    /** {@code IBV_LINK_LAYER_ETHERNET}: Ethernet links, for RoCE or iWARP. */
     ETHERNET(IbvLinkLayer.IBV_LINK_LAYER_ETHERNET),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final LinkLayer[] ALL = values();

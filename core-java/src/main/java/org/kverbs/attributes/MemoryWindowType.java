@@ -6,14 +6,14 @@ import org.kverbs.internal.abi.IbvMwType;
  * The kind of a memory window: {@code enum ibv_mw_type}.
  */
 public enum MemoryWindowType {
-    /** {@code IBV_MW_TYPE_1}: bound by a call; the device makes the window's remote key. */
+    /** {@code IBV_MW_TYPE_1}: a call binds the window, and the device chooses its remote key. */
     TYPE_1(IbvMwType.IBV_MW_TYPE_1),
     /**
-     * {@code IBV_MW_TYPE_2}: bound by a work request; the program makes the low byte of the remote key, and a peer can
-     * invalidate it.
+     * {@code IBV_MW_TYPE_2}: a work request binds the window. The program chooses the low byte of the remote key, and a
+     * peer can invalidate the key.
      */
     TYPE_2(IbvMwType.IBV_MW_TYPE_2),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final MemoryWindowType[] ALL = values();

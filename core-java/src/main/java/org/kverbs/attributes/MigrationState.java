@@ -2,17 +2,15 @@ package org.kverbs.attributes;
 
 import org.kverbs.internal.abi.IbvMigState;
 
-/**
- * Where a queue pair stands in automatic path migration: {@code enum ibv_mig_state} (IBA volume 1, section 17.2.8).
- */
+/** The state of a queue pair in automatic path migration: {@code enum ibv_mig_state} (IBA volume 1, section 17.2.8). */
 public enum MigrationState {
-    /** {@code IBV_MIG_MIGRATED}: it uses its path and no alternate path is armed. */
+    /** {@code IBV_MIG_MIGRATED}: the queue pair uses its path, and no alternate path is armed. */
     MIGRATED(IbvMigState.IBV_MIG_MIGRATED),
-    /** {@code IBV_MIG_REARM}: it waits for both ends to arm the alternate path. */
+    /** {@code IBV_MIG_REARM}: the queue pair waits until both ends have armed the alternate path. */
     REARM(IbvMigState.IBV_MIG_REARM),
-    /** {@code IBV_MIG_ARMED}: it will move to the alternate path when the path in use fails. */
+    /** {@code IBV_MIG_ARMED}: the queue pair moves to the alternate path if its path fails. */
     ARMED(IbvMigState.IBV_MIG_ARMED),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final MigrationState[] ALL = values();

@@ -3,7 +3,8 @@ package org.kverbs.attributes;
 import org.kverbs.internal.abi.IbvMtu;
 
 /**
- * The largest payload of one packet on a path: {@code enum ibv_mtu}. The code is not the size: {@link #bytes()} is.
+ * The largest payload of one packet on a path: {@code enum ibv_mtu}. {@link #bytes()} is the size; {@link #code()} is
+ * not.
  */
 public enum Mtu {
     /** {@code IBV_MTU_256}: 256 bytes. */
@@ -16,7 +17,7 @@ public enum Mtu {
     MTU_2048(IbvMtu.IBV_MTU_2048),
     /** {@code IBV_MTU_4096}: 4096 bytes. */
     MTU_4096(IbvMtu.IBV_MTU_4096),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final Mtu[] ALL = values();

@@ -3,7 +3,8 @@ package org.kverbs.attributes;
 import org.kverbs.internal.abi.IbvNodeType;
 
 /**
- * What kind of node a device is: {@code enum ibv_node_type}, as the kernel says in {@code node_type} of the device.
+ * The kind of node that a device is: {@code enum ibv_node_type}. The kernel gives it in {@code node_type} of the
+ * device.
  */
 public enum NodeType {
     /** {@code IBV_NODE_CA}: a channel adapter, InfiniBand or RoCE. */
@@ -18,9 +19,9 @@ public enum NodeType {
     USNIC(IbvNodeType.IBV_NODE_USNIC),
     /** {@code IBV_NODE_USNIC_UDP}: a Cisco usNIC over UDP. */
     USNIC_UDP(IbvNodeType.IBV_NODE_USNIC_UDP),
-    /** {@code IBV_NODE_UNSPECIFIED}: a device of a kind of its own, such as EFA. */
+    /** {@code IBV_NODE_UNSPECIFIED}: a device of another kind, such as EFA. */
     UNSPECIFIED(IbvNodeType.IBV_NODE_UNSPECIFIED),
-    /** {@code IBV_NODE_UNKNOWN}: a kind that the library, or this release of kverbs, has no name for. */
+    /** {@code IBV_NODE_UNKNOWN}: a kind for which the library or this release of kverbs has no name. */
     UNKNOWN(-1);
 
     private static final NodeType[] ALL = values();

@@ -12,18 +12,19 @@ import org.kverbs.internal.values.AlignedText;
 import org.kverbs.internal.values.Structure;
 
 /**
- * The state of a port and what it can do: {@code struct ibv_port_attr} (ibv_query_port(3); IBA volume 1, section
- * 14.2.5.6).
+ * The state, the limits and the abilities of a port: {@code struct ibv_port_attr} (ibv_query_port(3); IBA volume 1,
+ * section 14.2.5.6).
  *
  * @param state the logical state; UNKNOWN if {@code rawState} has no name
- * @param rawState the number behind {@code state}
- * @param maxMtu the largest MTU that the port can do; UNKNOWN if {@code rawMaxMtu} has no name
- * @param rawMaxMtu the number behind {@code maxMtu}
+ * @param rawState the number of {@code state}
+ * @param maxMtu the largest MTU of the port; UNKNOWN if {@code rawMaxMtu} has no name
+ * @param rawMaxMtu the number of {@code maxMtu}
  * @param activeMtu the MTU that the port uses, the upper bound of a path MTU; UNKNOWN if {@code rawActiveMtu} has no
  *     name
- * @param rawActiveMtu the number behind {@code activeMtu}
+ * @param rawActiveMtu the number of {@code activeMtu}
  * @param gidTableLength how many entries the GID table has
- * @param portCapFlags what the port can do, raw: a mask of {@code enum ibv_port_cap_flags}; see {@link #capabilities()}
+ * @param portCapFlags the abilities of the port as a mask of {@code enum ibv_port_cap_flags}; see {@link
+ *     #capabilities()}
  * @param maxMessageSize the longest message, in bytes
  * @param badPkeyCounter how many packets had a wrong P_Key, unsigned
  * @param qkeyViolationCounter how many packets had a wrong Q_Key, unsigned
@@ -33,16 +34,16 @@ import org.kverbs.internal.values.Structure;
  * @param lmc the LID mask count: the port answers to 2^lmc LIDs
  * @param maxVlNum how many virtual lanes the port has, as a code: 1 is VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14
  * @param smSl the service level for messages to the subnet manager
- * @param subnetTimeout how long a packet may travel in the subnet: 4.096 us * 2^n
+ * @param subnetTimeout the code n of the longest travel time of a packet in the subnet, 4.096 us * 2^n
  * @param initTypeReply how the subnet manager initialised the port
  * @param activeWidth the width of the link, a code; see {@link #widthText()}
  * @param activeSpeed the speed of one lane, a code; see {@link #speedText()}
  * @param physState the state of the link, a code; see {@link #physStateText()}
- * @param linkLayer what is under the transport; UNKNOWN if {@code rawLinkLayer} has no name
- * @param rawLinkLayer the number behind {@code linkLayer}
+ * @param linkLayer the link layer; UNKNOWN if {@code rawLinkLayer} has no name
+ * @param rawLinkLayer the number of {@code linkLayer}
  * @param flags {@code IBV_QPF_GRH_REQUIRED} or 0; see {@link #isGlobalRouteRequired()}
- * @param portCapFlags2 what else the port can do, raw: a mask of {@code enum ibv_port_cap_flags2}; see
- *     {@link #capabilities()}
+ * @param portCapFlags2 further abilities of the port as a mask of {@code enum ibv_port_cap_flags2}; see {@link
+ *     #capabilities()}
  */
 public record PortAttributes(
         PortState state,
@@ -77,14 +78,14 @@ public record PortAttributes(
     }
 
     /**
-     * Where newer libraries put {@code active_speed_ex}, a {@code uint32_t}: behind the structure of the headers that
-     * we bind.
+     * The offset of {@code active_speed_ex}, a {@code uint32_t} that newer libraries have after the fields of the
+     * headers that kverbs binds.
      */
     private static final int ACTIVE_SPEED_EX = 52;
 
     /**
      * Reads the C structure at the start of {@code segment}, which is 4-byte aligned memory in the machine's byte
-     * order. If the segment is long enough to hold the wider speed of newer libraries, that is read too.
+     * order. Reads the wider speed field of newer libraries too if the segment is long enough.
      */
     static PortAttributes from(MemorySegment segment) {
         return new PortAttributes(
@@ -124,7 +125,7 @@ public record PortAttributes(
         return Short.toUnsignedInt(segment.get(JAVA_SHORT, offset));
     }
 
-    /** Returns the wider speed where it is filled in, as speeds from XDR on do not fit the old field. */
+    /** Returns the wider speed field if it is filled in. Speeds from XDR on do not fit into the old field. */
     private static int speed(MemorySegment segment) {
         if (segment.byteSize() >= ACTIVE_SPEED_EX + JAVA_INT.byteSize()) {
             int wide = segment.get(JAVA_INT, ACTIVE_SPEED_EX);
@@ -135,17 +136,17 @@ public record PortAttributes(
         return u8(segment, IbvPortAttr.ACTIVE_SPEED);
     }
 
-    /** Returns what the port can do, a new set; bits without a name are only in the raw masks. */
+    /** Returns a new set of the abilities of the port. The masks also hold bits that have no name. */
     public EnumSet<PortCapability> capabilities() {
         return PortCapability.of((long) portCapFlags2 << 32 | Integer.toUnsignedLong(portCapFlags));
     }
 
-    /** Whether every address on this port needs a global route, as it does on Ethernet. */
+    /** Returns whether every address on this port needs a global route, as on Ethernet. */
     public boolean isGlobalRouteRequired() {
         return linkLayer == LinkLayer.ETHERNET || (flags & IbvPortFlags.IBV_QPF_GRH_REQUIRED) != 0;
     }
 
-    /** Returns how many lanes the link has; 0 if {@link #activeWidth()} is none of the known codes. */
+    /** Returns how many lanes the link has, or 0 if {@link #activeWidth()} is an unknown code. */
     public int lanes() {
         return switch (activeWidth) {
             case 1 -> 1;
@@ -177,7 +178,7 @@ public record PortAttributes(
         };
     }
 
-    /** Returns the nominal speed of the link in Gb/s, that of its lanes together; 0 if width or speed is unknown. */
+    /** Returns the nominal speed of the link in Gb/s, the sum of its lanes, or 0 if its width or speed is unknown. */
     public double linkGbps() {
         return lanes() * laneGbps();
     }
@@ -187,7 +188,7 @@ public record PortAttributes(
         return laneGbps() == 0 ? "invalid speed" : laneGbps() + " Gbps";
     }
 
-    /** Returns the state of the link as ibv_devinfo(1) prints it, its spelling included, such as "LINK_UP". */
+    /** Returns the state of the link as ibv_devinfo(1) spells it, such as "LINK_UP". */
     public String physStateText() {
         return switch (physState) {
             case 1 -> "SLEEP";

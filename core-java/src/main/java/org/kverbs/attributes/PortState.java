@@ -7,19 +7,19 @@ import org.kverbs.internal.abi.IbvPortState;
  * {@link #ACTIVE} port carries data.
  */
 public enum PortState {
-    /** {@code IBV_PORT_NOP}: no state; in a request it means "leave as it is". */
+    /** {@code IBV_PORT_NOP}: no state; in a request it leaves the state unchanged. */
     NOP(IbvPortState.IBV_PORT_NOP),
     /** {@code IBV_PORT_DOWN}: the link is down. */
     DOWN(IbvPortState.IBV_PORT_DOWN),
-    /** {@code IBV_PORT_INIT}: the link is up, and the subnet manager has not set the port up yet. */
+    /** {@code IBV_PORT_INIT}: the link is up, and the subnet manager has not configured the port yet. */
     INIT(IbvPortState.IBV_PORT_INIT),
-    /** {@code IBV_PORT_ARMED}: the subnet manager has set the port up, and has not made it active yet. */
+    /** {@code IBV_PORT_ARMED}: the subnet manager has configured the port and has not made it active yet. */
     ARMED(IbvPortState.IBV_PORT_ARMED),
     /** {@code IBV_PORT_ACTIVE}: the port carries data. */
     ACTIVE(IbvPortState.IBV_PORT_ACTIVE),
-    /** {@code IBV_PORT_ACTIVE_DEFER}: the port was active and its link is failing; it may recover. */
+    /** {@code IBV_PORT_ACTIVE_DEFER}: the port was active, and its link fails at the moment; the link can recover. */
     ACTIVE_DEFER(IbvPortState.IBV_PORT_ACTIVE_DEFER),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final PortState[] ALL = values();

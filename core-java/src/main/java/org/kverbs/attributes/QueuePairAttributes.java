@@ -13,15 +13,14 @@ import org.kverbs.internal.abi.IbvQpAttr;
 import org.kverbs.internal.values.Structure;
 
 /**
- * A set of attributes of a queue pair with their values: {@code struct ibv_qp_attr} and the mask that says which of its
- * fields count (ibv_modify_qp(3), ibv_query_qp(3)). To change a queue pair, {@link #builder() build} a set; a query
+ * A set of attributes of a queue pair with their values: {@code struct ibv_qp_attr} and the mask of its valid fields
+ * (ibv_modify_qp(3), ibv_query_qp(3)). To change a queue pair, {@link #builder() build} a set. {@link QueuePair#query}
  * returns one.
  *
- * <p>Only what was set, or asked for, is in the set: the getter of any other attribute throws
- * {@link IllegalStateException}. Where a getter returns an enum, a number without a name reads as {@code UNKNOWN} and
- * the getter with {@code raw} in its name returns it.
+ * <p>The getter of an attribute that is not in the set throws {@link IllegalStateException}. A getter of an enum
+ * returns {@code UNKNOWN} for a number that has no name; the getter with {@code raw} in its name returns the number.
  *
- * <p>Immutable, so it may be shared among threads and used for any number of queue pairs.
+ * <p>Immutable and safe for any thread. One set serves any number of queue pairs.
  */
 public final class QueuePairAttributes {
 
@@ -31,10 +30,10 @@ public final class QueuePairAttributes {
 
     private final EnumSet<QueuePairAttribute> attributes;
 
-    /** The C structure; fields that are not in the set are 0, so two sets are equal when their structures are. */
+    /** The C structure. Fields that are not in the set are 0, so two sets with equal structures and masks are equal. */
     private final MemorySegment fields;
 
-    /** Takes from {@code source} the fields that {@code attributes} name. */
+    /** Copies from {@code source} the fields that {@code attributes} name. */
     QueuePairAttributes(MemorySegment source, EnumSet<QueuePairAttribute> attributes) {
         this.attributes = EnumSet.copyOf(attributes);
         this.fields = newFields();
@@ -51,25 +50,25 @@ public final class QueuePairAttributes {
         return MemorySegment.ofArray(new long[IbvQpAttr.SIZE / Long.BYTES]);
     }
 
-    /** Starts an empty set. */
+    /** Starts to build a set. */
     public static QueuePairAttributesBuilder builder() {
         return new QueuePairAttributesBuilder();
     }
 
     /**
      * Reads the fields that {@code mask} names from the C structure at the start of {@code segment}, which is 4-byte
-     * aligned memory in the machine's byte order. Bits of the mask without a name are left out.
+     * aligned memory in the machine's byte order. Ignores bits of the mask that have no name.
      */
     static QueuePairAttributes from(MemorySegment segment, int mask) {
         return new QueuePairAttributes(segment, QueuePairAttribute.of(mask));
     }
 
-    /** Writes the C structure, all of it, at the start of {@code segment}: fields that are not in the set become 0. */
+    /** Writes the whole C structure at the start of {@code segment}. Fields that are not in the set become 0. */
     void writeTo(MemorySegment segment) {
         MemorySegment.copy(fields, 0, segment, 0, IbvQpAttr.SIZE);
     }
 
-    /** Returns which attributes are in the set, a new set. */
+    /** Returns a new set of the attributes that have a value here. */
     public EnumSet<QueuePairAttribute> attributes() {
         return EnumSet.copyOf(attributes);
     }
@@ -79,42 +78,45 @@ public final class QueuePairAttributes {
         return QueuePairAttribute.mask(attributes);
     }
 
-    /** Returns the state: that to move to, or from a query that which it is in. */
+    /** Returns the state: the one to move to, or the present one in the answer to a query. */
     public QueuePairState state() {
         return QueuePairState.of(rawState());
     }
 
-    /** Returns the number behind {@link #state()}. */
+    /** Returns the number of {@link #state()}. */
     public int rawState() {
         return int32(QueuePairAttribute.STATE, IbvQpAttr.QP_STATE);
     }
 
-    /** Returns the state that the queue pair is taken to be in. */
+    /** Returns the state that the caller assumes the queue pair is in. */
     public QueuePairState currentState() {
         return QueuePairState.of(rawCurrentState());
     }
 
-    /** Returns the number behind {@link #currentState()}. */
+    /** Returns the number of {@link #currentState()}. */
     public int rawCurrentState() {
         return int32(QueuePairAttribute.CUR_STATE, IbvQpAttr.CUR_QP_STATE);
     }
 
-    /** Whether the send queue is still draining; from a query in state SQD. */
+    /** Returns whether the send queue is still draining, in the answer to a query in state SQD. */
     public boolean isSqDraining() {
         return uint8(QueuePairAttribute.STATE, IbvQpAttr.SQ_DRAINING) != 0;
     }
 
-    /** Whether an event is wanted when the send queue has drained. */
+    /** Returns whether the device raises an event when the send queue has drained. */
     public boolean isSqDrainedNotify() {
         return uint8(QueuePairAttribute.EN_SQD_ASYNC_NOTIFY, IbvQpAttr.EN_SQD_ASYNC_NOTIFY) != 0;
     }
 
-    /** Returns what a peer may do, a new set; bits without a name are only in {@link #rawAccessFlags()}. */
+    /**
+     * Returns a new set of the operations that a peer may use. {@link #rawAccessFlags()} also holds bits that have no
+     * name.
+     */
     public EnumSet<AccessFlag> accessFlags() {
         return AccessFlag.of(rawAccessFlags());
     }
 
-    /** Returns the mask behind {@link #accessFlags()}. */
+    /** Returns the mask of {@link #accessFlags()}. */
     public int rawAccessFlags() {
         return int32(QueuePairAttribute.ACCESS_FLAGS, IbvQpAttr.QP_ACCESS_FLAGS);
     }
@@ -144,12 +146,12 @@ public final class QueuePairAttributes {
         return Mtu.of(rawPathMtu());
     }
 
-    /** Returns the number behind {@link #pathMtu()}. */
+    /** Returns the number of {@link #pathMtu()}. */
     public int rawPathMtu() {
         return int32(QueuePairAttribute.PATH_MTU, IbvQpAttr.PATH_MTU);
     }
 
-    /** Returns the acknowledgement timeout as a code: 4.096 us * 2^n, 0 for none; see {@link QueuePairTimers}. */
+    /** Returns the acknowledgement timeout as a code: 4.096 us * 2^n, 0 for no timeout; see {@link QueuePairTimers}. */
     public int timeout() {
         return uint8(QueuePairAttribute.TIMEOUT, IbvQpAttr.TIMEOUT);
     }
@@ -159,7 +161,7 @@ public final class QueuePairAttributes {
         return uint8(QueuePairAttribute.RETRY_CNT, IbvQpAttr.RETRY_CNT);
     }
 
-    /** Returns how often a request is sent again when the peer had no receive, 0 to 6; 7 is for ever. */
+    /** Returns how often a request is sent again when the peer had no receive posted, 0 to 6; 7 for no limit. */
     public int rnrRetry() {
         return uint8(QueuePairAttribute.RNR_RETRY, IbvQpAttr.RNR_RETRY);
     }
@@ -169,42 +171,42 @@ public final class QueuePairAttributes {
         return int32(QueuePairAttribute.RQ_PSN, IbvQpAttr.RQ_PSN);
     }
 
-    /** Returns the first packet sequence number to send, 24 bits; from a query, the next. */
+    /** Returns the first packet sequence number to send, 24 bits; in the answer to a query, the next one. */
     public int sqPsn() {
         return int32(QueuePairAttribute.SQ_PSN, IbvQpAttr.SQ_PSN);
     }
 
-    /** Returns how many reads and atomics may be under way to the peer. */
+    /** Returns how many reads and atomics to the peer may be in flight. */
     public int maxReadAtomic() {
         return uint8(QueuePairAttribute.MAX_QP_RD_ATOMIC, IbvQpAttr.MAX_RD_ATOMIC);
     }
 
-    /** Returns how many reads and atomics may be under way from the peer. */
+    /** Returns how many reads and atomics of the peer may be in flight. */
     public int maxDestReadAtomic() {
         return uint8(QueuePairAttribute.MAX_DEST_RD_ATOMIC, IbvQpAttr.MAX_DEST_RD_ATOMIC);
     }
 
-    /** Returns the alternate path's address of the peer. */
+    /** Returns the address of the peer on the alternate path. */
     public AddressAttributes alternatePath() {
         return AddressAttributes.from(at(QueuePairAttribute.ALT_PATH, IbvQpAttr.ALT_AH_ATTR));
     }
 
-    /** Returns the alternate path's partition: an index into the P_Key table of its port. */
+    /** Returns the partition of the alternate path: an index into the P_Key table of its port. */
     public int alternatePkeyIndex() {
         return uint16(QueuePairAttribute.ALT_PATH, IbvQpAttr.ALT_PKEY_INDEX);
     }
 
-    /** Returns the alternate path's local port, from 1. */
+    /** Returns the local port of the alternate path, from 1. */
     public int alternatePort() {
         return uint8(QueuePairAttribute.ALT_PATH, IbvQpAttr.ALT_PORT_NUM);
     }
 
-    /** Returns the alternate path's acknowledgement timeout, a code as in {@link #timeout()}. */
+    /** Returns the acknowledgement timeout of the alternate path, a code as in {@link #timeout()}. */
     public int alternateTimeout() {
         return uint8(QueuePairAttribute.ALT_PATH, IbvQpAttr.ALT_TIMEOUT);
     }
 
-    /** Returns how long a peer is told to wait when there is no receive, as a code; see {@link QueuePairTimers}. */
+    /** Returns how long a peer must wait when no receive is posted, as a code; see {@link QueuePairTimers}. */
     public int minRnrTimer() {
         return uint8(QueuePairAttribute.MIN_RNR_TIMER, IbvQpAttr.MIN_RNR_TIMER);
     }
@@ -214,7 +216,7 @@ public final class QueuePairAttributes {
         return MigrationState.of(rawMigrationState());
     }
 
-    /** Returns the number behind {@link #migrationState()}. */
+    /** Returns the number of {@link #migrationState()}. */
     public int rawMigrationState() {
         return int32(QueuePairAttribute.PATH_MIG_STATE, IbvQpAttr.PATH_MIG_STATE);
     }
@@ -286,7 +288,7 @@ public final class QueuePairAttributes {
         return value == unknown ? value + "(" + raw + ")" : value;
     }
 
-    /** Whether {@code other} is a set of the same attributes with the same values. */
+    /** Returns whether {@code other} is a set of the same attributes with the same values. */
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof QueuePairAttributes that
@@ -294,7 +296,7 @@ public final class QueuePairAttributes {
                 && fields.mismatch(that.fields) == -1;
     }
 
-    /** By the attributes that are set. */
+    /** Returns a hash of the attributes and their values. */
     @Override
     public int hashCode() {
         return 31 * attributes.hashCode() + Arrays.hashCode(fields.toArray(JAVA_INT));

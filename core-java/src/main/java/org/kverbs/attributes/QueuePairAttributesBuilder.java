@@ -13,12 +13,12 @@ import org.kverbs.internal.abi.IbvQpAttr;
 import org.kverbs.internal.values.Ranges;
 
 /**
- * Puts {@link QueuePairAttributes} together. Nothing has a default: what is not set is not in the set. Setting an
- * attribute again replaces it. Each setter checks its range and throws {@link IllegalArgumentException} with the
- * attribute's name, the value and the range. Which attributes a transition needs depends on the type of the queue pair
- * and is not checked here.
+ * Builds {@link QueuePairAttributes}. No attribute has a default: the set holds only attributes that were set. Setting
+ * an attribute again replaces its value. Each setter checks the range and throws {@link IllegalArgumentException} with
+ * the attribute's name, the value and the range. The builder does not check which attributes a transition needs, since
+ * that depends on the type of the queue pair.
  *
- * <p>Not for several threads at once.
+ * <p>For one thread at a time.
  */
 public final class QueuePairAttributesBuilder {
     private static final int MAX_24_BITS = 0xffffff;
@@ -35,19 +35,19 @@ public final class QueuePairAttributesBuilder {
     }
 
     /**
-     * Sets the state that the caller takes the queue pair to be in; only needed when leaving SQE, or SQD with a racing
-     * event.
+     * Sets the state that the caller assumes the queue pair is in. A transition needs it only from SQE, or from SQD
+     * while the drained event can arrive.
      */
     public QueuePairAttributesBuilder currentState(QueuePairState state) {
         return constant(QueuePairAttribute.CUR_STATE, IbvQpAttr.CUR_QP_STATE, state, state.code());
     }
 
-    /** Sets whether an event is wanted when the send queue has drained. */
+    /** Sets whether the device raises an event when the send queue has drained. */
     public QueuePairAttributesBuilder sqDrainedNotify(boolean wanted) {
         return uint8(QueuePairAttribute.EN_SQD_ASYNC_NOTIFY, IbvQpAttr.EN_SQD_ASYNC_NOTIFY, wanted ? 1 : 0, 1);
     }
 
-    /** Sets what the peer may do: of REMOTE_WRITE, REMOTE_READ and REMOTE_ATOMIC; none for nothing. */
+    /** Sets the operations that the peer may use: any of REMOTE_WRITE, REMOTE_READ and REMOTE_ATOMIC, or none. */
     public QueuePairAttributesBuilder accessFlags(AccessFlag... flags) {
         return accessFlags(List.of(flags));
     }
@@ -68,7 +68,7 @@ public final class QueuePairAttributesBuilder {
         return uint8(QueuePairAttribute.PORT, IbvQpAttr.PORT_NUM, number, 255);
     }
 
-    /** Sets the Q_Key that datagrams must carry, 32 bits; with the highest bit set it is a privileged one. */
+    /** Sets the Q_Key that datagrams must carry, 32 bits. A key with the highest bit set is privileged. */
     public QueuePairAttributesBuilder qkey(int qkey) {
         return int32(QueuePairAttribute.QKEY, IbvQpAttr.QKEY, qkey);
     }
@@ -80,13 +80,14 @@ public final class QueuePairAttributesBuilder {
     }
 
     /**
-     * Sets the largest payload of a packet; both ends need the same, and neither port may have a smaller active MTU.
+     * Sets the largest payload of a packet. Both ends need the same value, and it must not exceed the active MTU of
+     * either port.
      */
     public QueuePairAttributesBuilder pathMtu(Mtu mtu) {
         return constant(QueuePairAttribute.PATH_MTU, IbvQpAttr.PATH_MTU, mtu, mtu.code());
     }
 
-    /** Sets the acknowledgement timeout as a code, 0 to 31: 4.096 us * 2^n, 0 for none at all. */
+    /** Sets the acknowledgement timeout as a code, 0 to 31: 4.096 us * 2^n, 0 for no timeout. */
     public QueuePairAttributesBuilder timeout(int code) {
         return uint8(QueuePairAttribute.TIMEOUT, IbvQpAttr.TIMEOUT, code, 31);
     }
@@ -99,46 +100,46 @@ public final class QueuePairAttributesBuilder {
         return timeout(QueuePairTimers.ackTimeoutCode(time));
     }
 
-    /** Sets how often a request is sent again when no acknowledgement comes, 0 to 7; here 7 means seven times. */
+    /** Sets how often a request is sent again when no acknowledgement comes, 0 to 7. Here 7 stands for seven times. */
     public QueuePairAttributesBuilder retryCount(int count) {
         return uint8(QueuePairAttribute.RETRY_CNT, IbvQpAttr.RETRY_CNT, count, 7);
     }
 
-    /** Sets how often a request is sent again when the peer had no receive, 0 to 6; 7 is for ever. */
+    /** Sets how often a request is sent again when the peer had no receive posted, 0 to 6; 7 for no limit. */
     public QueuePairAttributesBuilder rnrRetry(int count) {
         return uint8(QueuePairAttribute.RNR_RETRY, IbvQpAttr.RNR_RETRY, count, 7);
     }
 
-    /** Sets the first packet sequence number to receive, 24 bits: what the peer has as its {@link #sqPsn}. */
+    /** Sets the first packet sequence number to receive, 24 bits: the peer's {@link #sqPsn}. */
     public QueuePairAttributesBuilder rqPsn(int psn) {
         return uint24(QueuePairAttribute.RQ_PSN, IbvQpAttr.RQ_PSN, psn);
     }
 
-    /** Sets the first packet sequence number to send, 24 bits: what the peer has as its {@link #rqPsn}. */
+    /** Sets the first packet sequence number to send, 24 bits: the peer's {@link #rqPsn}. */
     public QueuePairAttributesBuilder sqPsn(int psn) {
         return uint24(QueuePairAttribute.SQ_PSN, IbvQpAttr.SQ_PSN, psn);
     }
 
     /**
-     * Sets how many reads and atomics may be under way to the peer, 0 to 255; no more than the peer's
-     * {@link #maxDestReadAtomic}.
+     * Sets how many reads and atomics to the peer may be in flight, 0 to 255, but at most the peer's {@link
+     * #maxDestReadAtomic}.
      */
     public QueuePairAttributesBuilder maxReadAtomic(int count) {
         return uint8(QueuePairAttribute.MAX_QP_RD_ATOMIC, IbvQpAttr.MAX_RD_ATOMIC, count, 255);
     }
 
-    /** Sets how many reads and atomics may be under way from the peer, 0 to 255. */
+    /** Sets how many reads and atomics of the peer may be in flight, 0 to 255. */
     public QueuePairAttributesBuilder maxDestReadAtomic(int count) {
         return uint8(QueuePairAttribute.MAX_DEST_RD_ATOMIC, IbvQpAttr.MAX_DEST_RD_ATOMIC, count, 255);
     }
 
     /**
-     * Sets the alternate path, onto which the queue pair can migrate.
+     * Sets the alternate path, to which the queue pair can migrate.
      *
      * @param peer the address of the peer on that path
-     * @param pkeyIndex an index into the P_Key table of its port, 0 to 65535
-     * @param port its local port, 1 to 255
-     * @param timeout its acknowledgement timeout, a code as in {@link #timeout(int)}
+     * @param pkeyIndex an index into the P_Key table of the path's port, 0 to 65535
+     * @param port the local port of the path, 1 to 255
+     * @param timeout the acknowledgement timeout of the path, a code as in {@link #timeout(int)}
      */
     public QueuePairAttributesBuilder alternatePath(AddressAttributes peer, int pkeyIndex, int port, int timeout) {
         String name = QueuePairAttribute.ALT_PATH.name();
@@ -153,15 +154,15 @@ public final class QueuePairAttributesBuilder {
     }
 
     /**
-     * Sets how long a peer is told to wait when there is no receive, as a code, 0 to 31; see
-     * {@link QueuePairTimers#rnrTimer}.
+     * Sets how long a peer must wait when no receive is posted, as a code, 0 to 31; see {@link
+     * QueuePairTimers#rnrTimer}.
      */
     public QueuePairAttributesBuilder minRnrTimer(int code) {
         return uint8(QueuePairAttribute.MIN_RNR_TIMER, IbvQpAttr.MIN_RNR_TIMER, code, 31);
     }
 
     /**
-     * Sets how long a peer is told to wait to the shortest that is at least {@code time}; see
+     * Sets how long a peer must wait when no receive is posted, to the shortest time that is at least {@code time}; see
      * {@link QueuePairTimers#rnrTimerCode}.
      */
     public QueuePairAttributesBuilder minRnrTimer(Duration time) {
@@ -190,7 +191,7 @@ public final class QueuePairAttributesBuilder {
         return int32(QueuePairAttribute.RATE_LIMIT, IbvQpAttr.RATE_LIMIT, (int) kbps);
     }
 
-    /** Returns the set as it is now; the builder may be used on. */
+    /** Returns the set. The builder can be used again. */
     public QueuePairAttributes build() {
         return new QueuePairAttributes(fields, attributes);
     }

@@ -8,14 +8,14 @@ import org.kverbs.internal.values.Ranges;
 import org.kverbs.internal.values.Structure;
 
 /**
- * The sizes of a queue pair: {@code struct ibv_qp_cap} (ibv_create_qp(3)). What is asked for at creation is a minimum;
- * the device may give more.
+ * The sizes of a queue pair: {@code struct ibv_qp_cap} (ibv_create_qp(3)). The sizes asked for at creation are minima;
+ * the device can give more.
  *
  * @param maxSendWr how many send requests may be outstanding
- * @param maxRecvWr how many receives may be outstanding; without meaning on a shared receive queue
+ * @param maxRecvWr how many receives may be outstanding; has no meaning with a shared receive queue
  * @param maxSendSge how many buffers a send request may gather
- * @param maxRecvSge how many buffers a receive may scatter to; without meaning on a shared receive queue
- * @param maxInlineData how many bytes may be sent inline, copied into the request
+ * @param maxRecvSge how many buffers a receive may scatter to; has no meaning with a shared receive queue
+ * @param maxInlineData how many bytes a request may carry inline, copied into the request
  */
 public record QueuePairCapabilities(int maxSendWr, int maxRecvWr, int maxSendSge, int maxRecvSge, int maxInlineData) {
 
@@ -36,7 +36,7 @@ public record QueuePairCapabilities(int maxSendWr, int maxRecvWr, int maxSendSge
         Ranges.require("max inline data", maxInlineData, 0, Integer.MAX_VALUE);
     }
 
-    /** Reads the C structure at the start of {@code segment}; a size beyond 2^31-1 reads as 2^31-1. */
+    /** Reads the C structure at the start of {@code segment}. A size above 2^31-1 becomes 2^31-1. */
     static QueuePairCapabilities from(MemorySegment segment) {
         return new QueuePairCapabilities(
                 size(segment, IbvQpCap.MAX_SEND_WR),
@@ -50,7 +50,7 @@ public record QueuePairCapabilities(int maxSendWr, int maxRecvWr, int maxSendSge
         return (int) Math.min(Integer.toUnsignedLong(segment.get(JAVA_INT, offset)), Integer.MAX_VALUE);
     }
 
-    /** Writes the C structure, all of it, at the start of {@code segment}. */
+    /** Writes the whole C structure at the start of {@code segment}. */
     void writeTo(MemorySegment segment) {
         segment.set(JAVA_INT, IbvQpCap.MAX_SEND_WR, maxSendWr);
         segment.set(JAVA_INT, IbvQpCap.MAX_RECV_WR, maxRecvWr);

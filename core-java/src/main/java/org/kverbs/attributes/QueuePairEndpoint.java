@@ -7,26 +7,30 @@ import org.kverbs.QueuePair;
 import org.kverbs.internal.values.Ranges;
 
 /**
- * What a peer must know of a queue pair to connect to it or to send to it. Made by {@link QueuePair#endpoint} over
- * there, sent to here as text or bytes by any means, and parsed.
+ * The data by which a peer connects to a queue pair or sends to it. {@link QueuePair#endpoint} makes it. The program
+ * sends it to the peer as text or bytes, over a socket for example, and the peer parses it.
  *
- * @param lid the port's LID, 16 bits; 0 on Ethernet
- * @param gid the port's GID; all zero if packets need none (InfiniBand within a subnet)
- * @param queuePairNumber 24 bits
- * @param psn the number of the first packet it sends, 24 bits
- * @param mtu the largest path MTU it can use, bytes; 0 if it didn't say
- * @param qkey for UD: the key a message to it must carry; 0 otherwise
+ * @param lid the LID of the port, 16 bits; 0 on Ethernet
+ * @param gid the GID of the port; all zero if packets need none (InfiniBand within a subnet)
+ * @param queuePairNumber the number of the queue pair, 24 bits
+ * @param psn the sequence number of the first packet that the queue pair sends, 24 bits
+ * @param mtu the largest path MTU of the queue pair, in bytes; 0 if unknown
+ * @param qkey the key that a message to a UD queue pair must carry; 0 for other types
  */
 public record QueuePairEndpoint(int lid, Gid gid, int queuePairNumber, int psn, int mtu, int qkey) {
 
-    /** Size of the form in bytes. */
+    /** The size of the binary form, in bytes. */
     public static final int BYTES = 32;
 
     private static final Pattern TEXT = Pattern.compile(
             "qp:([0-9a-fA-F]{4}):([0-9a-fA-F]{6}):([0-9a-fA-F]{6}):([0-9a-fA-F]{32}):([0-9]{1,5}):([0-9a-fA-F]{8})");
     private static final int MAX_24_BITS = 0xffffff;
 
-    /** Checks that all are in range. */
+    /**
+     * Checks the numbers.
+     *
+     * @throws IllegalArgumentException if a number is out of its range; the message names it
+     */
     public QueuePairEndpoint {
         Ranges.require("lid", lid, 0, 0xffff);
         Ranges.require("queuePairNumber", queuePairNumber, 0, MAX_24_BITS);
@@ -36,15 +40,15 @@ public record QueuePairEndpoint(int lid, Gid gid, int queuePairNumber, int psn, 
         }
     }
 
-    /** The form as text: {@code qp:LID:QPN:PSN:GID:MTU:QKEY}, hexadecimal but for the MTU. */
+    /** Returns the text form {@code qp:LID:QPN:PSN:GID:MTU:QKEY}. The MTU is decimal, all others are hexadecimal. */
     public String toText() {
         return "qp:%04x:%06x:%06x:%s:%d:%08x".formatted(lid, queuePairNumber, psn, gid.toWire(), mtu, qkey);
     }
 
     /**
-     * Reads {@link #toText}'s form. Nothing that a peer sends does more than fail here.
+     * Parses the form of {@link #toText}. Safe for text from an untrusted peer.
      *
-     * @throws IllegalArgumentException if it isn't one
+     * @throws IllegalArgumentException if the text does not have that form
      */
     public static QueuePairEndpoint parse(String text) {
         Matcher parts = TEXT.matcher(text);
@@ -63,7 +67,8 @@ public record QueuePairEndpoint(int lid, Gid gid, int queuePairNumber, int psn, 
     }
 
     /**
-     * The form as {@value #BYTES} bytes, each field in network order: lid 2, mtu 2, number 4, psn 4, qkey 4, gid 16.
+     * Returns the binary form of {@value #BYTES} bytes, each field in network order: lid 2, mtu 2, number 4, psn 4,
+     * qkey 4, gid 16.
      */
     public byte[] toBytes() {
         return ByteBuffer.allocate(BYTES)
@@ -77,7 +82,7 @@ public record QueuePairEndpoint(int lid, Gid gid, int queuePairNumber, int psn, 
     }
 
     /**
-     * Reads {@link #toBytes}'s form.
+     * Parses the form of {@link #toBytes}. Safe for bytes from an untrusted peer.
      *
      * @throws IllegalArgumentException if there are not {@value #BYTES} bytes or a field is out of range
      */

@@ -4,14 +4,14 @@ import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.abi.IbvQpAttr;
 import org.kverbs.internal.abi.IbvQpCap;
 
-/** Which fields of {@code struct ibv_qp_attr} belong to which bit of its mask (ibv_modify_qp(3)). */
+/** The fields of {@code struct ibv_qp_attr} that each bit of its mask covers (ibv_modify_qp(3)). */
 final class QueuePairFields {
     private QueuePairFields() {}
 
-    /** Returns the fields of {@code attribute}: offset and length in bytes of each in turn. */
+    /** Returns the fields of {@code attribute}: of each field its offset and its length in bytes. */
     static int[] of(QueuePairAttribute attribute) {
         return switch (attribute) {
-            // sq_draining has no bit: a query answers it along with the state.
+            // sq_draining has no bit of its own: a query returns it with the state.
             case STATE -> new int[] {IbvQpAttr.QP_STATE, 4, IbvQpAttr.SQ_DRAINING, 1};
             case CUR_STATE -> new int[] {IbvQpAttr.CUR_QP_STATE, 4};
             case EN_SQD_ASYNC_NOTIFY -> new int[] {IbvQpAttr.EN_SQD_ASYNC_NOTIFY, 1};

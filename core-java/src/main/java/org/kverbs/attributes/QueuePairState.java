@@ -6,21 +6,21 @@ import org.kverbs.internal.abi.IbvQpState;
  * The state of a queue pair: {@code enum ibv_qp_state} (IBA volume 1, section 10.3.1).
  */
 public enum QueuePairState {
-    /** {@code IBV_QPS_RESET}: just created; it takes no work. */
+    /** {@code IBV_QPS_RESET}: the queue pair is new and takes no requests. */
     RESET(IbvQpState.IBV_QPS_RESET),
-    /** {@code IBV_QPS_INIT}: it takes receives, and does not work on them yet. */
+    /** {@code IBV_QPS_INIT}: the queue pair takes receives but does not process them yet. */
     INIT(IbvQpState.IBV_QPS_INIT),
-    /** {@code IBV_QPS_RTR}: ready to receive. */
+    /** {@code IBV_QPS_RTR}: the queue pair is ready to receive. */
     RTR(IbvQpState.IBV_QPS_RTR),
-    /** {@code IBV_QPS_RTS}: ready to send and to receive. */
+    /** {@code IBV_QPS_RTS}: the queue pair is ready to send and to receive. */
     RTS(IbvQpState.IBV_QPS_RTS),
-    /** {@code IBV_QPS_SQD}: the send queue drains: what had begun is finished, what had not waits. */
+    /** {@code IBV_QPS_SQD}: the send queue drains. Requests that have begun finish, and later requests wait. */
     SQD(IbvQpState.IBV_QPS_SQD),
-    /** {@code IBV_QPS_SQE}: the send queue stopped at an error; receiving goes on (UC and UD only). */
+    /** {@code IBV_QPS_SQE}: the send queue stopped at an error, and receiving continues (UC and UD only). */
     SQE(IbvQpState.IBV_QPS_SQE),
-    /** {@code IBV_QPS_ERR}: stopped at an error: every request is completed with a flush error. */
+    /** {@code IBV_QPS_ERR}: the queue pair stopped at an error. Every request completes with a flush error. */
     ERR(IbvQpState.IBV_QPS_ERR),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final QueuePairState[] ALL = values();

@@ -3,10 +3,7 @@ package org.kverbs.attributes;
 import java.time.Duration;
 import org.kverbs.internal.values.Ranges;
 
-/**
- * The two clocks of a reliable queue pair. A device is told their times as codes of five bits; these functions
- * translate.
- */
+/** Converts the times of the two timers of a reliable queue pair. A device takes them as codes of five bits. */
 public final class QueuePairTimers {
     /** The unit of acknowledgement timeouts: 4.096 us. */
     private static final long ACK_UNIT_NANOS = 4096;
@@ -14,7 +11,7 @@ public final class QueuePairTimers {
     private static final int MAX_CODE = 31;
 
     /**
-     * The times of the "receiver not ready" codes 1 to 31 and, last, 0, in units of 10 us (IBA volume 1, section
+     * The times of the "receiver not ready" codes 1 to 31, then of code 0, in units of 10 us (IBA volume 1, section
      * 9.7.5.2.8).
      */
     private static final int[] RNR_TENS_OF_MICROS = {
@@ -27,11 +24,11 @@ public final class QueuePairTimers {
 
     /**
      * Returns the shortest acknowledgement timeout that is at least {@code time}, as a code: n stands for 4.096 us *
-     * 2^n (IBA volume 1, section 9.7.6.1.3). Devices may wait up to four times as long, and have a minimum of their
+     * 2^n (IBA volume 1, section 9.7.6.1.3). A device can wait up to four times as long and can have a minimum of its
      * own.
      *
-     * @throws IllegalArgumentException if {@code time} is not more than zero (code 0 means "for ever" and has no
-     *     duration), or longer than the 2.4 hours of code 31
+     * @throws IllegalArgumentException if {@code time} is not positive or is longer than the 2.4 hours of code 31; code
+     *     0 stands for no timeout and has no duration
      */
     public static int ackTimeoutCode(Duration time) {
         for (int code = 1; code <= MAX_CODE; code++) {
@@ -46,7 +43,7 @@ public final class QueuePairTimers {
     /**
      * Returns the time that the acknowledgement timeout {@code code} stands for.
      *
-     * @throws IllegalArgumentException if {@code code} is not in 1 to 31; 0 means "for ever"
+     * @throws IllegalArgumentException if {@code code} is not in 1 to 31; 0 stands for no timeout
      */
     public static Duration ackTimeout(int code) {
         return Duration.ofNanos(ACK_UNIT_NANOS << Ranges.require("acknowledgement timeout code", code, 1, MAX_CODE));
@@ -70,8 +67,8 @@ public final class QueuePairTimers {
     }
 
     /**
-     * Returns the time that the "receiver not ready" timer {@code code} stands for: 0 is 655.36 ms, 1 is 10 us, and
-     * from there on the codes rise by a half or a third at a time up to 31, 491.52 ms.
+     * Returns the time that the "receiver not ready" timer {@code code} stands for: 0 for 655.36 ms, 1 for 10 us, and
+     * then rising by a half or a third at each step up to 31 for 491.52 ms.
      *
      * @throws IllegalArgumentException if {@code code} is not in 0 to 31
      */

@@ -6,11 +6,11 @@ import org.kverbs.internal.abi.IbvQpType;
  * The transport service of a queue pair: {@code enum ibv_qp_type}.
  */
 public enum QueuePairType {
-    /** {@code IBV_QPT_RC}: reliable connection: every operation, in order, acknowledged. */
+    /** {@code IBV_QPT_RC}: reliable connection. It has every operation, in order and acknowledged. */
     RC(IbvQpType.IBV_QPT_RC),
-    /** {@code IBV_QPT_UC}: unreliable connection: send and RDMA write, in order, not acknowledged. */
+    /** {@code IBV_QPT_UC}: unreliable connection. It has send and RDMA write, in order but not acknowledged. */
     UC(IbvQpType.IBV_QPT_UC),
-    /** {@code IBV_QPT_UD}: unreliable datagram: send only, one packet a message, any number of peers. */
+    /** {@code IBV_QPT_UD}: unreliable datagram. It has only send, one packet a message, to any number of peers. */
     UD(IbvQpType.IBV_QPT_UD),
     /** {@code IBV_QPT_RAW_PACKET}: raw Ethernet frames. */
     RAW_PACKET(IbvQpType.IBV_QPT_RAW_PACKET),
@@ -20,7 +20,7 @@ public enum QueuePairType {
     XRC_RECV(IbvQpType.IBV_QPT_XRC_RECV),
     /** {@code IBV_QPT_DRIVER}: a provider's own type, such as mlx5's DC or EFA's SRD. */
     DRIVER(IbvQpType.IBV_QPT_DRIVER),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final QueuePairType[] ALL = values();

@@ -8,11 +8,11 @@ import org.kverbs.internal.values.Ranges;
 import org.kverbs.internal.values.Structure;
 
 /**
- * Sizes of a shared receive queue ({@code struct ibv_srq_attr}).
+ * The sizes of a shared receive queue ({@code struct ibv_srq_attr}).
  *
- * @param maxWr room for so many receive requests
- * @param maxSge scatter entries each may have
- * @param limit below so many waiting requests the device raises SRQ_LIMIT_REACHED, once; 0 is never
+ * @param maxWr the number of receive requests that the queue has room for
+ * @param maxSge how many buffers a receive may scatter to
+ * @param limit the device raises SRQ_LIMIT_REACHED once when fewer receives than this are left; 0 for never
  */
 public record SharedReceiveQueueAttributes(int maxWr, int maxSge, int limit) {
 
@@ -23,14 +23,18 @@ public record SharedReceiveQueueAttributes(int maxWr, int maxSge, int limit) {
                 SharedReceiveQueueAttributes::writeTo);
     }
 
-    /** Checks that all are in range. */
+    /**
+     * Checks the numbers.
+     *
+     * @throws IllegalArgumentException if one is negative; the message names it
+     */
     public SharedReceiveQueueAttributes {
         Ranges.require("maxWr", maxWr, 0, Integer.MAX_VALUE);
         Ranges.require("maxSge", maxSge, 0, Integer.MAX_VALUE);
         Ranges.require("limit", limit, 0, Integer.MAX_VALUE);
     }
 
-    /** A queue without limit event. */
+    /** Returns the sizes of a queue without a limit. */
     public static SharedReceiveQueueAttributes of(int maxWr, int maxSge) {
         return new SharedReceiveQueueAttributes(maxWr, maxSge, 0);
     }

@@ -7,7 +7,7 @@ import org.kverbs.internal.abi.IbvRate;
  * codes are not in the order of the rates: 3 is 10 Gb/s and 5 is 5 Gb/s.
  */
 public enum StaticRate {
-    /** {@code IBV_RATE_MAX}: no limit: the rate of the port. */
+    /** {@code IBV_RATE_MAX}: no limit but the rate of the port. */
     MAX(IbvRate.IBV_RATE_MAX),
     /** {@code IBV_RATE_2_5_GBPS}: 2.5 Gb/s. */
     GBPS_2_5(IbvRate.IBV_RATE_2_5_GBPS),
@@ -55,7 +55,7 @@ public enum StaticRate {
     GBPS_800(IbvRate.IBV_RATE_800_GBPS),
     /** {@code IBV_RATE_1200_GBPS}: 1200 Gb/s. */
     GBPS_1200(IbvRate.IBV_RATE_1200_GBPS),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final StaticRate[] ALL = values();

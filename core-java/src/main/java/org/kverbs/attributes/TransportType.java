@@ -3,8 +3,8 @@ package org.kverbs.attributes;
 import org.kverbs.internal.abi.IbvTransportType;
 
 /**
- * Which transport a device speaks: {@code enum ibv_transport_type}. RoCE devices say {@link #IB}; {@link LinkLayer}
- * tells the two apart.
+ * The transport of a device: {@code enum ibv_transport_type}. A RoCE device has {@link #IB}; the {@link LinkLayer} of
+ * its port tells it from InfiniBand.
  */
 public enum TransportType {
     /** {@code IBV_TRANSPORT_IB}: the InfiniBand transport, over InfiniBand or over Ethernet (RoCE). */
@@ -15,9 +15,9 @@ public enum TransportType {
     USNIC(IbvTransportType.IBV_TRANSPORT_USNIC),
     /** {@code IBV_TRANSPORT_USNIC_UDP}: Cisco usNIC over UDP. */
     USNIC_UDP(IbvTransportType.IBV_TRANSPORT_USNIC_UDP),
-    /** {@code IBV_TRANSPORT_UNSPECIFIED}: a transport of its own, such as EFA. */
+    /** {@code IBV_TRANSPORT_UNSPECIFIED}: another transport, such as that of EFA. */
     UNSPECIFIED(IbvTransportType.IBV_TRANSPORT_UNSPECIFIED),
-    /** {@code IBV_TRANSPORT_UNKNOWN}: a transport that the library, or this release of kverbs, has no name for. */
+    /** {@code IBV_TRANSPORT_UNKNOWN}: a transport for which the library or this release of kverbs has no name. */
     UNKNOWN(-1);
 
     private static final TransportType[] ALL = values();

@@ -16,15 +16,15 @@ import org.kverbs.internal.abi.RdmaAddrinfo;
 import org.kverbs.internal.abi.RdmaAddrinfoFlags;
 
 /**
- * What {@link ConnectionEventChannel#addressInfo} is to look for ({@code rdma_getaddrinfo(3)}).
+ * The search terms of {@link ConnectionEventChannel#addressInfo} ({@code rdma_getaddrinfo(3)}).
  *
- * @param portSpace for connections or for datagrams
- * @param isPassive for an id that listens: the addresses are local ones ({@code RAI_PASSIVE})
- * @param isNumericHost the host is an address, and no name server is asked ({@code RAI_NUMERICHOST})
- * @param isWithoutRoute no route is looked for ({@code RAI_NOROUTE})
- * @param family IPv4 or IPv6 alone ({@code RAI_FAMILY}), or null for both
- * @param source for who connects: the local address to come from, which stands in each {@link AddressInfo} then; its
- *     port may be 0. Null leaves it to the routing table
+ * @param portSpace the port space: TCP for connections, UDP for datagrams
+ * @param isPassive whether the addresses are local ones, for an id that listens ({@code RAI_PASSIVE})
+ * @param isNumericHost whether the host is an address, so that no name server is asked ({@code RAI_NUMERICHOST})
+ * @param isWithoutRoute whether the search leaves out the route ({@code RAI_NOROUTE})
+ * @param family the only family to find, IPv4 or IPv6 ({@code RAI_FAMILY}); null for both
+ * @param source the caller's local address for connecting, which each {@link AddressInfo} then has as its source; its
+ *     port can be 0. Without a source, the address of the route
  */
 public record AddressHints(
         PortSpace portSpace,
@@ -35,9 +35,9 @@ public record AddressHints(
         @Nullable InetSocketAddress source) {
 
     /**
-     * Checks what excludes each other.
+     * Checks the combination of the hints.
      *
-     * @throws IllegalArgumentException if the family is none of IP, or a source is given for who listens
+     * @throws IllegalArgumentException if the family is not an IP family, or if passive hints have a source
      */
     public AddressHints {
         if (family == StandardProtocolFamily.UNIX) {
@@ -49,22 +49,22 @@ public record AddressHints(
         }
     }
 
-    /** For who connects. */
+    /** Returns hints for an id that connects. */
     public static AddressHints active(PortSpace portSpace) {
         return new AddressHints(portSpace, false, false, false, null, null);
     }
 
-    /** For who listens. */
+    /** Returns hints for an id that listens. */
     public static AddressHints passive(PortSpace portSpace) {
         return new AddressHints(portSpace, true, false, false, null, null);
     }
 
-    /** The same, from a local address. */
+    /** Returns a copy with a source: the local address to connect from. */
     public AddressHints from(InetSocketAddress source) {
         return new AddressHints(portSpace, isPassive, isNumericHost, isWithoutRoute, family, source);
     }
 
-    /** The C structure. */
+    /** Allocates the C structure. */
     MemorySegment allocate(SegmentAllocator allocator) {
         MemorySegment made = allocator.allocate(RdmaAddrinfo.SIZE, ADDRESS.byteAlignment());
         made.set(

@@ -20,11 +20,11 @@ import org.kverbs.spi.ConnectionManager;
 /**
  * An address that {@link ConnectionEventChannel#addressInfo} found: {@code struct rdma_addrinfo}.
  *
- * @param portSpace for connections or for datagrams; {@code rawPortSpace} keeps an unknown one
- * @param rawPortSpace {@code enum rdma_port_space}
- * @param queuePairType the queue pair to make; UNKNOWN if none is said
- * @param source the local address to listen on, or the one of the hints to come from; null for none
- * @param destination the peer's address to resolve, or null for one to listen on
+ * @param portSpace the port space; UNKNOWN if {@code rawPortSpace} has no name
+ * @param rawPortSpace the number of {@code portSpace}, an {@code enum rdma_port_space}
+ * @param queuePairType the type of queue pair for this address; UNKNOWN if the library names none
+ * @param source the local address to listen on, or the source of the hints; null for none
+ * @param destination the peer's address to resolve; null for an address to listen on
  */
 public record AddressInfo(
         PortSpace portSpace,
@@ -33,7 +33,7 @@ public record AddressInfo(
         @Nullable InetSocketAddress source,
         @Nullable InetSocketAddress destination) {
 
-    /** Asks, copies the list and frees it. */
+    /** Queries the addresses, copies the list and frees it. */
     static List<AddressInfo> query(
             ConnectionManager manager, @Nullable String node, @Nullable String service, AddressHints hints) {
         try (Arena arena = Arena.ofConfined()) {

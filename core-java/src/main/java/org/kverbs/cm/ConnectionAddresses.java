@@ -10,18 +10,25 @@ import org.kverbs.internal.abi.RdmaCmId;
 import org.kverbs.internal.abi.SockaddrIn6;
 import org.kverbs.internal.memory.Memory;
 
-/** Where a connection id is and where it leads: what was asked for, and what its C structure says. */
+/** The local and remote addresses of a connection id: those that the caller asked for and those in its C structure. */
 final class ConnectionAddresses {
 
     private final ConnectionId id;
-    /** What it was asked to bind to; null before that. */
+    /** The address that the caller bound the id to; null before that. */
     volatile @Nullable InetSocketAddress bound;
-    /** The peer's address as far as it was asked for. */
+    /**
+     * The peer's address that the caller asked for, or of a passive id the address of the requesting peer; null before
+     * that.
+     */
     volatile @Nullable InetSocketAddress peer;
-    /** The multicast group that was joined last. */
+    /** The multicast group that the id joined last. */
     volatile @Nullable InetSocketAddress group;
 
-    /** @param isPassive whether the peer asked, so that its address stands in the structure */
+    /**
+     * Makes the addresses of an id.
+     *
+     * @param isPassive whether a peer's request made the id, so that its C structure has the peer's address
+     */
     ConnectionAddresses(ConnectionId id, boolean isPassive) {
         this.id = id;
         if (isPassive) {
@@ -46,7 +53,7 @@ final class ConnectionAddresses {
         return inside(() -> at(RdmaCmId.ROUTE_ADDR_DST_ADDR));
     }
 
-    /** Reads something of the C structure while it can't go. */
+    /** Reads from the C structure while the id cannot be destroyed. */
     private <T extends @Nullable Object> T inside(Supplier<T> read) {
         id.lifetime.enter();
         try {
@@ -60,13 +67,13 @@ final class ConnectionAddresses {
         return SocketAddresses.read(Memory.at(id.handle(), RdmaCmId.SIZE).asSlice(offset, SockaddrIn6.SIZE));
     }
 
-    /** A call's name with the peer's address, for errors. */
+    /** Returns the name of a call with the peer's address, for errors. */
     String naming(String operation) {
         InetSocketAddress to = peer;
         return operation + "(" + (to == null ? id.portSpace() + ", no peer yet" : SocketAddresses.format(to)) + ")";
     }
 
-    /** The end of a description: {@code  to 10.0.0.1:7471}; empty while nothing is known. */
+    /** Returns the end of a description, such as {@code to 10.0.0.1:7471}; empty while no address is known. */
     String where() {
         InetSocketAddress to = peer;
         InetSocketAddress on = bound;

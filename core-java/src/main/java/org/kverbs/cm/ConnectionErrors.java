@@ -7,17 +7,17 @@ import org.kverbs.internal.ErrnoNames;
 import org.kverbs.internal.SocketAddresses;
 import org.kverbs.internal.abi.Errno;
 
-/** The wording of what can go wrong on the way to a connection. */
+/** Makes the exceptions of failed connection steps, with their wording. */
 final class ConnectionErrors {
 
     private ConnectionErrors() {}
 
-    /** {@code connecting to 10.0.0.1:7471}. */
+    /** Returns the step with its address: {@code connecting to 10.0.0.1:7471}. */
     static String phrase(ConnectionStep step, @Nullable InetSocketAddress address) {
         return step.phrase() + " " + (address == null ? "an unknown address" : SocketAddresses.format(address));
     }
 
-    /** The exception for an event whose type {@link ConnectionEventType#isError is an error}. */
+    /** Makes the exception for an event whose type {@link ConnectionEventType#isError is an error}. */
     static ConnectionException of(ConnectionEvent event) {
         ConnectionStep step = stepOf(event);
         InetSocketAddress address = step == ConnectionStep.JOIN_MULTICAST
@@ -38,10 +38,7 @@ final class ConnectionErrors {
                         + advice(step, 0));
     }
 
-    /**
-     * Whether a step that was refused with this errno at once failed by the network or the peer, and not by how it was
-     * called.
-     */
+    /** Returns whether the network or the peer caused this errno of a step, and not a wrong call. */
     static boolean isOfNetwork(int errno) {
         return switch (errno) {
             case Errno.ECONNREFUSED, Errno.ECONNRESET, Errno.ETIMEDOUT, Errno.EHOSTUNREACH, Errno.EHOSTDOWN,
@@ -57,9 +54,9 @@ final class ConnectionErrors {
     }
 
     /**
-     * The exception for an errno.
+     * Makes the exception for an errno.
      *
-     * @param reach how far the devices reach: {@link org.kverbs.spi.ConnectionManager#reach}
+     * @param reach says which addresses the devices reach: {@link org.kverbs.spi.ConnectionManager#reach}
      */
     static ConnectionException of(ConnectionStep step, @Nullable InetSocketAddress address, int errno, String reach) {
         return switch (errno) {
@@ -76,7 +73,10 @@ final class ConnectionErrors {
         };
     }
 
-    /** IWARP knows no more than TCP, and what the peer's program may have said. */
+    /**
+     * Makes the exception for a refusal without a reason code. iWARP reports only what TCP reports, and the private
+     * data of the peer's program.
+     */
     private static ConnectionException refused(
             ConnectionStep step, @Nullable InetSocketAddress address, int errno, byte[] privateData) {
         String text = textOf(privateData);
@@ -124,7 +124,7 @@ final class ConnectionErrors {
         return text.isEmpty() ? "; its private data may say why" : ": " + text;
     }
 
-    /** Private data as text, if it is one: ASCII that can be shown, with zeros behind it. */
+    /** Returns private data as text if it is printable ASCII, with zeros after it or not; otherwise an empty text. */
     private static String textOf(byte[] privateData) {
         String text = new String(privateData, StandardCharsets.ISO_8859_1).replaceFirst("\\x00*$", "");
         return text.matches("[ -~]+") ? text : "";

@@ -13,28 +13,28 @@ import org.kverbs.internal.abi.RdmaCmEvent;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * Something that happened to a connection id ({@code struct rdma_cm_event}): a copy, and acknowledged already.
+ * An event of a connection id ({@code struct rdma_cm_event}): a copy, so it is already acknowledged.
  *
- * @param type what happened; UNKNOWN for a type that is newer than this library
- * @param rawType {@code enum rdma_cm_event_type}
- * @param status 0; of an error the negated errno, or of REJECTED the {@link RejectReason}'s number on InfiniBand and
- *     RoCE
- * @param id whose event it is; of CONNECT_REQUEST the new id of the connection, which the receiver accepts or rejects,
- *     and closes
- * @param listener of CONNECT_REQUEST the id that listens, else null
- * @param privateData what the peer gave along, at its message's full length with zeros behind it on InfiniBand and
- *     RoCE; maybe empty
- * @param responderResources of a request or an answer: how many reads and atomics this side may serve at once
- * @param initiatorDepth likewise, how many this side may keep in flight
+ * @param type the type of the event; UNKNOWN if {@code rawType} has no name
+ * @param rawType the number of {@code type}, an {@code enum rdma_cm_event_type}
+ * @param status 0 for a success; otherwise the negated errno, or for REJECTED on InfiniBand and RoCE the number of the
+ *     {@link RejectReason}
+ * @param id the id that the event is about; for CONNECT_REQUEST the new id of the connection, which the receiver of the
+ *     event accepts or rejects, and closes
+ * @param listener the listening id for CONNECT_REQUEST, otherwise null
+ * @param privateData the private data of the peer, which can be empty; on InfiniBand and RoCE it has the full length of
+ *     the message, with zeros at the end
+ * @param responderResources for a request or an answer: how many reads and atomics this side may serve at once
+ * @param initiatorDepth for a request or an answer: how many reads and atomics this side may keep in flight
  * @param flowControl whether the peer has end-to-end flow control
- * @param retryCount of a request: how often the peer sends a lost packet again
- * @param rnrRetryCount how often the peer sends again when no receive is posted here
- * @param sharedReceiveQueue whether the peer's queue pair has one
- * @param queuePairNumber the peer's queue pair: of ESTABLISHED datagrams, of MULTICAST_JOIN the number to send to, of a
- *     request or answer
- * @param address of ESTABLISHED datagrams and MULTICAST_JOIN: where to send to, for
- *     {@link ProtectionDomain#addressHandle}; else null
- * @param qkey with {@code address}: the key to send with; 0 elsewhere
+ * @param retryCount for a request: how often the peer sends a lost packet again
+ * @param rnrRetryCount how often the peer sends a message again when no receive is posted here
+ * @param sharedReceiveQueue whether the peer's queue pair has a shared receive queue
+ * @param queuePairNumber the number of the peer's queue pair for a request, an answer or ESTABLISHED of datagrams; for
+ *     MULTICAST_JOIN the number to send to
+ * @param address the destination for ESTABLISHED of datagrams and for MULTICAST_JOIN, for {@link
+ *     ProtectionDomain#addressHandle}; otherwise null
+ * @param qkey the key to send with to {@code address}; 0 without an address
  */
 public record ConnectionEvent(
         ConnectionEventType type,
@@ -59,7 +59,7 @@ public record ConnectionEvent(
         ConnectionEventType type = ConnectionEventType.of(rawType);
         boolean hasAddress = type == ConnectionEventType.MULTICAST_JOIN
                 || type == ConnectionEventType.ESTABLISHED && id.portSpace().isDatagram();
-        // The union's two members begin alike, with the private data.
+        // Both members of the union begin with the private data.
         boolean isDatagram = hasAddress || id.portSpace().isDatagram();
         return new ConnectionEvent(
                 type,
@@ -89,16 +89,16 @@ public record ConnectionEvent(
         return Byte.toUnsignedInt(event.get(JAVA_BYTE, offset));
     }
 
-    /** A copy of the private data. */
+    /** Returns a copy of the private data. */
     @Override
     public byte[] privateData() {
         return privateData.clone();
     }
 
     /**
-     * Returns this if it is no error.
+     * Returns this event if {@link ConnectionEventType#isError} is false.
      *
-     * @throws ConnectionRejectedException if the peer said no
+     * @throws ConnectionRejectedException if the peer rejected the request
      * @throws ConnectionTimeoutException if the network or the peer did not answer
      * @throws ConnectionException if the step failed otherwise
      */
@@ -109,7 +109,7 @@ public record ConnectionEvent(
         return this;
     }
 
-    /** One line: {@code REJECTED, status 8, on connection id (TCP) to 10.0.0.1:7471}. */
+    /** Returns one line, such as {@code REJECTED, status 8, on connection id (TCP) to 10.0.0.1:7471}. */
     @Override
     public String toString() {
         String what = type == ConnectionEventType.UNKNOWN ? "event " + rawType : type.name();

@@ -29,9 +29,8 @@ import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
 
 /**
- * Where connections begin: connection ids are made from a channel, and what happens to them is reported on it
- * ({@code struct rdma_event_channel}). One channel serves any number of ids; nothing here needs a thread for each
- * connection.
+ * A channel that makes connection ids and reports their events ({@code struct rdma_event_channel}). One channel serves
+ * any number of ids, so a program needs no thread for each connection.
  *
  * <pre>{@code
  * try (ConnectionEventChannel channel = ConnectionEventChannel.open()) {
@@ -43,10 +42,12 @@ import org.kverbs.spi.VerbsProvider;
  * }
  * }</pre>
  *
- * <p><b>Ownership.</b> Closing the channel closes its ids. Queue pairs are not made here: see {@link ConnectionId}.
+ * <p><b>Ownership.</b> Closing the channel closes its ids. The program makes the queue pairs itself: see {@link
+ * ConnectionId}.
  *
- * <p>Safe for any thread. Let one thread take a channel's events: with several, the order of what happened is lost, and
- * so is what happened to a request's id before the thread that got the request has come back with it.
+ * <p>Safe for any thread. Take the events of a channel by one thread. With several threads the order of events is lost,
+ * and a thread can get an event of a new id before another thread has returned from the CONNECT_REQUEST that made the
+ * id.
  *
  * <p>Source: {@code man 7 rdma_cm}, {@code man 3 rdma_create_event_channel}, {@code rdma_get_cm_event}.
  */
@@ -54,7 +55,7 @@ public final class ConnectionEventChannel extends Resource {
 
     final Lifetime lifetime;
     final ConnectionManager manager;
-    /** What it was opened by. */
+    /** The device that the channel was opened by. */
     private final Device device;
 
     private final long handle;
@@ -70,13 +71,13 @@ public final class ConnectionEventChannel extends Resource {
     }
 
     /**
-     * Opens a channel of the first provider that has devices: that of the hardware, if there is any, else the embedded
-     * one.
+     * Opens a channel of the first provider that has devices: the native one if this machine has RDMA hardware,
+     * otherwise the embedded one.
      *
-     * @throws LibraryUnavailableException if librdmacm is not there; says what to install
-     * @throws DeviceNotFoundException if there is no device with a connection manager
-     * @throws RdmaSystemException if the system refuses, such as ENOENT or EACCES where /dev/infiniband/rdma_cm is not
-     *     there for this user
+     * @throws LibraryUnavailableException if librdmacm is missing; the message names the package to install
+     * @throws DeviceNotFoundException if no device has a connection manager
+     * @throws RdmaSystemException if the system refuses, such as ENOENT or EACCES if this user cannot open
+     *     /dev/infiniband/rdma_cm
      */
     public static ConnectionEventChannel open() {
         return openAny("any device with a connection manager", device -> true);
@@ -85,7 +86,7 @@ public final class ConnectionEventChannel extends Resource {
     /**
      * Opens a channel of a provider by name: {@code native} or {@code embedded}.
      *
-     * @throws DeviceNotFoundException if no device of it has a connection manager
+     * @throws DeviceNotFoundException if the provider has no device or no connection manager
      */
     public static ConnectionEventChannel open(String provider) {
         Objects.requireNonNull(provider, "provider");
@@ -95,8 +96,9 @@ public final class ConnectionEventChannel extends Resource {
     }
 
     /**
-     * Opens a channel of a device's provider. Its ids may find other devices of that provider: the address decides.
-     * Where several embedded devices lead to an address, its ids take this device.
+     * Opens a channel of a device's provider. An id of the channel is bound to the device that leads to its address,
+     * which can be another device of that provider. If several embedded devices lead to an address, the ids take this
+     * device.
      *
      * @throws IllegalArgumentException if the device's provider has no connection manager
      */
@@ -135,12 +137,12 @@ public final class ConnectionEventChannel extends Resource {
                 h -> new ConnectionEventChannel(manager, device, h));
     }
 
-    /** Which provider it is of: {@code native} for librdmacm. */
+    /** Returns the name of the channel's provider: {@code native} for librdmacm. */
     public String provider() {
         return device.provider();
     }
 
-    /** The device of a name of its provider. */
+    /** Returns a device of the channel's provider by its name. */
     Device device(String name) {
         if (name.equals(device.name())) {
             return device;
@@ -163,7 +165,7 @@ public final class ConnectionEventChannel extends Resource {
         ids.put(id, made);
     }
 
-    /** The id is destroyed or gone to another channel, and a new one may already have its address. */
+    /** Removes an id that was destroyed or moved to another channel, unless a new id already has its address. */
     void remove(long id, ConnectionId gone) {
         ids.remove(id, gone);
     }
@@ -181,8 +183,8 @@ public final class ConnectionEventChannel extends Resource {
     }
 
     /**
-     * A file descriptor that is readable when an event waits, for poll or epoll; -1 where the provider has none. It is
-     * non-blocking. Never read it: {@link #awaitEvent} does.
+     * Returns a file descriptor for poll or epoll that is readable while an event is pending, or -1 if the provider has
+     * none. The descriptor is non-blocking. Only {@link #awaitEvent} may read from it.
      */
     public int fd() {
         lifetime.enter();
@@ -195,13 +197,13 @@ public final class ConnectionEventChannel extends Resource {
 
     /**
      * Waits for an event, copies it and acknowledges it ({@code rdma_get_cm_event}, {@code rdma_ack_cm_event}). Blocks
-     * the calling thread, a virtual one together with its carrier. Each event goes to one caller; those of ids that are
-     * closed go to nobody.
+     * the calling thread; a virtual thread blocks its carrier too. Each event goes to one caller. Events of closed ids
+     * are dropped.
      *
-     * @param timeout zero looks once
+     * @param timeout how long to wait; zero checks once
      * @return the event, or null if the time ran out
-     * @throws IllegalStateException if the channel is closed, also while waiting
-     * @throws InterruptedException if the thread is interrupted, noticed within 100 ms
+     * @throws IllegalStateException if the channel is closed or another thread closes it during the wait
+     * @throws InterruptedException if the thread is interrupted; the call notices it within 100 ms
      */
     public @Nullable ConnectionEvent awaitEvent(Duration timeout) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
@@ -233,8 +235,8 @@ public final class ConnectionEventChannel extends Resource {
     }
 
     /**
-     * Copies an event and acknowledges it, for no id can be closed before that. Null if it is of an id that is being
-     * closed.
+     * Copies an event and acknowledges it, since no id can be closed before that. Returns null for an event of an id
+     * that is being closed.
      */
     private @Nullable ConnectionEvent take(long event) {
         MemorySegment fields = Memory.at(event, RdmaCmEvent.SIZE);
@@ -252,7 +254,7 @@ public final class ConnectionEventChannel extends Resource {
         Failures.check("rdma_ack_cm_event(" + describe() + ")", acknowledged);
         if (listener != null && id != null) {
             id.lifetime.register();
-            if (!listener.isOpen()) { // nobody is there to accept
+            if (!listener.isOpen()) { // the listener is closed, so no program can accept the request
                 id.close();
                 return null;
             }
@@ -263,15 +265,14 @@ public final class ConnectionEventChannel extends Resource {
     }
 
     /**
-     * The addresses behind a host and a service name, for {@link ConnectionId#bind} and
-     * {@link ConnectionId#resolveAddress} ({@code rdma_getaddrinfo}). May ask name servers, and blocks the calling
-     * thread meanwhile.
+     * Finds the addresses of a host and a service by their names, for {@link ConnectionId#bind} and {@link
+     * ConnectionId#resolveAddress} ({@code rdma_getaddrinfo}). Blocks the calling thread while it asks name servers.
      *
-     * @param node host name or address; null with a passive hint for every local address
-     * @param service port number or a name in /etc/services; null for port 0
-     * @param hints what is wanted
-     * @return at least one, the best first
-     * @throws RdmaSystemException ENOENT if there is no such name
+     * @param node the host name or address; null with passive hints for all local addresses
+     * @param service the port number or a name in /etc/services; null for port 0
+     * @param hints the kind of addresses to find
+     * @return at least one address, the best first
+     * @throws RdmaSystemException ENOENT if the name does not exist
      */
     public List<AddressInfo> addressInfo(@Nullable String node, @Nullable String service, AddressHints hints) {
         lifetime.enter();

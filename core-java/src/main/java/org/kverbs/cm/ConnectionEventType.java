@@ -2,18 +2,18 @@ package org.kverbs.cm;
 
 import org.kverbs.internal.abi.RdmaCmEventType;
 
-/** What happened to a connection id: {@code enum rdma_cm_event_type} (rdma_get_cm_event(3)). */
+/** The type of an event of a connection id: {@code enum rdma_cm_event_type} (rdma_get_cm_event(3)). */
 public enum ConnectionEventType {
     /**
      * {@code RDMA_CM_EVENT_ADDR_RESOLVED}: the id is bound to the device that leads to the address; resolve the route
      * next.
      */
     ADDR_RESOLVED(RdmaCmEventType.RDMA_CM_EVENT_ADDR_RESOLVED),
-    /** {@code RDMA_CM_EVENT_ADDR_ERROR}: no device leads there, or nobody answers for the address. */
+    /** {@code RDMA_CM_EVENT_ADDR_ERROR}: no device leads to the address, or no host answers for it. */
     ADDR_ERROR(RdmaCmEventType.RDMA_CM_EVENT_ADDR_ERROR),
-    /** {@code RDMA_CM_EVENT_ROUTE_RESOLVED}: the way is known; connect next. */
+    /** {@code RDMA_CM_EVENT_ROUTE_RESOLVED}: the route is known; connect next. */
     ROUTE_RESOLVED(RdmaCmEventType.RDMA_CM_EVENT_ROUTE_RESOLVED),
-    /** {@code RDMA_CM_EVENT_ROUTE_ERROR}: no way was found. */
+    /** {@code RDMA_CM_EVENT_ROUTE_ERROR}: no route was found. */
     ROUTE_ERROR(RdmaCmEventType.RDMA_CM_EVENT_ROUTE_ERROR),
     /**
      * {@code RDMA_CM_EVENT_CONNECT_REQUEST}: a peer wants to connect to a listening id; the event has a new id for it.
@@ -26,18 +26,22 @@ public enum ConnectionEventType {
     CONNECT_RESPONSE(RdmaCmEventType.RDMA_CM_EVENT_CONNECT_RESPONSE),
     /** {@code RDMA_CM_EVENT_CONNECT_ERROR}: connecting or accepting failed here or on the way. */
     CONNECT_ERROR(RdmaCmEventType.RDMA_CM_EVENT_CONNECT_ERROR),
-    /** {@code RDMA_CM_EVENT_UNREACHABLE}: the peer doesn't answer; for datagrams, it has no such service. */
+    /** {@code RDMA_CM_EVENT_UNREACHABLE}: the peer does not answer; for datagrams, the peer has no such service. */
     UNREACHABLE(RdmaCmEventType.RDMA_CM_EVENT_UNREACHABLE),
-    /** {@code RDMA_CM_EVENT_REJECTED}: nobody listens there, or the peer said no. */
+    /** {@code RDMA_CM_EVENT_REJECTED}: no program listens there, or the peer rejected the request. */
     REJECTED(RdmaCmEventType.RDMA_CM_EVENT_REJECTED),
-    /** {@code RDMA_CM_EVENT_ESTABLISHED}: connected; for datagrams, the peer's queue pair and address are known. */
+    /**
+     * {@code RDMA_CM_EVENT_ESTABLISHED}: the connection is up; for datagrams, the peer's queue pair and address are
+     * known.
+     */
     ESTABLISHED(RdmaCmEventType.RDMA_CM_EVENT_ESTABLISHED),
-    /** {@code RDMA_CM_EVENT_DISCONNECTED}: the connection ended, by either side. */
+    /** {@code RDMA_CM_EVENT_DISCONNECTED}: one of the two sides ended the connection. */
     DISCONNECTED(RdmaCmEventType.RDMA_CM_EVENT_DISCONNECTED),
-    /** {@code RDMA_CM_EVENT_DEVICE_REMOVAL}: the id's device goes away; close the id. */
+    /** {@code RDMA_CM_EVENT_DEVICE_REMOVAL}: the device of the id is being removed; close the id. */
     DEVICE_REMOVAL(RdmaCmEventType.RDMA_CM_EVENT_DEVICE_REMOVAL),
     /**
-     * {@code RDMA_CM_EVENT_MULTICAST_JOIN}: joined; attach the queue pair to the group's GID, and send to its address.
+     * {@code RDMA_CM_EVENT_MULTICAST_JOIN}: the id joined the group; attach the queue pair to the group's GID, and send
+     * to its address.
      */
     MULTICAST_JOIN(RdmaCmEventType.RDMA_CM_EVENT_MULTICAST_JOIN),
     /** {@code RDMA_CM_EVENT_MULTICAST_ERROR}: joining failed, or the group ended. */
@@ -48,11 +52,11 @@ public enum ConnectionEventType {
      */
     ADDR_CHANGE(RdmaCmEventType.RDMA_CM_EVENT_ADDR_CHANGE),
     /**
-     * {@code RDMA_CM_EVENT_TIMEWAIT_EXIT}: the queue pair's last packets are gone from the network; it may be connected
-     * anew.
+     * {@code RDMA_CM_EVENT_TIMEWAIT_EXIT}: the last packets of the queue pair are gone from the network; it can be
+     * connected again.
      */
     TIMEWAIT_EXIT(RdmaCmEventType.RDMA_CM_EVENT_TIMEWAIT_EXIT),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final ConnectionEventType[] ALL = values();
@@ -68,7 +72,7 @@ public enum ConnectionEventType {
         return code;
     }
 
-    /** Whether a step failed for good, so that nothing else comes of it. */
+    /** Returns whether a step failed, so that no further event of the step follows. */
     public boolean isError() {
         return switch (this) {
             case ADDR_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, REJECTED, DEVICE_REMOVAL, MULTICAST_ERROR -> true;

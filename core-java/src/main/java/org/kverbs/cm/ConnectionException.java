@@ -7,10 +7,10 @@ import org.kverbs.RdmaException;
 import org.kverbs.RdmaSystemException;
 
 /**
- * A step on the way to a connection that failed, as its event says, or one that did not end in time. Says which step,
- * to which address, why, and what to do.
+ * Reports a step of connecting that failed or did not end in time. The message names the step, the address, the reason
+ * and what to do.
  *
- * <p>A call that is wrong, too early or too late is an {@link RdmaSystemException}.
+ * <p>A call that is wrong, too early or too late is reported by an {@link RdmaSystemException}.
  */
 public class ConnectionException extends RdmaException {
     @Serial private static final long serialVersionUID = 1L;
@@ -22,10 +22,10 @@ public class ConnectionException extends RdmaException {
     /**
      * Describes a failed step.
      *
-     * @param step which
-     * @param address the peer's or the group's; null if it isn't known
-     * @param errno why, as in Linux' {@code errno.h}; 0 if the reason is no errno
-     * @param why the rest of the message: the reason, and what to do, as sentences
+     * @param step the step that failed
+     * @param address the address of the peer or of the group; null if it is not known
+     * @param errno the reason as in {@code errno.h} of Linux; 0 if the reason is no errno
+     * @param why the rest of the message: sentences with the reason and what to do
      */
     public ConnectionException(ConnectionStep step, @Nullable InetSocketAddress address, int errno, String why) {
         super(ConnectionErrors.phrase(step, address) + " failed: " + why);
@@ -34,17 +34,17 @@ public class ConnectionException extends RdmaException {
         this.errno = errno;
     }
 
-    /** Which step failed. */
+    /** Returns the step that failed. */
     public ConnectionStep step() {
         return step;
     }
 
-    /** The address of the peer or of the group; null if it isn't known. */
+    /** Returns the address of the peer or of the group; null if it is not known. */
     public @Nullable InetSocketAddress address() {
         return address;
     }
 
-    /** The reason as in Linux' {@code errno.h}; 0 if it is none of those. */
+    /** Returns the reason as in {@code errno.h} of Linux; 0 if the reason is no errno. */
     public int errno() {
         return errno;
     }

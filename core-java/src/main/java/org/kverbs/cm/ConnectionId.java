@@ -26,11 +26,11 @@ import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.ConnectionManager;
 
 /**
- * One end of a connection in the making, as a socket is for TCP ({@code struct rdma_cm_id}). Every step begins here and
- * ends as an event on the {@link ConnectionEventChannel}; nothing here waits for the network.
+ * One end of a connection, as a socket is for TCP ({@code struct rdma_cm_id}). A call on the id begins a step, and an
+ * event on the {@link ConnectionEventChannel} ends it. No call waits for the network.
  *
- * <p><b>Queue pairs</b> are ordinary ones, made on any open {@link Context} of the device that the id is bound to
- * ({@link #deviceName}). The steps of both sides, for a connection:
+ * <p><b>Queue pairs.</b> The program makes the queue pair itself, on any open {@link Context} of the device that the id
+ * is bound to ({@link #deviceName}). These are the steps of both sides of a connection:
  * <pre>{@code
  * // who asks                                          // who is asked
  *                                                      id.bind(port); id.listen(backlog)
@@ -50,19 +50,19 @@ import org.kverbs.spi.ConnectionManager;
  *   -> ESTABLISHED (on iWARP alone)                      -> ESTABLISHED
  * }</pre>
  * On iWARP the device moves the queue pair by itself while it connects, and {@code prepare} does nothing for RTR and
- * RTS; so the same program serves both if it takes either event. For datagrams (UDP) the asking side gets ESTABLISHED
- * with the peer's queue pair and address, and both sides' queue pairs go to RTS by {@code prepare} at any time after
- * the address is resolved.
+ * RTS. So one program serves both if it handles both events. For datagrams (UDP) the connecting side gets ESTABLISHED
+ * with the peer's queue pair and address. Both sides move their queue pairs to RTS by {@code prepare}, at any time
+ * after the address is resolved.
  *
- * <p><b>Ownership.</b> It belongs to its channel. Closing it ends what is under way on it, without an event, and a
- * connection that is up: the peer gets DISCONNECTED. It does not close the queue pair, and closing that does not close
- * the id.
+ * <p><b>Ownership.</b> The id belongs to its channel. Closing the id ends a running step without an event. It also ends
+ * an established connection: the peer gets DISCONNECTED. Closing the id does not close the queue pair, and closing the
+ * queue pair does not close the id.
  *
- * <p><b>Errors.</b> A step that the network or the peer makes fail is a {@link ConnectionException}, by
- * {@link ConnectionEvent#orThrow} of its event, or at once where that is known then. A call that is wrong, too early or
- * too late is an {@link RdmaSystemException}. Both name the address.
+ * <p><b>Errors.</b> If the network or the peer makes a step fail, {@link ConnectionEvent#orThrow} of the step's event
+ * throws a {@link ConnectionException}; a call throws it if the failure is known at once. A call that is wrong, too
+ * early or too late throws an {@link RdmaSystemException}. Both messages name the address.
  *
- * <p>Safe for any thread. Source: {@code man 7 rdma_cm}, {@code man 3 rdma_create_id} and what it names.
+ * <p>Safe for any thread. Source: {@code man 7 rdma_cm}, {@code man 3 rdma_create_id} and the pages that it refers to.
  */
 public final class ConnectionId extends Resource {
 
@@ -94,22 +94,22 @@ public final class ConnectionId extends Resource {
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
-    /** Where its events come. */
+    /** Returns the channel that reports the events of this id. */
     public ConnectionEventChannel channel() {
         return channel;
     }
 
-    /** Whose ports it uses. */
+    /** Returns the port space that this id uses. */
     public PortSpace portSpace() {
         return portSpace;
     }
 
-    /** Whether it was made by a peer's request to a listening id. */
+    /** Returns whether a peer's request to a listening id made this id. */
     public boolean isPassive() {
         return passive;
     }
 
-    /** The options of this id, to be set before the step that they are for. */
+    /** Returns the options of this id. Set an option before the step that it is for. */
     public ConnectionIdOptions options() {
         return options;
     }
@@ -119,16 +119,17 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Name of the device that it is bound to, for {@link Device#byName}; null before that, and on every local address.
+     * Returns the name of the device that this id is bound to, for {@link Device#byName}. It is null for an id that is
+     * not bound yet, or is bound to all local addresses.
      */
     public @Nullable String deviceName() {
         return addresses.deviceName();
     }
 
     /**
-     * The device that it is bound to, one of its channel's provider.
+     * Returns the device that this id is bound to, a device of the channel's provider.
      *
-     * @throws IllegalStateException if it is bound to none yet, or to every local address
+     * @throws IllegalStateException if the id is not bound yet, or is bound to all local addresses
      */
     public Device device() {
         String name = deviceName();
@@ -138,26 +139,32 @@ public final class ConnectionId extends Resource {
         return channel().device(name);
     }
 
-    /** The device's port that it is bound to, from 1; 0 before that. */
+    /** Returns the port of the device that this id is bound to, from 1; 0 before that. */
     public int port() {
         return addresses.port();
     }
 
-    /** The local address with its port; null before it is bound or resolved, and if it is none of IP. */
+    /**
+     * Returns the local address with its port. It is null before the id is bound or resolved, and for an address that
+     * is not IP.
+     */
     public @Nullable InetSocketAddress localAddress() {
         return addresses.local();
     }
 
-    /** The peer's address with its port; null before it is resolved, and if it is none of IP. */
+    /**
+     * Returns the peer's address with its port. It is null before the address is resolved, and for an address that is
+     * not IP.
+     */
     public @Nullable InetSocketAddress peerAddress() {
         return addresses.remote();
     }
 
     /**
-     * Binds to a local address and port ({@code rdma_bind_addr}); a concrete address binds to its device as well.
+     * Binds the id to a local address and port, and to the device that has the address ({@code rdma_bind_addr}).
      *
-     * @param local may be the wildcard address for every device; port 0 takes a free one, which {@link #localAddress}
-     *     tells
+     * @param local the address; the wildcard address binds to all devices. Port 0 chooses a free port, which {@link
+     *     #localAddress} returns
      */
     public void bind(InetSocketAddress local) {
         try (Arena arena = Arena.ofConfined()) {
@@ -169,29 +176,30 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * As {@link #resolveAddress(InetSocketAddress, InetSocketAddress, Duration)}, from the address that the routing
-     * table says.
+     * Finds the device that leads to an address; see {@link #resolveAddress(InetSocketAddress, InetSocketAddress,
+     * Duration)}. The source is the local address of the route.
      */
     public void resolveAddress(InetSocketAddress destination, Duration timeout) {
         steps.resolveAddress(null, destination, timeout);
     }
 
     /**
-     * Finds the device that leads to an address, and binds to it ({@code rdma_resolve_addr}). ADDR_RESOLVED or
+     * Finds the device that leads to an address and binds the id to it ({@code rdma_resolve_addr}). ADDR_RESOLVED or
      * ADDR_ERROR follows.
      *
-     * @param source the local address to come from; its port may be 0
-     * @param timeout in which ADDR_ERROR comes if nobody answers for the address
+     * @param source the local address to connect from; its port can be 0
+     * @param destination the peer's address and port
+     * @param timeout after which ADDR_ERROR follows if no host answers for the address
      */
     public void resolveAddress(InetSocketAddress source, InetSocketAddress destination, Duration timeout) {
         steps.resolveAddress(source, destination, timeout);
     }
 
     /**
-     * The same with what {@link ConnectionEventChannel#addressInfo} found: from its source, if it names one, to its
-     * destination.
+     * Finds the device that leads to a result of {@link ConnectionEventChannel#addressInfo}: from its source, if it has
+     * one, to its destination.
      *
-     * @throws IllegalArgumentException if it has no destination, as what was found for who listens
+     * @throws IllegalArgumentException if {@code found} has no destination, as a result of passive hints
      */
     public void resolveAddress(AddressInfo found, Duration timeout) {
         InetSocketAddress destination = found.destination();
@@ -202,18 +210,19 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Finds the way to the address ({@code rdma_resolve_route}). ROUTE_RESOLVED or ROUTE_ERROR follows.
+     * Finds the route to the address ({@code rdma_resolve_route}). ROUTE_RESOLVED or ROUTE_ERROR follows.
      *
-     * @param timeout in which ROUTE_ERROR comes if the subnet manager does not answer
+     * @param timeout after which ROUTE_ERROR follows if the subnet manager does not answer
      */
     public void resolveRoute(Duration timeout) {
         steps.resolveRoute(timeout);
     }
 
     /**
-     * Takes connection requests from now on; each comes as CONNECT_REQUEST with an id of its own ({@code rdma_listen}).
+     * Starts to listen for connection requests. Each request is reported as CONNECT_REQUEST with a new id ({@code
+     * rdma_listen}).
      *
-     * @param backlog how many may wait to be taken as events
+     * @param backlog how many requests can wait to be taken as events
      */
     public void listen(int backlog) {
         InetSocketAddress address = addresses.bound;
@@ -223,11 +232,11 @@ public final class ConnectionId extends Resource {
 
     /**
      * Asks the peer to connect ({@code rdma_connect}). CONNECT_RESPONSE (ESTABLISHED on iWARP and for datagrams),
-     * REJECTED, UNREACHABLE or CONNECT_ERROR follows; a peer that is silent is noticed after a minute or more, so
-     * whoever waits sets a limit.
+     * REJECTED, UNREACHABLE or CONNECT_ERROR follows. If the peer is silent, UNREACHABLE follows only after a minute or
+     * more, so set a limit on the wait.
      *
-     * @param qp in state INIT, with receives posted if the peer may send first
-     * @throws IllegalArgumentException if the queue pair is of another device than the id
+     * @param qp a queue pair in state INIT, with receives posted if the peer can send first
+     * @throws IllegalArgumentException if the queue pair and the id are of different devices
      */
     public void connect(QueuePair qp, ConnectionParameters parameters) {
         requireSameDevice(qp);
@@ -235,11 +244,11 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Grants the peer's request ({@code rdma_accept}). ESTABLISHED follows when the peer is ready, else REJECTED,
+     * Accepts the peer's request ({@code rdma_accept}). ESTABLISHED follows when the peer is ready, otherwise REJECTED,
      * UNREACHABLE or CONNECT_ERROR. For datagrams no event follows.
      *
-     * @param qp in state RTS; on iWARP in INIT
-     * @throws IllegalArgumentException if the queue pair is of another device than the id
+     * @param qp a queue pair in state RTS; on iWARP in INIT
+     * @throws IllegalArgumentException if the queue pair and the id are of different devices
      */
     public void accept(QueuePair qp, ConnectionParameters parameters) {
         requireSameDevice(qp);
@@ -257,18 +266,18 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Refuses the peer's request; the peer gets REJECTED ({@code rdma_reject}).
+     * Rejects the peer's request ({@code rdma_reject}). The peer gets REJECTED.
      *
-     * @param privateData what the peer is told along with it, at most 148 bytes on InfiniBand and RoCE
+     * @param privateData bytes for the peer, at most 148 on InfiniBand and RoCE
      */
     public void reject(byte[] privateData) {
         rejectBy("rdma_reject", privateData, data -> manager.reject(handle, data));
     }
 
     /**
-     * Refuses the peer's request for the vendor's options that it offers ({@link ConnectionIdOptions#remoteEce}); the
-     * peer gets REJECTED for {@link RejectReason#VENDOR_OPTION_NOT_SUPPORTED}, so that it may ask again without
-     * ({@code rdma_reject_ece}). iWARP has no reasons, and datagrams have no such one: there it is the same as
+     * Rejects the peer's request because of the vendor's options that it offers ({@link ConnectionIdOptions#remoteEce},
+     * {@code rdma_reject_ece}). The peer gets REJECTED with {@link RejectReason#VENDOR_OPTION_NOT_SUPPORTED} and can
+     * connect again without the options. On iWARP and for datagrams, which do not have this reason, it does the same as
      * {@link #reject}.
      *
      * @param privateData as for {@link #reject}
@@ -286,7 +295,7 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Tells the peer, after CONNECT_RESPONSE, that the queue pair is in RTS ({@code rdma_establish}); the peer gets
+     * Tells the peer, after CONNECT_RESPONSE, that the queue pair is in RTS ({@code rdma_establish}). The peer gets
      * ESTABLISHED.
      */
     public void establish() {
@@ -294,36 +303,36 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Ends the connection, or answers the peer who did ({@code rdma_disconnect}). DISCONNECTED comes to the peer, and
-     * here when the peer has answered by the same call or by closing its id. Moving the queue pair to ERR is its
-     * owner's.
+     * Ends the connection, or answers a peer that ended it ({@code rdma_disconnect}). The peer gets DISCONNECTED. This
+     * side gets DISCONNECTED when the peer has answered by the same call or by closing its id. The program itself moves
+     * the queue pair to ERR.
      */
     public void disconnect() {
         command(addresses.naming("rdma_disconnect"), () -> manager.disconnect(handle));
     }
 
     /**
-     * Passes on an event of the queue pair: COMM_EST tells an accepting id that data came before the peer's last
-     * message, and that the connection is up ({@code rdma_notify}).
+     * Passes an event of the queue pair to the connection manager ({@code rdma_notify}). COMM_EST tells an accepting id
+     * that data arrived before the peer's last message, so the connection is up.
      */
     public void notifyOf(AsyncEventType event) {
         command(addresses.naming("rdma_notify"), () -> manager.notify(handle, event.code()));
     }
 
     /**
-     * What {@code rdma_init_qp_attr} has for a queue pair that is to go to a state; empty where the device moves it by
-     * itself (iWARP). {@link #prepare} applies it.
+     * Returns the attributes that move a queue pair to a state for this connection ({@code rdma_init_qp_attr}). The set
+     * is empty if the device moves the queue pair by itself (iWARP). {@link #prepare} applies the attributes.
      */
     public QueuePairAttributes queuePairAttributes(QueuePairState state) {
         return preparer.attributes(state);
     }
 
     /**
-     * Moves a queue pair to INIT, RTR or RTS for this connection, from the state before; in RTR it gets the peer's
-     * rights too. See the class for when. The connection manager leaves the receiver-not-ready timer at code 0, 655 ms:
-     * post receives before RTR, or set another timer once in RTS.
+     * Moves a queue pair to INIT, RTR or RTS for this connection, from the previous state. On the way to RTR it also
+     * sets the access rights of the peer. The description of the class shows when to call this. The connection manager
+     * sets the receiver-not-ready timer to code 0, 655 ms: post receives before RTR, or set another timer in RTS.
      *
-     * @throws RdmaSystemException if the id has no attributes for that state yet, or the device refuses
+     * @throws RdmaSystemException if the id has no attributes for the state yet, or if the device refuses
      */
     public void prepare(QueuePair qp, QueuePairState state) {
         requireSameDevice(qp);
@@ -331,8 +340,8 @@ public final class ConnectionId extends Resource {
     }
 
     /**
-     * Moves it, and its events that wait, to another channel of the same provider, which owns it from then on
-     * ({@code rdma_migrate_id}).
+     * Moves this id and its pending events to another channel of the same provider, which then owns it ({@code
+     * rdma_migrate_id}).
      *
      * @throws IllegalArgumentException if the channel is of another provider
      */
@@ -343,10 +352,10 @@ public final class ConnectionId extends Resource {
         }
         synchronized (migration) {
             ConnectionEventChannel from = channel;
-            // a close of this waits until it is the other's altogether
+            // a close of this id waits until the move is complete
             Lifetime.enterAll(lifetime, from.lifetime, to.lifetime);
             try {
-                to.add(handle, this); // an event may come there before the call returns
+                to.add(handle, this); // an event can arrive there before the call returns
                 Failures.check(addresses.naming("rdma_migrate_id"), manager.migrateId(handle, to.handle()));
                 channel = to;
                 lifetime.moveTo(to.lifetime);
@@ -357,19 +366,19 @@ public final class ConnectionId extends Resource {
         }
     }
 
-    /** As {@link #joinMulticast(InetSocketAddress, boolean)}, as a full member. */
+    /** Joins a multicast group as a full member; see {@link #joinMulticast(InetSocketAddress, boolean)}. */
     public void joinMulticast(InetSocketAddress group) {
         joinMulticast(group, false);
     }
 
     /**
-     * Joins a multicast group ({@code rdma_join_multicast_ex}). MULTICAST_JOIN or MULTICAST_ERROR follows. Attaching
-     * the queue pair to the group is its owner's:
-     * {@code qp.attachMulticast(event.address().globalRoute().dgid(), event.address().destinationLid())}.
+     * Joins a multicast group ({@code rdma_join_multicast_ex}). MULTICAST_JOIN or MULTICAST_ERROR follows. The program
+     * itself attaches its queue pair to the group: {@code qp.attachMulticast(event.address().globalRoute().dgid(),
+     * event.address().destinationLid())}.
      *
-     * @param group its port means nothing
-     * @param sendOnly to send to the group without being sent to
-     * @throws IllegalArgumentException if it is no multicast address
+     * @param group the address of the group; its port is ignored
+     * @param sendOnly whether the id only sends to the group and receives none of its messages
+     * @throws IllegalArgumentException if {@code group} is no multicast address
      */
     public void joinMulticast(InetSocketAddress group, boolean sendOnly) {
         if (group.getAddress() != null && !group.getAddress().isMulticastAddress()) {
@@ -384,7 +393,9 @@ public final class ConnectionId extends Resource {
         withGroup("rdma_join_multicast_ex", group, address -> manager.joinMulticast(handle, address, flags));
     }
 
-    /** Leaves a multicast group, or ends joining it ({@code rdma_leave_multicast}); closing the id leaves all. */
+    /**
+     * Leaves a multicast group, or stops joining it ({@code rdma_leave_multicast}). Closing the id leaves all groups.
+     */
     public void leaveMulticast(InetSocketAddress group) {
         withGroup("rdma_leave_multicast", group, address -> manager.leaveMulticast(handle, address));
     }

@@ -17,9 +17,9 @@ import org.kverbs.internal.abi.RdmaOptionId;
 import org.kverbs.internal.values.Ranges;
 
 /**
- * The options of a {@link ConnectionId} ({@code rdma_set_option}, {@code rdma_set_local_ece}). Each is set before the
- * step that it is for; what the kernel or the device doesn't know is refused with an {@link RdmaSystemException} that
- * names the option. Any thread may call.
+ * The options of a {@link ConnectionId} ({@code rdma_set_option}, {@code rdma_set_local_ece}). Set an option before the
+ * step that it is for. If the kernel or the device does not know an option, its setter throws an {@link
+ * RdmaSystemException} that names it. Safe for any thread.
  */
 public final class ConnectionIdOptions {
 
@@ -35,9 +35,10 @@ public final class ConnectionIdOptions {
     }
 
     /**
-     * The type of service of the packets ({@code RDMA_OPTION_ID_TOS}; RFC 2474): before the route is resolved.
+     * Sets the type of service of the packets ({@code RDMA_OPTION_ID_TOS}; RFC 2474). Call this before resolving the
+     * route.
      *
-     * @param tos 0 to 255: the six bits of the DSCP and two below them
+     * @param tos 0 to 255: the six bits of the DSCP and the two bits below them
      */
     public void typeOfService(int tos) {
         Ranges.require("type of service", tos, 0, 255);
@@ -45,23 +46,25 @@ public final class ConnectionIdOptions {
     }
 
     /**
-     * Whether an address in use may be bound to again, unless somebody listens ({@code RDMA_OPTION_ID_REUSEADDR}):
-     * before binding.
+     * Sets whether the id can bind to an address that another id uses, unless that id listens ({@code
+     * RDMA_OPTION_ID_REUSEADDR}). Call this before binding.
      */
     public void reuseAddress(boolean on) {
         setInt(RdmaOptionId.RDMA_OPTION_ID_REUSEADDR, "reuseaddr=" + on, on);
     }
 
-    /** Whether the IPv6 wildcard address leaves IPv4 out ({@code RDMA_OPTION_ID_AFONLY}): before binding. */
+    /**
+     * Sets whether the IPv6 wildcard address excludes IPv4 ({@code RDMA_OPTION_ID_AFONLY}). Call this before binding.
+     */
     public void addressFamilyOnly(boolean on) {
         setInt(RdmaOptionId.RDMA_OPTION_ID_AFONLY, "afonly=" + on, on);
     }
 
     /**
-     * How long the queue pair waits for an acknowledgement ({@code RDMA_OPTION_ID_ACK_TIMEOUT}): before connecting, or
-     * before accepting.
+     * Sets how long the queue pair waits for an acknowledgement ({@code RDMA_OPTION_ID_ACK_TIMEOUT}). Call this before
+     * connecting or accepting.
      *
-     * @param code 0 to 31, 4.096 us * 2^code, 0 for ever; see {@link QueuePairTimers}
+     * @param code 0 to 31: 4.096 us * 2^code, 0 for no timeout; see {@link QueuePairTimers}
      */
     public void ackTimeout(int code) {
         Ranges.require("acknowledge timeout code", code, 0, MAX_ACK_TIMEOUT);
@@ -69,10 +72,10 @@ public final class ConnectionIdOptions {
     }
 
     /**
-     * Sets the path instead of resolving the route ({@code RDMA_OPTION_IB_PATH}): after the address is resolved;
-     * ROUTE_RESOLVED follows.
+     * Sets the path instead of resolving the route ({@code RDMA_OPTION_IB_PATH}). Call this after the address is
+     * resolved. ROUTE_RESOLVED follows.
      *
-     * @param pathRecord 64 bytes in network order, as the subnet administration gives it (IBA volume 1, section
+     * @param pathRecord the path record of the subnet administration, 64 bytes in network order (IBA volume 1, section
      *     15.2.5.16)
      */
     public void path(byte[] pathRecord) {
@@ -104,7 +107,10 @@ public final class ConnectionIdOptions {
         id.command("rdma_set_option(" + text + ")", () -> id.manager().setOption(id.handle(), level, name, value));
     }
 
-    /** What the next connect or accept offers ({@code rdma_set_local_ece}); the vendor must not be 0. */
+    /**
+     * Sets the vendor's options that the next connect or accept offers ({@code rdma_set_local_ece}). The vendor must
+     * not be 0.
+     */
     public void localEce(Ece ece) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = arena.allocate(IbvEce.SIZE, Integer.BYTES);
@@ -113,7 +119,10 @@ public final class ConnectionIdOptions {
         }
     }
 
-    /** What the peer's request or answer offered ({@code rdma_get_remote_ece}); all 0 for nothing. */
+    /**
+     * Returns the vendor's options that the peer's request or answer offered ({@code rdma_get_remote_ece}). All fields
+     * are 0 if it offered none.
+     */
     public Ece remoteEce() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = arena.allocate(IbvEce.SIZE, Integer.BYTES);

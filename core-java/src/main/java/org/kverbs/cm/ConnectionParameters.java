@@ -14,19 +14,20 @@ import org.kverbs.internal.abi.RdmaLimits;
 import org.kverbs.internal.values.Ranges;
 
 /**
- * What one side asks or grants when a connection is made: {@code struct rdma_conn_param} (rdma_connect(3),
- * rdma_accept(3)). Immutable.
+ * The parameters of one side of a new connection: {@code struct rdma_conn_param} (rdma_connect(3), rdma_accept(3)).
+ * Immutable.
  *
- * <p>InfiniBand and RoCE carry private data at its full length, filled up with zeros: 56 bytes of a request, 196 of an
- * answer, 180 and 136 for datagrams. iWARP carries as many as are given.
+ * <p>InfiniBand and RoCE carry private data of a fixed length and fill it with zeros: 56 bytes in a request and 196 in
+ * an answer; for datagrams 180 and 136. iWARP carries the given bytes.
  *
- * @param privateData bytes for the other side, at most as many as the message can carry, and at most 255
- * @param responderResources how many reads and atomics of the peer this side serves at once, 0 to 254; 255 is what the
- *     device can, and in an answer no more than the peer asks for
- * @param initiatorDepth how many reads and atomics this side keeps in flight, likewise
- * @param flowControl whether the hardware's end-to-end flow control is there
- * @param retryCount how often a lost packet is sent again, 0 to 7; the answering side takes the asking side's
- * @param rnrRetryCount how often a message is sent again when the peer has no receive posted, 0 to 6; 7 is for ever
+ * @param privateData bytes for the peer, at most as many as the message can carry, and at most 255
+ * @param responderResources how many reads and atomics of the peer this side serves at once, 0 to 254; 255 stands for
+ *     the maximum of the device, and in an answer at most what the peer asks for
+ * @param initiatorDepth how many reads and atomics this side keeps in flight; 255 as above
+ * @param flowControl whether the device has end-to-end flow control
+ * @param retryCount how often a lost packet is sent again, 0 to 7; the accepting side uses the number of the connecting
+ *     side
+ * @param rnrRetryCount how often a message is sent again when the peer has no receive posted, 0 to 6; 7 for no limit
  */
 public record ConnectionParameters(
         byte[] privateData, int responderResources, int initiatorDepth, boolean flowControl, int retryCount,
@@ -35,14 +36,14 @@ public record ConnectionParameters(
     private static final int MAX_PRIVATE_DATA = 255;
     private static final int MAX_RETRIES = 7;
 
-    /** No private data, as many reads and atomics as the device can, 7 retries of both kinds. */
+    /** The defaults: no private data, the device's maximum of reads and atomics, and 7 for both retry counts. */
     public static final ConnectionParameters DEFAULTS = new ConnectionParameters(
             new byte[0], RdmaLimits.RDMA_MAX_RESP_RES, RdmaLimits.RDMA_MAX_INIT_DEPTH, true, MAX_RETRIES, MAX_RETRIES);
 
     /**
      * Copies the private data and checks the numbers.
      *
-     * @throws IllegalArgumentException if one is out of its range; the message names it
+     * @throws IllegalArgumentException if a number is out of its range; the message names it
      */
     public ConnectionParameters {
         Ranges.require("length of private data", privateData.length, 0, MAX_PRIVATE_DATA);
@@ -53,31 +54,31 @@ public record ConnectionParameters(
         privateData = privateData.clone();
     }
 
-    /** A copy of the private data. */
+    /** Returns a copy of the private data. */
     @Override
     public byte[] privateData() {
         return privateData.clone();
     }
 
-    /** The same with other private data. */
+    /** Returns a copy with other private data. */
     public ConnectionParameters withPrivateData(byte[] data) {
         return new ConnectionParameters(data, responderResources, initiatorDepth, flowControl, retryCount,
                 rnrRetryCount);
     }
 
-    /** The same with other numbers of reads and atomics. */
+    /** Returns a copy with other numbers of reads and atomics. */
     public ConnectionParameters withReads(int responderResources, int initiatorDepth) {
         return new ConnectionParameters(privateData, responderResources, initiatorDepth, flowControl, retryCount,
                 rnrRetryCount);
     }
 
-    /** The same with other numbers of retries. */
+    /** Returns a copy with other retry counts. */
     public ConnectionParameters withRetries(int retryCount, int rnrRetryCount) {
         return new ConnectionParameters(privateData, responderResources, initiatorDepth, flowControl, retryCount,
                 rnrRetryCount);
     }
 
-    /** The C structure for a queue pair, and its private data, in an arena. */
+    /** Allocates the C structure for a queue pair, with its private data, in an arena. */
     MemorySegment allocate(Arena arena, int queuePairNumber, boolean sharedReceiveQueue) {
         MemorySegment made = arena.allocate(RdmaConnParam.SIZE, ADDRESS.byteAlignment());
         made.set(ADDRESS, RdmaConnParam.PRIVATE_DATA, arena.allocateFrom(JAVA_BYTE, privateData));
@@ -92,7 +93,7 @@ public record ConnectionParameters(
         return made;
     }
 
-    /** Whether all is equal, the bytes of the private data too. */
+    /** Returns whether all parameters are equal, including the bytes of the private data. */
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof ConnectionParameters that
@@ -104,13 +105,13 @@ public record ConnectionParameters(
                 && rnrRetryCount == that.rnrRetryCount;
     }
 
-    /** By all parameters. */
+    /** Returns a hash of the private data and the responder resources. */
     @Override
     public int hashCode() {
         return 31 * Arrays.hashCode(privateData) + responderResources;
     }
 
-    /** All parts; the private data as hexadecimal digits. */
+    /** Returns all parameters, the private data as hexadecimal digits. */
     @Override
     public String toString() {
         return "ConnectionParameters[privateData=" + HexFormat.of().formatHex(privateData) + ", responderResources="

@@ -4,7 +4,7 @@ import java.io.Serial;
 import java.net.InetSocketAddress;
 import org.jspecify.annotations.Nullable;
 
-/** A peer, or its connection manager, that said no. */
+/** Reports that a peer or its connection manager rejected a request. */
 public class ConnectionRejectedException extends ConnectionException {
     @Serial private static final long serialVersionUID = 1L;
 
@@ -25,17 +25,22 @@ public class ConnectionRejectedException extends ConnectionException {
         this.privateData = privateData.clone();
     }
 
-    /** Why; UNKNOWN on iWARP, where {@link #errno} is all there is. */
+    /** Returns the reason. It is UNKNOWN on iWARP, which gives only {@link #errno}. */
     public RejectReason reason() {
         return reason;
     }
 
-    /** The number behind {@link #reason}: of the REJ message, or for datagrams of the SIDR_REP message; 0 for none. */
+    /**
+     * Returns the number of {@link #reason} in the REJ message, or for datagrams in the SIDR_REP message; 0 for none.
+     */
     public int rawReason() {
         return rawReason;
     }
 
-    /** What the peer's program said along with it, with zeros behind it on InfiniBand and RoCE; maybe empty. */
+    /**
+     * Returns a copy of the private data of the peer's program, which can be empty. On InfiniBand and RoCE it ends in
+     * zeros.
+     */
     public byte[] privateData() {
         return privateData.clone();
     }

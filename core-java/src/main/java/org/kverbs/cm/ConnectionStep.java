@@ -1,18 +1,18 @@
 package org.kverbs.cm;
 
-/** A step on the way to a connection, for errors to name. */
+/** A step of a connection that an exception can name. */
 public enum ConnectionStep {
     /** Finding the device that leads to an address. */
     RESOLVE_ADDRESS("resolving the address"),
-    /** Finding the way to it. */
+    /** Finding the route to an address. */
     RESOLVE_ROUTE("resolving the route to"),
-    /** Connecting to a peer that listens; for datagrams, asking for its queue pair. */
+    /** Connecting to a peer that listens; for datagrams, asking for the peer's queue pair. */
     CONNECT("connecting to"),
-    /** Taking a peer's request. */
+    /** Accepting a peer's request. */
     ACCEPT("accepting the connection of"),
     /** Joining a multicast group. */
     JOIN_MULTICAST("joining the multicast group"),
-    /** All after that. */
+    /** Keeping an established connection. */
     STAY_CONNECTED("staying connected to");
 
     private final String phrase;
@@ -21,7 +21,7 @@ public enum ConnectionStep {
         this.phrase = phrase;
     }
 
-    /** What is done, as a phrase before the address: {@code connecting to}. */
+    /** Returns a phrase for the step, to be followed by the address: {@code connecting to}. */
     public String phrase() {
         return phrase;
     }

@@ -12,7 +12,10 @@ import org.kverbs.QueuePair;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.SocketAddresses;
 
-/** The steps of a connection id that the network or the peer may make fail: that is a {@link ConnectionException}. */
+/**
+ * The steps of a connection id that the network or the peer can make fail. Such a failure is a {@link
+ * ConnectionException}.
+ */
 final class ConnectionSteps {
 
     private final ConnectionId id;
@@ -84,7 +87,10 @@ final class ConnectionSteps {
         }
     }
 
-    /** Begins a step. What the network or the peer does shows at once or as an event. */
+    /**
+     * Begins a step. A failure by the network or the peer is thrown here if it is known at once, and otherwise comes as
+     * an event.
+     */
     private void begin(ConnectionStep step, String operation, IntSupplier call) {
         id.lifetime.enter();
         try {

@@ -6,16 +6,16 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.abi.Errno;
 
-/** A step that got no answer in time: from the network, or within the time that the caller gave it. */
+/** Reports a step without an answer in time: the network did not answer, or the timeout of the caller passed. */
 public class ConnectionTimeoutException extends ConnectionException {
     @Serial private static final long serialVersionUID = 1L;
 
     /**
-     * For whoever waited in vain for the event that ends a step.
+     * Describes a step whose last event did not come within the caller's timeout.
      *
-     * @param step which
-     * @param address the peer's or the group's; null if it isn't known
-     * @param timeout how long was waited
+     * @param step the step that did not end
+     * @param address the address of the peer or of the group; null if it is not known
+     * @param timeout how long the caller waited
      */
     public ConnectionTimeoutException(ConnectionStep step, @Nullable InetSocketAddress address, Duration timeout) {
         this(step, address, "no event came within " + timeout.toMillis() + " ms. "

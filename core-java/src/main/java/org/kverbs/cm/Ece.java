@@ -6,12 +6,12 @@ import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.IbvEce;
 
 /**
- * Enhanced connection establishment: what two adapters of one vendor tell each other about their abilities while they
- * are connected, {@code struct ibv_ece} (rdma_set_local_ece(3), ibv_query_ece(3)).
+ * The data of enhanced connection establishment: abilities that two adapters of one vendor exchange while they connect,
+ * {@code struct ibv_ece} (rdma_set_local_ece(3), ibv_query_ece(3)).
  *
- * @param vendorId the vendor's number by the IEEE, 24 bits; 0 from a peer that offers nothing
- * @param options the vendor's own bits
- * @param mask which fields behind these count; none is defined yet
+ * @param vendorId the number that the IEEE gave the vendor, 24 bits; 0 from a peer that offers nothing
+ * @param options bits whose meaning the vendor defines
+ * @param mask names further valid fields; none is defined yet
  */
 public record Ece(int vendorId, int options, int mask) {
 
@@ -23,7 +23,7 @@ public record Ece(int vendorId, int options, int mask) {
                 segment.get(JAVA_INT, IbvEce.COMP_MASK));
     }
 
-    /** Writes it there. */
+    /** Writes the C structure at the start of a segment. */
     void writeTo(MemorySegment segment) {
         segment.set(JAVA_INT, IbvEce.VENDOR_ID, vendorId);
         segment.set(JAVA_INT, IbvEce.OPTIONS, options);

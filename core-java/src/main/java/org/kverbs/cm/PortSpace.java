@@ -3,19 +3,19 @@ package org.kverbs.cm;
 import org.kverbs.internal.abi.RdmaPortSpace;
 
 /**
- * Whose port numbers a connection id uses, and so what kind of service it gives: {@code enum rdma_port_space}
+ * The port space of a connection id, which also determines its service: {@code enum rdma_port_space}
  * (rdma_create_id(3)).
  */
 public enum PortSpace {
     /** {@code RDMA_PS_TCP}: reliable connections (RC, iWARP). The ports are not those of TCP itself. */
     TCP(RdmaPortSpace.RDMA_PS_TCP),
-    /** {@code RDMA_PS_UDP}: datagrams (UD), where connecting asks the peer for its queue pair; and multicast. */
+    /** {@code RDMA_PS_UDP}: datagrams (UD) and multicast. Connecting asks the peer for its queue pair. */
     UDP(RdmaPortSpace.RDMA_PS_UDP),
     /** {@code RDMA_PS_IPOIB}: datagrams to the multicast groups of IP over InfiniBand. */
     IPOIB(RdmaPortSpace.RDMA_PS_IPOIB),
-    /** {@code RDMA_PS_IB}: any service, by InfiniBand's own service ids. */
+    /** {@code RDMA_PS_IB}: any service, by the service ids of InfiniBand. */
     IB(RdmaPortSpace.RDMA_PS_IB),
-    /** No C constant: a value that this release of kverbs has no name for. */
+    /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
     private static final PortSpace[] ALL = values();
@@ -31,7 +31,7 @@ public enum PortSpace {
         return code;
     }
 
-    /** Whether its queue pairs send datagrams and are not connected. */
+    /** Returns whether the queue pairs of this port space send datagrams and are not connected. */
     public boolean isDatagram() {
         return this == UDP || this == IPOIB;
     }

@@ -12,7 +12,7 @@ import org.kverbs.attributes.QueuePairState;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.IbvQpAttr;
 
-/** Moves a queue pair through its states by the attributes that a connection id has for it. */
+/** Moves a queue pair through its states by the attributes of a connection id. */
 final class QueuePairPreparer {
 
     private static final int MASK_OFFSET = (IbvQpAttr.SIZE + Long.BYTES - 1) / Long.BYTES * Long.BYTES;
@@ -41,7 +41,7 @@ final class QueuePairPreparer {
             qp.modify(state == QueuePairState.RTS ? next.sqPsn(0).build() : next.build());
             return;
         }
-        if (state == QueuePairState.RTR) { // how far the peer may go is known only now
+        if (state == QueuePairState.RTR) { // the access rights of the peer are known only now
             modify(qp, QueuePairState.INIT);
         }
         modify(qp, state);

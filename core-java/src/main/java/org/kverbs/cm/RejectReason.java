@@ -1,35 +1,35 @@
 package org.kverbs.cm;
 
 /**
- * Why a connection request was rejected: the reason of the REJ message (IBA volume 1, section 12.6.7.2). The status of
- * {@link ConnectionEventType#REJECTED} holds it, except on iWARP, which has no reasons.
+ * The reason of a rejected connection request, from the REJ message (IBA volume 1, section 12.6.7.2). It is the status
+ * of {@link ConnectionEventType#REJECTED}, except on iWARP, which has no reasons.
  */
 public enum RejectReason {
-    /** No queue pair is left. */
+    /** The peer has no queue pair left. */
     NO_QP(1),
-    /** No end-to-end context is left. */
+    /** The peer has no end-to-end context left. */
     NO_EEC(2),
-    /** No resources are left. */
+    /** The peer has no resources left. */
     NO_RESOURCES(3),
-    /** The peer waited in vain for an answer of this side. */
+    /** The peer got no answer from this side in time. */
     TIMEOUT(4),
-    /** The request isn't supported. */
+    /** The peer does not support the request. */
     UNSUPPORTED(5),
-    /** The peer doesn't know the communication id. */
+    /** The peer does not know the communication id. */
     INVALID_COMM_ID(6),
     /** The communication instance is wrong. */
     INVALID_COMM_INSTANCE(7),
-    /** Nobody listens: no service has the id that the port and the port space make. */
+    /** No program listens: no service has the id that the port and the port space make. */
     INVALID_SERVICE_ID(8),
-    /** The transport isn't the one that the service has. */
+    /** The transport is not the one of the service. */
     INVALID_TRANSPORT_TYPE(9),
-    /** For the peer this queue pair is still in a connection. */
+    /** The peer still has a connection of this queue pair. */
     STALE_CONNECTION(10),
-    /** The domain of reliable datagrams doesn't exist. */
+    /** The domain of reliable datagrams does not exist. */
     RDC_NOT_EXIST(11),
-    /** The GID of the path isn't the peer's. */
+    /** The GID of the path is not the peer's. */
     INVALID_GID(12),
-    /** The LID of the path isn't the peer's. */
+    /** The LID of the path is not the peer's. */
     INVALID_LID(13),
     /** The service level of the path is wrong. */
     INVALID_SERVICE_LEVEL(14),
@@ -39,9 +39,9 @@ public enum RejectReason {
     INVALID_HOP_LIMIT(16),
     /** The packet rate of the path is wrong. */
     INVALID_PACKET_RATE(17),
-    /** The GID of the alternate path isn't the peer's. */
+    /** The GID of the alternate path is not the peer's. */
     INVALID_ALTERNATE_GID(18),
-    /** The LID of the alternate path isn't the peer's. */
+    /** The LID of the alternate path is not the peer's. */
     INVALID_ALTERNATE_LID(19),
     /** The service level of the alternate path is wrong. */
     INVALID_ALTERNATE_SERVICE_LEVEL(20),
@@ -57,9 +57,9 @@ public enum RejectReason {
     PORT_REDIRECT(25),
     /** The packets of the path are too large for the peer. */
     INVALID_MTU(26),
-    /** The peer can't serve so many reads and atomics at once. */
+    /** The peer cannot serve so many reads and atomics at once. */
     INSUFFICIENT_RESPONDER_RESOURCES(27),
-    /** The peer's program rejected it, maybe with private data that says why. */
+    /** The peer's program rejected the request. Its private data can give the reason. */
     CONSUMER_DEFINED(28),
     /** The receiver-not-ready retry count is wrong. */
     INVALID_RNR_RETRY(29),
@@ -71,9 +71,9 @@ public enum RejectReason {
     INVALID_FLOW_LABEL(32),
     /** The flow label of the alternate path is wrong. */
     INVALID_ALTERNATE_FLOW_LABEL(33),
-    /** The peer doesn't know the vendor's options; see {@link Ece}. */
+    /** The peer does not know the vendor's options; see {@link Ece}. */
     VENDOR_OPTION_NOT_SUPPORTED(35),
-    /** A reason that this release of kverbs has no name for, or none. */
+    /** A reason that this release of kverbs has no name for, or no reason. */
     UNKNOWN(-1);
 
     private static final RejectReason[] ALL = values();
@@ -90,8 +90,8 @@ public enum RejectReason {
     }
 
     /**
-     * The reason that the status of an answer to a datagram's request means (SIDR_REP; IBA volume 1, section 12.7.1):
-     * it has numbers of its own.
+     * Returns the reason for the status of a SIDR_REP message, the answer to a request for datagrams (IBA volume 1,
+     * section 12.7.1). That message has numbers of its own.
      */
     static RejectReason ofDatagramStatus(int status) {
         return switch (status) {

@@ -14,8 +14,8 @@
  * </pre>
  *
  * <p>A connection id and a queue pair are two things: the id goes through the steps, and {@link
- * org.kverbs.cm.ConnectionId#prepare} moves the queue pair along. Whoever connects without IP addresses needs nothing
- * of this: {@link org.kverbs.QueuePair#connect}.
+ * org.kverbs.cm.ConnectionId#prepare} moves the queue pair along. A program that connects without IP addresses does not
+ * need this package: it uses {@link org.kverbs.QueuePair#connect}.
  *
  * <pre>
  *   org.kverbs.cm --> org.kverbs, org.kverbs.attributes, org.kverbs.spi, org.kverbs.internal and below

@@ -4,11 +4,11 @@ import static org.kverbs.internal.abi.Errno.*;
 
 import org.jspecify.annotations.Nullable;
 
-/** What to do about an errno of librdmacm's functions. */
+/** Says what to do about an errno of a function of librdmacm. */
 final class ConnectionAdvice {
     private ConnectionAdvice() {}
 
-    /** Advice on a call that failed; null if it is the same as for every other function. */
+    /** Returns advice on a call that failed; null if the general advice on the errno applies. */
     static @Nullable String call(String function, int errno) {
         return switch (errno) {
             case EINVAL -> invalid(function);

@@ -9,18 +9,22 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The files in {@code /dev/infiniband} by which a process reaches the kernel's RDMA devices, and who may open them. */
+/**
+ * Describes the files in {@code /dev/infiniband} through which a process reaches the kernel's RDMA devices, and their
+ * permissions.
+ */
 public final class DeviceNodes {
     private DeviceNodes() {}
 
     /**
-     * One sentence: each {@code uverbsN} of this machine with its permissions, owner and group; or that there is none.
+     * Returns one sentence with the permissions, owner and group of each {@code uverbsN} of this machine, or a sentence
+     * that there is none.
      */
     public static String describe() {
         return describe(Path.of("/dev/infiniband"));
     }
 
-    /** The same for another folder. */
+    /** Returns the sentence for a folder. */
     static String describe(Path folder) {
         try (Stream<Path> files = Files.list(folder)) {
             List<String> nodes = files.filter(file -> file.getFileName().toString().startsWith("uverbs"))

@@ -1,8 +1,11 @@
 package org.kverbs.internal;
 
-/** Symbols and English texts of Linux' error numbers: messages are the same under every locale and C library. */
+/**
+ * The symbols and English texts of Linux error numbers. With them messages are the same under every locale and C
+ * library.
+ */
 public final class ErrnoNames {
-    /** {@code NUMBER NAME text}, one a line: include/uapi/asm-generic/errno.h as x86 and Arm use it. */
+    /** One line {@code NUMBER NAME text} for each error: include/uapi/asm-generic/errno.h, which x86 and Arm use. */
     private static final String TABLE = """
             1 EPERM Operation not permitted
             2 ENOENT No such file or directory
@@ -152,12 +155,15 @@ public final class ErrnoNames {
 
     private ErrnoNames() {}
 
-    /** The symbol, such as {@code ENOMEM}; {@code errno 4711} for a number without one. */
+    /** Returns the symbol, such as {@code ENOMEM}, or {@code errno 4711} for a number that has none. */
     public static String name(int errno) {
         return known(errno) ? NAMES[errno] : "errno " + errno;
     }
 
-    /** Symbol and text, {@code ENOMEM (Cannot allocate memory)}; {@code errno 4711} for a number without them. */
+    /**
+     * Returns the symbol and the text, {@code ENOMEM (Cannot allocate memory)}, or {@code errno 4711} for a number that
+     * has none.
+     */
     public static String describe(int errno) {
         return known(errno) ? NAMES[errno] + " (" + TEXTS[errno] + ")" : name(errno);
     }

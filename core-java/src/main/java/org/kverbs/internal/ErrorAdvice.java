@@ -2,27 +2,24 @@ package org.kverbs.internal;
 
 import static org.kverbs.internal.abi.Errno.*;
 
-/**
- * What to do about an errno, by the C function that gave it. Texts are whole sentences, or empty where nothing is
- * known.
- */
+/** Says what to do about an errno of a C function. Texts are whole sentences, or empty if nothing is known. */
 public final class ErrorAdvice {
     private ErrorAdvice() {}
 
     /**
-     * What to do about a call that failed: what the device itself says if it can, or else what is known of the errno.
+     * Returns advice on a call that failed: the device's own reason if it gave one, otherwise the advice on the errno.
      */
     public static String on(String operation, int errno) {
         String reason = Refusal.take(errno);
         return reason == null ? ofCall(operation, errno) : reason;
     }
 
-    /** What is known of a call that failed; {@code operation} may have arguments in parentheses. */
+    /** Returns the advice on the errno of a call; {@code operation} can have arguments in parentheses. */
     public static String ofCall(String operation, int errno) {
         return call(function(operation), errno);
     }
 
-    /** The same of a work request that was refused. */
+    /** Returns the advice on the errno of a refused work request. */
     public static String ofPost(String operation, int errno) {
         return post(function(operation), errno);
     }
@@ -32,7 +29,7 @@ public final class ErrorAdvice {
         return arguments < 0 ? operation : operation.substring(0, arguments);
     }
 
-    /** Advice on a call that failed. */
+    /** Returns advice on a call that failed. */
     private static String call(String function, int errno) {
         if (function.equals("ibv_poll_cq")) {
             return "The completion queue overran or broke, and its completions are lost: make it and its queue pairs "
@@ -90,7 +87,7 @@ public final class ErrorAdvice {
                 || function.startsWith("ibv_create_srq") || function.equals("ibv_modify_srq");
     }
 
-    /** Whether it reads a table of a port, so that ENOENT says that there is no such entry. */
+    /** Returns whether the function reads a table of a port. Then ENOENT stands for a missing entry. */
     private static boolean looksUp(String function) {
         return function.contains("_gid") || function.contains("_pkey");
     }
@@ -157,7 +154,7 @@ public final class ErrorAdvice {
         };
     }
 
-    /** Advice on a work request that was refused. */
+    /** Returns advice on a work request that was refused. */
     private static String post(String function, int errno) {
         return switch (errno) {
             case ENOMEM -> switch (function) {

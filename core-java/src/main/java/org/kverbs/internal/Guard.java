@@ -8,14 +8,14 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What stands between a call on an object and the object's destruction: a call enters, a close waits until all calls
- * have left and lets none in any more. An entry is exclusive (posting and polling, which use memory of their own
- * object) or shared (everything else).
+ * Keeps an object from being destroyed while calls on it run. A call enters the guard and leaves it. A close admits no
+ * further calls and waits until all have left. An entry is exclusive, for posting and polling, which use memory of the
+ * object itself, or shared, for all other calls.
  *
- * <p>The uncontended exclusive entry costs one compare-and-set, its exit one ordinary store. A waiting thread spins a
- * little, then yields, then parks until a thread that leaves wakes it. Since that store is no fence, a leaving thread
- * can miss one that parks at the very same time; so a parked thread also looks by itself, after 50 us and then ever
- * more seldom, down to once in a millisecond.
+ * <p>The uncontended exclusive entry costs one compare-and-set, its exit one ordinary store. A waiting thread spins for
+ * a short time, then yields, then parks until a leaving thread wakes it. The store is no fence, so a leaving thread can
+ * miss a thread that parks at the same moment. Therefore a parked thread also checks by itself, after 50 us and then at
+ * growing intervals of at most one millisecond.
  */
 public final class Guard {
 
@@ -38,7 +38,7 @@ public final class Guard {
         }
     }
 
-    /** How a thread wants in: beside others, alone, or as the closer when all have left. */
+    /** The kind of entry: beside other threads, alone, or as the closing thread after all others have left. */
     private enum Entry {
         SHARED,
         ALONE,
@@ -51,23 +51,26 @@ public final class Guard {
         BUSY
     }
 
-    /** FREE, EXCLUSIVE, CLOSED, or how many shared entries there are. */
+    /** FREE, EXCLUSIVE, CLOSED, or the number of shared entries. */
     @SuppressWarnings("unused")
     private volatile int state;
 
     private volatile boolean closing;
     /**
-     * Identifier of the thread that is alone inside, 0 if none. A number: storing a reference costs the collector's
-     * barrier.
+     * The id of the thread that is alone inside, 0 for none. A thread id rather than a Thread: storing a reference
+     * would cost a GC write barrier.
      */
     private long owner;
-    /** Threads that wait and have parked, the longest waiting first; null until the first one does. */
+    /** The parked threads, the one that has waited longest first; null until the first thread parks. */
     private volatile @Nullable Queue<Thread> parked;
 
     /** Makes an open guard. */
     public Guard() {}
 
-    /** Enters alone. Returns false if the guard is closed; then nothing may be touched and nothing left. */
+    /**
+     * Enters alone. Returns false if the guard is closed; then the caller must not use the object and must not call
+     * {@link #exit}.
+     */
     public boolean enter() {
         if (closing || !STATE.compareAndSet(this, FREE, EXCLUSIVE)) {
             if (!enterSlowly()) {
@@ -90,7 +93,10 @@ public final class Guard {
         wakeNext();
     }
 
-    /** Enters beside other shared entries. Returns false if the guard is closed. */
+    /**
+     * Enters beside other shared entries. Returns false if the guard is closed; then the caller must not use the object
+     * and must not call {@link #exitShared}.
+     */
     public boolean enterShared() {
         Outcome first = attempt(Entry.SHARED);
         if (first == Outcome.BUSY) {
@@ -107,7 +113,7 @@ public final class Guard {
         }
     }
 
-    /** Lets nobody in from now on; those who are inside stay. */
+    /** Admits no further threads. Threads that are inside stay. */
     public void beginClose() {
         refuseReentry();
         closing = true;
@@ -117,17 +123,17 @@ public final class Guard {
         }
     }
 
-    /** Waits, after {@link #beginClose}, until everybody has left. */
+    /** Waits, after {@link #beginClose}, until all threads have left. */
     public void awaitDrained() {
         await(Entry.LAST);
     }
 
-    /** Whether {@link #beginClose} was called. */
+    /** Returns whether {@link #beginClose} was called. */
     public boolean isClosing() {
         return closing;
     }
 
-    /** Whether the calling thread is inside after {@link #enter}. */
+    /** Returns whether the calling thread is alone inside, after {@link #enter}. */
     public boolean isMine() {
         return owner == Thread.currentThread().threadId();
     }
@@ -187,7 +193,7 @@ public final class Guard {
                     return outcome == Outcome.ENTERED;
                 }
                 LockSupport.parkNanos(this, nanos);
-                interrupted |= Thread.interrupted(); // an interrupted thread would not park again
+                interrupted |= Thread.interrupted(); // an interrupted thread does not park
             }
         } finally {
             threads.remove(self);
@@ -195,7 +201,7 @@ public final class Guard {
                 self.interrupt();
             }
             if (!isAlone) {
-                wakeNext(); // the next thread may enter as well; one that is alone wakes it when it leaves
+                wakeNext(); // the next thread can enter as well; a thread that is alone wakes it when it leaves
             }
         }
     }
@@ -209,7 +215,7 @@ public final class Guard {
         return threads;
     }
 
-    /** Wakes the thread that has waited longest. It leaves the queue by itself when it has entered. */
+    /** Wakes the thread that has waited longest. That thread removes itself from the queue when it has entered. */
     private void wakeNext() {
         Queue<Thread> threads = parked;
         if (threads != null) {

@@ -9,15 +9,15 @@ import java.util.List;
 
 /**
  * Native memory that holds the bytes of inline requests from their encoding to their posting. The C library reads them
- * while posting, so they must be where nobody can free them: this copy, not the caller's memory.
+ * during the post, and this copy cannot be freed meanwhile, as the caller's memory could.
  */
 public final class InlineArea {
 
     private static final int SMALLEST = 1024;
 
-    /** Most lists have no inline request and need none. */
+    /** The current chunk. A list without inline requests needs no memory, so the first chunk is empty. */
     private MemorySegment chunk = MemorySegment.NULL;
-    /** Chunks that ran full while requests point into them; dropped by the next clear. */
+    /** Full chunks that requests point into. The next clear drops them. */
     private final List<MemorySegment> full = new ArrayList<>();
 
     private long used;
@@ -25,7 +25,7 @@ public final class InlineArea {
     /** Makes an empty area. */
     public InlineArea() {}
 
-    /** Forgets all bytes and keeps the memory. */
+    /** Drops all bytes and keeps the memory. */
     public void clear() {
         used = 0;
         if (!full.isEmpty()) {
@@ -33,21 +33,27 @@ public final class InlineArea {
         }
     }
 
-    /** Copies bytes in and gives their address, good until {@link #clear} as long as this is reachable. */
+    /**
+     * Copies bytes into this area and returns their address. It is valid until {@link #clear}, as long as this area is
+     * reachable.
+     */
     public long copy(MemorySegment from, long offset, long length) {
         long place = place(length);
         MemorySegment.copy(from, offset, chunk, place, length);
         return chunk.address() + place;
     }
 
-    /** The same for an array; on its own because a segment of an array is an object. */
+    /**
+     * Copies an array into this area and returns its address. A method of its own, because a segment of an array would
+     * be a new object.
+     */
     public long copy(byte[] from) {
         long place = place(from.length);
         MemorySegment.copy(from, 0, chunk, JAVA_BYTE, place, from.length);
         return chunk.address() + place;
     }
 
-    /** Where in the chunk so many bytes have room. */
+    /** Reserves {@code length} bytes and returns their offset in the chunk. */
     private long place(long length) {
         if (chunk.byteSize() - used < length || chunk.byteSize() == 0) {
             full.add(chunk);

@@ -25,54 +25,54 @@ import org.jspecify.annotations.Nullable;
 public final class Lifetime {
 
     /**
-     * When a close of a parent comes to it: all users first, newest first, then the memory, then what queues and memory
-     * stand on.
+     * The turn of a lifetime when a parent closes: first all users, newest first, then the memory, then the resources
+     * that queues and memory are made from.
      */
     public enum Turn {
-        /** It may use memory and queues. */
+        /** A resource that can use memory and queues. */
         USERS,
-        /** It is memory that users may use. */
+        /** Memory that users can use. */
         MEMORY,
-        /** Users or memory are made from it. */
+        /** A resource that users or memory are made from. */
         FOUNDATIONS
     }
 
     /**
-     * How a kind of resource ends.
+     * The actions that end a kind of resource.
      *
      * @param describe names the resource for messages
-     * @param quiesce lets nobody into the data path any more and waits until all have left it; refuses a thread that is
-     *     in it itself
-     * @param wake ends the waits of other threads inside the guard; the native object is alive
+     * @param quiesce closes the data path to new calls and waits until all running ones have left; throws if the
+     *     calling thread is itself in the data path
+     * @param wake ends the waits of other threads inside the guard; the native object still exists
      * @param destroy destroys the native object, or throws if the device refuses
      */
     public record Ending(Supplier<String> describe, Runnable quiesce, Runnable wake, Runnable destroy) {
 
-        /** For a kind that has no data path of its own and that nobody waits for. */
+        /** Returns the actions of a kind that has no data path and no waiting threads. */
         public static Ending of(Supplier<String> describe, Runnable destroy) {
             return new Ending(describe, () -> {}, () -> {}, destroy);
         }
 
-        /** The same for a kind with a data path of its own. */
+        /** Returns a copy for a kind with a data path. */
         public Ending quiescing(Runnable quiesce) {
             return new Ending(describe, quiesce, wake, destroy);
         }
 
-        /** The same for a kind that threads wait for. */
+        /** Returns a copy for a kind on which threads wait. */
         public Ending waking(Runnable wake) {
             return new Ending(describe, quiesce, wake, destroy);
         }
     }
 
     private static final AtomicLong SEQUENCE = new AtomicLong();
-    /** Open lifetimes without a parent. The collector finds every other open one through these. */
+    /** Open lifetimes without a parent. They keep every other open lifetime reachable. */
     private static final Set<Lifetime> ROOTS = ConcurrentHashMap.newKeySet();
 
     private static final Comparator<Lifetime> NEWEST_FIRST =
             Comparator.comparing((Lifetime l) -> l.turn)
                     .thenComparing(Comparator.comparingLong((Lifetime l) -> l.sequence).reversed());
 
-    /** From a {@code org.kverbs.Resource} to its lifetime. */
+    /** Leads from a {@code org.kverbs.Resource} to its lifetime. */
     public static final Door<Lifetime> DOOR = new Door<>();
 
     private final Guard guard = new Guard();
@@ -85,34 +85,37 @@ public final class Lifetime {
     private @Nullable Ending ending;
     private volatile boolean destroyed;
     private final @Nullable Throwable openedAt = Traces.stackTrace("opened here");
-    /** What it was opened for, if traces were on then and anybody said. */
+    /** The owner at the time of opening; null if traces were off or no owner was set. */
     private final @Nullable Object owner = openedAt == null ? null : Traces.owner();
 
     private volatile @Nullable Throwable closedAt;
-    /** What {@link #beforeClosed} was given; null once it has been run. */
+    /** The actions of {@link #beforeClosed}; null once they have run. */
     private @Nullable List<Runnable> beforeClosed = new ArrayList<>(0);
 
-    /** What {@link #whenClosed} was given; null once it has been run. */
+    /** The actions of {@link #whenClosed}; null once they have run. */
     private @Nullable List<Runnable> whenClosed = new ArrayList<>(0);
 
     /**
-     * Starts a lifetime that nobody knows yet.
+     * Makes a lifetime that is not registered yet.
      *
-     * @param parents what the resource is made from; the creating method has entered each one's guard, so none can be
-     *     closed before the child is registered
+     * @param parents the lifetimes of the resources that this one is made from; the creating method has entered the
+     *     guard of each, so that none can be closed before the child is registered
      */
     public Lifetime(Turn turn, Lifetime... parents) {
         this.turn = turn;
         this.parents = List.of(parents);
     }
 
-    /** Says whose lifetime it is and how that ends; the last act of the resource's constructor. */
+    /** Sets the resource and the actions that end it. The constructor of the resource calls this last. */
     public void begin(Object resource, Ending ending) {
         this.resource = resource;
         this.ending = ending;
     }
 
-    /** Makes the parents know it; the last act of creation, so that no parent closes a half-made child. */
+    /**
+     * Adds this resource to its parents. This is the last step of a creation, so that no parent closes a half-made
+     * child.
+     */
     public void register() {
         if (parents.isEmpty()) {
             ROOTS.add(this);
@@ -125,7 +128,7 @@ public final class Lifetime {
         Traces.opened(this);
     }
 
-    /** Gives it to another parent than its only one; guards of all three are entered. */
+    /** Moves this resource from its only parent to another one. The caller has entered the guards of all three. */
     public void moveTo(Lifetime parent) {
         synchronized (parent.children) {
             parent.children.add(this);
@@ -137,7 +140,7 @@ public final class Lifetime {
         }
     }
 
-    /** Whether it is open; false from the moment a close begins. */
+    /** Returns whether this resource is open. It is false as soon as a close begins. */
     public boolean isOpen() {
         return !guard.isClosing();
     }
@@ -145,7 +148,7 @@ public final class Lifetime {
     /** Closes everything that was made from it, newest first, and then the resource itself. */
     public void close() {
         var failures = new ArrayList<RuntimeException>();
-        drain(); // no child can be made from here on
+        drain(); // after this, no child can be made
         for (Lifetime descendant : descendantsNewestFirst()) {
             descendant.closeAlone(failures);
         }
@@ -168,7 +171,7 @@ public final class Lifetime {
         action.run();
     }
 
-    /** Runs an action when nobody can use the resource any more, before its native object is destroyed. */
+    /** Runs an action when no thread can use the resource any more, before its native object is destroyed. */
     public void beforeClosed(Runnable action) {
         synchronized (closeLock) {
             if (beforeClosed != null) {
@@ -179,7 +182,7 @@ public final class Lifetime {
         action.run();
     }
 
-    /** Under the lock, so that a second close waits for the actions. */
+    /** Runs the actions under the lock, so that a second close waits for them. */
     private void runBeforeClosed(List<RuntimeException> failures) {
         List<Runnable> actions = beforeClosed;
         beforeClosed = null;
@@ -212,7 +215,7 @@ public final class Lifetime {
         ending().quiesce().run();
         guard.beginClose();
         synchronized (closeLock) {
-            if (!destroyed && !isGone()) { // afterwards another object may have its address
+            if (!destroyed && !isGone()) { // afterwards another object can have its address
                 ending().wake().run();
             }
         }
@@ -246,7 +249,10 @@ public final class Lifetime {
         }
     }
 
-    /** Whether its device was closed although this was refused to be destroyed: the kernel has taken both down. */
+    /**
+     * Returns whether the device was closed after it had refused to destroy this object. Closing the device destroyed
+     * the object too.
+     */
     private boolean isGone() {
         return parents.stream().anyMatch(parent -> parent.destroyed || parent.isGone());
     }
@@ -262,7 +268,7 @@ public final class Lifetime {
             }
             for (Lifetime child : below) {
                 if (found.add(child)) {
-                    child.drain(); // nothing new below it either, so that one look is enough
+                    child.drain(); // after this, no resource can be added below it, so one look is enough
                     open.add(child);
                 }
             }
@@ -271,7 +277,7 @@ public final class Lifetime {
     }
 
     /**
-     * Makes a child: enters the parents, calls, wraps the handle and registers it.
+     * Makes a child: enters the guards of the parents, makes the call, wraps the handle and registers the child.
      *
      * @param call gives the child's handle, or {@code -errno}
      * @param refusal makes the exception of an errno, which is positive
@@ -293,7 +299,10 @@ public final class Lifetime {
         }
     }
 
-    /** Calls inside the guard and gives a result that isn't below zero; {@code refusal} as for {@link #create}. */
+    /**
+     * Makes a call inside the guard and returns its result, which is not negative; {@code refusal} as for {@link
+     * #create}.
+     */
     public int call(IntSupplier call, IntFunction<RuntimeException> refusal) {
         enter();
         try {
@@ -342,14 +351,14 @@ public final class Lifetime {
         }
     }
 
-    /** The exception for a use after close. */
+    /** Returns the exception for a use after close. */
     public IllegalStateException closed() {
         Throwable where = closedAt;
         String hint = where == null && !Traces.areOn() ? " (set -Dkverbs.diagnostics=true to see where)" : "";
         return new IllegalStateException(ending().describe().get() + " is closed" + hint, where);
     }
 
-    /** Whose lifetime it is. */
+    /** Returns the resource of this lifetime. */
     public Object resource() {
         return begun(resource);
     }
@@ -365,12 +374,12 @@ public final class Lifetime {
         return value;
     }
 
-    /** Where it was opened, if traces were on then. */
+    /** Returns the stack trace of the opening; null if traces were off. */
     public @Nullable Throwable openedAt() {
         return openedAt;
     }
 
-    /** What this and then all that it was made from were opened for. */
+    /** Returns the owners of this resource and of all that it was made from. */
     public List<Object> owners() {
         var owners = new ArrayList<Object>(2);
         if (owner != null) {

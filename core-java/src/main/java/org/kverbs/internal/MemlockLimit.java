@@ -5,15 +5,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * How much memory a process may pin (RLIMIT_MEMLOCK, getrlimit(2)), as Linux prints it.
+ * The limit on the memory that a process may pin (RLIMIT_MEMLOCK, getrlimit(2)), as Linux prints it.
  *
  * @param soft the limit in force: a number of bytes, or {@code unlimited}
- * @param hard how far the process may raise it itself: a number of bytes, or {@code unlimited}
+ * @param hard the limit up to which the process may raise it: a number of bytes, or {@code unlimited}
  */
 public record MemlockLimit(String soft, String hard) {
     private static final String LINE = "Max locked memory";
 
-    /** The limit of this process, or unknown where there is no {@code /proc/self/limits}. */
+    /** Returns the limit of this process, or unknown if {@code /proc/self/limits} does not exist. */
     public static MemlockLimit current() {
         try {
             return parse(Files.readString(Path.of("/proc/self/limits")));
@@ -32,12 +32,12 @@ public record MemlockLimit(String soft, String hard) {
                 .orElse(new MemlockLimit("unknown", "unknown"));
     }
 
-    /** Whether nothing may be locked at all, which the kernel answers with EPERM. */
+    /** Returns whether the process may lock no memory at all. Then the kernel answers EPERM. */
     public boolean isZero() {
         return soft.equals("0");
     }
 
-    /** Sentences for somebody who got ENOMEM: the limit, and how to raise it; or that it cannot be the reason. */
+    /** Returns sentences for ENOMEM: the limit and how to raise it, or that the limit cannot be the reason. */
     public String advice() {
         if (soft.equals("unlimited")) {
             return "The limit on locked memory is unlimited, so the machine or the device is short of memory or of "

@@ -1,8 +1,8 @@
 package org.kverbs.internal;
 
 /**
- * Lends a queue pair's own lists of send requests, so that an inline builder allocates none. A list that is lent holds
- * up nobody: neither other posts nor a close, also if its borrower never gives it back.
+ * Lends a queue pair's own lists of send requests, so that an inline builder allocates none. A lent list delays neither
+ * other posts nor a close, even if its borrower never returns it.
  *
  * @param <L> the list, {@code org.kverbs.SendRequests}
  */

@@ -21,12 +21,12 @@ public final class Providers {
                 .toList();
     }
 
-    /** All of them: that of the operating system's devices first. */
+    /** Returns all providers, the one of the operating system's devices first. */
     public static List<VerbsProvider> nativeFirst() {
         return Loaded.NATIVE_FIRST;
     }
 
-    /** How to get the embedded devices, as a sentence behind others; empty if their provider is there. */
+    /** Returns a sentence that says how to get an embedded device, to follow other sentences; empty if there is one. */
     public static String adviceOnEmbedded() {
         for (VerbsProvider provider : nativeFirst()) {
             if (provider.name().equals("embedded")) {

@@ -17,15 +17,15 @@ import org.kverbs.attributes.QueuePairState;
 import org.kverbs.attributes.QueuePairType;
 
 /**
- * Which attributes ibv_modify_qp(3) needs and takes for each change of state (IBA volume 1, section 11.2.5.2, as Linux
- * enforces it: any other attribute, and any other change of state, is EINVAL).
+ * The required and optional attributes of ibv_modify_qp(3) for each transition (IBA volume 1, section 11.2.5.2, as
+ * Linux enforces it). Linux answers EINVAL to any other attribute and any other transition.
  */
 public final class QueuePairTransitions {
     /**
-     * {@code FROM TO types : required : optional}. STATE is left out: it is required where FROM and TO differ.
+     * {@code FROM TO types : required : optional}. The table leaves STATE out: it is required if FROM and TO differ.
      *
-     * <p>The IBA also lets UC change AV in SQD; Linux then adds PORT by itself, which UC may not change, and refuses
-     * both.
+     * <p>The IBA also allows UC to change AV in SQD. Linux then adds PORT by itself, which UC may not change, and
+     * refuses both.
      */
     private static final List<Transition> TRANSITIONS = """
             RESET INIT RC UC : PKEY_INDEX PORT ACCESS_FLAGS :
@@ -61,11 +61,11 @@ public final class QueuePairTransitions {
      * Explains why ibv_modify_qp answered EINVAL.
      *
      * @param type the type of the queue pair
-     * @param from the state it is in
-     * @param to the state asked for; the same if the mask has no IBV_QP_STATE
-     * @param mask the attributes set, of {@code enum ibv_qp_attr_mask}
-     * @return sentences that name the attributes that are missing or too many, or the changes of state that there are,
-     *     or, if all that is right, the values to suspect
+     * @param from the state of the queue pair
+     * @param to the state asked for; equal to {@code from} if the mask has no IBV_QP_STATE
+     * @param mask the attributes that were set, of {@code enum ibv_qp_attr_mask}
+     * @return sentences that name the missing and the superfluous attributes, or the possible transitions, or else the
+     *     values to check
      */
     public static String explain(QueuePairType type, QueuePairState from, QueuePairState to, int mask) {
         String change = from + " -> " + to;
@@ -104,7 +104,10 @@ public final class QueuePairTransitions {
                 + (values.isEmpty() ? "" : " Check that " + values + ".");
     }
 
-    /** Whether Linux takes a change of state with the attributes of a mask; not whether their values are right. */
+    /**
+     * Returns whether Linux accepts a transition with the attributes of a mask. The values of the attributes are not
+     * checked.
+     */
     public static boolean isAllowed(QueuePairType type, QueuePairState from, QueuePairState to, int mask) {
         Transition transition = find(type, from, to);
         if (transition == null) {
@@ -116,21 +119,21 @@ public final class QueuePairTransitions {
     }
 
     /**
-     * What must be set for a change of state, IBV_QP_STATE included; empty if there is no such change, or it needs
-     * nothing.
+     * Returns the required attributes of a transition, including STATE; empty if there is no such transition or it
+     * requires none.
      */
     public static Set<QueuePairAttribute> required(QueuePairType type, QueuePairState from, QueuePairState to) {
         Transition transition = find(type, from, to);
         return transition == null ? Set.of() : transition.required;
     }
 
-    /** What may be set besides; empty if there is no such change of state. */
+    /** Returns the optional attributes of a transition; empty if there is no such transition. */
     public static Set<QueuePairAttribute> optional(QueuePairType type, QueuePairState from, QueuePairState to) {
         Transition transition = find(type, from, to);
         return transition == null ? Set.of() : transition.optional;
     }
 
-    /** The states that a queue pair of this type may be moved to; empty for a type or state without rules here. */
+    /** Returns the states to which a queue pair of a type can move; empty for a type or a state without rules here. */
     public static Set<QueuePairState> targets(QueuePairType type, QueuePairState from) {
         return Stream.of(QueuePairState.values())
                 .filter(to -> find(type, from, to) != null)
@@ -151,7 +154,7 @@ public final class QueuePairTransitions {
         return always && isKnown(type) && from != QueuePairState.UNKNOWN ? Transition.of(type, from, to) : null;
     }
 
-    /** What must be true of the values of these attributes; empty if there are none but STATE. */
+    /** Returns the rules for the values of these attributes; empty if STATE is the only one. */
     private static String suspects(Set<QueuePairAttribute> given) {
         return given.stream()
                 .filter(each -> each != STATE)
@@ -204,10 +207,7 @@ public final class QueuePairTransitions {
         return Collectors.toCollection(() -> EnumSet.noneOf(QueuePairAttribute.class));
     }
 
-    /**
-     * One change of state and its rule; {@code from} and {@code to} are the same where attributes change and the state
-     * does not.
-     */
+    /** One transition and its rule. {@code from} and {@code to} are equal if only attributes change. */
     private record Transition(
             Set<QueuePairType> types,
             QueuePairState from,
@@ -215,7 +215,10 @@ public final class QueuePairTransitions {
             Set<QueuePairAttribute> required,
             Set<QueuePairAttribute> optional) {
 
-        /** The change without other attributes. STATE has to be said where the state changes, and may be elsewhere. */
+        /**
+         * Returns the transition without other attributes. STATE is required if the state changes, and otherwise
+         * optional.
+         */
         static Transition of(QueuePairType type, QueuePairState from, QueuePairState to) {
             return parse(from + " " + to + " " + type + " :  : ");
         }

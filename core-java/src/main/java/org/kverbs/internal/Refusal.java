@@ -3,12 +3,12 @@ package org.kverbs.internal;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Why a device that is a program refused a call: a provider in Java can say more than the errno that a C library would
- * give. The reason goes into the exception for the call; it is the calling thread's until then.
+ * The reason why a software device refused a call. A provider in Java can give more than the errno of a C library. The
+ * reason belongs to the calling thread until it goes into the exception of the call.
  */
 public final class Refusal {
 
-    /** The vendor error of a completion that failed because a test asked an embedded device for it. */
+    /** The vendor error of a completion that an embedded device failed on the order of a test. */
     public static final int INJECTED = 0x7e57;
 
     private static final ThreadLocal<@Nullable Refusal> LAST = new ThreadLocal<>();
@@ -22,9 +22,9 @@ public final class Refusal {
     }
 
     /**
-     * Notes why the call of this thread is refused.
+     * Records why the call of this thread is refused.
      *
-     * @param errno positive
+     * @param errno the error number, positive
      * @param reason a whole sentence
      * @return {@code -errno}, which the provider's call returns
      */
@@ -33,14 +33,17 @@ public final class Refusal {
         return -errno;
     }
 
-    /** Forgets a reason, if one was noted: the call ends without an exception, and the next one must not tell it. */
+    /**
+     * Drops the recorded reason, if there is one. Call this if the refused call ends without an exception, so that a
+     * later exception does not get the reason.
+     */
     public static void forget() {
         if (LAST.get() != null) {
             LAST.remove();
         }
     }
 
-    /** The reason that this thread's call was refused for with an errno; null if none was noted. Forgets it. */
+    /** Returns and drops the reason that this thread recorded with an errno; null if it recorded none. */
     public static @Nullable String take(int errno) {
         Refusal last = LAST.get();
         if (last == null) {

@@ -8,8 +8,8 @@ import org.kverbs.internal.abi.IbvSge;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * The limits of a queue that a work request can exceed. A driver that refuses such a request may answer ENOMEM, as it
- * does for a full queue, but this request never fits, however many completions are polled.
+ * Checks a work request against the limits of its queue. A driver can refuse a request above a limit with ENOMEM, as
+ * for a full queue, but such a request never fits, even into an empty queue.
  */
 public final class RequestLimits {
 
@@ -18,7 +18,7 @@ public final class RequestLimits {
     /**
      * Names the limit that a send request exceeds.
      *
-     * @param request address of the {@code struct ibv_send_wr}
+     * @param request the address of the {@code struct ibv_send_wr}
      * @return a sentence with the limit's name and value; null if the request is within the limits
      */
     public static @Nullable String exceededBySend(long request, int maxSendWr, int maxSendSge, int maxInlineData) {
@@ -42,11 +42,11 @@ public final class RequestLimits {
     /**
      * Names the limit that a receive request exceeds.
      *
-     * @param request address of the {@code struct ibv_recv_wr}
-     * @param maxWr how many receives the queue takes
+     * @param request the address of the {@code struct ibv_recv_wr}
+     * @param maxWr how many receives the queue has room for
      * @param maxEntries how many scatter/gather entries a receive of the queue may have
-     * @param prefix how the limits' names begin: {@code max_recv_} for a queue pair, {@code max_} for a shared receive
-     *     queue
+     * @param prefix the beginning of the limits' names: {@code max_recv_} for a queue pair, {@code max_} for a shared
+     *     receive queue
      * @return a sentence with the limit's name and value; null if the request is within the limits
      */
     public static @Nullable String exceededByReceive(long request, int maxWr, int maxEntries, String prefix) {
@@ -62,12 +62,12 @@ public final class RequestLimits {
                 + ": create the queue with a larger one, or split the request.";
     }
 
-    /** Whether the bytes of a send request travel in the request itself. */
+    /** Returns whether a send request carries its bytes inline. */
     public static boolean isInline(long request) {
         return (Memory.getInt(request + IbvSendWr.SEND_FLAGS) & IbvSendFlags.IBV_SEND_INLINE) != 0;
     }
 
-    /** How many bytes the first entries of a send request have together. */
+    /** Returns the number of bytes of the first {@code entries} entries of a send request together. */
     public static long length(long request, int entries) {
         long entry = Memory.getLong(request + IbvSendWr.SG_LIST);
         long length = 0;

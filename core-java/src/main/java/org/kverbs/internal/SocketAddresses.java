@@ -17,7 +17,10 @@ import org.kverbs.internal.abi.AddressFamily;
 import org.kverbs.internal.abi.SockaddrIn;
 import org.kverbs.internal.abi.SockaddrIn6;
 
-/** {@link InetSocketAddress} to and from {@code struct sockaddr_in} and {@code sockaddr_in6} (ip(7), ipv6(7)). */
+/**
+ * Converts an {@link InetSocketAddress} to and from {@code struct sockaddr_in} and {@code sockaddr_in6} (ip(7),
+ * ipv6(7)).
+ */
 public final class SocketAddresses {
 
     private static final ValueLayout.OfShort NETWORK_SHORT = JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
@@ -29,7 +32,7 @@ public final class SocketAddresses {
     /**
      * Allocates the C structure of an address.
      *
-     * @throws IllegalArgumentException if its host name was not resolved to an IP address
+     * @throws IllegalArgumentException if the host name was not resolved to an IP address
      */
     public static MemorySegment allocate(SegmentAllocator allocator, InetSocketAddress address) {
         InetAddress ip = address.getAddress();
@@ -51,9 +54,9 @@ public final class SocketAddresses {
     }
 
     /**
-     * Reads the address at the start of a segment that has room for the largest kind.
+     * Reads the address at the start of a segment, which has the size of {@code sockaddr_in6}.
      *
-     * @return null if its family is neither IPv4 nor IPv6, as where there is no address yet
+     * @return the address; null if its family is neither IPv4 nor IPv6, as for an address that is not set yet
      */
     public static @Nullable InetSocketAddress read(MemorySegment segment) {
         int family = Short.toUnsignedInt(segment.get(JAVA_SHORT, SockaddrIn.SIN_FAMILY));
@@ -79,7 +82,7 @@ public final class SocketAddresses {
         }
     }
 
-    /** {@code 10.0.0.1:7471} or {@code [fe80::1]:7471}, without the host's name and without asking for it. */
+    /** Returns {@code 10.0.0.1:7471} or {@code [fe80::1]:7471}, without the host name and without a name lookup. */
     public static String format(InetSocketAddress address) {
         InetAddress ip = address.getAddress();
         if (ip == null) {

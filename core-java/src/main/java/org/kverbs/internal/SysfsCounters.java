@@ -8,16 +8,16 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The counters of a port as the kernel shows them, one file each. */
+/** Reads the counters of a port from the kernel's files, one file each. */
 public final class SysfsCounters {
 
     private SysfsCounters() {}
 
     /**
-     * The numbers of {@code counters/*} and {@code hw_counters/*} by name, in the order of the alphabet; empty if the
-     * directory is not there.
+     * Returns the numbers of {@code counters/*} and {@code hw_counters/*} by name, in alphabetical order; empty if the
+     * directories do not exist.
      *
-     * @param port such as {@code /sys/class/infiniband/rxe0/ports/1}
+     * @param port the directory of the port, such as {@code /sys/class/infiniband/rxe0/ports/1}
      */
     public static Map<String, Long> read(Path port) {
         var counters = new TreeMap<String, Long>();
@@ -30,12 +30,12 @@ public final class SysfsCounters {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
                 String name = file.getFileName().toString();
-                if (!name.equals("lifespan")) { // how long the kernel keeps a value that it read, which can be set
+                if (!name.equals("lifespan")) { // a setting: how long the kernel caches a value
                     put(name, file, to);
                 }
             }
         } catch (IOException e) {
-            // The driver has none of this kind.
+            // The driver has no counters of this kind.
         }
     }
 
@@ -43,7 +43,7 @@ public final class SysfsCounters {
         try {
             to.put(name, Long.parseUnsignedLong(Files.readString(file).strip()));
         } catch (IOException | NumberFormatException e) {
-            // The device can't give this one now: "N/A (no PMA)" of a virtual function.
+            // The device cannot give this counter now: a virtual function has "N/A (no PMA)".
         }
     }
 }

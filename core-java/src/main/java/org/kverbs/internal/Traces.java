@@ -4,7 +4,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** What {@code org.kverbs.Diagnostics} remembers: where lifetimes were opened and closed, and for whom. */
+/** Records for {@code org.kverbs.Diagnostics} where lifetimes were opened and closed, and their owners. */
 public final class Traces {
 
     private static volatile boolean on = Boolean.getBoolean("kverbs.diagnostics");
@@ -13,29 +13,30 @@ public final class Traces {
 
     private Traces() {}
 
-    /** Turns recording on for what is opened and closed from now on. */
+    /** Turns recording on for lifetimes that are opened or closed after this call. */
     public static void enable() {
         on = true;
     }
 
-    /** Turns recording off and forgets what was recorded. */
+    /** Turns recording off and forgets all open lifetimes. */
     public static void disable() {
         on = false;
         OPEN.clear();
     }
 
-    /** Whether recording is on. */
+    /** Returns whether recording is on. */
     public static boolean areOn() {
         return on;
     }
 
-    /** What was opened while recording was on and isn't closed yet. */
+    /** Returns the lifetimes that were opened while recording was on and are still open. */
     public static Set<Lifetime> open() {
         return Set.copyOf(OPEN);
     }
 
     /**
-     * Names what the calling thread, and every thread that it starts from now on, opens resources for; null for nobody.
+     * Sets the owner of the resources that the calling thread, and every thread that it starts after this call, opens;
+     * null for none.
      */
     public static void setOwner(@Nullable Object owner) {
         if (owner == null) {
@@ -45,7 +46,7 @@ public final class Traces {
         }
     }
 
-    /** What the calling thread opens resources for; null if nobody said. */
+    /** Returns the owner of the resources that the calling thread opens, or null if it has none. */
     public static @Nullable Object owner() {
         return OWNER.get();
     }

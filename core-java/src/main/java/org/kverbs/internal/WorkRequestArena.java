@@ -9,10 +9,10 @@ import org.kverbs.internal.abi.IbvSge;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * Native memory for a linked list of work requests and their scatter and gather entries. It grows when it must, which
- * is the only time it allocates, and is freed by the garbage collector.
+ * Native memory for a linked list of work requests and their scatter and gather entries. It allocates only when it
+ * grows. The garbage collector frees it.
  *
- * <p>For one thread at a time. Send and receive requests differ in size and in where the links stand.
+ * <p>For one thread at a time. Send and receive requests differ in their size and in the offsets of their links.
  */
 public final class WorkRequestArena {
 
@@ -25,21 +25,24 @@ public final class WorkRequestArena {
     private final int numSgeOffset;
     private MemorySegment requests;
     private MemorySegment entries;
-    // Where these begin and how many have room, at hand for each request.
+    // The addresses and capacities of both, cached for each request.
     private long firstRequest;
     private int capacity;
     private long firstEntry;
     private int entryCapacity;
     private int count;
     private int entryCount;
-    /** Address of the last request. */
+    /** The address of the last request. */
     private long last;
 
     /**
-     * @param requestSize bytes of one work request
-     * @param nextOffset where its link stands
-     * @param sgListOffset where its pointer to the entries stands
-     * @param numSgeOffset where the number of its entries stands
+     * Makes an empty list.
+     *
+     * @param requestSize the size of a work request, in bytes
+     * @param nextOffset the offset of the link to the next request
+     * @param sgListOffset the offset of the pointer to the entries
+     * @param numSgeOffset the offset of the number of entries
+     * @param capacity how many requests and entries have room before the list grows
      */
     public WorkRequestArena(int requestSize, int nextOffset, int sgListOffset, int numSgeOffset, int capacity) {
         this.requestSize = requestSize;
@@ -62,34 +65,40 @@ public final class WorkRequestArena {
         return Arena.ofAuto().allocate(count * size, JAVA_LONG.byteAlignment());
     }
 
-    /** Forgets all requests and keeps the memory. */
+    /** Removes all requests and keeps the memory. */
     public void clear() {
         count = 0;
         entryCount = 0;
     }
 
-    /** How many requests there are. */
+    /** Returns the number of requests. */
     public int count() {
         return count;
     }
 
-    /** Address of the first request. */
+    /** Returns the address of the first request. */
     public long first() {
         return firstRequest;
     }
 
-    /** Address of a request. */
+    /** Returns the address of a request. */
     public long at(int index) {
         return firstRequest + (long) index * requestSize;
     }
 
-    /** Which request stands at an address, as the C library names the one it refused; 0 if it names none of these. */
+    /**
+     * Returns the index of the request at an address, by which the C library names a refused request; 0 if no request
+     * has that address.
+     */
     public int indexOf(long address) {
         long index = (address - firstRequest) / requestSize;
-        return 0 <= index && index < count ? (int) index : 0; // a driver without an operation names none at all
+        return 0 <= index && index < count ? (int) index : 0; // a driver that lacks an operation names no request
     }
 
-    /** Adds a request, linked behind the last, with no entry; its other fields hold what was there before. */
+    /**
+     * Adds a request without entries after the last one and returns its address. Its other fields keep the values of an
+     * earlier use.
+     */
     public long add() {
         if (count == capacity) {
             growRequests();

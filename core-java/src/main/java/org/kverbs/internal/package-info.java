@@ -1,5 +1,5 @@
 /**
- * What the rooms of core-java share and nobody else sees.
+ * The classes that the packages of core-java share. They are not part of the public API.
  *
  * <pre>
  *   lives       Lifetime (with Guard and Traces): who was made from whom, who is inside, how it ends

@@ -1,26 +1,28 @@
 package org.kverbs.spi;
 
-/** The data path of a completion queue, which never allocates. */
+/** The data path of a completion queue. Its methods allocate nothing. */
 public interface CompletionQueueOps {
 
     /**
      * Takes up to {@code count} completions ({@code ibv_poll_cq}).
      *
-     * @param completions address of an array of {@code struct ibv_wc}
-     * @return how many were written, 0 if the queue is empty, or below zero if it is broken (overrun)
+     * @param completions the address of an array of {@code struct ibv_wc}
+     * @return the number of completions written, 0 if the queue is empty, or a negative number if the queue is broken
+     *     (overrun)
      */
     int poll(int count, long completions);
 
     /**
-     * Says that a queue pair of this queue posts by extended calls ({@code man 3 ibv_wr_post}), before its first post
-     * and while no thread polls. A driver may hold a lock of the queue pair between these calls, and take it in a poll.
+     * Tells the queue that one of its queue pairs posts by extended calls ({@code man 3 ibv_wr_post}). The caller calls
+     * this before the first such post and while no thread polls. A driver can hold a lock of the queue pair between
+     * extended calls and take the same lock in a poll.
      */
     default void expectExtendedPosts() {}
 
     /**
-     * Asks for one event on the queue's channel at the next completion ({@code ibv_req_notify_cq}).
+     * Requests one event on the queue's channel at the next completion ({@code ibv_req_notify_cq}).
      *
-     * @param solicitedOnly only for a solicited message or an error
+     * @param solicitedOnly whether only a solicited message or an error raises the event
      * @return 0 or -errno
      */
     int requestNotify(boolean solicitedOnly);

@@ -4,29 +4,29 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A provider's connection manager, at the ABI of librdmacm ({@code <rdma/rdma_cma.h>}): it finds the device behind an
- * IP address, and brings the attributes of two queue pairs together.
+ * A provider's connection manager, at the ABI of librdmacm ({@code <rdma/rdma_cma.h>}): it finds the device that leads
+ * to an IP address, and exchanges the attributes of two queue pairs.
  *
- * <p>The conventions are those of the package: event channels, ids and events are named by the address of their C
- * structure ({@code struct rdma_event_channel}, {@code rdma_cm_id}, {@code rdma_cm_event}), whose public fields may be
- * read there; a result below zero is {@code -errno}. Socket addresses are {@code struct sockaddr_in} or {@code
+ * <p>The conventions are those of the package. A call names an event channel, an id or an event by the address of its C
+ * structure ({@code struct rdma_event_channel}, {@code rdma_cm_id}, {@code rdma_cm_event}), whose public fields can be
+ * read there. A negative result is {@code -errno}. Socket addresses are {@code struct sockaddr_in} or {@code
  * sockaddr_in6}.
  *
- * <p>A queue pair is never made on an id ({@code rdma_create_qp}). It is an ordinary one, on any open context of the
- * id's device, and its owner moves it through its states by {@link #initQueuePairAttributes}; so an id that connects
- * gets RDMA_CM_EVENT_CONNECT_RESPONSE and answers with {@link #establish}. iWARP devices give RDMA_CM_EVENT_ESTABLISHED
- * at once.
+ * <p>A queue pair is never made on an id ({@code rdma_create_qp}). The program makes it on any open context of the id's
+ * device and moves it through its states by {@link #initQueuePairAttributes}. Therefore an id that connects gets
+ * RDMA_CM_EVENT_CONNECT_RESPONSE and answers with {@link #establish}. iWARP devices report RDMA_CM_EVENT_ESTABLISHED at
+ * once.
  */
 public interface ConnectionManager {
 
     // Events
 
-    /** {@code struct rdma_event_channel *} ({@code rdma_create_event_channel}). */
+    /** Makes an event channel, {@code struct rdma_event_channel} ({@code rdma_create_event_channel}). */
     long createEventChannel();
 
     /**
-     * The same for a program that named a device: where several devices lead to an address, ids of the channel take
-     * this one. The default leaves that to the routing table of the system.
+     * Makes an event channel for a program that named a device. If several devices lead to an address, ids of the
+     * channel take this device. The default implementation leaves the choice to the routing table of the system.
      *
      * @param device the name of a device of this provider
      */
@@ -34,30 +34,36 @@ public interface ConnectionManager {
         return createEventChannel();
     }
 
-    /** Its ids are destroyed and its events acknowledged ({@code rdma_destroy_event_channel}). */
+    /**
+     * Destroys an event channel ({@code rdma_destroy_event_channel}). The caller has destroyed its ids and acknowledged
+     * its events before.
+     */
     int destroyEventChannel(long channel);
 
-    /** A file descriptor that is readable when an event waits, or -1 if the provider has none. Never read it. */
+    /**
+     * Returns a file descriptor that is readable while an event is pending, or -1 if the provider has none. Only the
+     * provider may read from it.
+     */
     int eventChannelFd(long channel);
 
     /**
-     * Waits for an event ({@code rdma_get_cm_event}), which stays until {@link #ackEvent}.
+     * Waits for an event ({@code rdma_get_cm_event}). The event exists until {@link #ackEvent}.
      *
-     * @param timeoutNanos 0 looks once; below zero waits without limit
+     * @param timeoutNanos how long to wait; 0 checks once, a negative number waits without limit
      * @return the {@code struct rdma_cm_event *}; 0 if the time ran out or {@link #wakeEventChannel} was called; or
      *     -errno
      */
     long awaitEvent(long channel, long timeoutNanos);
 
-    /** Frees an event ({@code rdma_ack_cm_event}); an id can't be destroyed before all its events are. */
+    /** Frees an event ({@code rdma_ack_cm_event}). An id cannot be destroyed before all its events are freed. */
     int ackEvent(long event);
 
-    /** Ends every wait on the channel, now and from now on; it is called before the channel is destroyed. */
+    /** Ends all current and future waits on the channel. The caller calls this before it destroys the channel. */
     void wakeEventChannel(long channel);
 
     /**
-     * How far its devices reach, as sentences for the message when nobody listens at an address or no way leads there;
-     * empty where the system's own tools say it.
+     * Returns sentences that say which addresses the devices reach. They go into the message when no program listens at
+     * an address or no route leads to it. Empty if tools of the system show it.
      */
     default String reach() {
         return "";
@@ -65,22 +71,25 @@ public interface ConnectionManager {
 
     // Ids and addresses
 
-    /** {@code struct rdma_cm_id *} of an {@code enum rdma_port_space} ({@code rdma_create_id}). */
+    /** Makes an id, {@code struct rdma_cm_id}, of an {@code enum rdma_port_space} ({@code rdma_create_id}). */
     long createId(long channel, int portSpace);
 
-    /** {@code rdma_destroy_id}; ends what is under way on it, without an event. */
+    /** Destroys an id and ends a running step without an event ({@code rdma_destroy_id}). */
     int destroyId(long id);
 
-    /** Moves the id and its waiting events to another channel ({@code rdma_migrate_id}). */
+    /** Moves an id and its pending events to another channel ({@code rdma_migrate_id}). */
     int migrateId(long id, long channel);
 
     /**
-     * Name of the device that the id is bound to, or null before it is ({@code id->verbs}). Its port is in {@code
-     * port_num}.
+     * Returns the name of the device that an id is bound to, or null if it is not bound ({@code id->verbs}). The port
+     * of the device is in {@code port_num}.
      */
     @Nullable String deviceName(long id);
 
-    /** Binds to a local address, which may be a wildcard, and port, which may be 0 ({@code rdma_bind_addr}). */
+    /**
+     * Binds an id to a local address, which can be the wildcard address, and a port, which can be 0 ({@code
+     * rdma_bind_addr}).
+     */
     int bindAddress(long id, MemorySegment address);
 
     /**
@@ -89,78 +98,85 @@ public interface ConnectionManager {
      */
     int resolveAddress(long id, @Nullable MemorySegment source, MemorySegment destination, int timeoutMillis);
 
-    /** Finds the way to it; RDMA_CM_EVENT_ROUTE_RESOLVED or _ERROR follows ({@code rdma_resolve_route}). */
+    /** Finds the route to the address; RDMA_CM_EVENT_ROUTE_RESOLVED or _ERROR follows ({@code rdma_resolve_route}). */
     int resolveRoute(long id, int timeoutMillis);
 
     // Connections
 
     /**
-     * Takes connection requests; each comes as RDMA_CM_EVENT_CONNECT_REQUEST with an id of its own ({@code
+     * Starts to listen for connection requests. Each is reported as RDMA_CM_EVENT_CONNECT_REQUEST with a new id ({@code
      * rdma_listen}).
      */
     int listen(long id, int backlog);
 
     /**
-     * By {@code struct rdma_conn_param} with {@code qp_num}; for datagrams it resolves the service ({@code
+     * Connects by {@code struct rdma_conn_param} with {@code qp_num}; for datagrams it resolves the service ({@code
      * rdma_connect}).
      */
     int connect(long id, MemorySegment parameters);
 
-    /** By {@code struct rdma_conn_param} with {@code qp_num} ({@code rdma_accept}). */
+    /** Accepts a request by {@code struct rdma_conn_param} with {@code qp_num} ({@code rdma_accept}). */
     int accept(long id, MemorySegment parameters);
 
-    /** The segment's length is the private data's ({@code rdma_reject}). */
+    /** Rejects a request; the private data has the length of its segment ({@code rdma_reject}). */
     int reject(long id, MemorySegment privateData);
 
-    /** The same, because of what the peer offered for enhanced connection establishment ({@code rdma_reject_ece}). */
+    /**
+     * Rejects a request because of the options that the peer offered for enhanced connection establishment ({@code
+     * rdma_reject_ece}).
+     */
     int rejectEce(long id, MemorySegment privateData);
 
     /** Answers RDMA_CM_EVENT_CONNECT_RESPONSE when the queue pair can receive ({@code rdma_establish}). */
     int establish(long id);
 
     /**
-     * RDMA_CM_EVENT_DISCONNECTED comes to the peer, and here when the peer has answered by the same call ({@code
-     * rdma_disconnect}).
+     * Ends a connection ({@code rdma_disconnect}). The peer gets RDMA_CM_EVENT_DISCONNECTED, and this side when the
+     * peer has answered by the same call.
      */
     int disconnect(long id);
 
-    /** Tells of an {@code enum ibv_event_type} on the queue pair: IBV_EVENT_COMM_EST ({@code rdma_notify}). */
+    /**
+     * Passes an {@code enum ibv_event_type} of the queue pair to the connection manager: IBV_EVENT_COMM_EST ({@code
+     * rdma_notify}).
+     */
     int notify(long id, int event);
 
     /**
-     * Fills {@code struct ibv_qp_attr} and its mask for the state that stands in its {@code qp_state} ({@code
-     * rdma_init_qp_attr}).
+     * Fills {@code struct ibv_qp_attr} and its mask for the state in its {@code qp_state} ({@code rdma_init_qp_attr}).
      *
-     * @param mask an int, which is set
+     * @param mask receives the mask, an int
      */
     int initQueuePairAttributes(long id, MemorySegment attributes, MemorySegment mask);
 
     // Multicast, options
 
     /**
-     * RDMA_CM_EVENT_MULTICAST_JOIN follows, with what to attach to and where to send ({@code rdma_join_multicast_ex}).
+     * Joins a multicast group ({@code rdma_join_multicast_ex}). RDMA_CM_EVENT_MULTICAST_JOIN follows with the address
+     * of the group.
      */
     int joinMulticast(long id, MemorySegment address, int joinFlags);
 
-    /** {@code rdma_leave_multicast}. */
+    /** Leaves a multicast group ({@code rdma_leave_multicast}). */
     int leaveMulticast(long id, MemorySegment address);
 
-    /** {@code rdma_set_option} by {@code RDMA_OPTION_*} level and name. */
+    /** Sets an option by its {@code RDMA_OPTION_*} level and name ({@code rdma_set_option}). */
     int setOption(long id, int level, int name, MemorySegment value);
 
-    /** Sets what the next connect or accept offers, {@code struct ibv_ece} ({@code rdma_set_local_ece}). */
+    /** Sets the {@code struct ibv_ece} that the next connect or accept offers ({@code rdma_set_local_ece}). */
     int setLocalEce(long id, MemorySegment ece);
 
-    /** Fills {@code struct ibv_ece} with what the peer offered ({@code rdma_get_remote_ece}). */
+    /** Fills {@code struct ibv_ece} with the options that the peer offered ({@code rdma_get_remote_ece}). */
     int getRemoteEce(long id, MemorySegment ece);
 
     // Names
 
     /**
-     * {@code struct rdma_addrinfo *} by UTF-8 names with a final NUL, either may be null ({@code rdma_getaddrinfo}).
+     * Finds addresses, {@code struct rdma_addrinfo *}, by UTF-8 names with a final NUL, of which one can be null
+     * ({@code rdma_getaddrinfo}).
      */
     long addressInfo(@Nullable MemorySegment node, @Nullable MemorySegment service, @Nullable MemorySegment hints);
 
-    /** {@code rdma_freeaddrinfo}. */
+    /** Frees addresses ({@code rdma_freeaddrinfo}). */
     void freeAddressInfo(long info);
 }

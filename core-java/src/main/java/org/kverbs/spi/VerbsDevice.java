@@ -5,27 +5,29 @@ import java.util.Map;
 /** A device that can be opened ({@code struct ibv_device}). Immutable; safe for any thread. */
 public interface VerbsDevice {
 
-    /** Name such as {@code rxe0} ({@code ibv_get_device_name}). */
+    /** Returns the name, such as {@code rxe0} ({@code ibv_get_device_name}). */
     String name();
 
-    /** Node GUID as a number in host order, 0 if unknown ({@code ibv_get_device_guid} gives it in network order). */
+    /**
+     * Returns the node GUID as a number in host order, or 0 if it is unknown ({@code ibv_get_device_guid} has network
+     * order).
+     */
     long guid();
 
-    /** {@code enum ibv_node_type}. */
+    /** Returns the kind of node, an {@code enum ibv_node_type}. */
     int nodeType();
 
-    /** {@code enum ibv_transport_type}. */
+    /** Returns the transport, an {@code enum ibv_transport_type}. */
     int transportType();
 
     /**
-     * What the device has counted at a port since some moment, by name; empty if it has no such port or doesn't say.
-     * The names are those of the files {@code counters/*} and {@code hw_counters/*} of the port under {@code
-     * /sys/class/infiniband}.
+     * Returns the counters of a port by name; empty if the device has no such port or no counters. The names are those
+     * of the files {@code counters/*} and {@code hw_counters/*} of the port under {@code /sys/class/infiniband}.
      */
     default Map<String, Long> counters(int port) {
         return Map.of();
     }
 
-    /** Opens the device ({@code ibv_open_device}). Each call gives a context of its own. */
+    /** Opens the device ({@code ibv_open_device}). Each call makes a new context. */
     VerbsOpenResult open();
 }

@@ -3,19 +3,19 @@ package org.kverbs.spi;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What opening a device gave.
+ * The result of opening a device.
  *
- * @param context the open device, or null if it was refused
- * @param errno 0, or why it was refused
+ * @param context the open device, or null if the device refused
+ * @param errno 0, or the reason of the refusal
  */
 public record VerbsOpenResult(@Nullable VerbsContext context, int errno) {
 
-    /** An open device. */
+    /** Returns the result of a success. */
     public static VerbsOpenResult of(VerbsContext context) {
         return new VerbsOpenResult(context, 0);
     }
 
-    /** A refusal with its errno (a positive number). */
+    /** Returns the result of a refusal with its errno, a positive number. */
     public static VerbsOpenResult refused(int errno) {
         return new VerbsOpenResult(null, errno);
     }

@@ -1,14 +1,14 @@
 /**
- * The one seam of kverbs: what a provider of RDMA devices implements.
+ * The interfaces that a provider of RDMA devices implements. All access to devices goes through this package.
  *
- * <p>Every call takes and gives the C structures of {@code <infiniband/verbs.h>} in native memory, so all code above
- * the seam is the same for a network card and for a device made in software. Objects are named by the address of their
- * C structure ({@code struct ibv_qp *} and so on), a positive {@code long}; the public fields of that structure
- * ({@code qp_num}, {@code lkey}, {@code rkey}, ...) are readable at that address for as long as the object lives.
+ * <p>Every call takes and returns the C structures of {@code <infiniband/verbs.h>} in native memory, so all code above
+ * this package is the same for a network card and for a device in software. A call names an object by the address of
+ * its C structure ({@code struct ibv_qp *} and so on), a positive {@code long}. The public fields of that structure
+ * ({@code qp_num}, {@code lkey}, {@code rkey}, ...) can be read at that address as long as the object exists.
  *
- * <p>The C library mixes three error conventions; the seam has one: a result below zero is {@code -errno}, and nothing
- * here throws for a refused call. Calls may come from any thread at once, as in libibverbs
- * ("{@code man 7 rdma_verbs}": the API is thread safe), but never for an object whose destruction has begun.
+ * <p>The C library has three error conventions; this package has one: a negative result is {@code -errno}, and a
+ * refused call throws no exception. Any thread may call, as in libibverbs ({@code man 7 rdma_verbs}), but no thread
+ * calls on an object whose destruction has begun.
  *
  * <pre>
  *   VerbsProvider --> VerbsDevice --> VerbsOpenResult --> VerbsContext --> QueuePairOps, ReceiveOps, CompletionQueueOps

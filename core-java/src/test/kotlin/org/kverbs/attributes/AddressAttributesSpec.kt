@@ -17,7 +17,7 @@ import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_INT
 import java.lang.foreign.ValueLayout.JAVA_SHORT
 
-/** Memory as a device may leave it: no byte is 0. */
+/** Memory as a device can leave it: no byte is 0. */
 private fun dirty() = MemorySegment.ofArray(LongArray(IbvAhAttr.SIZE / Long.SIZE_BYTES) { -1L })
 
 private suspend fun ArbitraryBuilderContext.upTo(max: Int): Int = Arb.int(0..max).bind()

@@ -17,7 +17,7 @@ private fun structure() = MemorySegment.ofArray(LongArray(IbvDeviceAttrEx.SIZE /
 class DeviceAttributesExSpec :
     FunSpec({
         test("should read each field from its own place") {
-            // Every 16-bit word holds its offset, so a number tells where it was read.
+            // Every 16-bit word holds its offset, so a value shows the offset that it was read from.
             val s = structure()
             (0 until IbvDeviceAttrEx.SIZE step 2).forEach { s.set(JAVA_SHORT, it.toLong(), it.toShort()) }
 

@@ -12,7 +12,7 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.lang.foreign.ValueLayout.JAVA_SHORT
 import java.nio.ByteOrder
 
-/** What Pyverbs prints for a ConnectX-5, from the README of Pyverbs. */
+/** The output of Pyverbs for a ConnectX-5, from the README of Pyverbs. */
 private val pyverbsExample =
     """
     FW version            : 16.24.0185
@@ -109,7 +109,7 @@ class DeviceAttributesSpec :
         }
 
         test("should read each field from its own place") {
-            // Every byte holds its offset, so a number tells where it was read.
+            // Every byte holds its offset, so a value shows the offset that it was read from.
             val places =
                 deviceAttr { s ->
                     (0 until IbvDeviceAttr.SIZE).forEach { s.set(JAVA_BYTE, it.toLong(), it.toByte()) }

@@ -25,7 +25,10 @@ import java.net.Inet4Address
 import java.net.Inet6Address
 import java.net.InetAddress
 
-/** Any GID, and often one with runs of zero groups, or an IPv4 address, where the short text form has its corners. */
+/**
+ * Generates GIDs, often with runs of zero groups or an IPv4 address, since these are the special cases of the short
+ * text form.
+ */
 private val gids: Arb<Gid> =
     Arb.choice(
         Arb.bind(Arb.long(), Arb.long()) { prefix, id -> Gid(prefix, id) },
@@ -45,7 +48,7 @@ private val inetNtop =
         )
     }
 
-/** What the C library makes of the GID. */
+/** Returns the text that the C library makes of the GID. */
 private fun inetNtop(gid: Gid): String =
     Arena.ofConfined().use { arena ->
         val af = 10 // AF_INET6 on Linux

@@ -66,7 +66,7 @@ class GuardSpec :
                         repeat(round % 50) { Thread.onSpinWait() }
                         guard.beginClose()
                         guard.awaitDrained()
-                        drained[0] = 1 // plain: whoever is inside now has a race with this and would see it
+                        drained[0] = 1 // a plain write: a thread that is still inside would race with it and see it
                     } else {
                         started.countDown()
                         while (if (number == 1) guard.enter() else guard.enterShared()) {
@@ -150,7 +150,7 @@ class GuardSpec :
             val start = System.nanoTime()
             Thread.sleep(500)
             val woken = waiting.waits() - wakes
-            // a thread that looks every 50 us wakes up to twenty times in a millisecond
+            // a thread that checks every 50 us wakes up to twenty times in a millisecond
             woken shouldBeLessThan (System.nanoTime() - start) / 1_000_000 + 20
             guard.exit()
             waiting.join()
@@ -199,7 +199,7 @@ class GuardSpec :
 
 private fun Thread.isParked() = state == Thread.State.TIMED_WAITING
 
-/** How often it has begun to wait so far. */
+/** Returns how often the thread has begun to wait. */
 private fun Thread.waits(): Long = ManagementFactory.getThreadMXBean().getThreadInfo(threadId()).waitedCount
 
 /** Runs the block in so many threads at once, waits for all, and fails if one failed. */

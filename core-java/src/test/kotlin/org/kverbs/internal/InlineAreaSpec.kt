@@ -21,7 +21,7 @@ class InlineAreaSpec :
         ) = Memory.at(address, length.toLong()).toArray(JAVA_BYTE)
 
         test("should keep all bytes where it said, until it is cleared, however much it had to grow") {
-            val area = InlineArea() // one for all rounds: a clear makes it as new
+            val area = InlineArea() // one area for all rounds, since a clear empties it
             checkAll(200, Arb.list(Arb.byteArray(Arb.int(0..700), Arb.byte()), 1..40)) { arrays ->
                 area.clear()
                 val addresses = arrays.map { area.copy(it) }

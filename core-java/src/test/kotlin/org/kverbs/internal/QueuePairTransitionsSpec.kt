@@ -43,8 +43,7 @@ private val TYPES = listOf(RC, UC, UD)
 private val STATES = QueuePairState.entries - QueuePairState.UNKNOWN
 
 /**
- * Beside what is written here, the whole table was tried against Soft-RoCE of Linux 6.1, each attribute added and
- * removed.
+ * Besides these tests, the whole table was compared with Soft-RoCE of Linux 6.1, with each attribute added and removed.
  */
 class QueuePairTransitionsSpec :
     FunSpec({

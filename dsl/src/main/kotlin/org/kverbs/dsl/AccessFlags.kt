@@ -2,17 +2,20 @@ package org.kverbs.dsl
 
 import org.kverbs.attributes.AccessFlag
 
-/** This side's device may write: receives, reads and atomics bring data ([AccessFlag.LOCAL_WRITE]). */
+/**
+ * The right of the local device to write: received messages and the results of reads and atomics
+ * ([AccessFlag.LOCAL_WRITE]).
+ */
 public val LOCAL_WRITE: AccessFlag = AccessFlag.LOCAL_WRITE
 
-/** A peer may write ([AccessFlag.REMOTE_WRITE]). */
+/** The right of a peer to write ([AccessFlag.REMOTE_WRITE]). */
 public val REMOTE_WRITE: AccessFlag = AccessFlag.REMOTE_WRITE
 
-/** A peer may read ([AccessFlag.REMOTE_READ]). */
+/** The right of a peer to read ([AccessFlag.REMOTE_READ]). */
 public val REMOTE_READ: AccessFlag = AccessFlag.REMOTE_READ
 
-/** A peer may use atomics ([AccessFlag.REMOTE_ATOMIC]). */
+/** The right of a peer to use atomics ([AccessFlag.REMOTE_ATOMIC]). */
 public val REMOTE_ATOMIC: AccessFlag = AccessFlag.REMOTE_ATOMIC
 
-/** Memory windows may be bound to it ([AccessFlag.MW_BIND]). */
+/** The right to bind memory windows to the memory ([AccessFlag.MW_BIND]). */
 public val MW_BIND: AccessFlag = AccessFlag.MW_BIND

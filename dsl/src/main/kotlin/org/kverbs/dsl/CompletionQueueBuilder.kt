@@ -3,7 +3,7 @@ package org.kverbs.dsl
 import org.kverbs.CompletionChannel
 import org.kverbs.CompletionQueueAttributes
 
-/** Builds a completion queue. Mutable within its block; nothing of it is kept. */
+/** Builds a completion queue. Valid only inside its block. */
 @RdmaDsl
 public class CompletionQueueBuilder internal constructor() {
     private var entries = 256
@@ -11,25 +11,29 @@ public class CompletionQueueBuilder internal constructor() {
     private var vector = 0
     private var extended = false
 
-    /** Room for at least so many completions; default 256. More than that unpolled breaks the queue. */
+    /**
+     * Sets the least number of completions that the queue has room for. Default: 256. If more are left unpolled, the
+     * queue overruns and breaks.
+     */
     public fun entries(count: Int) {
         require(count > 0) { "entries($count): a completion queue needs room for one completion at least" }
         entries = count
     }
 
-    /** Where it announces completions; default nowhere, it is polled. */
+    /** Sets the channel on which the queue announces completions. Default: none, the queue is only polled. */
     public fun channel(channel: CompletionChannel) {
         this.channel = channel
     }
 
-    /** Which completion vector (interrupt) serves it, from 0; default 0. */
+    /** Sets the completion vector (interrupt) that serves the queue, from 0. Default: 0. */
     public fun vector(index: Int) {
         require(index >= 0) { "vector($index) is below zero" }
         vector = index
     }
 
     /**
-     * Makes and polls it by the extended calls: see [CompletionQueueAttributes.extended]; default is the plain ones.
+     * Makes and polls the queue by the extended calls: see [CompletionQueueAttributes.extended]. Default: the plain
+     * calls.
      */
     public fun extended() {
         extended = true

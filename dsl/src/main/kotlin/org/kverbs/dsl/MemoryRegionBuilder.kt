@@ -2,14 +2,14 @@ package org.kverbs.dsl
 
 import org.kverbs.attributes.AccessFlag
 
-/** Says what may be done with a memory region. Mutable within its block; nothing of it is kept. */
+/** Builds the access flags of a memory region. Valid only inside its block. */
 @RdmaDsl
 public class MemoryRegionBuilder internal constructor() {
     private var access: Set<AccessFlag> = setOf(AccessFlag.LOCAL_WRITE)
 
     /**
-     * What the device and peers may do; default [LOCAL_WRITE]. It replaces the default: `access()` alone makes memory
-     * that the device may only read.
+     * Sets the rights of the device and of peers. Default: [LOCAL_WRITE]. The call replaces the default: `access()`
+     * without flags makes memory that the device may only read.
      */
     public fun access(vararg flags: AccessFlag) {
         access = flags.toSet()

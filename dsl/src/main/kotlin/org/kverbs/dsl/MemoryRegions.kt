@@ -4,30 +4,30 @@ import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
 
 /**
- * A part of the region to send from or receive into: `region[128, 64]`. Make it once and use it often.
+ * Returns a part of the region to send from or receive into: `region[128, 64]`. Make a slice once and use it often.
  *
- * @param offset bytes from the start
- * @param length bytes
- * @throws IndexOutOfBoundsException if it reaches beyond the region
+ * @param offset the first byte, counted from the start of the region
+ * @param length the number of bytes
+ * @throws IndexOutOfBoundsException if the part reaches beyond the region
  */
 public operator fun MemoryRegion.get(
     offset: Long,
     length: Long,
 ): MemorySlice = slice(offset, length)
 
-/** The same with both numbers as `Int`: `region[i * size, size]`. */
+/** Returns a part of the region, with both numbers as `Int`: `region[i * size, size]`. */
 public operator fun MemoryRegion.get(
     offset: Int,
     length: Int,
 ): MemorySlice = slice(offset.toLong(), length.toLong())
 
-/** The same with an `Int` for the offset. */
+/** Returns a part of the region, with the offset as `Int`. */
 public operator fun MemoryRegion.get(
     offset: Int,
     length: Long,
 ): MemorySlice = slice(offset.toLong(), length)
 
-/** The same with an `Int` for the length. */
+/** Returns a part of the region, with the length as `Int`. */
 public operator fun MemoryRegion.get(
     offset: Long,
     length: Int,

@@ -13,40 +13,42 @@ import java.nio.ByteBuffer
 /**
  * Allocates and registers memory: `pd.memoryRegion(64.KiB) { access(LOCAL_WRITE, REMOTE_WRITE) }` (ibv_reg_mr).
  *
- * @param length bytes
- * @throws org.kverbs.RdmaSystemException ENOMEM names the memlock limit
+ * @param length the number of bytes
+ * @throws org.kverbs.RdmaSystemException if the device refuses; for ENOMEM the message names the memlock limit
  */
 public fun ProtectionDomain.memoryRegion(
     length: Long,
     block: MemoryRegionBuilder.() -> Unit,
 ): MemoryRegion = memoryRegion(length, *MemoryRegionBuilder().apply(block).build())
 
-/** Registers off-heap memory of the caller's; see [ProtectionDomain.register] for who owns it. */
+/** Registers off-heap memory of the caller; see [ProtectionDomain.register] for its ownership. */
 public fun ProtectionDomain.register(
     memory: MemorySegment,
     block: MemoryRegionBuilder.() -> Unit,
 ): MemoryRegion = register(memory, *MemoryRegionBuilder().apply(block).build())
 
-/** Registers a direct buffer between its position and its limit. */
+/** Registers the bytes of a direct buffer between its position and its limit. */
 public fun ProtectionDomain.register(
     buffer: ByteBuffer,
     block: MemoryRegionBuilder.() -> Unit,
 ): MemoryRegion = register(buffer, *MemoryRegionBuilder().apply(block).build())
 
 /**
- * Makes a queue pair: `pd.qp { type(RC); sendCq(cq) }` (ibv_create_qp). Receives complete on the same queue, unless
- * `recvCq` names another.
+ * Makes a queue pair: `pd.qp { type(RC); sendCq(cq) }` (ibv_create_qp). Receives complete on the same queue unless
+ * `recvCq` sets another.
  *
- * @throws IllegalArgumentException if a part is missing or two exclude each other; names them
+ * @throws IllegalArgumentException if a required part is missing or two parts exclude each other; the message names
+ *   them
  * @throws org.kverbs.RdmaSystemException if the device refuses
  */
 public fun ProtectionDomain.qp(block: QueuePairBuilder.() -> Unit): QueuePair =
     queuePair(QueuePairBuilder().apply(block).build())
 
 /**
- * Makes a queue pair that offers only what its transport can do: `pd.qp(RC) { cq(cq) }`.
+ * Makes a queue pair that has only the operations of its transport: `pd.qp(RC) { cq(cq) }`.
  *
- * @throws IllegalArgumentException if a part is missing or two exclude each other; names them
+ * @throws IllegalArgumentException if a required part is missing or two parts exclude each other; the message names
+ *   them
  * @throws org.kverbs.RdmaSystemException if the device refuses
  */
 public fun <V : Verbs> ProtectionDomain.qp(

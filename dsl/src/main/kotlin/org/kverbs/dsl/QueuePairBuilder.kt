@@ -3,17 +3,17 @@ package org.kverbs.dsl
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.attributes.QueuePairType
 
-/** Builds a queue pair whose type is chosen inside the block. */
+/** Builds a queue pair whose type is set inside the block. Valid only inside its block. */
 @RdmaDsl
 public class QueuePairBuilder internal constructor() : QueuePairSettings() {
     private var type: QueuePairType? = null
 
-    /** The transport: `type(RC)`; required. */
+    /** Sets the transport: `type(RC)`. Required. */
     public fun type(transport: Transport<*>) {
         type = transport.type
     }
 
-    /** The transport by the core's name, for those without a short one. */
+    /** Sets the transport by its [QueuePairType], for types that have no short name. Required. */
     public fun type(type: QueuePairType) {
         this.type = type
     }

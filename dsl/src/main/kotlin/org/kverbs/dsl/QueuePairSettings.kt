@@ -6,7 +6,7 @@ import org.kverbs.SharedReceiveQueue
 import org.kverbs.attributes.QueuePairCapabilities
 import org.kverbs.attributes.QueuePairType
 
-/** What queue pairs of every type are made from. Mutable within its block; nothing of it is kept. */
+/** Builds the settings that queue pairs of all types have. Valid only inside its block. */
 @RdmaDsl
 public open class QueuePairSettings internal constructor() {
     private var sendCq: CompletionQueue? = null
@@ -21,68 +21,74 @@ public open class QueuePairSettings internal constructor() {
     private var signalAll = false
     private var extended = false
 
-    /** Where send requests complete, and receive requests, too, unless [recvCq] says otherwise; required. */
+    /**
+     * Sets the completion queue of send requests, and also of receive requests unless [recvCq] sets another. Required,
+     * unless [cq] is called.
+     */
     public fun sendCq(cq: CompletionQueue) {
         sendCq = cq
     }
 
-    /** Where receive requests complete; default is where send requests do. */
+    /** Sets the completion queue of receive requests. Default: the one of send requests. */
     public fun recvCq(cq: CompletionQueue) {
         recvCq = cq
     }
 
-    /** One completion queue for both, also after an earlier [recvCq]. */
+    /** Sets one completion queue for send and receive requests. Replaces an earlier [sendCq] or [recvCq]. */
     public fun cq(cq: CompletionQueue) {
         sendCq(cq)
         recvCq(cq)
     }
 
     /**
-     * One completion queue for both, chosen when the sizes are known: [choose] gets how many send and how many receive
-     * requests can be under way.
+     * Chooses one completion queue for send and receive requests when the sizes are known. [choose] gets the numbers of
+     * send and of receive requests that can be outstanding. An explicit [sendCq] or [recvCq] takes precedence.
      */
     public fun cq(choose: (sends: Int, receives: Int) -> CompletionQueue) {
         chooseCq = choose
     }
 
-    /** Takes receives from a shared queue; default is a receive queue of its own. */
+    /** Makes the queue pair take receives from a shared receive queue. Default: a receive queue of its own. */
     public fun srq(srq: SharedReceiveQueue) {
         this.srq = srq
     }
 
-    /** Send requests in flight; default 128. */
+    /** Sets the number of send requests that can be outstanding. Default: 128. */
     public fun maxSendWr(count: Int) {
         maxSendWr = count
     }
 
-    /** Receive requests waiting; default 128, none with [srq]. */
+    /** Sets the number of receive requests that can be posted. Default: 128. Excluded by [srq]. */
     public fun maxRecvWr(count: Int) {
         maxRecvWr = count
     }
 
-    /** Gather entries of a send request; default 1. */
+    /** Sets the number of buffers of a send request. Default: 1. */
     public fun maxSendSge(count: Int) {
         maxSendSge = count
     }
 
-    /** Scatter entries of a receive request; default 1. */
+    /** Sets the number of buffers of a receive request. Default: 1. Excluded by [srq]. */
     public fun maxRecvSge(count: Int) {
         maxRecvSge = count
     }
 
-    /** Bytes that a request can carry in itself; default 0, since devices differ in what they can. */
+    /** Sets the number of bytes that a request can carry inline. Default: 0, since devices have different limits. */
     public fun maxInlineData(bytes: Int) {
         maxInlineData = bytes
     }
 
-    /** Every send request makes a completion, as if it were signaled; default is that only signaled ones do. */
+    /**
+     * Makes every send request that succeeds complete with a completion, as if it were signaled. Default: only signaled
+     * ones do.
+     */
     public fun signalAll() {
         signalAll = true
     }
 
     /**
-     * Makes it and posts sends by the extended calls: see [QueuePairInitAttributes.extended]; default is the plain
-     * ones.
+     * Makes the queue pair and posts its sends by the extended calls: see [QueuePairInitAttributes.extended]. Default:
+     * the plain calls.
      */
     public fun extended() {
         extended = true

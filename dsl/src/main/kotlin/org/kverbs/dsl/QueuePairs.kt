@@ -23,11 +23,14 @@ public fun QueuePair.connect(
     block: (@RdmaDsl ConnectOptionsBuilder).() -> Unit,
 ): Unit = connect(remote, connectOptions(block))
 
-/** Makes connect options: what [QueuePair.endpoint], [QueuePair.init] and [QueuePair.connect] of one side share. */
+/**
+ * Makes connect options. [QueuePair.endpoint], [QueuePair.init] and [QueuePair.connect] of one side take the same
+ * options.
+ */
 public fun connectOptions(block: (@RdmaDsl ConnectOptionsBuilder).() -> Unit): ConnectOptions =
     ConnectOptions.builder().apply(block).build()
 
-/** Connects; errors as [QueuePair.connect]. */
+/** Connects to a peer's queue pair; errors as [QueuePair.connect]. */
 public fun TypedQueuePair<ConnectedVerbs>.connect(
     remote: QueuePairEndpoint,
     options: ConnectOptions = ConnectOptions.DEFAULTS,
@@ -43,7 +46,7 @@ public fun TypedQueuePair<DatagramVerbs>.destination(
     options: ConnectOptions = ConnectOptions.DEFAULTS,
 ): Destination = Destination(queuePair.addressHandle(remote, options), remote.queuePairNumber(), remote.qkey())
 
-/** What a peer needs to connect or send to it. */
+/** Returns what a peer needs to connect or to send to this queue pair. */
 public fun TypedQueuePair<Verbs>.endpoint(options: ConnectOptions = ConnectOptions.DEFAULTS): QueuePairEndpoint =
     queuePair.endpoint(options)
 
@@ -62,24 +65,27 @@ public fun QueuePair.postReceive(
 /**
  * Posts what the block says, in one call: `qp.post { write(local, to = remote.at(64)); signaled() }` (ibv_post_send).
  *
- * The block runs at once, and other threads' posts to this queue pair wait for it. It can't suspend and must not post
- * to the same queue pair. After warm-up the post allocates nothing; of the operations, `bind` makes an array of its
- * flags.
+ * The block runs at once; posts of other threads to this queue pair wait until it ends. The block cannot suspend and
+ * must not post to the same queue pair. If it throws, nothing is posted. After warm-up the post allocates nothing,
+ * except that `bind` makes an array of its flags.
  *
- * @throws org.kverbs.WorkRequestException if a request is refused; ENOMEM is a full queue
+ * @throws org.kverbs.WorkRequestException if the device refuses a request; ENOMEM stands for a full queue
  */
 public inline fun <V : Verbs> TypedQueuePair<V>.post(crossinline block: SendScope<V>.() -> Unit) {
     queuePair.posting { SendScope<V>(it).block() }
 }
 
-/** The same for a queue pair whose type isn't known at compile time: every operation compiles, the device checks. */
+/**
+ * Posts the requests of the block in one call, on a queue pair whose type is not known at compile time. Every operation
+ * compiles; the device refuses those that the type does not have.
+ */
 public inline fun QueuePair.post(crossinline block: SendScope<AnyVerbs>.() -> Unit) {
     posting { SendScope<AnyVerbs>(it).block() }
 }
 
 /**
- * Adds what the block says to a list, which [QueuePair.post] then posts, as often as it is called:
- * `qp.compose(list) { write(local, to = remote) }`. A list is for one thread at a time.
+ * Adds the requests of the block to a list: `qp.compose(list) { write(local, to = remote) }`. [QueuePair.post] posts
+ * the list, any number of times. A list is for one thread at a time.
  */
 public inline fun <V : Verbs> TypedQueuePair<V>.compose(
     requests: SendRequests,

@@ -1,6 +1,8 @@
 package org.kverbs.dsl
 
-/** Marks every receiver of the builders, so that an inner block can't set something of an outer one by mistake. */
+/**
+ * Marks the receivers of all builders, so that an inner block cannot call a function of an outer receiver by mistake.
+ */
 @DslMarker
 @Target(AnnotationTarget.CLASS, AnnotationTarget.TYPE)
 public annotation class RdmaDsl

@@ -1,10 +1,10 @@
 package org.kverbs.dsl
 
 /**
- * Owns what it is given and closes it in reverse order.
+ * Owns resources and closes them in reverse order.
  *
- * For what isn't made from one device: several devices, sockets, arenas. What is made from a device is closed with it
- * anyway. For one thread.
+ * Use it for several devices, sockets or arenas. Closing a device already closes everything that was made from it. For
+ * one thread.
  */
 @RdmaDsl
 public class ResourceScope
@@ -19,8 +19,8 @@ public class ResourceScope
         }
 
         /**
-         * Closes all, newest first, and gives what to throw: [failure] or the first exception, the others suppressed in
-         * it.
+         * Closes all resources, newest first. Returns what to throw: [failure] or the first exception of a close, with
+         * the others suppressed in it.
          */
         @PublishedApi
         internal fun closeAll(failure: Throwable?): Throwable? {
@@ -37,8 +37,9 @@ public class ResourceScope
     }
 
 /**
- * Runs the block and closes what it owns in reverse order, however it ends. The block's exception is thrown with those
- * of closing suppressed in it; without one, the first exception of closing is.
+ * Runs the block and then closes the resources that it owns, in reverse order, also after an exception. Exceptions of
+ * closing are suppressed in the exception of the block. If the block succeeds, the first exception of closing is
+ * thrown.
  */
 public inline fun <R> resourceScope(block: ResourceScope.() -> R): R {
     val scope = ResourceScope()

@@ -2,26 +2,26 @@ package org.kverbs.dsl
 
 import org.kverbs.attributes.SharedReceiveQueueAttributes
 
-/** Builds a shared receive queue. Mutable within its block; nothing of it is kept. */
+/** Builds a shared receive queue. Valid only inside its block. */
 @RdmaDsl
 public class SharedReceiveQueueBuilder internal constructor() {
     private var maxWr = 128
     private var maxSge = 1
     private var limit = 0
 
-    /** Room for so many receive requests; default 128. */
+    /** Sets the number of receive requests that the queue has room for. Default: 128. */
     public fun maxWr(count: Int) {
         maxWr = count
     }
 
-    /** Scatter entries of a request; default 1. */
+    /** Sets the number of buffers of a receive request. Default: 1. */
     public fun maxSge(count: Int) {
         maxSge = count
     }
 
     /**
-     * Below so many waiting requests the device raises SRQ_LIMIT_REACHED once; default 0, never. Set once the queue
-     * exists.
+     * Sets the limit: the device raises SRQ_LIMIT_REACHED once when fewer receives are left. Default: 0, never. The
+     * limit is set after the queue is made.
      */
     public fun limit(count: Int) {
         limit = count

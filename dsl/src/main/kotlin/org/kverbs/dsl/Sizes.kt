@@ -1,10 +1,10 @@
 package org.kverbs.dsl
 
-/** This many kibibytes, in bytes: `64.KiB` is 65536. */
+/** This number of kibibytes, in bytes: `64.KiB` is 65536. */
 public val Int.KiB: Long get() = toLong() shl 10
 
-/** This many mebibytes, in bytes. */
+/** This number of mebibytes, in bytes. */
 public val Int.MiB: Long get() = toLong() shl 20
 
-/** This many gibibytes, in bytes. */
+/** This number of gibibytes, in bytes. */
 public val Int.GiB: Long get() = toLong() shl 30

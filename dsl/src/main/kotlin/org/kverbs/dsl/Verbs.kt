@@ -1,38 +1,41 @@
 package org.kverbs.dsl
 
 /**
- * What a transport can do, as a type: the operations of a [SendScope] are there or not by this, so that a wrong one
- * does not compile. Nothing implements it; IBA vol 1, table 46 has the operations of each transport.
+ * A set of operations as a type. It is the type argument of [SendScope], so that an operation which the transport does
+ * not have does not compile. No class implements it. IBA volume 1, table 46 lists the operations of each transport.
  */
 public sealed interface Verbs
 
-/** Messages over a connection, which name no address: RC and UC. */
+/** Messages over a connection, without an address: RC and UC. */
 public sealed interface ConnectedVerbs : Verbs
 
-/** Writing into the peer's memory, and the windows that this needs: RC and UC. */
+/** Writes into the peer's memory, and memory windows: RC and UC. */
 public sealed interface WriteVerbs : Verbs
 
 /** Reads, atomics and the invalidation of the peer's keys: RC. */
 public sealed interface ReadVerbs : Verbs
 
-/** Messages that name their address: UD. */
+/** Messages with an address: UD. */
 public sealed interface DatagramVerbs : Verbs
 
-/** What a reliable connection can do. */
+/** The operations of a reliable connection. */
 public sealed interface RcVerbs :
     ConnectedVerbs,
     WriteVerbs,
     ReadVerbs
 
-/** What an unreliable connection can do. */
+/** The operations of an unreliable connection. */
 public sealed interface UcVerbs :
     ConnectedVerbs,
     WriteVerbs
 
-/** What unreliable datagrams can do. */
+/** The operations of unreliable datagrams. */
 public sealed interface UdVerbs : DatagramVerbs
 
-/** Everything, where the type isn't known at compile time; the device refuses what it can't do. */
+/**
+ * All operations, for a queue pair whose type is not known at compile time. The device refuses those that the type does
+ * not have.
+ */
 public sealed interface AnyVerbs :
     RcVerbs,
     UdVerbs

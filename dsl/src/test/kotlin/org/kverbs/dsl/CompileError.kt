@@ -11,14 +11,14 @@ import java.nio.file.Path
 import kotlin.io.path.createTempDirectory
 import kotlin.io.path.writeText
 
-/** An error that the compiler gave. */
+/** An error of the compiler. */
 internal data class CompileError(
     val file: String,
     val line: Int,
     val text: String,
 )
 
-/** Compiles sources by name against the DSL, the core and the standard library in one run, and gives all errors. */
+/** Compiles sources by name against the DSL, the core and the standard library in one run, and returns all errors. */
 internal fun compile(sources: Map<String, String>): List<CompileError> {
     val folder = createTempDirectory("snippets")
     try {

@@ -12,8 +12,8 @@ import java.nio.file.Path
 import kotlin.io.path.listDirectoryEntries
 
 /**
- * The core's libibverbs that needs no RDMA (`core-java/src/test/c`): compiled when first used, and from then on this
- * JVM's. Where it can't be compiled, the test that asks for it fails and says what to install.
+ * The libibverbs of the core's tests, which needs no RDMA (`core-java/src/test/c`). The first use compiles it and loads
+ * it into this JVM. If it cannot be compiled, the test fails and names the package to install.
  */
 internal object NullVerbs {
     /** NULL_COMPLETE of `enum null_option`: each signaled send completes at once. */
@@ -56,5 +56,5 @@ internal object NullVerbs {
 /** Runs the block with a fresh null0, and closes it. */
 internal fun onNullDevice(block: (Context) -> Unit) = NullVerbs.open().use(block)
 
-/** What the refusal of an argument says. */
+/** Returns the message of the refusal of an argument. */
 internal fun refusal(make: () -> Unit): String? = shouldThrow<IllegalArgumentException> { make() }.message

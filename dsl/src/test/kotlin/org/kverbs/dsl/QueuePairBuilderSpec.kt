@@ -13,7 +13,7 @@ import org.kverbs.attributes.QueuePairType
 private fun onDomain(block: (ProtectionDomain, CompletionQueue) -> Unit) =
     onNullDevice { block(it.protectionDomain(), it.completionQueue { }) }
 
-/** What the device was asked for: it gives just that. */
+/** The sizes that the device was asked for; null0 gives exactly those. */
 private fun QueuePair.asked(): QueuePairCapabilities = query().cap()
 
 private const val NO_SEND_CQ = "sendCq is missing: say sendCq(cq)"
@@ -122,7 +122,7 @@ internal class QueuePairBuilderSpec :
                     }
                 } shouldBe
                     "srq(...) and maxRecvSge(2) exclude each other: the shared queue has its own size"
-                // The default said aloud is a size too.
+                // Setting the default explicitly counts as a size too.
                 refusal {
                     pd.qp(RC) {
                         cq(cq)

@@ -12,7 +12,7 @@ private const val NO_SUCH_ADDRESS = "No parameter with name 'to' found"
 private const val INTERNAL = "it is internal in"
 private const val OUTER = "implicit receiver"
 
-/** A line that must not compile, why not, and one of the same shape that must. */
+/** A line that must not compile, the expected error, and a line of the same shape that must compile. */
 private class Case(
     val name: String,
     val wrong: String,

@@ -10,12 +10,16 @@ import org.kverbs.internal.abi.VerbsContext;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * The calls that verbs.h makes through pointers in {@code struct ibv_context} and in {@code struct verbs_context}, the
- * extension in front of it, because they are {@code static inline} there and no symbol exists.
+ * The calls that verbs.h makes through function pointers in {@code struct ibv_context} and in {@code struct
+ * verbs_context}, the extension in front of it. These functions are {@code static inline} in verbs.h, so the library
+ * exports no symbol for them.
  */
 final class ContextTables {
 
-    /** Distance from an extended operation's pointer to the context: it grows at the front, so these never change. */
+    /**
+     * The distances from the pointers of extended operations to the context. The extension grows at its front, so the
+     * distances never change.
+     */
     private static final int QUERY_PORT = VerbsContext.CONTEXT - VerbsContext.QUERY_PORT;
 
     private static final int QUERY_DEVICE_EX = VerbsContext.CONTEXT - VerbsContext.QUERY_DEVICE_EX;
@@ -26,14 +30,14 @@ final class ContextTables {
 
     private static final int SIZE_FIELD = VerbsContext.CONTEXT - VerbsContext.SZ;
 
-    /** By how many bytes a field after a pthread_mutex_t is moved, against the offsets of x86_64. */
+    /** The number of bytes by which a field after a pthread_mutex_t is moved against the offsets of x86_64. */
     static final int MUTEX_SHIFT = mutexSize(
                     System.getProperty("os.arch"),
                     Linker.nativeLinker().defaultLookup().find("gnu_get_libc_version").isPresent())
             - MUTEX_SIZE;
 
     /**
-     * sizeof(pthread_mutex_t): 48 with glibc on aarch64, 40 with glibc on every other processor of 64 bits, and with
+     * Returns sizeof(pthread_mutex_t): 48 with glibc on aarch64, 40 with glibc on any other 64-bit processor and with
      * musl on all.
      */
     static int mutexSize(String processor, boolean isGlibc) {
@@ -41,14 +45,15 @@ final class ContextTables {
     }
 
     private final long context;
-    /** Bytes of the extension that this library has in front of the context; 0 if it has none. */
+    /** The size of this library's extension in front of the context, in bytes; 0 if it has none. */
     private final long extension;
 
     ContextTables(long context) {
         this.context = context;
         long abiCompat = IbvContext.ABI_COMPAT + MUTEX_SHIFT;
         boolean extended = pointerAt(context + abiCompat) == -1L;
-        // verbs_context.sz counts the whole structure: the extension and the context, whose last member is abi_compat
+        // verbs_context.sz is the size of the whole structure: the extension and the context, whose last member is
+        // abi_compat
         extension = extended ? pointerAt(context - SIZE_FIELD) - (abiCompat + Long.BYTES) : 0;
     }
 
@@ -56,7 +61,7 @@ final class ContextTables {
         return Memory.at(address, Long.BYTES).get(JAVA_LONG, 0);
     }
 
-    /** The function pointer at an offset of {@code struct ibv_context}; each driver fills all of these. */
+    /** Returns the function pointer at an offset of {@code struct ibv_context}. Each driver fills all of these. */
     MemorySegment function(int offset) {
         return MemorySegment.ofAddress(pointerAt(context + offset));
     }

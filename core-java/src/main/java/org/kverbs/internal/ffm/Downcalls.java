@@ -11,15 +11,16 @@ import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
 
 /**
- * The handles of all native calls: constant, taking the function's address first, so that one handle serves the
- * function pointers of every driver and the JIT can inline the call.
+ * The method handles of all native calls. They are constants, so that the JIT can inline a call, and they take the
+ * address of the function first, so that one handle serves the function pointers of every driver.
  *
  * <p>Integer arguments of every width are passed as {@code long}: the first six travel in registers of 64 bits on
- * x86_64 and aarch64, and the callee reads the low bits that its prototype names. No function bound here has more.
+ * x86_64 and aarch64, and the callee reads the low bits that its prototype names. No function bound here has more
+ * arguments.
  *
- * <p>The methods differ in how a function says that it failed: {@link #call} for one whose result says all, {@link
- * #withErrno} and {@link #pointer} for those that leave the reason in errno. The latter set errno to 0 before the call,
- * because a driver may fail and leave errno as an earlier call left it.
+ * <p>The methods differ in how a function reports a failure. {@link #call} is for a function that reports it by its
+ * result. {@link #withErrno} and {@link #pointer} are for functions that leave the reason in errno. They set errno to 0
+ * before the call, because a driver can fail without setting errno.
  */
 final class Downcalls {
 
@@ -30,22 +31,25 @@ final class Downcalls {
     private static final MethodHandle CALL_3 = LINKER.downcallHandle(longs(3));
     private static final MethodHandle CALL_4 = LINKER.downcallHandle(longs(4));
     private static final MethodHandle CALL_5 = LINKER.downcallHandle(longs(5));
-    /** Takes six arguments whatever the function has: those it does not have stay unread in their registers. */
+    /** Takes six arguments for every function. A function with fewer does not read the others in their registers. */
     private static final MethodHandle CAPTURING =
             LINKER.downcallHandle(longs(6), Linker.Option.captureCallState("errno"));
     private static final MethodHandle VARIADIC_3 = LINKER.downcallHandle(
             longs(3), Linker.Option.captureCallState("errno"), Linker.Option.firstVariadicArg(2));
 
-    /** {@code int post(void *queue, void *wr, void **bad_wr)} of a driver that may make a system call. */
+    /** {@code int post(void *queue, void *wr, void **bad_wr)} of a driver that can make a system call. */
     private static final MethodHandle POST =
             LINKER.downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG));
-    /** The same for a driver that only writes to mapped memory: no thread state transition, about 5 ns less. */
+    /**
+     * {@link #POST} for a driver that only writes to mapped memory. It skips the thread state transition and takes
+     * about 5 ns less.
+     */
     private static final MethodHandle POST_SHORT = LINKER.downcallHandle(
             FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG), Linker.Option.critical(false));
-    /** {@code int poll_cq(struct ibv_cq *, int, struct ibv_wc *)} of a driver that may make a system call. */
+    /** {@code int poll_cq(struct ibv_cq *, int, struct ibv_wc *)} of a driver that can make a system call. */
     private static final MethodHandle POLL =
             LINKER.downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG));
-    /** The same for a driver that only reads mapped memory. */
+    /** {@link #POLL} for a driver that only reads mapped memory. */
     private static final MethodHandle POLL_SHORT = LINKER.downcallHandle(
             FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG), Linker.Option.critical(false));
 
@@ -58,10 +62,11 @@ final class Downcalls {
     }
 
     /**
-     * What a function said that gives 0, a positive errno, or -1 with errno. Some drivers answer with a negative errno,
-     * and some functions that promise -1 pass on what the driver or the kernel said and leave errno unset.
+     * Returns 0 or -errno for a function that returns 0, a positive errno, or -1 with errno. Some drivers return a
+     * negative errno, and some functions that document -1 return the result of the driver or the kernel and leave errno
+     * unset.
      *
-     * @param result of {@link #withErrno}
+     * @param result the result of {@link #withErrno}
      */
     static int status(long result) {
         int code = (int) result;
@@ -71,18 +76,18 @@ final class Downcalls {
         return code > 0 ? -code : code;
     }
 
-    /** What a function said that gives a number from 0, or a number below 0 with errno: the number, or -errno. */
+    /** Returns the number or -errno for a function that returns a number from 0, or a negative number with errno. */
     static int number(long result) {
         int code = (int) result;
         return code < 0 ? -errno(result) : code;
     }
 
-    /** The errno that stands beside a function's result. */
+    /** Returns the errno of a result of {@link #withErrno}. */
     static int errno(long result) {
         return (int) (result >>> Integer.SIZE);
     }
 
-    /** Calls a function that gives an int: its result in the lower 32 bits, errno in the upper. */
+    /** Calls a function that returns an int. Returns its result in the lower 32 bits and errno in the upper ones. */
     static long withErrno(MemorySegment function, long a) {
         return withErrno(function, a, 0, 0, 0, 0, 0);
     }
@@ -112,7 +117,10 @@ final class Downcalls {
         }
     }
 
-    /** The same for a function with two fixed arguments and one variadic one, such as fcntl(fd, F_SETFL, flags). */
+    /**
+     * Calls a function with two fixed arguments and one variadic one, such as fcntl(fd, F_SETFL, flags); see {@link
+     * #withErrno}.
+     */
     static long variadicWithErrno(MemorySegment function, long a, long b, long c) {
         ThreadErrno errno = ThreadErrno.cleared();
         try {
@@ -126,7 +134,7 @@ final class Downcalls {
         return (long) errno.value() << Integer.SIZE | result & 0xffff_ffffL;
     }
 
-    /** Calls a function that gives a pointer, or NULL with errno: the pointer, or -errno. */
+    /** Calls a function that returns a pointer, or NULL with errno. Returns the pointer or -errno. */
     static long pointer(MemorySegment function) {
         return pointer(function, 0, 0, 0, 0, 0, 0);
     }
@@ -157,7 +165,7 @@ final class Downcalls {
         }
     }
 
-    /** Calls a function whose result says all; whatever it is, errno means nothing. */
+    /** Calls a function that does not use errno and returns its result. */
     static long call(MemorySegment function, long a) {
         try {
             return (long) CALL_1.invokeExact(function, a);
@@ -230,7 +238,10 @@ final class Downcalls {
         }
     }
 
-    /** Downcalls throw nothing of their own; a linkage mistake or a VM error is passed on as it is. */
+    /**
+     * Throws or wraps an exception of a downcall. Native functions throw none, so it is a linkage error or an error of
+     * the VM.
+     */
     static RuntimeException impossible(Throwable t) {
         if (t instanceof RuntimeException unchecked) {
             throw unchecked;

@@ -9,7 +9,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.Errno;
 
-/** The functions of the C library that waiting on a file descriptor needs. */
+/** The functions of the C library for waiting on a file descriptor. */
 final class Libc {
 
     private static final MemorySegment POLL = find("poll");
@@ -26,9 +26,12 @@ final class Libc {
     private static final int EFD_NONBLOCK = 0x800;
     private static final short POLLIN = 1;
     private static final int POLLFD_SIZE = 8;
-    /** What {@link #awaitReadable} says if it was woken. */
+    /** The result of {@link #awaitReadable} if it was woken. */
     static final int WOKEN = 2;
-    /** A wait looks this often whether its thread was interrupted: poll(2) can't be woken by Thread.interrupt. */
+    /**
+     * The interval at which a wait checks whether its thread was interrupted, since Thread.interrupt cannot wake
+     * poll(2).
+     */
     private static final int SLICE_MILLIS = 100;
 
     private Libc() {}
@@ -38,7 +41,8 @@ final class Libc {
     }
 
     /**
-     * {@code man 2 eventfd}: a descriptor that becomes readable by {@link #signal}, until {@link #drain}; or -errno.
+     * Makes an event descriptor ({@code man 2 eventfd}). It is readable from {@link #signal} until {@link #drain}.
+     * Returns it or -errno.
      */
     static int eventFd() {
         return Downcalls.number(Downcalls.withErrno(EVENTFD, 0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -52,7 +56,7 @@ final class Libc {
         }
     }
 
-    /** Makes an event descriptor unreadable; nothing if it is. */
+    /** Makes an event descriptor unreadable. Does nothing if it is already. */
     static void drain(int eventFd) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(JAVA_LONG);
@@ -60,12 +64,14 @@ final class Libc {
         }
     }
 
-    /** {@code man 2 close}. */
+    /** Closes a descriptor ({@code man 2 close}). */
     static void close(int fd) {
         Downcalls.call(CLOSE, fd);
     }
 
-    /** {@code man 2 fcntl}: reads that find nothing answer EAGAIN instead of blocking. Returns 0 or -errno. */
+    /**
+     * Makes a descriptor non-blocking ({@code man 2 fcntl}): a read without data returns EAGAIN. Returns 0 or -errno.
+     */
     static int setNonBlocking(int fd) {
         int flags = Downcalls.number(Downcalls.variadicWithErrno(FCNTL, fd, F_GETFL, 0));
         return flags < 0
@@ -76,7 +82,7 @@ final class Libc {
     /**
      * Waits until {@code fd} or {@code wakeFd} is readable ({@code man 2 poll}).
      *
-     * @param deadlineNanos on the clock of {@link System#nanoTime}; ignored if {@code forever}
+     * @param deadlineNanos the end of the wait on the clock of {@link System#nanoTime}; ignored if {@code forever}
      * @return {@link #WOKEN} if {@code wakeFd} is readable, else 1 if {@code fd} is, 0 if the time ran out, or -errno;
      *     -EINTR only if this thread was interrupted
      */

@@ -6,12 +6,15 @@ import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.ffm.NativeLibrary.Function;
 
 /**
- * The exported functions of libibverbs.so.1, one method each. Pointers are {@code long}. Each method says which of the
- * library's error conventions its function has; the result here is always below zero for {@code -errno}.
+ * The exported functions of libibverbs.so.1, one method each. Pointers are {@code long}. A comment at each method names
+ * the error convention of its function. The result here is always {@code -errno} if it is negative.
  */
 final class Libibverbs {
 
-    /** System property with another file name or path of the library, for an installation of one's own. */
+    /**
+     * The system property that names another file or path of the library, for an installation outside the system's
+     * folders.
+     */
     static final String FILE_PROPERTY = "kverbs.libibverbs";
 
     private final NativeLibrary library = NativeLibrary.load(file());
@@ -59,7 +62,7 @@ final class Libibverbs {
     private final Function queryQpDataInOrder = library.function("ibv_query_qp_data_in_order", 36);
     private final Function qpToQpEx = library.function("ibv_qp_to_qp_ex", 24);
 
-    /** The library's file, as the system property or the default has it. */
+    /** Returns the file of the library from the system property, or its default. */
     static String file() {
         return System.getProperty(FILE_PROPERTY, "libibverbs.so.1");
     }
@@ -79,7 +82,7 @@ final class Libibverbs {
         return hostOrder(Downcalls.call(getDeviceGuid.address(), device), ByteOrder.nativeOrder());
     }
 
-    /** A number that was big-endian in memory, and that a processor of this order has loaded. */
+    /** Converts a number that is big-endian in memory and that a processor of order {@code order} has loaded. */
     static long hostOrder(long loaded, ByteOrder order) {
         return order == ByteOrder.BIG_ENDIAN ? loaded : Long.reverseBytes(loaded);
     }
@@ -109,7 +112,7 @@ final class Libibverbs {
         return Downcalls.status(Downcalls.withErrno(queryGid.address(), context, port, index, gid));
     }
 
-    /** Whether this release has {@link #queryGidEx}. */
+    /** Returns whether this release has {@link #queryGidEx}. */
     boolean hasGidEntries() {
         return queryGidEx.isPresent();
     }
@@ -119,7 +122,7 @@ final class Libibverbs {
         return Downcalls.status(Downcalls.withErrno(queryGidEx.address(), context, port, index, entry, 0, entrySize));
     }
 
-    /** Whether this release has {@link #queryGidTable}. */
+    /** Returns whether this release has {@link #queryGidTable}. */
     boolean hasGidTable() {
         return queryGidTable.isPresent();
     }
@@ -150,8 +153,7 @@ final class Libibverbs {
     }
 
     // man 3 ibv_reg_mr: pointer or NULL with errno. The macro of verbs.h prefers ibv_reg_mr_iova2, which drops optional
-    // access flags that an old kernel would refuse; and ibv_reg_mr alone knows of no other address than the memory's
-    // own.
+    // access flags that an old kernel would refuse; and ibv_reg_mr takes no other address than that of the memory.
     long regMr(long pd, long address, long length, long iova, int access) {
         boolean isOwn = iova == ((access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? address : 0);
         if (regMrIova2.isPresent() || !isOwn) {

@@ -6,11 +6,14 @@ import org.kverbs.internal.ffm.NativeLibrary.Function;
 
 /**
  * The functions of librdmacm.so.1, one method each ({@code man 7 rdma_cm}). Pointers are {@code long}. Nearly all of
- * them return 0, or -1 with errno; the result here is below zero for {@code -errno}.
+ * them return 0, or -1 with errno. The result here is {@code -errno} if it is negative.
  */
 final class Librdmacm {
 
-    /** System property with another file name or path of the library, for an installation of one's own. */
+    /**
+     * The system property that names another file or path of the library, for an installation outside the system's
+     * folders.
+     */
     static final String FILE_PROPERTY = "kverbs.librdmacm";
 
     private final NativeLibrary library = NativeLibrary.load(file());
@@ -41,7 +44,7 @@ final class Librdmacm {
     private final Function getaddrinfo = library.function("rdma_getaddrinfo");
     private final Function freeaddrinfo = library.function("rdma_freeaddrinfo");
 
-    /** The library's file, as the system property or the default has it. */
+    /** Returns the file of the library from the system property, or its default. */
     static String file() {
         return System.getProperty(FILE_PROPERTY, "librdmacm.so.1");
     }
@@ -141,7 +144,7 @@ final class Librdmacm {
         return Downcalls.status(Downcalls.withErrno(initQpAttr.address(), id, attributes, mask));
     }
 
-    // man 3 rdma_join_multicast_ex: 0 or -1 with errno; its event gives no context back, for there is none
+    // man 3 rdma_join_multicast_ex: 0 or -1 with errno; it takes no context, so its event returns none
     int joinMulticastEx(long id, long attributes) {
         return Downcalls.status(Downcalls.withErrno(joinMulticastEx.address(), id, attributes, 0));
     }
@@ -166,7 +169,7 @@ final class Librdmacm {
         return Downcalls.status(Downcalls.withErrno(getRemoteEce.address(), id, ece));
     }
 
-    // man 3 rdma_getaddrinfo: 0, -1 with errno, or what getaddrinfo(3) returned
+    // man 3 rdma_getaddrinfo: 0, -1 with errno, or the result of getaddrinfo(3)
     int getaddrinfo(long node, long service, long hints, long result) {
         long answer = Downcalls.withErrno(getaddrinfo.address(), node, service, hints, result);
         return switch ((int) answer) {
@@ -177,7 +180,7 @@ final class Librdmacm {
             case AddressInfoErrors.EAI_SOCKTYPE -> -Errno.EPROTONOSUPPORT;
             case AddressInfoErrors.EAI_FAIL -> -Errno.EIO;
             case AddressInfoErrors.EAI_BADFLAGS, AddressInfoErrors.EAI_SYSTEM -> -Downcalls.errno(answer);
-            default -> -Errno.ENOENT; // EAI_NONAME, EAI_SERVICE and glibc's own kinds of the same
+            default -> -Errno.ENOENT; // EAI_NONAME, EAI_SERVICE and glibc's variants of them
         };
     }
 

@@ -3,13 +3,13 @@ package org.kverbs.internal.ffm;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.spi.CompletionQueueOps;
 
-/** Polling and arming through a driver's function pointers. */
+/** Polls and arms a completion queue through the function pointers of its driver. */
 final class NativeCompletionQueueOps implements CompletionQueueOps {
 
     private final long cq;
     private final MemorySegment pollCq;
     private final MemorySegment requestNotifyCq;
-    /** Whether a poll may be a critical call. */
+    /** Whether a poll is made by a critical call. */
     private boolean isShort;
 
     NativeCompletionQueueOps(long cq, MemorySegment pollCq, MemorySegment requestNotifyCq, boolean isShort) {
@@ -27,7 +27,8 @@ final class NativeCompletionQueueOps implements CompletionQueueOps {
     }
 
     /**
-     * The driver of efa takes in a poll the lock that it holds from the start to the completion of an extended post.
+     * Makes no more polls by critical calls. The efa driver holds a lock from the start to the completion of an
+     * extended post and takes the same lock in a poll.
      */
     @Override
     public void expectExtendedPosts() {

@@ -18,7 +18,7 @@ import org.kverbs.internal.abi.RdmaEventChannel;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ConnectionManager;
 
-/** The connection manager of the kernel, by librdmacm. */
+/** The connection manager of the kernel, called through librdmacm. */
 final class NativeConnectionManager implements ConnectionManager {
 
     private static final int JOIN_MASK = RdmaCmJoinMcAttrMask.RDMA_CM_JOIN_MC_ATTR_ADDRESS
@@ -96,7 +96,10 @@ final class NativeConnectionManager implements ConnectionManager {
         return Memory.at(id, RdmaCmId.SIZE).get(JAVA_LONG, RdmaCmId.VERBS);
     }
 
-    /** Librdmacm follows {@code id->verbs} in these calls, and a null pointer there would end the program. */
+    /**
+     * Makes a call for an id that is bound to a device. Librdmacm follows {@code id->verbs} in these calls, and a null
+     * pointer would crash the program.
+     */
     private static int onDevice(long id, IntSupplier call) {
         return context(id) == 0 ? -Errno.EINVAL : call.getAsInt();
     }

@@ -23,7 +23,10 @@ import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
 
-/** An open device of libibverbs: exported functions where there are any, the context's pointer tables elsewhere. */
+/**
+ * An open device of libibverbs. It calls exported functions where they exist and otherwise the pointer tables of the
+ * context.
+ */
 final class NativeContext implements VerbsContext {
 
     private static final ValueLayout.OfShort BIG_SHORT = JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
@@ -31,10 +34,10 @@ final class NativeContext implements VerbsContext {
     private final Libibverbs verbs;
     private final long context;
     private final ContextTables tables;
-    /** Whether posts and polls may be critical calls: they never enter the kernel. */
+    /** Whether posts and polls are made by critical calls, since the driver never enters the kernel in them. */
     private final boolean isShort;
     private final int asyncFd;
-    /** Addresses of the extended completion queues. */
+    /** The addresses of the extended completion queues. */
     private final Set<Long> extendedQueues = ConcurrentHashMap.newKeySet();
     private final WaitableFds channels = new WaitableFds();
 
@@ -46,7 +49,9 @@ final class NativeContext implements VerbsContext {
         this.asyncFd = Memory.at(context, IbvContext.SIZE).get(JAVA_INT, IbvContext.ASYNC_FD);
     }
 
-    /** By the driver; the property overrides it, for benchmarks and for a driver of which the list is wrong. */
+    /**
+     * Decides by the driver. The system property overrides it, for benchmarks and for a driver that the list has wrong.
+     */
     private boolean staysInUserSpace() {
         String forced = System.getProperty("kverbs.shortPost");
         return forced != null
@@ -54,7 +59,7 @@ final class NativeContext implements VerbsContext {
                 : UserSpaceDrivers.have(tables.function(IbvContext.OPS_POLL_CQ));
     }
 
-    /** Makes waiting for asynchronous events endable. Returns 0 or -errno. */
+    /** Prepares the waits for asynchronous events, so that they can be ended. Returns 0 or -errno. */
     int prepare() {
         return channels.add(context, asyncFd);
     }
@@ -319,8 +324,9 @@ final class NativeContext implements VerbsContext {
     }
 
     /**
-     * Whether a post of this queue pair may find the lock of its completion queue held by a thread that has stopped at
-     * a safepoint in an extended poll. A critical post would spin on the lock and keep the safepoint from ending.
+     * Returns whether a post of this queue pair can meet the lock of its completion queue held by a thread that stopped
+     * at a safepoint during an extended poll. A critical post would spin on the lock and keep the safepoint from
+     * ending.
      */
     private boolean usesExtendedQueue(long qp) {
         return extendedQueues.contains(Memory.getLong(qp + IbvQp.SEND_CQ))

@@ -6,7 +6,7 @@ import org.kverbs.internal.SysfsCounters;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsOpenResult;
 
-/** A device in libibverbs' list. */
+/** A device in the list of libibverbs. */
 record NativeDevice(Libibverbs verbs, long address, String name, long guid, int nodeType, int transportType)
         implements VerbsDevice {
 

@@ -14,13 +14,13 @@ import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**
- * Polling of a {@code struct ibv_cq_ex}, whose fields are read one by one into {@code struct ibv_wc}. Drivers hold a
- * lock from the start to the end of a poll, so these calls are no critical ones: a thread may stop at a safepoint
- * between them.
+ * Polls a {@code struct ibv_cq_ex} and reads its fields one by one into {@code struct ibv_wc}. Drivers hold a lock from
+ * the start to the end of a poll, and a thread can stop at a safepoint between the calls, so none of them is a critical
+ * call.
  */
 final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
 
-    /** Asks for nothing special. */
+    /** The attributes of a poll without options. */
     private static final MemorySegment NO_ATTRIBUTES = Arena.global()
             .allocate(IbvPollCqAttr.SIZE, JAVA_INT.byteAlignment());
 
@@ -61,16 +61,16 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
     }
 
     /**
-     * Starts and ends for each completion, without ibv_next_poll: when that finds no more, Soft-RoCE has ended the poll
-     * already and takes one away that isn't there if it is ended again, while other drivers keep their lock until it
-     * is.
+     * Starts and ends a poll for each completion and does not use ibv_next_poll. When ibv_next_poll finds no
+     * completion, Soft-RoCE has already ended the poll, and a second end would remove a completion that does not exist;
+     * other drivers hold their lock until the end.
      */
     @Override
     public int poll(int count, long completions) {
         for (int taken = 0; taken < count; taken++) {
             int result = (int) Downcalls.call(startPoll, cq, NO_ATTRIBUTES.address());
             if (result != 0) {
-                // the next start gives the error again
+                // the next start returns the error again
                 return taken > 0 || result == Errno.ENOENT ? taken : -Math.abs(result);
             }
             try {
@@ -83,8 +83,8 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
     }
 
     /**
-     * Writes the current completion. After a failure the other fields mean nothing, and some drivers don't like to be
-     * asked for them.
+     * Writes the current completion. After a failure the other fields are not valid, and reading them confuses some
+     * drivers.
      */
     private void read(long to) {
         int status = Memory.getInt(cq + ContextTables.MUTEX_SHIFT + IbvCqEx.STATUS);
@@ -100,7 +100,7 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
         Memory.putInt(to + IbvWc.BYTE_LEN, done ? value(readByteLen) : 0);
         Memory.putInt(to + IbvWc.IMM_DATA, hasWord ? value(readImmData) : 0);
         Memory.putInt(to + IbvWc.SRC_QP, done ? value(readSrcQp) : 0);
-        Memory.putShort(to + IbvWc.PKEY_INDEX, (short) 0); // which has no call
+        Memory.putShort(to + IbvWc.PKEY_INDEX, (short) 0); // no call reads it
         Memory.putShort(to + IbvWc.SLID, (short) (done ? value(readSlid) : 0));
         Memory.putByte(to + IbvWc.SL, (byte) (done ? value(readSl) : 0));
         Memory.putByte(to + IbvWc.DLID_PATH_BITS, (byte) (done ? value(readDlidPathBits) : 0));

@@ -13,10 +13,10 @@ import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.QueuePairOps;
 
 /**
- * Posting of sends by the calls of a {@code struct ibv_qp_ex} ({@code man 3 ibv_wr_post}): each
- * {@code struct ibv_send_wr} of the list is told to the driver field by field, between a start and a completion that
- * posts all of them or none. Drivers hold a lock between these: what can be wrong with a request is looked at before,
- * and if something throws nevertheless, wr_abort releases the lock.
+ * Posts sends by the calls of a {@code struct ibv_qp_ex} ({@code man 3 ibv_wr_post}). It passes each {@code struct
+ * ibv_send_wr} of the list to the driver field by field, between a start and a completion that posts all of them or
+ * none. Drivers hold a lock between the two. Therefore all requests are checked before the start, and if a call throws,
+ * wr_abort releases the lock.
  */
 final class NativeExtendedQueuePairOps extends NativeReceiveOps implements QueuePairOps {
 
@@ -24,7 +24,10 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
     private final boolean datagrams;
     private final int maxEntries;
     private final int maxInline;
-    /** Inline data that lies in several places: drivers differ in what they make of a list of them. */
+    /**
+     * Holds the gathered inline data of a request with several entries, since drivers treat a list of inline data
+     * differently.
+     */
     private final MemorySegment gathered;
 
     private final MemorySegment[] operations = new MemorySegment[IbvWrOpcode.IBV_WR_SEND_WITH_INV + 1];
@@ -36,9 +39,13 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
     private final MemorySegment setEntry;
     private final MemorySegment setEntries;
 
-    /** @param qp {@code struct ibv_qp_ex *}, which begins with the {@code struct ibv_qp} */
+    /**
+     * Makes the data path of a queue pair.
+     *
+     * @param qp {@code struct ibv_qp_ex *}, which begins with the {@code struct ibv_qp}
+     */
     NativeExtendedQueuePairOps(long qp, int maxEntries, int maxInline, MemorySegment postReceive) {
-        super(qp, postReceive, false); // another thread may have stopped at a safepoint with the queue pair's lock
+        super(qp, postReceive, false); // another thread can have stopped at a safepoint with the queue pair's lock
         this.qp = qp;
         this.maxEntries = maxEntries;
         this.maxInline = maxInline;
@@ -91,10 +98,10 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         if (result != 0) {
             Memory.putLong(badWorkRequest, workRequests);
         }
-        return result == Errno.ENOSPC ? -Errno.ENOMEM : -result; // Soft-RoCE's word for a full queue
+        return result == Errno.ENOSPC ? -Errno.ENOMEM : -result; // Soft-RoCE returns ENOSPC for a full queue
     }
 
-    /** What the plain call checks, and drivers don't always here. */
+    /** Checks what the plain call checks and what drivers do not always check in the extended calls. */
     private boolean isGood(long request) {
         int opcode = Memory.getInt(request + IbvSendWr.OPCODE);
         int entries = Memory.getInt(request + IbvSendWr.NUM_SGE);
@@ -117,7 +124,8 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         int opcode = Memory.getInt(request + IbvSendWr.OPCODE);
         MemorySegment operation = operations[opcode];
         int word = Memory.getInt(request + IbvSendWr.IMM_DATA); // or the key to invalidate
-        long address = Memory.getLong(request + IbvSendWr.WR_RDMA_REMOTE_ADDR); // where that of an atomic stands, too
+        long address = Memory.getLong(request
+                + IbvSendWr.WR_RDMA_REMOTE_ADDR); // the address of an atomic has the same offset
         int rkey = Memory.getInt(request + IbvSendWr.WR_RDMA_RKEY);
         int atomicKey = Memory.getInt(request + IbvSendWr.WR_ATOMIC_RKEY);
         long compareOrAdd = Memory.getLong(request + IbvSendWr.WR_ATOMIC_COMPARE_ADD);
@@ -151,7 +159,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         tellData(request);
     }
 
-    /** Says what bytes it is about; that there are none must be said as well. */
+    /** Passes the buffers of a request. A request without buffers needs this call too. */
     private void tellData(long request) {
         int entries = Memory.getInt(request + IbvSendWr.NUM_SGE);
         long first = Memory.getLong(request + IbvSendWr.SG_LIST);
@@ -171,7 +179,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         }
     }
 
-    /** Copies inline data together; the driver takes its own copy at once. */
+    /** Copies the inline data of several entries into one place. The driver makes its own copy at once. */
     private int gather(long entry, int entries) {
         int length = 0;
         for (int i = 0; i < entries; i++, entry += IbvSge.SIZE) {

@@ -5,7 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import org.kverbs.LibraryUnavailableException;
 
-/** A loaded shared library whose functions are looked up when they are first called. */
+/** A loaded shared library. Its functions are looked up at their first call. */
 final class NativeLibrary {
 
     private final String file;
@@ -19,7 +19,7 @@ final class NativeLibrary {
     /**
      * Loads a library by its file name ({@code libibverbs.so.1}) as the dynamic linker finds it, or by its path.
      *
-     * @throws LibraryUnavailableException if it isn't there, or if this program may not call native code
+     * @throws LibraryUnavailableException if the library cannot be loaded, or if this program may not call native code
      */
     static NativeLibrary load(String file) {
         try {
@@ -31,20 +31,20 @@ final class NativeLibrary {
         }
     }
 
-    /** A function that every release of rdma-core has, looked up at its first call. */
+    /** Returns a function that every release of rdma-core has. */
     Function function(String symbol) {
         return function(symbol, 0);
     }
 
     /**
-     * A function that is looked up at its first call; {@code release} is the first rdma-core that has it, for the
-     * error.
+     * Returns a function that {@code release} of rdma-core was the first to have. The exception for a missing function
+     * names the release.
      */
     Function function(String symbol, int release) {
         return new Function(symbol, release);
     }
 
-    /** A native function by name. Safe for any thread: a lost race looks the same address up twice. */
+    /** A native function. Safe for any thread: in a race two threads look up the same address. */
     final class Function {
         private final String symbol;
         private final int release;
@@ -55,12 +55,16 @@ final class NativeLibrary {
             this.release = release;
         }
 
-        /** Whether the loaded library has it. */
+        /** Returns whether the loaded library has this function. */
         boolean isPresent() {
             return symbols.find(symbol).isPresent();
         }
 
-        /** Its address, or the exception that says which release has it. */
+        /**
+         * Returns the address of this function.
+         *
+         * @throws LibraryUnavailableException if the library lacks it; the message names the release that has it
+         */
         MemorySegment address() {
             MemorySegment found = address;
             if (found.address() == 0) {

@@ -21,17 +21,19 @@ import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
 
 /**
- * The devices of libibverbs. The library is loaded at the first listing, so that a program that uses another provider
- * runs without it.
+ * The provider of the devices of libibverbs. It loads the library at the first listing, so a program that uses only
+ * another provider runs without the library.
  */
 public final class NativeProvider implements VerbsProvider {
 
     private static @Nullable Libibverbs library;
-    /** Kept for ever: the devices point into it, and libibverbs drops a device that no list holds any more. */
+    /**
+     * The devices of all listings. They are never dropped, since libibverbs frees a device that is in no list any more.
+     */
     private final List<NativeDevice> known = new ArrayList<>();
     private @Nullable NativeConnectionManager connections;
 
-    /** For {@link java.util.ServiceLoader}. */
+    /** Makes the provider; {@link java.util.ServiceLoader} calls this. */
     public NativeProvider() {}
 
     @Override
@@ -51,7 +53,7 @@ public final class NativeProvider implements VerbsProvider {
             MemorySegment count = arena.allocate(JAVA_INT);
             long list = verbs.getDeviceList(count);
             if (list == -Errno.ENOSYS) {
-                return List.of(); // the kernel has no RDMA at all: no device, which is not an error
+                return List.of(); // the kernel has no RDMA support, so there is no device; that is no error
             }
             if (list < 0) {
                 String call = "ibv_get_device_list()";
@@ -79,8 +81,8 @@ public final class NativeProvider implements VerbsProvider {
                 }
                 found.add(seen);
             }
-            // libibverbs counts the lists that hold a device and gives the same pointer in every list; one list that
-            // is kept for each new device keeps the pointer good without leaking a list a call.
+            // libibverbs counts the lists that hold a device and returns the same pointer in every list. Keeping one
+            // list for each new device keeps the pointer valid without leaking a list at each call.
             if (!isNew) {
                 verbs.freeDeviceList(list);
             }
@@ -88,7 +90,7 @@ public final class NativeProvider implements VerbsProvider {
         }
     }
 
-    /** Librdmacm is loaded at the first call, so that programs without connections run without it. */
+    /** Loads librdmacm at the first call, so that a program without connections runs without it. */
     @Override
     public synchronized ConnectionManager connectionManager() {
         NativeConnectionManager made = connections;
@@ -102,7 +104,7 @@ public final class NativeProvider implements VerbsProvider {
 
     private static void requireNativeAccess(String library) {
         try {
-            Memory.at(0, 0); // a restricted method: the cheapest way to ask whether native access is allowed
+            Memory.at(0, 0); // a restricted method: the cheapest test whether native access is allowed
         } catch (IllegalCallerException e) {
             throw LibraryUnavailableException.nativeAccessDenied(library, e);
         }
@@ -124,7 +126,7 @@ public final class NativeProvider implements VerbsProvider {
         return loaded;
     }
 
-    /** What the kernel has, which is more than libibverbs lists if the user-space driver isn't installed. */
+    /** Returns the devices of the kernel. libibverbs lists fewer if a user-space driver is not installed. */
     private static List<String> devicesOfTheKernel() {
         String[] names = new File("/sys/class/infiniband").list();
         return names == null ? List.of() : List.of(names);

@@ -3,7 +3,7 @@ package org.kverbs.internal.ffm;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.spi.QueuePairOps;
 
-/** Posting to a queue pair through its driver's function pointers. */
+/** Posts to a queue pair through the function pointers of its driver. */
 final class NativeQueuePairOps extends NativeReceiveOps implements QueuePairOps {
 
     private final MemorySegment postSend;

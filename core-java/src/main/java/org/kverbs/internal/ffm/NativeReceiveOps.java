@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.ReceiveOps;
 
-/** Posting receives through a driver's function pointer. */
+/** Posts receives through the function pointer of a driver. */
 sealed class NativeReceiveOps implements ReceiveOps permits NativeQueuePairOps, NativeExtendedQueuePairOps {
 
     private final long queue;
@@ -22,7 +22,10 @@ sealed class NativeReceiveOps implements ReceiveOps permits NativeQueuePairOps, 
         return post(postReceive, workRequests, badWorkRequest);
     }
 
-    /** 0 or -errno; drivers answer with a positive errno, siw with a negative one and with -1 for a wrong state. */
+    /**
+     * Posts requests and returns 0 or -errno. Drivers return a positive errno; siw returns a negative one, and -1 for a
+     * wrong state.
+     */
     final int post(MemorySegment function, long workRequests, long badWorkRequest) {
         int result = shortPost
                 ? Downcalls.postShort(function, queue, workRequests, badWorkRequest)

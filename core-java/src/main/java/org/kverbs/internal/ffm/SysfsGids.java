@@ -23,10 +23,10 @@ import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.VerbsContext;
 
 /**
- * GIDs with their types and network interfaces for a libibverbs that has no call for them: the calls came with
- * rdma-core 32. The GIDs are from {@code ibv_query_gid}, the rest is from the device's folder in sysfs:
- * {@code ports/PORT/gid_attrs/types/INDEX} holds "RoCE v2" or "IB/RoCE v1", and {@code ndevs/INDEX} the name of the
- * interface. Kernels before 4.5 have neither, and RoCE v1 alone.
+ * Reads GIDs with their types and network interfaces for a libibverbs older than rdma-core 32, which has no call for
+ * them. The GIDs come from {@code ibv_query_gid}, the rest from the device's folder in sysfs: {@code
+ * ports/PORT/gid_attrs/types/INDEX} holds "RoCE v2" or "IB/RoCE v1", and {@code ndevs/INDEX} the name of the interface.
+ * A kernel before 4.5 has neither file and only RoCE v1.
  */
 final class SysfsGids {
 
@@ -36,7 +36,7 @@ final class SysfsGids {
     private final Path folder;
     private final boolean isIwarp;
 
-    /** The open device whose C structure is at {@code address}. */
+    /** Makes a reader for the open device whose C structure is at {@code address}. */
     SysfsGids(VerbsContext verbs, long address) {
         MemorySegment device = Memory.at(ContextTables.pointerAt(address + IbvContext.DEVICE), IbvDevice.SIZE);
         this.verbs = verbs;
@@ -44,7 +44,7 @@ final class SysfsGids {
         this.isIwarp = device.get(JAVA_INT, IbvDevice.TRANSPORT_TYPE) == IbvTransportType.IBV_TRANSPORT_IWARP;
     }
 
-    /** As {@link VerbsContext#queryGidEntry}. */
+    /** Queries one entry; see {@link VerbsContext#queryGidEntry}. */
     int queryEntry(int port, int index, MemorySegment entry) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(IbvPortAttr.SIZE, JAVA_LONG.byteAlignment());
@@ -60,7 +60,7 @@ final class SysfsGids {
         }
     }
 
-    /** As {@link VerbsContext#queryGidTable}. */
+    /** Queries all entries; see {@link VerbsContext#queryGidTable}. */
     int queryTable(MemorySegment entries) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment device = arena.allocate(IbvDeviceAttr.SIZE, JAVA_LONG.byteAlignment());
@@ -125,11 +125,14 @@ final class SysfsGids {
         try {
             return Integer.parseInt(text);
         } catch (NumberFormatException e) {
-            return 0; // the interface has gone meanwhile
+            return 0; // the interface is gone meanwhile
         }
     }
 
-    /** A file's text; empty where there is none, which the kernel says by errors of several kinds. */
+    /**
+     * Returns the text of a file; empty if it cannot be read. The kernel reports an empty entry by errors of several
+     * kinds.
+     */
     private static String read(Path file) {
         try {
             return Files.readString(file).strip();

@@ -16,21 +16,19 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * The errno of one thread of the operating system, and the memory into which the linker copies it after a call, before
- * the JVM can change it.
+ * The errno of one thread of the operating system, and the memory into which the linker copies errno after a call,
+ * before the JVM can change it.
  *
- * <p>A virtual thread uses the memory of its carrier. It can't lose its errno to another virtual thread: between {@link
- * #cleared} and {@link #value} stand a call and no blocking operation, and a virtual thread leaves its carrier only in
- * a blocking operation.
+ * <p>A virtual thread uses the memory of its carrier. It cannot lose its errno to another virtual thread: a virtual
+ * thread leaves its carrier only in a blocking operation, and there is none between {@link #cleared} and {@link
+ * #value}.
  */
 final class ThreadErrno {
 
     private static final Linker LINKER = Linker.nativeLinker();
     private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
     private static final long OFFSET = CAPTURED.byteOffset(MemoryLayout.PathElement.groupElement("errno"));
-    /**
-     * {@code int *__errno_location(void)}: the name that glibc and musl give to the function behind the macro errno.
-     */
+    /** {@code int *__errno_location(void)}, the function behind the macro errno in glibc and musl. */
     private static final MethodHandle LOCATION = LINKER.downcallHandle(
             LINKER.defaultLookup().findOrThrow("__errno_location"),
             FunctionDescriptor.of(JAVA_LONG),
@@ -38,7 +36,9 @@ final class ThreadErrno {
 
     private static final ThreadLocal<ThreadErrno> OF_THREAD =
             ThreadLocal.withInitial(() -> new ThreadErrno(location(), Arena.ofAuto()));
-    /** By the address of errno, which a later thread may take over from one that has ended. */
+    /**
+     * The instances of carriers by the address of errno. A later thread can reuse the address of one that has ended.
+     */
     static final Map<Long, ThreadErrno> OF_CARRIERS = new ConcurrentHashMap<>();
 
     private final long location;
@@ -49,7 +49,7 @@ final class ThreadErrno {
         this.captured = arena.allocate(CAPTURED);
     }
 
-    /** The calling thread's, with errno set to 0. */
+    /** Returns the instance of the calling thread after setting its errno to 0. */
     static ThreadErrno cleared() {
         ThreadErrno own = Thread.currentThread().isVirtual() ? ofCarrier() : OF_THREAD.get();
         Memory.putInt(own.location, 0);
@@ -64,7 +64,7 @@ final class ThreadErrno {
                 return known;
             }
             OF_CARRIERS.putIfAbsent(location, new ThreadErrno(location, Arena.global()));
-            // the insertion may have blocked and moved this virtual thread to another carrier, so look again
+            // the insertion can block and so move this virtual thread to another carrier, so look again
         }
     }
 
@@ -76,12 +76,12 @@ final class ThreadErrno {
         }
     }
 
-    /** Where the linker is to copy errno. */
+    /** Returns the memory into which the linker copies errno. */
     MemorySegment captured() {
         return captured;
     }
 
-    /** What the last call left in errno; EIO if it failed without saying why, as some drivers do. */
+    /** Returns the errno of the last call; EIO if the call left it 0, as some drivers do when they fail. */
     int value() {
         int errno = captured.get(JAVA_INT, OFFSET);
         return errno == 0 ? Errno.EIO : errno;

@@ -10,13 +10,12 @@ import java.util.Set;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * The drivers of rdma-core whose posts and polls stay in user space: they write to and read from mapped memory, and
- * make no system call in any case. Only such a call may be a critical one, for which no thread can stop at a safepoint
- * meanwhile.
+ * The drivers of rdma-core whose posts and polls stay in user space: they read and write mapped memory and never make a
+ * system call. Only the calls of such a driver may be critical calls, during which no thread can stop at a safepoint.
  *
- * <p>By rdma-core 65's sources these are not among them: hfi1verbs, ipathverbs, rxe and siw post by system call;
- * bnxt_re polls by one while a queue is resized, and waits in a post when the doorbells are busy; cxgb4 may ring the
- * doorbell by one; hns and irdma post to a queue pair in error, hns polls a failure, by one.
+ * <p>By the sources of rdma-core 65 these drivers do make system calls: hfi1verbs, ipathverbs, rxe and siw in every
+ * post; bnxt_re in a poll while a queue is resized (and it waits in a post while the doorbells are busy); cxgb4
+ * sometimes to ring the doorbell; hns and irdma in a post to a queue pair in error, and hns in the poll of a failure.
  */
 final class UserSpaceDrivers {
 
@@ -30,7 +29,10 @@ final class UserSpaceDrivers {
 
     private UserSpaceDrivers() {}
 
-    /** Whether a function belongs to one of them: decided by the file name of the library that the function is in. */
+    /**
+     * Returns whether a function belongs to one of these drivers, by the file name of the library that has the
+     * function.
+     */
     static boolean have(MemorySegment function) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment info = arena.allocate(DL_INFO_SIZE, ADDRESS.byteAlignment());
@@ -40,7 +42,10 @@ final class UserSpaceDrivers {
         }
     }
 
-    /** The driver's name in a library's path: mlx5 of .../libibverbs/libmlx5-rdmav34.so and of .../libmlx5.so.1. */
+    /**
+     * Returns the name of the driver in the path of a library: mlx5 for .../libibverbs/libmlx5-rdmav34.so and for
+     * .../libmlx5.so.1.
+     */
     static String driver(String path) {
         String file = path.substring(path.lastIndexOf('/') + 1);
         return file.replaceFirst("^lib", "").replaceFirst("[-.].*", "");

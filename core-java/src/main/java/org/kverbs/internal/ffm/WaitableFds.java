@@ -7,9 +7,9 @@ import java.util.function.IntSupplier;
 import org.kverbs.internal.abi.Errno;
 
 /**
- * Waiting on libibverbs' event descriptors in a way that can always be ended: the descriptor is made non-blocking, and
- * each has an event descriptor beside it that wakes one waiter, or all for good. Descriptors are only waited on, never
- * read: the library's own calls read them.
+ * Waits on the event descriptors of libibverbs in a way that can always be ended. Each descriptor is made non-blocking
+ * and gets an event descriptor that wakes one waiter, or all for good. This class only waits on the descriptors; the
+ * calls of the library read them.
  */
 final class WaitableFds {
 
@@ -26,7 +26,7 @@ final class WaitableFds {
 
     private final Map<Long, Waitable> byOwner = new ConcurrentHashMap<>();
 
-    /** Takes a descriptor under its owner's address. Returns 0 or -errno. */
+    /** Adds a descriptor under the address of its owner. Returns 0 or -errno. */
     int add(long owner, int fd) {
         int result = Libc.setNonBlocking(fd);
         if (result < 0) {
@@ -41,9 +41,10 @@ final class WaitableFds {
     }
 
     /**
-     * Destroys an owner, and its event descriptor with it. Taken out first: a new owner may get the address at once.
+     * Destroys an owner and its event descriptor. The owner is removed from the map first, since a new owner can get
+     * the same address at once.
      *
-     * @param destroy 0 or -errno
+     * @param destroy destroys the owner and returns 0 or -errno
      */
     int remove(long owner, IntSupplier destroy) {
         Waitable waitable = Objects.requireNonNull(byOwner.remove(owner));
@@ -64,7 +65,7 @@ final class WaitableFds {
         }
     }
 
-    /** Ends the wait that is under way, or else the next one. */
+    /** Ends the current wait, or else the next one. */
     void interrupt(long owner) {
         Waitable waitable = byOwner.get(owner);
         if (waitable != null) {
@@ -75,8 +76,8 @@ final class WaitableFds {
     /**
      * Waits until {@code take} gets an event.
      *
-     * @param take a non-blocking read: 0, or -errno with -EAGAIN for nothing there
-     * @return 1 if it got one, 0 if the time ran out or the owner was woken, or -errno
+     * @param take a non-blocking read that returns 0 for an event, -EAGAIN for none, or another -errno
+     * @return 1 for an event, 0 if the time ran out or the owner was woken, or -errno
      */
     int await(long owner, long timeoutNanos, IntSupplier take) {
         Waitable waitable = byOwner.get(owner);
@@ -90,7 +91,7 @@ final class WaitableFds {
             if (taken == 0) {
                 return 1;
             }
-            // Another waiter may have taken the event that woke this one, and a signal may interrupt the read.
+            // Another waiter can have taken the event that woke this one, and a signal can interrupt the read.
             if (taken != -Errno.EAGAIN && taken != -Errno.EINTR) {
                 return taken;
             }
@@ -106,8 +107,8 @@ final class WaitableFds {
     }
 
     /**
-     * Makes the next wait wait again, unless waits are over: then what was read may have been what the others are to
-     * see.
+     * Clears the interrupt, so that the next wait waits again. If all waits were ended meanwhile, signals again, since
+     * the drain can have removed the signal for the other waiters.
      */
     private static void forgetInterrupt(Waitable waitable) {
         if (!waitable.wokenForGood) {

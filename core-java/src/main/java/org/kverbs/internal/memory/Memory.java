@@ -4,29 +4,32 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 
-/** Native memory by address: the only place where kverbs makes a segment out of a number. */
+/** Reads and writes native memory by its address. Only this class makes a segment from a number. */
 public final class Memory {
 
     private Memory() {}
 
-    /** All of memory; on its own, so that a denial of native access hits its first use and not this class. */
+    /**
+     * The whole address space. It is in a class of its own, so that a denial of native access is thrown at its first
+     * use and not when {@link Memory} is loaded.
+     */
     private static final class Everything {
         static final MemorySegment SEGMENT = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
         static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
     }
 
     /**
-     * A view of a C structure, which is an object unless the JIT removes it. The data path takes the fields below,
-     * which never are.
+     * Returns a view of a C structure. The view is a new object unless the JIT removes it, so the data path uses the
+     * methods below, which make no object.
      *
-     * @param address where the structure stands; it must be alive for as long as the view is used
-     * @param size bytes, a constant
+     * @param address the address of the structure, which must exist as long as the view is used
+     * @param size the size in bytes, a constant
      */
     public static MemorySegment at(long address, long size) {
         return MemorySegment.ofAddress(address).reinterpret(size);
     }
 
-    /** Reads 8 bytes in native order; that the address is good is up to the caller, here and below. */
+    /** Reads 8 bytes in native order. Here and below the caller guarantees that the address is valid. */
     public static long getLong(long address) {
         return Everything.SEGMENT.get(ValueLayout.JAVA_LONG_UNALIGNED, address);
     }
@@ -66,12 +69,12 @@ public final class Memory {
         Everything.SEGMENT.set(ValueLayout.JAVA_BYTE, address, value);
     }
 
-    /** Adds to 8 aligned bytes in one step, and tells what they were. */
+    /** Adds to 8 aligned bytes atomically and returns their former value. */
     public static long getAndAddLong(long address, long delta) {
         return (long) Everything.LONG.getAndAdd(Everything.SEGMENT, address, delta);
     }
 
-    /** Writes 8 aligned bytes in one step if they are what is expected, and tells what they were. */
+    /** Writes 8 aligned bytes atomically if they equal {@code expected}, and returns their former value. */
     public static long compareAndExchangeLong(long address, long expected, long value) {
         return (long) Everything.LONG.compareAndExchange(Everything.SEGMENT, address, expected, value);
     }

@@ -1,6 +1,6 @@
 /**
- * Native memory by its address: the one place that makes a segment out of a number. It knows no other room; who takes
- * it vouches for the address.
+ * Native memory by its address. Only this package makes a segment from a number. It depends on no other package of
+ * kverbs. Its callers guarantee that an address is valid.
  */
 @NullMarked
 package org.kverbs.internal.memory;

@@ -1,6 +1,6 @@
 package org.kverbs.internal.values;
 
-/** Text of {@code Name : value} lines whose colons stand in one column. */
+/** A text of {@code Name : value} lines whose colons stand in one column. */
 public final class AlignedText {
     private final int width;
     private final StringBuilder text = new StringBuilder();

@@ -1,11 +1,11 @@
 package org.kverbs.internal.values;
 
-/** GUIDs as text. */
+/** Formats GUIDs. */
 public final class Guids {
 
     private Guids() {}
 
-    /** Four groups of four hexadecimal digits, as ibv_devinfo prints them: {@code b4ef:93ff:fe74:597e}. */
+    /** Returns four groups of four hexadecimal digits, as ibv_devinfo prints a GUID: {@code b4ef:93ff:fe74:597e}. */
     public static String format(long guid) {
         String digits = "%016x".formatted(guid);
         return String.join(

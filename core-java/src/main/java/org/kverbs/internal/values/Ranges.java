@@ -1,19 +1,19 @@
 package org.kverbs.internal.values;
 
-/** The one wording for a number that is out of its range. */
+/** Checks numbers against their ranges, with one wording for all exceptions. */
 public final class Ranges {
     private Ranges() {}
 
     /**
      * Returns {@code value} if it is in {@code min..max}.
      *
-     * @throws IllegalArgumentException otherwise; it names {@code what}, the value and the range
+     * @throws IllegalArgumentException otherwise; the message names {@code what}, the value and the range
      */
     public static int require(String what, int value, int min, int max) {
         return (int) require(what, (long) value, min, max);
     }
 
-    /** As {@link #require(String, int, int, int)}, for longs. */
+    /** Returns {@code value} if it is in {@code min..max}; see {@link #require(String, int, int, int)}. */
     public static long require(String what, long value, long min, long max) {
         if (value < min || value > max) {
             throw new IllegalArgumentException(what + " " + value + " is out of range: " + min + " to " + max);
@@ -25,10 +25,11 @@ public final class Ranges {
      * Refuses a part that is not inside its whole.
      *
      * @param whole the name of the whole: {@code the memory region}
-     * @param offset bytes from the start of the whole
-     * @param length bytes of the part
-     * @param size bytes of the whole
-     * @throws IndexOutOfBoundsException if the part begins or ends outside; it names the part, the whole and its size
+     * @param offset the first byte of the part, counted from the start of the whole
+     * @param length the number of bytes of the part
+     * @param size the number of bytes of the whole
+     * @throws IndexOutOfBoundsException if the part begins or ends outside; the message names the part, the whole and
+     *     its size
      */
     public static void requirePart(String whole, long offset, long length, long size) {
         requireOffset(whole, offset, size);
@@ -41,7 +42,10 @@ public final class Ranges {
         }
     }
 
-    /** Refuses an offset outside of a whole of {@code size} bytes, as {@link #requirePart}; its end is allowed. */
+    /**
+     * Refuses an offset outside a whole of {@code size} bytes. The end of the whole is allowed. See {@link
+     * #requirePart}.
+     */
     public static void requireOffset(String whole, long offset, long size) {
         if (offset < 0 || offset > size) {
             throw new IndexOutOfBoundsException("offset " + offset + " is outside " + whole + " of " + size + " bytes");

@@ -7,14 +7,14 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 
 /**
- * How a kind of value is read from its C structure and written to it. Users have no C structures: so the value's class
- * keeps both to itself, and offers them here to kverbs' other packages.
+ * Reads a type of value from its C structure and writes it there. Users have no C structures. Therefore the class of a
+ * value keeps its reader and writer private and offers them here to the other packages of kverbs.
  *
  * @param <T> the value's class
  */
 public final class Structure<T> {
 
-    /** Reads a value of which a mask says what is in it. */
+    /** Reads a value with a mask that names its valid fields. */
     @FunctionalInterface
     public interface Reader<T> {
         /** Reads from the start of {@code segment} what {@code mask} names. */
@@ -32,25 +32,25 @@ public final class Structure<T> {
         this.writer = writer;
     }
 
-    /** What the static initializer of the value's class calls. */
+    /** Offers the reader and the writer of a type. The static initializer of the value's class calls this. */
     public static <T> void offer(
             Class<T> type, Function<MemorySegment, T> reader, BiConsumer<T, MemorySegment> writer) {
         offerMasked(type, (segment, mask) -> reader.apply(segment), writer);
     }
 
-    /** The same for a value that is only read. */
+    /** Offers the reader of a type that is only read. */
     public static <T> void offer(Class<T> type, Function<MemorySegment, T> reader) {
         offer(type, reader, (value, segment) -> {
             throw new UnsupportedOperationException(type.getSimpleName() + " is only read");
         });
     }
 
-    /** The same for a value with a mask. */
+    /** Offers the reader and the writer of a type with a mask. */
     public static <T> void offerMasked(Class<T> type, Reader<T> reader, BiConsumer<T, MemorySegment> writer) {
         OFFERED.put(type, new Structure<>(reader, writer));
     }
 
-    /** What a class has offered. */
+    /** Returns the structure that a class has offered. */
     @SuppressWarnings("unchecked") // offer puts each under its own type
     public static <T> Structure<T> of(Class<T> type) {
         try {

@@ -1,4 +1,4 @@
-/** How values are checked and printed: ranges, GUIDs, lines under each other. It knows no other room. */
+/** Checks and prints values: ranges, GUIDs, aligned lines. It depends on no other package of kverbs. */
 @NullMarked
 package org.kverbs.internal.values;
 

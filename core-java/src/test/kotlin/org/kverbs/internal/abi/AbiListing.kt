@@ -14,7 +14,7 @@ internal data class AbiEntry(
     fun javaValue(): Long? = abiConstants(className)[constant]
 }
 
-/** What the generator says it has written: the headers, and the C expression behind every constant. */
+/** The listing of the generator: the headers, and the C expression of every constant. */
 internal class AbiListing(
     val headers: List<String>,
     val entries: List<AbiEntry>,

@@ -10,7 +10,7 @@ import kotlin.io.path.listDirectoryEntries
 import kotlin.io.path.nameWithoutExtension
 
 /**
- * The generated classes against the C compiler. The values in the repository are those of libibverbs-dev and
+ * Compares the generated classes with the C compiler. The values in the repository are those of libibverbs-dev and
  * librdmacm-dev 44 on x86_64.
  */
 class AbiSpec :

@@ -4,9 +4,9 @@ import io.kotest.core.test.Enabled
 import java.nio.file.Path
 import kotlin.io.path.writeText
 
-/** The C compiler of this machine, as the witness of what the headers say. */
+/** The C compiler of this machine, which gives the values in the headers. */
 internal object CCompiler {
-    /** One sentence on what to install, or null when the compiler and the headers are there. */
+    /** A sentence that names the packages to install, or null if the compiler and the headers exist. */
     private fun missing(headers: List<String>): String? =
         when {
             runCatching { runProgram("gcc", "--version") }.isFailure -> {
@@ -27,7 +27,7 @@ internal object CCompiler {
 
     /**
      * A machine without a compiler skips the test, and says so. Under KVERBS_REQUIRE_TOOLS=1, as in ./verify, the test
-     * runs and [require] fails it; to throw here would not do, as Kotest takes that for a skip.
+     * runs and [require] fails it. An exception here would not fail the test, since Kotest takes it for a skip.
      */
     fun presentOrSkipped(headers: List<String>): Enabled {
         val missing = missing(headers)

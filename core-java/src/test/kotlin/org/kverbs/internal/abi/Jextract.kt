@@ -14,7 +14,7 @@ import kotlin.io.path.walk
 import kotlin.io.path.writeText
 
 /**
- * jextract as a second witness of the headers: an independent reading of them, by libclang instead of gcc.
+ * Runs jextract, which reads the headers independently, by libclang instead of gcc.
  *
  * jextract needs no Gradle: javac builds it in a clone of https://github.com/openjdk/jextract, and Debian's
  * libclang-14-dev is the libclang that it calls.
@@ -73,7 +73,7 @@ internal object Jextract {
         return URLClassLoader(arrayOf(folder.toUri().toURL()))
     }
 
-    /** One sentence for every constant of ours that jextract's classes lack or give another value. */
+    /** Returns a sentence for every generated constant that jextract's classes lack or give another value. */
     fun mismatches(
         entries: List<AbiEntry>,
         classes: ClassLoader,

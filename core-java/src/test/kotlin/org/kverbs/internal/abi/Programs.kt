@@ -25,7 +25,7 @@ internal fun skipped(reason: String): Enabled {
     return Enabled.disabled(reason)
 }
 
-/** Runs the block with a folder that is gone afterwards. */
+/** Runs the block with a temporary folder and deletes the folder afterwards. */
 @OptIn(ExperimentalPathApi::class)
 internal fun <T> inTemporaryFolder(block: (Path) -> T): T {
     val folder = Files.createTempDirectory("kverbs-abi")

@@ -10,7 +10,7 @@ import java.nio.ByteOrder
 import java.util.concurrent.Executors
 import java.util.concurrent.Future
 
-/** errno: of the call, of no other call, and of no other thread. */
+/** Tests that errno is that of the call, and not of another call or another thread. */
 class DowncallsSpec :
     FunSpec({
         test("should tell the errno of the call, and none of an earlier one where the function leaves errno alone") {

@@ -12,7 +12,7 @@ import java.lang.foreign.MemorySegment
 import java.lang.foreign.SymbolLookup
 import kotlin.io.path.writeText
 
-/** What is assumed of drivers and of the C library. */
+/** Tests the assumptions about drivers and the C library. */
 class DriverAssumptionsSpec :
     FunSpec({
         val compiler = CCompiler.presentOrSkipped(listOf("pthread.h"))
