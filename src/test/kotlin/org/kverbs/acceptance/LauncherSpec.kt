@@ -1,7 +1,9 @@
 package org.kverbs.acceptance
 
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContain
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
 import java.nio.file.Files
@@ -12,17 +14,24 @@ import kotlin.io.path.createDirectories
 import kotlin.io.path.createTempDirectory
 import kotlin.io.path.deleteExisting
 import kotlin.io.path.div
+import kotlin.io.path.listDirectoryEntries
 import kotlin.io.path.readLines
 import kotlin.io.path.setLastModifiedTime
+import kotlin.io.path.writeText
 
 private const val BUILDING = "kverbs: building"
+
+/** A `java` that prints what it is started with, a line each, and makes the cache that it is asked for. */
+internal const val JAVA =
+    $$"for word; do case $word in -XX:AOTCacheOutput=*) echo classes > ${word#*=};; esac; done; printf '%s\\n' \"$@\""
 
 /** Stands in for Maven: makes what `mvn package` makes, in its order. */
 private const val MAVEN =
     "for jar in core-java/target/kverbs-core embedded/target/kverbs-embedded dsl/target/kverbs-dsl " +
         "coroutines/target/kverbs-coroutines serialization/target/kverbs-serialization " +
         "samples/target/kverbs-samples cli/target/kverbs-cli; " +
-        $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p cli/target/lib cli/target/scripting"
+        $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p cli/target/lib cli/target/scripting; " +
+        "touch cli/target/lib/a.jar"
 
 private val modules = listOf("core-java", "embedded", "dsl", "coroutines", "serialization", "samples", "cli")
 
@@ -93,7 +102,36 @@ class LauncherSpec :
                 it.script("jdk/bin/java", $$"echo \"java $*\"")
                 it.run("./kverbs", "script", "a.main.kts").output shouldContain
                     "${it.root}/cli/target/scripting/* org.kverbs.cli.KverbsKt script a.main.kts"
+                it.run("./kverbs", "--debug", "script", "a.main.kts").output shouldContain
+                    "${it.root}/cli/target/scripting/* org.kverbs.cli.KverbsKt --debug script a.main.kts"
                 it.run("./kverbs", "devices").output shouldNotContain "scripting"
+            }
+        }
+
+        test("should make a cache of classes once, and another one when a jar was rebuilt") {
+            built().use {
+                fun caches() = (it.root / "cli/target").listDirectoryEntries("*.aot*")
+                it.script("jdk/bin/java", JAVA)
+                (it.root / "cli/target/lib/a.jar").writeText("old")
+                it.run("./kverbs", "devices")
+                val (first) = caches()
+                it.run("./kverbs", "devices").output.lines() shouldContain "-XX:AOTCache=$first"
+                (it.root / "cli/target/lib/a.jar").writeText("new")
+                val (second) = it.run("./kverbs", "devices").let { caches() }
+                second shouldNotBe first
+                it.run("./kverbs", "devices").output.lines() shouldContain "-XX:AOTCache=$second"
+                it.run("./kverbs", "script", "a.main.kts").output shouldNotContain "AOT"
+            }
+        }
+
+        test("should run without a cache of classes where it can't be made") {
+            built().use {
+                it.script("jdk/bin/java", $$"case $1 in *AOT*) exit 1;; esac; printf '%s\\n' \"$@\"")
+                (it.root / "cli/target/lib/a.jar").writeText("new")
+                repeat(2) { _ ->
+                    it.run("./kverbs", "devices") shouldBe
+                        Outcome(0, "-jar\n${it.root}/cli/target/kverbs-cli.jar\ndevices\n")
+                }
             }
         }
 
@@ -149,6 +187,14 @@ class LauncherSpec :
             built().use {
                 it.script("lab/lab.sh", $$"echo \"lab: $*\"; exit 5")
                 it.run("./kverbs", "lab", "ibv_devices; true") shouldBe Outcome(5, "lab: ibv_devices; true\n")
+            }
+        }
+
+        test("should take --debug in front of the lab") {
+            built().use {
+                it.script("lab/lab.sh", $$"echo \"lab: $*\"; exit 5")
+                it.run("./kverbs", "--debug", "lab", "ibv_devices; true") shouldBe
+                    Outcome(5, "lab: ibv_devices; true\n")
             }
         }
 
@@ -211,7 +257,7 @@ class LauncherSpec :
                 val (shell, java) = output.lines()
                 java.substringAfter("java in ") shouldBe shell.substringAfter("shell in ")
                 it.started.readLines().groupingBy { name -> name }.eachCount() shouldBe
-                    mapOf("readlink" to 1, "grep" to 2, "find" to modules.size, "java" to 1)
+                    mapOf("readlink" to 1, "grep" to 2, "find" to modules.size, "cat" to 1, "cksum" to 1, "java" to 1)
             }
         }
 

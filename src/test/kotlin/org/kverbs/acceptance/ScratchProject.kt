@@ -36,7 +36,7 @@ internal class ScratchProject : AutoCloseable {
     init {
         val project = Path.of(System.getProperty("kverbs.root"))
         programs.forEach { (project / it).copyTo((root / it).apply { parent.createDirectories() }) }
-        (programs - "lab/host.sh").forEach { (root / it).executable() }
+        (programs - "lab/host.sh" - "cli/src/archive/aot.sh").forEach { (root / it).executable() }
         Files.createSymbolicLink(bin / "bash", programOnPath("bash"))
         tools.forEach { Files.createSymbolicLink(bin / it, programOnPath(it)) }
         stub(jdk / "bin/java", $$"echo \"java ${*: -2}\"; exit 7")
@@ -111,7 +111,17 @@ internal class ScratchProject : AutoCloseable {
 
     private companion object {
         val programs =
-            listOf("kverbs", "verify", ".ci/run", "lab/fresh", "lab/guard", "lab/lab.sh", "lab/setup.sh", "lab/host.sh")
+            listOf(
+                "kverbs",
+                "verify",
+                ".ci/run",
+                "lab/fresh",
+                "lab/guard",
+                "lab/lab.sh",
+                "lab/setup.sh",
+                "lab/host.sh",
+            ) +
+                "cli/src/archive/aot.sh"
 
         /** The tools that the programs under test may call. */
         val tools =
@@ -132,7 +142,7 @@ internal class ScratchProject : AutoCloseable {
                 "date",
                 "sort",
             ) +
-                listOf("diff", "unshare", "mount", "mountpoint")
+                listOf("diff", "cksum", "unshare", "mount", "mountpoint")
     }
 
     private fun programOnPath(name: String): Path =

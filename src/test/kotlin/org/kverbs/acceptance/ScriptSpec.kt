@@ -2,8 +2,10 @@ package org.kverbs.acceptance
 
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.engine.spec.tempfile
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldNotContain
 import java.io.File
 import java.util.concurrent.TimeUnit.MINUTES
 
@@ -18,15 +20,33 @@ class ScriptSpec :
             }
             kverbs("script", "samples/scripts/none.main.kts").status shouldBe 2
         }
+
+        test("should say on a terminal that it compiles, once, and nothing of it elsewhere") {
+            val path = tempfile(suffix = ".main.kts").apply { writeText("println()") }.path
+            val said = "kverbs: compiling $path, which takes several seconds"
+            val onTerminal = listOf("script", "-qec", "./kverbs script $path", "/dev/null")
+            run(onTerminal).output shouldContain said
+            run(onTerminal).output shouldNotContain said
+            File(path).appendText("println(1)")
+            kverbs("script", path).output shouldNotContain said
+        }
+
+        test("should show where an error comes from with --debug in front") {
+            val path = tempfile(suffix = ".main.kts").apply { writeText("error(\"deliberate\")") }.path
+            kverbs("script", path).output shouldNotContain "\tat "
+            kverbs("--debug", "script", path).output shouldContain "\tat "
+        }
     })
 
-private fun kverbs(vararg arguments: String): Outcome {
+private fun kverbs(vararg arguments: String) = run(listOf("./kverbs") + arguments)
+
+private fun run(command: List<String>): Outcome {
     val process =
-        ProcessBuilder("./kverbs", *arguments)
+        ProcessBuilder(command)
             .directory(File(System.getProperty("kverbs.root")))
             .redirectErrorStream(true)
             .start()
     val output = process.inputReader().readText()
-    check(process.waitFor(1, MINUTES)) { "kverbs ${arguments.asList()} did not end" }
+    check(process.waitFor(1, MINUTES)) { "$command did not end" }
     return Outcome(process.exitValue(), output)
 }

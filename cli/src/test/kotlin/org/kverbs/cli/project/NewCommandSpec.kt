@@ -10,7 +10,7 @@ import io.kotest.matchers.string.shouldNotContain
 import org.kverbs.cli.Outcome
 import java.io.File
 
-/** `kverbs new`, in this process; integration/run builds what it writes. */
+/** `kverbs new`, in this process. */
 class NewCommandSpec :
     FunSpec({
         val folder = tempdir()
