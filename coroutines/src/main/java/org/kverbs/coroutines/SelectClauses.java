@@ -8,19 +8,19 @@ import kotlinx.coroutines.selects.SelectClause1Impl;
 import kotlinx.coroutines.selects.SelectInstance;
 
 /**
- * Makes clauses for {@code select}. In Java, because kotlinx.coroutines has no public way to make one: the class is
- * internal to Kotlin, and public to the virtual machine.
+ * Creates clauses for {@code select}. It is written in Java because kotlinx.coroutines has no public function for that:
+ * the class is internal in Kotlin, but public in bytecode.
  */
 final class SelectClauses {
     private SelectClauses() {}
 
     /**
-     * A clause.
+     * Creates a clause.
      *
-     * @param register enlists the select instance; gets the clause's object, the instance, and nothing
-     * @param process makes the clause's value from what selected it, the third argument
-     * @param cancelled tells what to do if the select is cancelled after it was selected; its third argument is what
-     *     selected it
+     * @param register enlists the select instance; its arguments are the clause's object, the instance, and null
+     * @param process creates the clause's value from its third argument, the object that selected the clause
+     * @param cancelled returns the action for a select that is cancelled after it was selected; its third argument is
+     *   the object that selected the clause
      */
     static <T> SelectClause1<T> of(
             Object clause,

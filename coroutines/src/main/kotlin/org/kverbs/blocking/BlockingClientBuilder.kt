@@ -9,37 +9,39 @@ import java.time.Duration
 import kotlin.time.toKotlinDuration
 
 /**
- * How a [BlockingConnection] to a server is made; made by [BlockingHost.client]. The defaults are those of
- * [ClientBuilder]. One thread.
+ * Configures a [BlockingConnection] to a server; returned by [BlockingHost.client]. The defaults are those of
+ * [ClientBuilder]. One thread at a time can call.
  */
 public class BlockingClientBuilder internal constructor(
     private val host: RdmaHost,
 ) {
     private val settings = Settings(::ClientBuilder)
 
-    /** Bytes for the server, which sees them before it accepts: at most 32. */
+    /** Sets bytes that the server sees before it accepts, at most 32. */
     public fun privateData(bytes: ByteArray): BlockingClientBuilder = with { privateData(bytes) }
 
-    /** How long each step may take: finding the address, the route, and the server's answer. */
+    /** Limits the time of each step: to find the address, to find the route, and for the server's answer. */
     public fun timeout(step: Duration): BlockingClientBuilder = with { timeout(step.toKotlinDuration()) }
 
     /**
-     * Bytes of the longest message that is taken from the server. A server that announces a longer one ends the
+     * Sets the longest message that the server can send, in bytes. A server that announces a longer message loses the
      * connection.
      */
     public fun maxMessageSize(bytes: Long): BlockingClientBuilder = with { maxMessageSize(bytes) }
 
-    /** How long nothing may come before the client looks whether the server is still there; null is for ever. */
+    /** Sets the time without anything from the server after which the client probes it; null for never. */
     public fun keepAlive(interval: Duration?): BlockingClientBuilder = with { keepAlive(interval?.toKotlinDuration()) }
 
     private fun with(setting: ClientBuilder.() -> Unit): BlockingClientBuilder = apply { settings.add(setting) }
 
     /**
-     * Connects to a server of messages by its name or IP address, and waits until it has accepted.
+     * Connects to a message server by host name or IP address, and waits until the server has accepted.
      *
-     * @throws org.kverbs.cm.ConnectionRejectedException if the server says no, or nobody listens
-     * @throws org.kverbs.cm.ConnectionException if the network can't; names the step and the address
-     * @throws InterruptedException if the thread is interrupted; no connection is left behind
+     * @throws org.kverbs.cm.ConnectionRejectedException if the server rejects the client, or no program listens at the
+     *   port
+     * @throws org.kverbs.cm.ConnectionException if a step fails in the network; the message names the step and the
+     *   address
+     * @throws InterruptedException if the thread is interrupted; the attempt is undone then
      */
     @Throws(InterruptedException::class)
     public fun connect(
@@ -47,7 +49,7 @@ public class BlockingClientBuilder internal constructor(
         port: Int,
     ): BlockingConnection = connect(InetSocketAddress.createUnresolved(host, port))
 
-    /** The same by an address. */
+    /** Connects to a message server by its address; otherwise as above. */
     @Throws(InterruptedException::class)
     public fun connect(address: InetSocketAddress): BlockingConnection =
         BlockingConnection(blocking { host.connectMessages(address, settings) })

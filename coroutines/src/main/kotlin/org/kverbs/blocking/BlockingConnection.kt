@@ -13,37 +13,37 @@ import java.util.function.Consumer
 import kotlin.time.toKotlinDuration
 
 /**
- * A connection of messages whose calls block their thread: a [MessageConnection] for Java. Any thread, any number of
- * senders and receivers.
+ * Exchanges messages with a peer; its calls block their thread. It is a [MessageConnection] for Java. Any thread can
+ * call, and any number of threads can send and receive at the same time.
  *
- * An interrupt cancels a wait as a cancelled coroutine does: a send that waited for room has sent nothing, and a
- * receive has taken no message.
+ * An interrupt ends a wait as the cancellation of a coroutine does: a send that waits for a free slot sends nothing,
+ * and a receive takes no message.
  *
- * **Errors.** [org.kverbs.coroutines.ChannelClosedException] after the end of the connection, and
- * [org.kverbs.RdmaException] why it failed, after the messages that had come.
+ * **Errors.** After the end of the connection calls throw [org.kverbs.coroutines.ChannelClosedException], or the
+ * [org.kverbs.RdmaException] of its failure. Messages that have arrived can be received before.
  *
- * **Ownership.** A server's connection is ended when its handler returns; a client closes its own.
+ * **Ownership.** A server ends a connection when its handler returns; a client closes its own connection.
  */
 public class BlockingConnection internal constructor(
     private val connection: MessageConnection,
     private val stopping: Job = Job(),
 ) : AutoCloseable {
-    /** Sends a message, of any number of bytes up to what the peer takes; waits while the peer has no room. */
+    /** Sends a message of any length that the peer takes; waits while the peer has no free slot. */
     @Throws(InterruptedException::class)
     public fun send(message: ByteArray): Unit = blocking { connection.send(message) }
 
     /**
      * Receives a message; waits until there is one.
      *
-     * @throws org.kverbs.coroutines.ChannelClosedException if the peer has sent its last one
+     * @throws org.kverbs.coroutines.ChannelClosedException if the peer has sent its last message
      */
     @Throws(InterruptedException::class)
     public fun receive(): ByteArray = blocking { connection.receive() }
 
     /**
-     * Receives a message if one comes in time; zero takes only one that is there.
+     * Receives a message if one comes in time; with zero only a message that has arrived.
      *
-     * @throws TimeoutException if none came; nothing is lost, and the next call receives the next one
+     * @throws TimeoutException if no message came; no message is lost
      */
     @Throws(InterruptedException::class, TimeoutException::class)
     public fun receive(timeout: Duration): ByteArray = blocking(timeout) { connection.receive() }
@@ -53,9 +53,9 @@ public class BlockingConnection internal constructor(
     public fun receiveOrNull(): ByteArray? = blocking { connection.receiveOrNull() }
 
     /**
-     * Receives a message, or returns null if the peer has sent its last one, or if the server that this connection
-     * belongs to is being stopped ([BlockingServer.stop]) or closed. A handler that returns then ends in good order,
-     * and not by an interrupt at the deadline; its client is told that no more messages come:
+     * Receives a message. Returns null if the peer has sent its last one, or if the server of this connection is being
+     * stopped ([BlockingServer.stop]) or closed. A handler that returns then ends in good order instead of by an
+     * interrupt at the timeout; its client sees the orderly end of the messages:
      *
      * ```java
      * for (byte[] question; (question = connection.receiveUnlessStopping()) != null; ) {
@@ -63,7 +63,7 @@ public class BlockingConnection internal constructor(
      * }
      * ```
      *
-     * A message that is there comes first. With a client's connection this is [receiveOrNull].
+     * A message that has arrived comes first. On a client's connection this does the same as [receiveOrNull].
      */
     @Throws(InterruptedException::class)
     public fun receiveUnlessStopping(): ByteArray? =
@@ -77,16 +77,17 @@ public class BlockingConnection internal constructor(
             }
         }
 
-    /** Whether the server that this connection belongs to is being stopped or closed; false with a client's. */
+    /** Returns true if the server of this connection is being stopped or closed; false on a client's connection. */
     public fun isStopping(): Boolean = stopping.isCompleted
 
     /**
-     * Lets the peer use [size] bytes of new memory under a name: the peer can then do what [access] allows, without
-     * this side noticing. They are this connection's alone, until [BlockingPublishedMemory.withdraw] or its end.
+     * Publishes [size] bytes of new memory, which is zero, to the peer under a name. The peer can then do what [access]
+     * allows; this side does not notice the peer's operations. The memory lives until
+     * [BlockingPublishedMemory.withdraw] or the end of the connection.
      *
-     * @param name 1 to 200 bytes in UTF-8, not published now
-     * @param access what the peer can do; default is REMOTE_READ
-     * @throws IllegalArgumentException if the name is not possible
+     * @param name 1 to 200 bytes in UTF-8, not in use by another publication
+     * @param access what the peer can do; default REMOTE_READ
+     * @throws IllegalArgumentException if the name is too long, empty or in use
      * @throws org.kverbs.RdmaSystemException if the device refuses to register the memory
      */
     @Throws(InterruptedException::class)
@@ -97,8 +98,8 @@ public class BlockingConnection internal constructor(
     ): BlockingPublishedMemory = blocking { BlockingPublishedMemory(connection.publish(name, size, *access)) }
 
     /**
-     * The same, and [fill] writes into the memory what the peer shall find there, before the peer is told. The memory
-     * is zero before.
+     * Publishes [size] bytes of new memory to the peer under a name; [fill] fills the memory before the peer is told.
+     * Otherwise as above.
      */
     @Throws(InterruptedException::class)
     public fun publish(
@@ -112,8 +113,8 @@ public class BlockingConnection internal constructor(
         }
 
     /**
-     * The same with native memory of the caller's, which stays alive as long as it is published. It can be published to
-     * many peers.
+     * Publishes the caller's native memory to the peer under a name; otherwise as above. The memory must stay alive
+     * while it is published. It can be published to many peers.
      */
     @Throws(InterruptedException::class)
     public fun publish(
@@ -123,60 +124,61 @@ public class BlockingConnection internal constructor(
     ): BlockingPublishedMemory = blocking { BlockingPublishedMemory(connection.publish(name, memory, *access)) }
 
     /**
-     * Memory that the peer has published by this name.
+     * Finds memory that the peer has published under this name.
      *
-     * @throws org.kverbs.coroutines.NotPublishedException if the peer has not published it; it lists what is published
+     * @throws org.kverbs.coroutines.NotPublishedException if the peer has not published this name; the message lists
+     *   the names that it has published
      */
     @Throws(InterruptedException::class)
     public fun remote(name: String): BlockingRemoteRegion = blocking { BlockingRemoteRegion(connection.remote(name)) }
 
     /**
-     * Memory that the peer publishes by this name; waits until it has.
+     * Finds memory that the peer publishes under this name; waits until it is published.
      *
-     * @throws org.kverbs.coroutines.ChannelClosedException if the peer has sent its last message and not published it
+     * @throws org.kverbs.coroutines.ChannelClosedException if the peer has sent its last message without publishing
+     *   this name
      */
     @Throws(InterruptedException::class)
     public fun awaitRemote(name: String): BlockingRemoteRegion =
         blocking { BlockingRemoteRegion(connection.awaitRemote(name)) }
 
-    /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */
+    /** Returns the private data of the peer's request or answer; on InfiniBand and RoCE followed by zeros. */
     public fun privateData(): ByteArray = connection.privateData
 
-    /** The peer's address and port; null if it is not known. */
+    /** Returns the peer's address and port; null if they are not known. */
     public fun remoteAddress(): InetSocketAddress? = connection.remoteAddress
 
-    /** This side's address and port; null if it is not known. */
+    /** Returns this side's address and port; null if they are not known. */
     public fun localAddress(): InetSocketAddress? = connection.localAddress
 
     /**
-     * False once either side has ended the connection, or it has failed, and this side knows it. What had come can
-     * still be received.
+     * Returns false once this side knows that either side has ended the connection, or that it has failed. Messages
+     * that have arrived can still be received.
      */
     public fun isOpen(): Boolean = connection.isOpen
 
     /**
-     * Says that no more messages come from here, and waits until the peer's device has all that were sent. The other
-     * direction stays open.
+     * Ends this side's messages, and waits until the peer's device has all of them. The other direction stays open.
      */
     @Throws(InterruptedException::class)
     public fun finish(): Unit = blocking { connection.finish() }
 
     /**
-     * Ends the connection in good order: finishes, waits until the peer has finished too, or has gone, or [timeout] is
-     * over, and closes. Messages that nobody has received are dropped.
+     * Ends the connection in good order: calls [finish], waits until the peer has finished too, or is gone, or
+     * [timeout] is over, and closes the connection. Drops messages that were not received.
      *
-     * @throws org.kverbs.cm.ConnectionException if the peer has not gone and had not taken all messages of this side in
-     *   that time: those are lost
+     * @throws org.kverbs.cm.ConnectionException if the peer has not taken all messages of this side within [timeout]
+     *   and is not gone: the rest is lost
      * @throws InterruptedException if the thread is interrupted; the connection is closed then
      */
     @Throws(InterruptedException::class)
     public fun disconnect(timeout: Duration): Unit = blocking { connection.disconnect(timeout.toKotlinDuration()) }
 
-    /** The same with a timeout of 5 seconds. */
+    /** Ends the connection in good order with a timeout of 5 seconds; otherwise as above. */
     @Throws(InterruptedException::class)
     public fun disconnect(): Unit = blocking { connection.disconnect() }
 
-    /** Ends the connection now; messages under way may be lost. The peer is told. */
+    /** Ends the connection now, and tells the peer. Messages under way can be lost. */
     override fun close(): Unit = connection.close()
 
     /** Names the peer's address. */

@@ -6,7 +6,7 @@ import org.kverbs.coroutines.rdmaHost
 import java.net.InetSocketAddress
 
 /**
- * Servers and clients of messages for Java: each call blocks its thread, and virtual threads make that cheap.
+ * Makes message servers and clients for Java. Each call blocks its thread, which is cheap on virtual threads.
  *
  * ```java
  * try (BlockingHost host = BlockingHost.open();
@@ -22,29 +22,30 @@ import java.net.InetSocketAddress
  *
  * A program in Kotlin uses [RdmaHost].
  *
- * **Threads.** Any thread. A wait parks its thread, so a virtual thread does not hold its carrier. An interrupt ends
- * the wait with an InterruptedException.
+ * **Threads.** Any thread can call. A wait parks its thread, so that a virtual thread does not hold its carrier. An
+ * interrupt ends the wait with an InterruptedException.
  *
- * **Ownership.** [close] closes the servers and connections of this host, and ends every wait.
+ * **Ownership.** [close] closes the host's servers and connections, and ends every wait.
  */
 public class BlockingHost private constructor(
     private val host: RdmaHost,
 ) : AutoCloseable {
-    /** Begins a server with settings: `host.server().maxConnections(100).serve(7471, handler)`. */
+    /** Returns a builder for a server with settings: `host.server().maxConnections(100).serve(7471, handler)`. */
     public fun server(): BlockingServerBuilder = BlockingServerBuilder(host)
 
-    /** Serves at a port of every address with the settings that [BlockingServerBuilder] has by default. */
+    /** Serves at a port of every address with the default settings of [BlockingServerBuilder]. */
     public fun serve(
         port: Int,
         handler: ConnectionHandler,
     ): BlockingServer = server().serve(port, handler)
 
-    /** Begins a connection with settings: `host.client().privateData(token).connect("server", 7471)`. */
+    /**
+     * Returns a builder for a connection with settings: `host.client().privateData(token).connect("server", 7471)`.
+     */
     public fun client(): BlockingClientBuilder = BlockingClientBuilder(host)
 
     /**
-     * Connects to a server with the settings that [BlockingClientBuilder] has by default; see
-     * [BlockingClientBuilder.connect].
+     * Connects to a server with the default settings of [BlockingClientBuilder]; see [BlockingClientBuilder.connect].
      */
     @Throws(InterruptedException::class)
     public fun connect(
@@ -52,29 +53,29 @@ public class BlockingHost private constructor(
         port: Int,
     ): BlockingConnection = client().connect(host, port)
 
-    /** The same by an address. */
+    /** Connects to a server by its address; otherwise as above. */
     @Throws(InterruptedException::class)
     public fun connect(address: InetSocketAddress): BlockingConnection = client().connect(address)
 
-    /** Closes the servers and connections of this host, then its devices. */
+    /** Closes the host's servers and connections, then its devices. */
     override fun close(): Unit = host.close()
 
-    /** Names the kind of its devices. */
+    /** Names the provider of the host's devices. */
     override fun toString(): String = "blocking host on ${host.provider} devices"
 
     /** Opens hosts. */
     public companion object {
         /**
-         * Opens this program's side of its connections, on the RDMA hardware of this machine, or else on the embedded
-         * device.
+         * Opens a host on the RDMA hardware of this machine, or without hardware on the embedded device.
          *
          * @throws org.kverbs.DeviceNotFoundException if no device has a connection manager
-         * @throws org.kverbs.LibraryUnavailableException if librdmacm is missing; says what to install
+         * @throws org.kverbs.LibraryUnavailableException if librdmacm is missing; the message names the package to
+         *   install
          */
         @JvmStatic
         public fun open(): BlockingHost = BlockingHost(rdmaHost())
 
-        /** The same by the connection manager of this device. */
+        /** Opens a host that uses the connection manager of this device's provider. */
         @JvmStatic
         public fun open(device: Device): BlockingHost = BlockingHost(rdmaHost { device(device) })
     }

@@ -4,41 +4,49 @@ import org.kverbs.coroutines.RemoteRegion
 import org.kverbs.coroutines.blocking
 
 /**
- * Memory of the peer, to read and write without the peer's program: a [RemoteRegion] for Java. Offsets and lengths are
- * bytes; numbers are in the byte order of this machine, which must be the peer's too if it looks at them.
+ * Reads and writes memory of the peer; the peer's program is not told. It is a [RemoteRegion] for Java. Offsets and
+ * lengths are in bytes. Numbers have the byte order of this machine; if the peer reads them, it must use the same
+ * order.
  *
- * Each call returns when it is done. An operation that was posted goes on after an interrupt.
+ * Each call returns when its operation is done. A posted operation goes on after an interrupt.
  *
- * **Errors.** IndexOutOfBoundsException before anything is sent; [org.kverbs.WorkCompletionException] if the peer's
- * device refuses, for example since the peer has not allowed it: that ends the connection.
+ * **Errors.** Bytes outside the region throw IndexOutOfBoundsException; nothing is sent then. If the peer's device
+ * refuses an operation, for example because the peer has not allowed it, the call throws
+ * [org.kverbs.WorkCompletionException], and the connection ends.
  *
- * Any thread. Nothing here needs a close.
+ * **Threads.** Any thread can call. A BlockingRemoteRegion needs no close.
  */
 public class BlockingRemoteRegion internal constructor(
     private val region: RemoteRegion,
 ) {
-    /** Bytes. */
+    /** Returns the length of the region in bytes. */
     public fun length(): Long = region.length
 
-    /** Reads [length] bytes from byte [offset] on. Above 1 MiB it goes in pieces, which others' may come between. */
+    /**
+     * Reads [length] bytes, from byte [offset] of the region on. Above 1 MiB it reads in pieces; operations of other
+     * peers can come between them.
+     */
     @Throws(InterruptedException::class)
     public fun read(
         offset: Long,
         length: Int,
     ): ByteArray = blocking { region.read(offset, length) }
 
-    /** Writes all [bytes], from byte [offset] on. Above 1 MiB it goes in pieces, which others' may come between. */
+    /**
+     * Writes [bytes], from byte [offset] of the region on. Above 1 MiB it writes in pieces; operations of other peers
+     * can come between them.
+     */
     @Throws(InterruptedException::class)
     public fun write(
         bytes: ByteArray,
         offset: Long,
     ): Unit = blocking { region.write(bytes, offset) }
 
-    /** Reads 8 bytes as a number. */
+    /** Reads the 8 bytes at [offset] as a number. */
     @Throws(InterruptedException::class)
     public fun readLong(offset: Long): Long = blocking { region.readLong(offset) }
 
-    /** Writes a number as 8 bytes. */
+    /** Writes a number as the 8 bytes at [offset]. */
     @Throws(InterruptedException::class)
     public fun writeLong(
         offset: Long,
@@ -46,10 +54,11 @@ public class BlockingRemoteRegion internal constructor(
     ): Unit = blocking { region.writeLong(offset, value) }
 
     /**
-     * Adds [add] to the 8 bytes there, at once for all who use atomics of that device.
+     * Adds [add] to the 8 bytes at [offset]. This is atomic for all atomics of the peer's device.
      *
-     * @param offset to an address over there that is a multiple of 8
-     * @return what stood there before
+     * @param offset gives an address of the peer that is a multiple of 8
+     * @return the value before
+     * @throws IllegalArgumentException if the address is not a multiple of 8
      */
     @Throws(InterruptedException::class)
     public fun fetchAndAdd(
@@ -57,7 +66,7 @@ public class BlockingRemoteRegion internal constructor(
         add: Long,
     ): Long = blocking { region.fetchAndAdd(offset, add) }
 
-    /** If the 8 bytes there equal [expected] they become [value]; otherwise as [fetchAndAdd]. */
+    /** Replaces the 8 bytes at [offset] by [value] if they equal [expected]; otherwise as [fetchAndAdd]. */
     @Throws(InterruptedException::class)
     public fun compareAndSwap(
         offset: Long,
@@ -65,6 +74,6 @@ public class BlockingRemoteRegion internal constructor(
         value: Long,
     ): Long = blocking { region.compareAndSwap(offset, expected, value) }
 
-    /** Says the address, the key and the length in bytes. */
+    /** Shows the address, the key and the length in bytes. */
     override fun toString(): String = region.toString()
 }

@@ -11,13 +11,13 @@ import java.time.Duration
 import kotlin.time.toKotlinDuration
 
 /**
- * Serves messages at an address, each connection on a virtual thread of its own. Made by [BlockingHost.serve] and
- * [BlockingServerBuilder.serve]; any thread.
+ * Serves message connections at an address, each on a virtual thread of its own. [BlockingHost.serve] and
+ * [BlockingServerBuilder.serve] create it. Any thread can call.
  *
- * When the handler of a connection returns, the connection is disconnected. When it throws, its connection is closed,
- * the server's `onFailure` is told, and the others live on.
+ * When a handler returns, the server disconnects its connection. When a handler throws, the server closes its
+ * connection and calls `onFailure`; the other connections live on.
  *
- * **Ownership.** It belongs to its host. [close] ends its handlers.
+ * **Ownership.** The server belongs to its host. [close] closes its connections and interrupts its handlers.
  */
 public class BlockingServer internal constructor(
     private val server: RdmaServer,
@@ -29,24 +29,26 @@ public class BlockingServer internal constructor(
             runInterruptible(VIRTUAL_THREADS) { handler.handle(blocking) }
         }
 
-    /** Where it listens, with the port that it got. */
+    /** Returns the address that the server listens at, with the port that it got. */
     public fun address(): InetSocketAddress = server.address
 
-    /** How many connections are up. */
+    /** Returns the number of open connections. */
     public fun connections(): Int = server.connections.size
 
-    /** Whether [stop] or [close] was called. A handler asks its connection ([BlockingConnection.isStopping]). */
+    /**
+     * Returns true if [stop] or [close] was called. A handler asks its connection ([BlockingConnection.isStopping]).
+     */
     public fun isStopping(): Boolean = server.stopping.isCompleted
 
-    /** Waits until the server was stopped or closed, and its handlers have ended. */
+    /** Waits until the server is stopped or closed and its handlers have ended. */
     @Throws(InterruptedException::class)
     public fun awaitEnd(): Unit = blocking { serving.join() }
 
     /**
-     * Takes no more clients, tells the handlers ([BlockingConnection.receiveUnlessStopping]), waits until they have
-     * ended or [deadline] is over, interrupts those that have not, and closes. It returns when all have ended: one that
-     * ignores the interrupt is waited for without a limit, and a second later a warning in the [System.Logger]
-     * `org.kverbs.coroutines` names its client.
+     * Stops taking clients, tells the handlers ([BlockingConnection.receiveUnlessStopping]), waits until they have
+     * ended or [deadline] is over, closes the server, and interrupts the handlers that still run. Returns when all
+     * handlers have ended. A handler that ignores the interrupt delays the return; after one second the [System.Logger]
+     * `org.kverbs.coroutines` warns and names its client.
      *
      * @throws InterruptedException if the thread is interrupted; the server is closed then
      */
@@ -54,10 +56,10 @@ public class BlockingServer internal constructor(
     public fun stop(deadline: Duration): Unit = blocking { server.stop(deadline.toKotlinDuration()) }
 
     /**
-     * Takes no more clients, interrupts the handlers and closes the connections now; does not wait for the handlers.
+     * Stops taking clients, interrupts the handlers and closes the connections now; does not wait for the handlers.
      */
     override fun close(): Unit = server.close()
 
-    /** Names the address that it listens at. */
+    /** Names the server's address. */
     override fun toString(): String = server.toString()
 }

@@ -13,76 +13,89 @@ import java.util.function.Predicate
 import kotlin.time.toKotlinDuration
 
 /**
- * How a [BlockingServer] treats its clients; made by [BlockingHost.server]. The defaults are those of [ServerBuilder].
- * One thread.
+ * Configures a [BlockingServer]; returned by [BlockingHost.server]. The defaults are those of [ServerBuilder]. One
+ * thread at a time can call.
  */
 public class BlockingServerBuilder internal constructor(
     private val host: RdmaHost,
 ) {
     private val settings = Settings(::ServerBuilder)
 
-    /** Connections at a time, those that come up among them. Further clients are rejected. */
+    /**
+     * Sets the number of connections at a time, including those that are being set up. The server rejects further
+     * clients.
+     */
     public fun maxConnections(count: Int): BlockingServerBuilder = with { maxConnections(count) }
 
-    /** Clients at a time that were accepted and have not answered yet. Further ones wait for their turn. */
+    /**
+     * Sets the number of clients at a time that were accepted and have yet to answer. Further clients wait for their
+     * turn.
+     */
     public fun maxHalfOpen(count: Int): BlockingServerBuilder = with { maxHalfOpen(count) }
 
     /**
-     * Bytes of the longest message that is taken from a client. A client that announces a longer one loses its
+     * Sets the longest message that a client can send, in bytes. A client that announces a longer message loses its
      * connection.
      */
     public fun maxMessageSize(bytes: Long): BlockingServerBuilder = with { maxMessageSize(bytes) }
 
     /**
-     * Bytes that all connections hold together, of receive slots and of large messages that came and were not received.
-     * A client for whose slots there is no room is rejected; a large message for which there is none waits in its
-     * sender's memory.
+     * Limits the bytes that all connections hold together for receive slots and for large messages that were not
+     * received yet. The server rejects a client whose slots exceed the limit; a large message that exceeds it waits in
+     * its sender's memory.
      */
     public fun memory(bytes: Long): BlockingServerBuilder = with { memory(bytes) }
 
-    /** Bytes of that for one connection: at least its slots and a message of [maxMessageSize]. */
+    /**
+     * Limits the bytes of [memory] that one connection holds: at least its slots and one message of [maxMessageSize].
+     */
     public fun memoryPerConnection(bytes: Long): BlockingServerBuilder = with { memoryPerConnection(bytes) }
 
     /**
-     * How long no message may come or go over a connection before it fails; null is for ever. A handler that works
-     * longer on an answer needs more time.
+     * Ends a connection over which nothing came or went for this time; null for never. A handler that works longer on
+     * an answer needs a longer time. See [ServerBuilder.idleTimeout].
      */
     public fun idleTimeout(time: Duration?): BlockingServerBuilder = with { idleTimeout(time?.toKotlinDuration()) }
 
-    /** How long nothing may come before the server looks whether the client is still there; null is for ever. */
+    /** Sets the time without anything from the client after which the server probes it; null for never. */
     public fun keepAlive(interval: Duration?): BlockingServerBuilder = with { keepAlive(interval?.toKotlinDuration()) }
 
-    /** How long a client may take to answer once it was accepted, and [authorize] to decide. */
+    /** Limits the time for an accepted client to answer, and for [authorize] to decide. */
     public fun timeout(step: Duration): BlockingServerBuilder = with { timeout(step.toKotlinDuration()) }
 
     /**
-     * Decides whether a client comes in, from what it says with its request. Nothing was allocated for the client yet.
-     * The predicate runs on a virtual thread, so it may block; false, an exception or a decision later than [timeout]
-     * rejects the client.
+     * Sets the predicate that decides whether to accept a client, from its request. It runs before the server allocates
+     * anything for the client, on a virtual thread, so that it can block. False, an exception, or a decision later than
+     * [timeout] rejects the client.
      */
     public fun authorize(decide: Predicate<ClientRequest>): BlockingServerBuilder =
         with { authorize { request -> runInterruptible(VIRTUAL_THREADS) { decide.test(request) } } }
 
     /**
-     * Told why a connection did not come up, or what its handler threw. By default that is logged. Any thread; it must
-     * not block.
+     * Sets the function that is called for each failed connection, with the reason for which it was not set up, or the
+     * exception of its handler. By default the failure is logged. Called on any thread; must not block.
      */
     public fun onFailure(told: Consumer<Throwable>): BlockingServerBuilder = with { onFailure { told.accept(it) } }
 
     private fun with(setting: ServerBuilder.() -> Unit): BlockingServerBuilder = apply { settings.add(setting) }
 
     /**
-     * Serves clients at a port of every address from now on, each by [handler] on a virtual thread of its own.
+     * Starts a server at a port of every address; it runs [handler] for each client on a virtual thread of its own.
      *
-     * @param port 0 is a free one, which [BlockingServer.address] tells
-     * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken
+     * @param port 0 takes a free port, see [BlockingServer.address]
+     * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is in use
      */
     public fun serve(
         port: Int,
         handler: ConnectionHandler,
     ): BlockingServer = serve(host.bind(port, settings), handler)
 
-    /** The same at one address; EADDRNOTAVAIL if it is the address of no RDMA device. */
+    /**
+     * Starts a server at one address; otherwise as above.
+     *
+     * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is in use, EADDRNOTAVAIL if no RDMA device has the
+     *   address
+     */
     public fun serve(
         address: InetSocketAddress,
         handler: ConnectionHandler,

@@ -1,12 +1,15 @@
 package org.kverbs.blocking
 
-/** What a builder of this package was told, to be told to the builder of Kotlin's for each server or connection. */
+/**
+ * Collects the settings of a builder of this package, and applies them to the Kotlin builder of each server or
+ * connection.
+ */
 internal class Settings<B>(
     private val builder: () -> B,
 ) : (B) -> Unit {
     private val all = ArrayList<B.() -> Unit>()
 
-    /** Adds a setting; a wrong value is refused here. */
+    /** Adds a setting; throws at once if its value is not valid. */
     fun add(setting: B.() -> Unit) {
         builder().setting()
         all += setting

@@ -18,12 +18,12 @@ internal fun <T : Any> blocking(
 ): T =
     blocking {
         var result: T? = null
-        // The clock has a thread of its own: the time can be over after the block has received something, and before it
+        // The clock runs on a thread of its own: the time can end after the block has received a message, but before it
         // returns.
         withTimeoutOrNull(timeout.toKotlinDuration().coerceAtLeast(1.nanoseconds)) { result = block() }
         result
     } ?: throw TimeoutException("nothing came within ${timeout.toMillis()} ms")
 
-/** A virtual thread for each task. */
+/** Runs each task on a virtual thread of its own. */
 internal val VIRTUAL_THREADS: CoroutineDispatcher =
     Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("kverbs-handler-", 0).factory()).asCoroutineDispatcher()

@@ -15,53 +15,54 @@ import org.kverbs.dsl.connect
 import org.kverbs.dsl.qp
 
 /**
- * A queue pair whose operations suspend until they are done: `send`, `receive`, `write`, `read`, `compareAndSwap`,
- * `fetchAndAdd`, and [batch] for many in one call. [V] is what its transport can do, as for [TypedQueuePair].
+ * Wraps a queue pair in suspend functions that return when their request has completed: `send`, `receive`, `write`,
+ * `read`, `compareAndSwap`, `fetchAndAdd`, and [batch] for several requests in one call. [V] names the operations of
+ * its transport, as for [TypedQueuePair].
  *
- * **Waiting.** When the send or receive queue is full the caller suspends, and callers go on in the order in which they
+ * **Waiting.** When the send or receive queue is full, the caller suspends. Callers continue in the order in which they
  * came.
  *
- * **Messages.** A message goes to the caller of `receive` that has waited longest, whichever callers before it were
- * cancelled. For that, `receive` copies its message out of memory that the queue pair registers itself, as much as is
- * waited for at once. `postReceive` doesn't copy: the device writes into the caller's memory.
+ * **Messages.** A message goes to the caller of `receive` that has waited longest, even if earlier callers were
+ * cancelled. Therefore `receive` copies its message from memory that the queue pair registers itself, as much as its
+ * callers wait for at once. `postReceive` does not copy: the device writes into the caller's memory.
  *
  * **Ownership.** From the call to its return the bytes belong to the device. *After a cancellation they still do*,
- * until the request has completed: a [RegisteredBuffer] and its slices know that, other memory must not be used for
- * anything else before the queue pair is closed. The memory of `receive` is the exception: the device never has it, and
- * the caller has it back at once. A region that is closed meanwhile makes the request fail, and the queue pair with it.
- * Closing the queue pair, its dispatcher or the device ends all waits with an IllegalStateException that names what was
- * closed.
+ * until the request has completed. A [RegisteredBuffer] and its slices keep track of that; do not use other memory for
+ * anything else before the queue pair is closed. The memory of `receive` is the exception: the device never uses it,
+ * and the caller gets it back at once. If a region is closed before its request has completed, the request fails, and
+ * the queue pair with it. Closing the queue pair, its dispatcher or the device ends every wait with an
+ * IllegalStateException that names the closed object.
  *
  * **Cancellation.** A cancelled caller returns at once; its request goes on. The message of a cancelled receive goes to
- * the oldest caller of `receive` that waits, or else to the next.
+ * the caller of `receive` that has waited longest, or to the next caller.
  *
- * **Errors.** [org.kverbs.WorkCompletionException] with the status; where requests are flushed because another failed,
- * that one's is the cause. [org.kverbs.WorkRequestException] if the device refuses the request. Each call throws an
- * exception of its own, whose stack trace shows the call.
+ * **Errors.** A failed request throws [org.kverbs.WorkCompletionException] with the status. If a request was flushed
+ * because another failed, the failure of the other is the cause. A request that the device refuses throws
+ * [org.kverbs.WorkRequestException]. Each call throws an exception of its own, whose stack trace shows the call.
  *
- * Any thread.
+ * **Threads.** Any thread can call.
  */
 public class AsyncQueuePair<out V : Verbs> internal constructor(
-    /** The queue pair as the builders know it. */
+    /** The queue pair with the operations of its transport, for requests without coroutines. */
     public val typed: TypedQueuePair<V>,
     internal val sends: SendSide,
     internal val receives: ReceiveSide,
     private val sharesReceives: Boolean,
 ) : AutoCloseable {
     /**
-     * The queue pair itself. Requests posted on it directly belong to nobody here, and may overrun the completion
-     * queue.
+     * The plain queue pair. The dispatcher drops the completions of requests posted directly on it, and such requests
+     * can overrun the completion queue.
      */
     public val queuePair: QueuePair get() = typed.queuePair
 
-    /** What a peer needs to connect or send to it. */
+    /** Returns the address that a peer needs to connect or send to this queue pair. */
     public fun endpoint(options: ConnectOptions = ConnectOptions.DEFAULTS): QueuePairEndpoint =
         queuePair.endpoint(options)
 
     /** Closes the queue pair and ends all waits. */
     override fun close(): Unit = queuePair.close()
 
-    /** Ends all waits, as the connection has ended. Those on a shared receive queue go on. */
+    /** Ends all waits because the connection has ended, except those on a shared receive queue. */
     internal fun stop(cause: Throwable) {
         sends.stop(cause)
         if (!sharesReceives) receives.stop(cause)
@@ -72,12 +73,12 @@ public class AsyncQueuePair<out V : Verbs> internal constructor(
 }
 
 /**
- * Makes a queue pair whose completions this dispatcher takes: `dispatcher.qp(pd, RC) { maxSendWr(64) }`. The block
- * needs no completion queue.
+ * Creates a queue pair whose completions this dispatcher takes: `dispatcher.qp(pd, RC) { maxSendWr(64) }`. The
+ * dispatcher supplies the completion queue.
  *
- * @param srq where it takes receives from; default is a receive queue of its own
- * @throws IllegalArgumentException if two settings exclude each other, or the domain belongs to another open device
- * @throws org.kverbs.RdmaSystemException if the device refuses
+ * @param srq the shared receive queue that it takes receives from; default null, a receive queue of its own
+ * @throws IllegalArgumentException if two settings exclude each other, or the domain belongs to another context
+ * @throws org.kverbs.RdmaSystemException if the device refuses the queue pair
  */
 public fun <V : Verbs> CompletionDispatcher.qp(
     pd: ProtectionDomain,
@@ -126,7 +127,7 @@ public fun <V : Verbs> CompletionDispatcher.qp(
     return AsyncQueuePair(typed, sends, receives, sharesReceives = srq != null)
 }
 
-/** Connects; errors as [QueuePair.connect]. */
+/** Connects to a peer's queue pair; errors as [QueuePair.connect]. */
 public fun AsyncQueuePair<ConnectedVerbs>.connect(
     remote: QueuePairEndpoint,
     options: ConnectOptions = ConnectOptions.DEFAULTS,

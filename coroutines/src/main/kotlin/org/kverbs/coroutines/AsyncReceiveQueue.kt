@@ -8,31 +8,31 @@ import org.kverbs.dsl.SharedReceiveQueueBuilder
 import org.kverbs.dsl.srq
 
 /**
- * A shared receive queue whose messages are awaited here, whichever of its queue pairs they come to:
- * `dispatcher.qp(pd, RC, srq)`. [Received.queuePairNumber] says which. Waiting, cancellation and ownership are those of
+ * Receives the messages of several queue pairs through one shared receive queue: `dispatcher.qp(pd, RC, srq)`.
+ * [Received.queuePairNumber] names the queue pair of a message. For waiting, cancellation and ownership see
  * [AsyncQueuePair].
  */
 public class AsyncReceiveQueue internal constructor(
-    /** The queue itself. */
+    /** The plain shared receive queue. */
     public val queue: SharedReceiveQueue,
     internal val side: ReceiveSide,
 ) : AutoCloseable {
-    /** Posts a receive, suspends until a message has come, and copies it [into] the memory. */
+    /** Posts a receive, suspends until a message has arrived, and copies the message [into] the memory. */
     public suspend fun receive(into: MemorySlice): Received = side.await(into, into.pin)
 
-    /** The same into a pooled buffer, all of it. */
+    /** Posts a receive, suspends until a message has arrived, and copies the message [into] the buffer. */
     public suspend fun receive(into: RegisteredBuffer): Received = side.await(into.all(), into)
 
     /**
-     * Posts a receive whose message is awaited later. Waiting, cancellation and ownership are those of a queue pair's
-     * `postReceive`.
+     * Posts a receive and returns at once; the caller awaits the message later. For cancellation and ownership see the
+     * queue pair's `postReceive`.
      *
-     * @throws IllegalStateException if the queue is full, which is not waited for here
-     * @throws org.kverbs.WorkRequestException if the device refuses it
+     * @throws IllegalStateException if the queue is full: this function does not wait
+     * @throws org.kverbs.WorkRequestException if the device refuses the receive
      */
     public fun postReceive(into: MemorySlice): Deferred<Received> = side.post(into, into.pin)
 
-    /** The same into a pooled buffer, all of it. */
+    /** Posts a receive into the whole buffer; otherwise as above. */
     public fun postReceive(into: RegisteredBuffer): Deferred<Received> = side.post(into.all(), into)
 
     /** Closes the queue and ends all waits. */
@@ -40,9 +40,10 @@ public class AsyncReceiveQueue internal constructor(
 }
 
 /**
- * Makes a shared receive queue whose completions this dispatcher takes: `dispatcher.srq(pd) { maxWr(1024) }`.
+ * Creates a shared receive queue whose completions this dispatcher takes: `dispatcher.srq(pd) { maxWr(1024) }`.
  *
- * @throws org.kverbs.RdmaSystemException if the device refuses
+ * @throws IllegalArgumentException if the domain belongs to another context
+ * @throws org.kverbs.RdmaSystemException if the device refuses the queue
  */
 public fun CompletionDispatcher.srq(
     pd: ProtectionDomain,

@@ -5,7 +5,9 @@ import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.coroutines.resume
 
-/** Who waits for what stood in the peer's memory before an atomic; it comes into the request's 8 bytes of [results]. */
+/**
+ * Waits for the result of an atomic: the value before, which the device writes into the request's 8 bytes of [results].
+ */
 internal class AtomicWaiter(
     private val continuation: CancellableContinuation<Long>,
     private val results: MemorySegment,
@@ -13,12 +15,12 @@ internal class AtomicWaiter(
     private var result = 0L
     private var closed: IllegalStateException? = null
 
-    /** Takes the result, before the slot is used again. */
+    /** Takes the result, before another request uses the slot. */
     fun take(slot: Int) {
         try {
             result = results.getAtIndex(JAVA_LONG, slot.toLong())
         } catch (e: IllegalStateException) {
-            // The queue pair is being closed by another thread, and its memory with it.
+            // Another thread is closing the queue pair, and its memory with it.
             closed = IllegalStateException("the queue pair was closed when the result of its atomic came", e)
         }
     }

@@ -5,8 +5,8 @@ import kotlin.time.Duration
 import kotlin.time.TimeSource
 
 /**
- * How long to wait between attempts to connect: twice as long each time, up to [longest], and by chance up to a half
- * less, so that the clients of a server that was restarted do not all come at once.
+ * Computes the pauses between attempts to connect: twice as long each time, up to [longest], and each shortened at
+ * random by up to a half, so that the clients of a restarted server do not all connect at once.
  */
 internal class BackOff(
     private val first: Duration,
@@ -25,7 +25,8 @@ internal class BackOff(
     }
 
     /**
-     * How long to wait now; null is to give up. A connection that lasted longer than the pause before it starts anew.
+     * Returns the next pause, or null to give up. After a connection that lasted longer than the pause before it, the
+     * pauses start again at [first].
      */
     fun pause(): Duration? {
         if (isUp && lastUp.elapsedNow() > next) next = first

@@ -5,53 +5,58 @@ import org.kverbs.ProtectionDomain
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * Registered memory to lend: `pool.take(4096).use { qp.send(it) }`. Registering memory takes long, taking a buffer
- * doesn't.
+ * Lends registered memory: `pool.take(4096).use { qp.send(it) }`. Registering memory is slow, taking a buffer is fast.
  *
- * It registers slabs as they are needed, up to `maxBytes`, and cuts each into buffers of one power-of-two size; a slab
- * of which nothing is lent is cut anew for another size when that has run out. A slab is registered by the one who
- * needs it first, and others who take at that moment wait for it.
+ * The pool registers slabs as callers need them, up to `maxBytes`, and cuts each slab into buffers of one power-of-two
+ * size. When a size has run out, the pool cuts a slab of which no buffer is lent for that size. The first caller that
+ * needs a slab registers it; other callers wait meanwhile.
  *
- * **Ownership.** A buffer belongs to who took it, until [RegisteredBuffer.close]. It comes with the bytes of its last
- * use. Pinned by work requests it comes back when the last of them completes. Nobody gives a forgotten buffer back:
- * [close] counts them, and with [Diagnostics] on says where each was taken.
+ * **Ownership.** A buffer belongs to the caller that took it, until [RegisteredBuffer.close]. A new buffer still
+ * contains the bytes of its last use. A closed buffer that work requests still use returns to the pool when the last of
+ * them completes. A buffer that is never closed stays lent: [close] reports the number of such buffers, and with
+ * [Diagnostics] on the places where they were taken.
  *
- * **Threads.** All of it is for any thread.
+ * **Threads.** Any thread can call.
  */
 public class BufferPool internal constructor(
     private val pd: ProtectionDomain,
     private val slabs: Slabs,
     internal val maxBuffer: Long,
 ) : AutoCloseable {
-    /** Buffers that were taken with diagnostics on and aren't back yet. */
+    /** The buffers that were taken with diagnostics on and are still lent. */
     private val traces = ConcurrentHashMap<PooledBuffer, Throwable>()
 
     init {
         pd.whenClosed { slabs.close("the protection domain of the ${describe()} was closed") }
     }
 
-    /** Bytes that aren't lent, registered or not. A buffer counts with its size rounded up to a power of two. */
+    /** Bytes that are not lent, registered or not. A buffer counts with its size rounded up to a power of two. */
     public val available: Long get() = slabs.available
 
-    /** Buffers that are lent: not closed, or still in use by a work request. */
+    /** Number of buffers that are lent: not closed, or still in use by a work request. */
     public val taken: Int get() = slabs.taken
 
-    /** Callers that wait for a buffer. */
+    /** Number of callers that wait for a buffer. */
     public val waiting: Int get() = slabs.waiting
 
-    /** All its numbers, of one moment. For monitoring: it looks at every slab, while nobody takes or gives back. */
+    /**
+     * All figures of the pool at one moment, for monitoring. It blocks take and close of buffers while it looks at
+     * every slab.
+     */
     public val stats: BufferPoolStats get() = slabs.stats
 
     /**
-     * Takes a buffer of [size] bytes, and suspends while there is none: in the order of asking among those of one power
-     * of two. A size that has no slab gets the next that can be emptied, so small buffers don't starve a large one.
+     * Takes a buffer of [size] bytes, and suspends while there is none. Callers of one power of two are served in the
+     * order of their calls. A size without a slab gets the next slab that becomes empty, so that small buffers do not
+     * starve a large one.
      *
-     * Cancellation ends the wait and takes nothing: a buffer that comes at that moment goes to the next. In a
-     * `withTimeout` use the buffer within its block, since what the block returns is lost if the time is up just then.
+     * A cancelled caller takes nothing: a buffer that becomes free at that moment goes to the next caller. With
+     * `withTimeout`, use the buffer inside the block: the block's result is lost if the time ends at that moment.
      *
-     * @throws IllegalArgumentException if [size] isn't above 0 or is above the pool's `maxBuffer`
-     * @throws IllegalStateException if the pool or its protection domain is closed, now or during the wait
-     * @throws org.kverbs.RdmaSystemException if a slab can't be registered; ENOMEM names the memlock limit
+     * @throws IllegalArgumentException if [size] is not above 0, or is above the pool's `maxBuffer`
+     * @throws IllegalStateException if the pool or its protection domain is closed, before or during the wait
+     * @throws org.kverbs.RdmaSystemException if the device cannot register a slab; for ENOMEM the message names the
+     *   memlock limit
      */
     public suspend fun take(size: Long): RegisteredBuffer {
         requireSize(size)
@@ -59,8 +64,8 @@ public class BufferPool internal constructor(
     }
 
     /**
-     * Takes a buffer of [size] bytes if there is one and nobody waits for one of its size; else null. Throws what
-     * [take] throws.
+     * Takes a buffer of [size] bytes, or returns null if none is free or other callers wait for that size. Throws the
+     * exceptions of [take].
      */
     public fun tryTake(size: Long): RegisteredBuffer? {
         requireSize(size)
@@ -93,10 +98,11 @@ public class BufferPool internal constructor(
 
     /**
      * Ends all waits with an IllegalStateException and frees the memory: at once, or when the last lent buffer has come
-     * back. Nothing at the second call. The protection domain's close does the same, and takes the memory away.
+     * back. A second call does nothing. Closing the protection domain closes the pool, too, and frees the memory at
+     * once.
      *
-     * @throws IllegalStateException if buffers are lent, with their number; its suppressed exceptions show where
-     *   each was taken, if [Diagnostics] were on then. The pool is closed nevertheless.
+     * @throws IllegalStateException if buffers are lent; the message has their number. The suppressed exceptions show
+     *   where each was taken, if [Diagnostics] were on at that time. The pool is closed nevertheless.
      */
     override fun close() {
         val out = slabs.close("the ${describe()} is closed")
@@ -110,7 +116,7 @@ public class BufferPool internal constructor(
         throw leak
     }
 
-    /** The device refuses its buffers to queue pairs of another domain, and that ends them. */
+    /** Refuses a channel of another domain: the device would refuse the buffers to its queue pair and end it. */
     internal fun requireDomain(users: ProtectionDomain) {
         require(users === pd) {
             "the ${describe()} belongs to another ${pd.describe()} than the message channel, which is in a " +
@@ -121,15 +127,15 @@ public class BufferPool internal constructor(
 
     internal fun describe(): String = "buffer pool on ${pd.context().device().name()}"
 
-    /** Names the device, and says what is taken, what is available, and how many wait. */
+    /** Names the device, and the number of buffers taken, bytes available and callers waiting. */
     override fun toString(): String = "${describe()}: $taken taken, $available bytes available, $waiting waiting"
 }
 
 /**
- * Makes a pool of registered buffers: `pd.bufferPool { maxBytes(16.MiB); maxBuffer(64.KiB) }`. It registers nothing
- * yet.
+ * Creates a pool of registered buffers: `pd.bufferPool { maxBytes(16.MiB); maxBuffer(64.KiB) }`. The pool registers
+ * memory when callers need it.
  *
- * @throws IllegalArgumentException if two settings exclude each other; names them
+ * @throws IllegalArgumentException if two settings exclude each other; the message names them
  */
 public fun ProtectionDomain.bufferPool(block: BufferPoolBuilder.() -> Unit = {}): BufferPool =
     BufferPoolBuilder().apply(block).build(this)

@@ -5,7 +5,7 @@ import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.MiB
 import org.kverbs.dsl.RdmaDsl
 
-/** How large a [BufferPool] may get and what is in it. Mutable within its block; all sizes are bytes. */
+/** Configures a [BufferPool]. All sizes are in bytes. Mutable within its block. */
 @RdmaDsl
 public class BufferPoolBuilder internal constructor() {
     private var maxBytes = 64.MiB
@@ -14,27 +14,30 @@ public class BufferPoolBuilder internal constructor() {
     private var slab = 1.MiB
     private var access = arrayOf(AccessFlag.LOCAL_WRITE)
 
-    /** All the memory that it may register; default 64 MiB. Whole slabs count, so what is left below one isn't used. */
+    /**
+     * Limits the memory that the pool registers; default 64 MiB. The pool registers whole slabs, so it does not use a
+     * rest smaller than a slab.
+     */
     public fun maxBytes(bytes: Long) {
         maxBytes = bytes
     }
 
-    /** The smallest buffer, a power of two; default 256. What is asked below it costs as much. */
+    /** Sets the smallest buffer, a power of two; default 256. A smaller request takes a buffer of this size. */
     public fun minBuffer(bytes: Long) {
         minBuffer = powerOfTwo("minBuffer", bytes)
     }
 
-    /** The largest buffer, a power of two; default 1 MiB. */
+    /** Sets the largest buffer, a power of two; default 1 MiB. */
     public fun maxBuffer(bytes: Long) {
         maxBuffer = powerOfTwo("maxBuffer", bytes)
     }
 
-    /** What is registered at once, as one memory region, a power of two; default 1 MiB. */
+    /** Sets the size of a slab, which is one memory region, a power of two; default 1 MiB. */
     public fun slab(bytes: Long) {
         slab = powerOfTwo("slab", bytes)
     }
 
-    /** What the device and peers may do with the memory; default LOCAL_WRITE. It replaces the default. */
+    /** Sets the access that the device and peers have to the memory; replaces the default LOCAL_WRITE. */
     public fun access(vararg flags: AccessFlag) {
         access = arrayOf(*flags)
     }

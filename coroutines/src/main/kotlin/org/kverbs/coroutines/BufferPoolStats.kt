@@ -1,14 +1,14 @@
 package org.kverbs.coroutines
 
 /**
- * What a [BufferPool] holds, all of it at one moment; see [BufferPool.stats].
+ * Describes a [BufferPool] at one moment; see [BufferPool.stats].
  *
- * @property capacity bytes that it may register
- * @property registered bytes that it has registered, the lent ones among them
+ * @property capacity bytes that the pool can register
+ * @property registered bytes that the pool has registered, including the lent ones
  * @property lent bytes that are lent; a buffer counts with its size rounded up to a power of two
- * @property buffers how many buffers are lent: not closed, or still in use by a work request
- * @property waiting callers that wait for a buffer
- * @property sizes the same for each size of buffers, the smallest first
+ * @property buffers number of buffers that are lent: not closed, or still in use by a work request
+ * @property waiting number of callers that wait for a buffer
+ * @property sizes the figures of each buffer size, the smallest first
  */
 public data class BufferPoolStats(
     public val capacity: Long,

@@ -1,14 +1,13 @@
 package org.kverbs.coroutines
 
 /**
- * What a [BufferPool] holds of one size; see [BufferPoolStats.sizes].
+ * Describes the buffers of one size in a [BufferPool]; see [BufferPoolStats.sizes].
  *
- * @property size bytes of a buffer, a power of two: those that were taken with up to so many bytes, and more than
- *   half as many
- * @property registered how many buffers of this size the memory has room for that is cut for it now, the lent ones
- *   among them
- * @property lent how many of them are lent
- * @property waiting callers that wait for one
+ * @property size bytes of a buffer, a power of two; a caller that takes at most this many bytes, and more than half as
+ *   many, gets such a buffer
+ * @property registered number of buffers of this size in the slabs that are cut for it now, including the lent ones
+ * @property lent number of those buffers that are lent
+ * @property waiting number of callers that wait for a buffer of this size
  */
 public data class BufferSizeStats(
     public val size: Long,

@@ -9,12 +9,12 @@ import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
 import kotlin.coroutines.jvm.internal.CoroutineStackFrame
 
 /**
- * The failure of a request as its caller gets it: an object of its own for each call, with the caller's stack trace.
- * What happened first on the queue pair is its cause, where that is another request.
+ * Tells a caller that its request failed: a separate exception for each call, with the caller's stack trace. If another
+ * request of the queue pair failed first, that failure is the cause.
  *
- * Stack-trace recovery of kotlinx.coroutines copies it and gives each copy the frames of who awaits it; those that the
- * copied one had stay in front of them. The copy's cause is the original's, so that `cause` says the same whether
- * recovery is on or off.
+ * The stack-trace recovery of kotlinx.coroutines copies this exception and gives each copy the frames of the coroutine
+ * that awaits it; the frames of the original stay in front of them. The copy has the original's cause, so that `cause`
+ * is the same with recovery on or off.
  */
 @OptIn(ExperimentalCoroutinesApi::class)
 internal class CallFailure(
@@ -43,8 +43,8 @@ internal class CallFailure(
 }
 
 /**
- * A call that the system refused, as each of several is told that waited for what ended by it. For them it is none of
- * their own: not a [org.kverbs.WorkRequestException], whose request could be posted again.
+ * Tells each of several waiters that a system call was refused and ended their waits. It is not a
+ * [org.kverbs.WorkRequestException]: the refused request was not the waiter's, so posting it again does not help.
  */
 private class SharedRefusal(
     private val refusal: RdmaSystemException,
@@ -59,8 +59,8 @@ private class SharedRefusal(
 }
 
 /**
- * What a caller is told of [this], which happened to several: an exception of its own. Its stack trace is that of the
- * suspended caller if [waiter] is given, else that of this call.
+ * Returns an exception for one caller from [this] failure, which several callers share. Its stack trace is that of the
+ * suspended caller if [waiter] is given, otherwise that of this call.
  */
 @OptIn(ExperimentalCoroutinesApi::class)
 internal fun Throwable.calledBy(waiter: Continuation<*>?): Throwable {
@@ -78,14 +78,14 @@ internal fun Throwable.calledBy(waiter: Continuation<*>?): Throwable {
 }
 
 /**
- * The same for the caller of a suspend function that runs now, and was suspended before: its callers are in the stack
- * trace.
+ * Returns an exception as [calledBy] does, for the running coroutine: the stack trace contains the callers of the
+ * suspend function.
  */
 internal suspend fun Throwable.calledHere(): Throwable = suspendCoroutineUninterceptedOrReturn { calledBy(it) }
 
 /**
- * The callers that are suspended until [waiter] runs again, innermost first. The Kotlin compiler leaves their lines in
- * the code.
+ * Returns the stack frames of the callers that are suspended until [waiter] runs again, innermost first. The Kotlin
+ * compiler stores their line numbers in the continuations.
  */
 private fun framesOf(waiter: Continuation<*>?): Array<StackTraceElement> =
     generateSequence(waiter as? CoroutineStackFrame) { it.callerFrame }

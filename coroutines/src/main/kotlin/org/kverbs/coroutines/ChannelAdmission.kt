@@ -3,10 +3,10 @@ package org.kverbs.coroutines
 import org.kverbs.RemoteMemory
 
 /**
- * What lets the peer of a channel reach memory.
+ * Gives the peer of a channel access to memory, until it is closed.
  *
- * @param remote what the peer needs
- * @param end ends the peer's access, where it does not end with the region alone
+ * @param remote the address and key that the peer needs
+ * @param end ends the peer's access, unless closing the region ends it
  */
 internal class ChannelAdmission(
     val remote: RemoteMemory,

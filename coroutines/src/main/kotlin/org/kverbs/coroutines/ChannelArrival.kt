@@ -1,12 +1,12 @@
 package org.kverbs.coroutines
 
-/** A message of the user that came or was announced. */
+/** A message for the program that has arrived, or that the peer has announced. */
 internal class ChannelArrival(
     /** Bytes. */
     val length: Long,
-    /** The message, or null while it is being fetched out of the peer's memory. Guarded by the inbox. */
+    /** The message; null while it is being read from the peer's memory. The inbox's lock guards it. */
     var bytes: ByteArray?,
-    /** What it takes of [ChannelFetches.budget]. */
+    /** Bytes of [ChannelFetches.budget] that the message holds. */
     val budget: Int = 0,
 ) {
     constructor(bytes: ByteArray) : this(bytes.size.toLong(), bytes)

@@ -4,8 +4,8 @@ import org.kverbs.RemoteMemory
 import java.nio.ByteBuffer
 
 /**
- * What a channel does with what comes. The polling thread brings it; what is wrong with it is thrown, and ends the
- * channel.
+ * Handles the messages that arrive at a channel. The polling thread calls it. An invalid message throws an exception
+ * that ends the channel.
  */
 internal class ChannelArrivals(
     private val link: ChannelLink,
@@ -13,7 +13,7 @@ internal class ChannelArrivals(
     private val debts = link.debts
     private val inbox = link.inbox
 
-    /** A message came, and its slot is posted again. [body] is the message's own. */
+    /** Handles a message whose slot has been posted again. [body] is a copy. */
     fun arrived(
         kind: Int,
         credits: Int,

@@ -5,15 +5,15 @@ import kotlinx.coroutines.ExperimentalCoroutinesApi
 import org.kverbs.RdmaException
 
 /**
- * A [MessageChannel] was used after its end: [MessageChannel.finish] or [MessageChannel.close] of this side, or the
- * peer's.
+ * Thrown when a [MessageChannel] is used after its end: after [MessageChannel.finish] or [MessageChannel.close] of this
+ * side or of the peer.
  */
 @OptIn(ExperimentalCoroutinesApi::class)
 public class ChannelClosedException internal constructor(
     message: String,
 ) : RdmaException(message),
     CopyableThrowable<ChannelClosedException> {
-    /** The same for another call, caused by this one. */
+    /** Copies the exception for another call; this exception is the cause of the copy. */
     override fun createCopy(): ChannelClosedException =
         ChannelClosedException(checkNotNull(message)).also {
             it.initCause(this)

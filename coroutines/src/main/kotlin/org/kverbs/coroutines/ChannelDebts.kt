@@ -3,8 +3,8 @@ package org.kverbs.coroutines
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
- * What is to be said to the peer: a first word, credits, that its large messages were read, answers, and the close. Any
- * thread.
+ * Collects what this side owes the peer: a first message, credits, DONE for large messages, answers, and the close. Any
+ * thread can call.
  */
 internal class ChannelDebts(
     private val receiveSlots: Int,
@@ -12,21 +12,21 @@ internal class ChannelDebts(
     private val threshold = (receiveSlots + 1) / 2
     private val credits = AtomicInteger()
 
-    /** Messages that came and whose credit hasn't gone back. */
+    /** Number of messages that have arrived and whose credit was not returned. */
     private val kept = AtomicInteger()
     private val done = ArrayDeque<Int>()
     private var first = false
     private var answer = false
     private var close = false
 
-    /** What comes next without a credit of its own. */
+    /** The next message to send that needs no credit. */
     class Due(
         val kind: Int,
         val credits: Int,
         val id: Int,
     )
 
-    /** A message came that cost the peer a credit. */
+    /** Counts a message that cost the peer a credit. */
     fun arrived() {
         if (kept.incrementAndGet() > receiveSlots) {
             throw ChannelProtocolException(
@@ -35,25 +35,25 @@ internal class ChannelDebts(
         }
     }
 
-    /** A slot is free again. */
+    /** Owes the peer a credit for a free slot. */
     fun oweCredit() {
         credits.incrementAndGet()
     }
 
-    /** A large message has been read. */
+    /** Owes the peer a DONE for a large message that was read. */
     @Synchronized
     fun oweDone(id: Int) {
         done.addLast(id)
     }
 
-    /** The peer asked what this side has published. */
+    /** Owes the peer an ANSWER to its LOOKUP. */
     @Synchronized
     fun oweAnswer() {
         if (answer) throw ChannelProtocolException("the peer asked again before it was answered")
         answer = true
     }
 
-    /** The peer says nothing before it has heard something. */
+    /** Owes the peer a first message, which the peer waits for before it sends. */
     @Synchronized
     fun oweFirst() {
         first = true
@@ -64,7 +64,7 @@ internal class ChannelDebts(
         close = true
     }
 
-    /** All the credits that are owed, for a message that goes now. */
+    /** Takes all credits that are owed, for a message that is being sent. */
     fun takeCredits(): Int = credits.getAndSet(0).also { kept.addAndGet(-it) }
 
     private fun takeManyCredits(): Int {
@@ -78,12 +78,13 @@ internal class ChannelDebts(
         }
     }
 
-    /** Whether [take] may find something. */
+    /** True if [take] can find something. */
     val isDue: Boolean
         @Synchronized get() = close || first || answer || done.isNotEmpty() || credits.get() >= threshold
 
     /**
-     * What must be said now, or null: credits only if they are half of all, so that few such messages are under way.
+     * Takes the next message to send, or null. Credits alone are due only if they are half of all, so that few CREDIT
+     * messages are under way.
      */
     @Synchronized
     fun take(): Due? {

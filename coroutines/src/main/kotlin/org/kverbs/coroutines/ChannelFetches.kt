@@ -9,9 +9,9 @@ import kotlin.coroutines.Continuation
 import kotlin.coroutines.startCoroutine
 
 /**
- * Reads large messages out of the peer's memory as soon as they are announced, so that the peer's sender waits for no
- * receiver. Messages that were read and not received have at most [MessageChannelBuilder.fetchAhead] bytes together; a
- * longer one is read when it is alone.
+ * Reads large messages from the peer's memory when the peer announces them, so that the peer's sender does not wait for
+ * a receiver. Messages that were read and not received have at most [MessageChannelBuilder.fetchAhead] bytes together;
+ * a longer message is read when the channel holds no other.
  */
 internal class ChannelFetches(
     private val link: ChannelLink,
@@ -20,18 +20,18 @@ internal class ChannelFetches(
     private val most = link.settings.fetchAhead
     private val share = link.settings.memoryShare
 
-    /** Bytes that more messages may have. They wait for it in their order. */
+    /** The bytes of [most] that are free. Messages wait for them in their order. */
     private val budget = Credits(most)
 
-    /** Ends with the channel, and with it what waits. */
+    /** Ends with the channel; its end cancels all waits. */
     private val job = Job()
 
-    /** Ends when nobody wants messages any more, and with it the waits for room. */
+    /** Ends when messages are dropped; its end cancels the waits for free bytes. */
     private val wanted = Job(job)
 
     /**
-     * A message was announced. Goes on in the threads that resume it, which are the polling thread and those of
-     * receivers.
+     * Begins to read an announced message. The read continues on the threads that resume it: the polling thread and the
+     * threads of receivers.
      */
     fun begin(
         id: Int,
@@ -48,7 +48,7 @@ internal class ChannelFetches(
         id: Int,
         memory: RemoteMemory,
     ) {
-        // Messages that are dropped need not be read: the sender is told that they were.
+        // Dropped messages are not read; the sender gets its DONE all the same.
         if (!link.inbox.isDropping && hasRoom(arrival)) {
             val bytes = transfers.read(memory)
             if (!link.inbox.complete(arrival, bytes)) release(arrival)
@@ -57,7 +57,7 @@ internal class ChannelFetches(
         link.outbox.sayWhatIsDue()
     }
 
-    /** Suspends until there is room; false if messages are dropped before. */
+    /** Suspends until enough bytes are free; false if messages are dropped before. */
     private suspend fun hasRoom(arrival: ChannelArrival): Boolean {
         var isBudgeted = false
         var isShared = false
@@ -77,13 +77,13 @@ internal class ChannelFetches(
         }
     }
 
-    /** Messages are dropped from now on: those that wait for room need none. */
+    /** Drops messages from now on: cancels the waits for free bytes. */
     fun drop(): Unit = wanted.cancel()
 
-    /** The channel has ended. */
+    /** Cancels everything, as the channel has ended. */
     fun end(): Unit = job.cancel()
 
-    /** A message that was fetched has gone. */
+    /** Frees the bytes of a message that was received or dropped. */
     fun release(arrival: ChannelArrival) {
         if (arrival.budget == 0) return // a short message
         share?.giveBack(arrival.budget.toLong())

@@ -3,7 +3,8 @@ package org.kverbs.coroutines
 import java.nio.ByteBuffer
 
 /**
- * What one side of a [MessageChannel] tells the other before the first message: 24 bytes in network order.
+ * Tells the other side of a [MessageChannel] the limits of this side before the first message: 24 bytes in network byte
+ * order.
  *
  * ```
  *  0  magic "kvMC"
@@ -11,7 +12,7 @@ import java.nio.ByteBuffer
  *  6  receive slots, 2 bytes
  *  8  bytes of a slot, 4 bytes
  * 12  zero, 4 bytes
- * 16  the longest message that it takes, 8 bytes
+ * 16 the longest message that this side takes, 8 bytes
  * ```
  */
 internal data class ChannelHello(
@@ -36,9 +37,9 @@ internal data class ChannelHello(
         private const val VERSION: Short = 2
 
         /**
-         * Reads a peer's. What stands behind it is no concern of ours: connection managers pad private data with zeros.
+         * Parses a peer's hello. Ignores further bytes: connection managers pad private data with zeros.
          *
-         * @throws ChannelProtocolException if it isn't one of this version
+         * @throws ChannelProtocolException if the bytes are not a hello of this version
          */
         fun parse(bytes: ByteArray): ChannelHello {
             if (bytes.size < BYTES) throw foreign("it has ${bytes.size} bytes and not $BYTES")

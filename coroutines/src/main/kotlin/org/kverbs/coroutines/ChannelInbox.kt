@@ -5,18 +5,21 @@ import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.suspendCancellableCoroutine
 
 /**
- * Messages that came, in order. A receiver that waits is woken when the first message is there, and takes it when it
- * runs; until then nobody else takes one. So each message goes to the receiver that has waited longest, and one that is
- * cancelled leaves it to the next. Any thread; nobody is woken under the lock.
+ * Queues the messages that have arrived. When the first message is complete, the inbox wakes the receiver that has
+ * waited longest. The receiver takes the message when it runs; until then no other receiver takes one. A cancelled
+ * receiver leaves the message to the next one. Any thread can call; receivers are woken outside the lock.
  *
- * @param onGone called when a message has left, taken or dropped
+ * @param onGone called when a message has left the inbox, taken or dropped
  */
 internal class ChannelInbox(
     private val onGone: (ChannelArrival) -> Unit,
 ) {
-    /** Somebody that waits for the first message. */
+    /** A receiver that waits for the first message. */
     internal fun interface Receiver {
-        /** The first message, or the end, is the receiver's to [takeAs]. False if it has gone. */
+        /**
+         * Gives the first message, or the end, to the receiver, which calls [takeAs]. False if the receiver no longer
+         * waits.
+         */
         fun wake(): Boolean
     }
 
@@ -34,15 +37,15 @@ internal class ChannelInbox(
     private val arrivals = ArrayDeque<ChannelArrival>()
     private val receivers = ArrayDeque<Receiver>()
 
-    /** Has been woken, and has not taken yet. */
+    /** The receiver that was woken and has not taken its message yet. */
     private var holder: Receiver? = null
     private var ended = false
     private var peerHasFinished = false
     private var dropping = false
 
     /**
-     * Why no message comes any more; null if the peer has sent its last, or has not yet. Each receiver is told by an
-     * exception of its own.
+     * The failure that ended the messages; null while they come, and after the peer's last message. Each receiver
+     * throws an exception of its own made from it.
      */
     @Volatile
     var cause: Throwable? = null
@@ -51,16 +54,16 @@ internal class ChannelInbox(
     /** Completes when the peer has sent its last message, or the channel has ended. */
     val end = CompletableDeferred<Unit>()
 
-    /** Whether nobody wants messages any more. */
+    /** True if messages are dropped. */
     val isDropping: Boolean get() = synchronized(lock) { dropping }
 
-    /** How many messages nobody has taken, those among them that are not here yet. */
+    /** Number of messages that were not taken, including those still being read from the peer's memory. */
     val size: Int get() = synchronized(lock) { arrivals.size }
 
-    /** Whether the first message is here. */
+    /** True if the first message is complete. */
     val hasMessage: Boolean get() = synchronized(lock) { arrivals.firstOrNull()?.bytes != null }
 
-    /** Whether there is no message, and none will come. */
+    /** True if there is no message, and none will come. */
     val isAtEnd: Boolean get() = synchronized(lock) { isOver }
     private val isOver get() = ended && arrivals.isEmpty()
     private val isReady get() = isOver || arrivals.firstOrNull()?.bytes != null
@@ -76,7 +79,7 @@ internal class ChannelInbox(
         if (dropped) onGone(arrival) else wakeNext()
     }
 
-    /** A message that was announced is here. False if it was dropped before. */
+    /** Completes a message that was announced. False if it was dropped before. */
     fun complete(
         arrival: ChannelArrival,
         bytes: ByteArray,
@@ -89,7 +92,7 @@ internal class ChannelInbox(
         return true
     }
 
-    /** The peer has sent its last message. */
+    /** Ends the messages, after the peer's last one. */
     fun finish() {
         synchronized(lock) {
             peerHasFinished = true
@@ -100,8 +103,8 @@ internal class ChannelInbox(
     }
 
     /**
-     * No message comes any more, and nothing is fetched. Messages that are here can still be taken. The first end
-     * counts.
+     * Ends the messages because of a failure. Complete messages can still be taken; messages that are still being read
+     * are dropped. The first end counts.
      */
     fun fail(cause: Throwable) {
         synchronized(lock) {
@@ -115,8 +118,8 @@ internal class ChannelInbox(
     }
 
     /**
-     * Drops the messages, those that are still to come too. Receivers are told [cause], or wait for the end if it is
-     * null, which is no clean one if a message was dropped. Nothing if the peer's last message was taken.
+     * Drops the messages that have arrived and those still to come. Receivers throw [cause]; if it is null they wait
+     * for the end, which is a failure if a message was dropped. Does nothing if the peer's last message was taken.
      */
     fun drop(cause: Throwable?) {
         val dropped =
@@ -133,7 +136,7 @@ internal class ChannelInbox(
 
     private fun dropped() = ChannelClosedException("this side has disconnected and dropped messages that came")
 
-    /** Takes the first message if it is here and nobody waits for it. */
+    /** Takes the first message if it is complete and no receiver waits for it. */
     fun tryTake(fits: (Long) -> Unit = {}): ChannelArrival? {
         val taken = synchronized(lock) { if (holder == null && receivers.isEmpty()) takeFirst(fits) else null }
         if (taken != null) onGone(taken)
@@ -148,9 +151,9 @@ internal class ChannelInbox(
     }
 
     /**
-     * Takes the next message, and suspends until it is here. Null at the end: [cause] says why.
+     * Takes the next message, and suspends until it is complete. Null at the end; [cause] is the reason.
      *
-     * @param fits throws if the receiver cannot use a message of that length, which is left to the next then
+     * @param fits throws if the receiver cannot use a message of this length; the next receiver gets it then
      */
     suspend fun take(fits: (Long) -> Unit = {}): ChannelArrival? {
         tryTake(fits)?.let { return it }
@@ -165,7 +168,9 @@ internal class ChannelInbox(
         return takeAs(waiting, fits)
     }
 
-    /** Lets a receiver wait its turn. True if it need not: it calls [takeAs] then, or [release]. */
+    /**
+     * Adds a receiver to those that wait. True if it does not need to wait: it must call [takeAs] or [release] then.
+     */
     fun enlist(receiver: Receiver): Boolean =
         synchronized(lock) {
             val isFirst = holder == null && receivers.isEmpty() && isReady
@@ -173,12 +178,12 @@ internal class ChannelInbox(
             isFirst
         }
 
-    /** The receiver waits no more. */
+    /** Removes a receiver that no longer waits. */
     fun forget(receiver: Receiver) {
         synchronized(lock) { receivers.remove(receiver) }
     }
 
-    /** Takes the message for which the receiver was woken. Null at the end. */
+    /** Takes the message that the receiver was woken for. Null at the end. */
     fun takeAs(
         receiver: Receiver,
         fits: (Long) -> Unit = {},
@@ -193,7 +198,7 @@ internal class ChannelInbox(
         return taken
     }
 
-    /** A receiver that was woken takes nothing, or has taken. */
+    /** Ends the turn of a receiver that was woken, whether it has taken its message or not. */
     fun release(receiver: Receiver) {
         synchronized(lock) { if (holder === receiver) holder = null }
         wakeNext()

@@ -16,17 +16,17 @@ import java.util.concurrent.atomic.AtomicInteger
 import kotlin.time.Duration
 
 /**
- * Finds out that the peer has gone without a word. RC notices it only when something is sent, so a channel that has
- * heard nothing for a while makes an RDMA write of no bytes: the peer's device answers it, and no receive nor any
- * memory is needed there. If nothing answers, the write fails, and with it the queue pair.
+ * Detects a peer that is gone without closing the connection. RC notices it only when something is sent. Therefore a
+ * channel that has heard nothing for the interval posts an RDMA write of no bytes: the peer's device answers it,
+ * without a receive or memory there. Without an answer the write fails, and the queue pair with it.
  *
- * A peer does not notice that its memory is used. So a channel that used it, and sent nothing, says so by a question,
- * and the peer does not take it for idle.
+ * A peer does not notice operations on its memory. Therefore a channel that used the peer's memory and sent nothing
+ * sends a LOOKUP, so that the peer does not take the connection for idle.
  */
 internal class ChannelKeepAlive(
     private val link: ChannelLink,
 ) {
-    /** How many messages came, of all kinds. */
+    /** Number of messages of all kinds that have arrived. */
     @Volatile
     var heard = 0L
         private set
@@ -34,31 +34,31 @@ internal class ChannelKeepAlive(
     @Volatile
     private var job: Job? = null
 
-    /** Only one write at a time, so that [meaningOf] knows it. */
+    /** Allows one write at a time, so that [meaningOf] can recognise it. */
     private val asking = Mutex()
 
-    /** What the last write was for, and its id. */
+    /** The purpose of the last write. [asked] is its work request id. */
     @Volatile
     private var purpose = ""
 
     @Volatile
     private var asked = -1L
 
-    /** A message came. Called by the polling thread alone. */
+    /** Counts a message that has arrived. Only the polling thread calls it. */
     fun heard() {
         heard++
     }
 
-    /** How many writes of this class were posted. */
+    /** Number of writes that this class has posted. */
     private val askedCount = AtomicInteger()
 
-    /** How many one-sided operations were posted, by the user and for large messages. */
+    /** Number of one-sided operations that were posted by the program and for large messages. */
     private val usedCount: Int get() = link.pair.oneSided.posted - askedCount.get()
 
-    /** Changes with all that comes and goes, but for what this class sends. */
+    /** Changes with each message and each one-sided operation, except those that this class sends. */
     val activity: Long get() = heard + link.sent + usedCount
 
-    /** Begins to look every [interval]. */
+    /** Starts the coroutine that checks every [interval]. */
     fun begin(interval: Duration) {
         job = CoroutineScope(link.settings.context).launch { look(interval) }
         if (!link.isAlive) end()
@@ -81,8 +81,8 @@ internal class ChannelKeepAlive(
     }
 
     /**
-     * Suspends until the peer's device has answered, and with that has all that was sent before. Ends the channel if it
-     * does not answer [what].
+     * Suspends until the peer's device has answered; it then has everything that was sent before. Ends the channel if
+     * the device does not answer. The failure names the purpose [what].
      */
     suspend fun ask(what: String) {
         try {
@@ -100,14 +100,14 @@ internal class ChannelKeepAlive(
         }
     }
 
-    /** What it means that a request failed, if it is the write of this side, of which the user knows nothing. */
+    /** Explains the failure of a request to the program if the request was this class's write; otherwise null. */
     fun meaningOf(failure: WorkCompletionException): ConnectionException? {
         if (failure.workRequestId() != asked || failure.status() != WorkCompletionStatus.RETRY_EXC_ERR) return null
         val why = "the peer did not answer $purpose, and its device acknowledges nothing (${failure.status()})"
         return LostConnection(link.whenFlushed?.address(), why).also { it.initCause(failure) }
     }
 
-    /** The channel has ended. */
+    /** Stops the coroutine, as the channel has ended. */
     fun end() {
         job?.cancel()
     }

@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicReference
 
 /**
- * What the parts of a [MessageChannel] share: its queue pair, its memory, the peer's window, and its end.
- * [ChannelMessage] says how.
+ * Connects the parts of a [MessageChannel]: its queue pair, its memory, the peer's window, and its end.
+ * [ChannelMessage] describes the protocol.
  */
 internal class ChannelLink(
     dispatcher: CompletionDispatcher,
@@ -25,13 +25,13 @@ internal class ChannelLink(
 ) {
     private val failure = AtomicReference<Throwable>()
 
-    /** Why it is about to end: what had come until then is still to be taken out of the completion queue. */
+    /** The reason of an end that is under way: messages that arrived before are still in the completion queue. */
     private val ending = AtomicReference<Throwable>()
     private val isClosing = AtomicBoolean()
 
     /**
-     * What it means that the device flushes requests and none of this side's has failed, if there is more to say than
-     * that.
+     * The failure to report when the device flushes requests although no request of this side has failed; null if only
+     * the flush is known.
      */
     @Volatile
     var whenFlushed: ConnectionException? = null
@@ -42,7 +42,7 @@ internal class ChannelLink(
     val outbox = ChannelOutbox(this)
     val arrivals = ChannelArrivals(this)
 
-    // Younger than its memory, so that a device that is closed lets go of the queue pair first.
+    // Created after the memory, because a device closes its newest children first: the queue pair before the memory.
     val pair =
         try {
             ChannelQueuePair(dispatcher, memory, settings, ::failed) { outbox.sayWhatIsDue() }
@@ -65,7 +65,7 @@ internal class ChannelLink(
         pair.queuePair.whenClosed(::closed)
     }
 
-    /** Messages may come from now on. The queue pair must be in INIT, and not ready to receive yet. Once. */
+    /** Posts the receives, so that messages can come. Call it once, while the queue pair is in INIT. */
     fun prepare() {
         receives?.postAll()
         memory.receives?.join(pair.queuePair, ChannelMemory.receives(settings), reception)
@@ -77,10 +77,10 @@ internal class ChannelLink(
         inbox.drop(checkNotNull(failure.get()))
         pair.end(closed)
         receives?.end(closed)
-        closeAll(pair.windows, memory) // memory can't go while windows are bound to it
+        closeAll(pair.windows, memory) // the device keeps memory that windows are bound to
     }
 
-    /** The peer has said what it can take. */
+    /** Begins to send, within the limits of the peer's hello. */
     @Synchronized
     fun start(
         hello: ByteArray,
@@ -101,32 +101,32 @@ internal class ChannelLink(
     fun window(): ChannelWindow =
         checkNotNull(window) { "the channel isn't started: call connect(endpoint, hello) with what the peer gave" }
 
-    /** The peer said something. */
+    /** Notes that the peer has sent something. */
     fun heard() {
         keepAlive.heard()
         window?.open()
     }
 
-    /** The peer gave credits back. */
+    /** Takes credits that the peer gave back. */
     fun returned(credits: Int) {
         val now = window ?: throw ChannelProtocolException("the peer gave back $credits credits before any was used")
         now.returned(credits)
     }
 
-    /** A message that cost the peer a credit has left the inbox, taken or dropped. */
+    /** Gives a credit back for a message that has left the inbox, taken or dropped. */
     private fun gone(arrival: ChannelArrival) {
         if (!isAlive) return
         if (arrival.bytes != null) fetches.release(arrival) else fetches.drop()
         oweCredit()
     }
 
-    /** The peer gets a credit back, now or with what is said next. */
+    /** Gives a credit back to the peer, now or with the next message. */
     fun oweCredit() {
         debts.oweCredit()
         outbox.sayWhatIsDue()
     }
 
-    /** How many messages that cost a credit were posted. */
+    /** Number of posted messages that cost a credit. */
     val sent: Long get() = window?.sent ?: 0
 
     val stats: ChannelStats
@@ -138,10 +138,10 @@ internal class ChannelLink(
 
     private val cause: Throwable? get() = failure.get() ?: ending.get()
 
-    /** Whether something can be sent. */
+    /** True if the channel can send. */
     val isAlive: Boolean get() = cause == null
 
-    /** Whether messages that come are taken, which they still are while it [failBehind]. */
+    /** True if the channel still takes messages that have arrived, as it does during [failBehind]. */
     val takesMessages: Boolean get() = failure.get() == null
 
     fun checkAlive() {
@@ -149,7 +149,7 @@ internal class ChannelLink(
     }
 
     /**
-     * Runs a call of the user. What fails because the channel ends under it fails with the cause of that, in an
+     * Runs a call of the program. If the call fails because the channel ends, throws the cause of that end in an
      * exception of its own.
      */
     suspend inline fun <T> reporting(call: () -> T): T =
@@ -160,7 +160,7 @@ internal class ChannelLink(
         } catch (e: IllegalStateException) {
             throw cause?.calledHere() ?: e
         } catch (e: WorkRequestException) {
-            failBehind(e) // credits that would have gone with it are lost
+            failBehind(e) // the credits that the refused message carried are lost
             val why = checkNotNull(cause)
             throw if (why === e) e else why.calledHere()
         } catch (e: RdmaException) {
@@ -168,7 +168,7 @@ internal class ChannelLink(
             throw if (why === e) e else why.calledHere()
         }
 
-    /** A request that fails as the connection has ended says that it has. */
+    /** Returns the end of the connection if it made the request fail, otherwise the failure. */
     private fun meaningOf(failure: Throwable): Throwable {
         if (failure !is WorkCompletionException) return failure
         keepAlive.meaningOf(failure)?.let { return it }
@@ -176,7 +176,7 @@ internal class ChannelLink(
         return ending.get() ?: whenFlushed?.takeUnless { isExplained } ?: failure
     }
 
-    /** Tells the peer if it can, and ends all. */
+    /** Tells the peer if possible, and ends everything. */
     fun close() {
         if (window?.isOpen == true && isAlive && isClosing.compareAndSet(false, true)) outbox.sayClose()
         fail(ending.get() ?: ChannelClosedException("the message channel was closed by this side"))
@@ -184,7 +184,7 @@ internal class ChannelLink(
         if (shared == null) {
             pair.queuePair.close()
         } else if (isLeaving.compareAndSet(false, true)) {
-            // A device may forget what a closed queue pair has received, and with it which shared slots are free.
+            // A device can drop the completions of a closed queue pair, and with them which shared slots are free.
             shared.polled.onceEmptied { closeAll(pair.windows, pair.queuePair) }
         }
     }
@@ -192,10 +192,10 @@ internal class ChannelLink(
     private fun MemorySlice.remote() = region().remote().slice(offset(), length())
 
     /**
-     * Lets the peer reach memory of a region, at most until that closes.
+     * Gives the peer access to memory of a region, at most until the region closes.
      *
-     * @param local the same memory as requests of the queue pair name it
-     * @param unused called if this throws, when the memory may go; that may be later
+     * @param local the same memory with the lkey that the queue pair's requests need
+     * @param unused called if this throws, as soon as the device no longer uses the memory; that can be later
      */
     suspend fun admit(
         region: MemoryRegion,
@@ -219,10 +219,10 @@ internal class ChannelLink(
     }
 
     /**
-     * Lets the peer read a part of a buffer, until what is returned is closed.
+     * Lets the peer read a part of a buffer, until the returned [LentBuffer] is closed.
      *
-     * @param part as the buffer names it
-     * @param local as requests of the queue pair name it
+     * @param part the part in the buffer's region
+     * @param local the same bytes with the lkey that the queue pair's requests need
      */
     suspend fun lend(
         buffer: RegisteredBuffer,
@@ -237,8 +237,8 @@ internal class ChannelLink(
     }
 
     /**
-     * Ends the channel as [fail] does, but behind the messages whose completions stand in the completion queues: for
-     * what is learned elsewhere than where they stand. Any thread.
+     * Ends the channel as [fail] does, but only after the messages whose completions are in the completion queues: for
+     * a failure that was not learned from those queues. Any thread can call.
      */
     fun failBehind(cause: Throwable) {
         val first = meaningOf(cause)
@@ -252,19 +252,22 @@ internal class ChannelLink(
         }
     }
 
-    /** A request failed. Shared receives are not flushed then, so that nothing else may tell of the end. */
+    /**
+     * Ends a channel with shared receives when a request failed: the device does not flush shared receives, so nothing
+     * else reports the end.
+     */
     private fun failed(cause: WorkCompletionException) {
         if (memory.receives != null && takesMessages) failBehind(cause)
     }
 
     /**
-     * Ends the channel: every wait with [cause], or what it means. Messages that have come can still be taken. The
-     * first cause counts. Any thread, but see [failBehind].
+     * Ends the channel: every wait fails with [cause], or with the end of the connection behind it. Messages that have
+     * arrived can still be taken. The first cause counts. Any thread can call, but see [failBehind].
      */
     fun fail(cause: Throwable) {
         val first = meaningOf(cause)
         if (!failure.compareAndSet(null, first)) return
-        stop() // before any memory is given up that the peer could still reach
+        stop() // before memory is freed that the peer can still reach
         end(first)
     }
 
@@ -272,7 +275,7 @@ internal class ChannelLink(
         try {
             pair.queuePair.modify { state(QueuePairState.ERR) }
         } catch (_: RuntimeException) {
-            // closed, or the device is gone: the peer reaches nothing through it
+            // the queue pair is closed or the device is gone: the peer reaches no memory through it
         }
     }
 

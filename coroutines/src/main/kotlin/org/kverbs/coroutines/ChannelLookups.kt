@@ -6,8 +6,8 @@ import kotlinx.coroutines.sync.withLock
 import org.kverbs.RemoteMemory
 
 /**
- * Finds what the peer has published, and asks it if that is not known. The answer says nothing but that it was asked:
- * what the peer published before has come before it. One question at a time is under way.
+ * Finds memory that the peer has published, and asks the peer if the name is not known. The answer has no content: the
+ * peer's earlier publications have arrived before it. One LOOKUP at a time is under way.
  */
 internal class ChannelLookups(
     private val link: ChannelLink,
@@ -17,18 +17,18 @@ internal class ChannelLookups(
     @Volatile
     private var asked: CompletableDeferred<Unit>? = null
 
-    /** What the peer has published by this name when it is asked. */
+    /** Returns the memory that the peer has published under this name when it answers. */
     suspend fun find(name: String): RemoteMemory {
         link.remotes.find(name)?.let { return it }
         turn.withLock { ask() }
         return link.remotes.find(name) ?: throw NotPublishedException(name, link.remotes.names)
     }
 
-    /** Asks without wanting to know, so that the peer hears something. */
+    /** Sends a LOOKUP only so that the peer hears something. */
     suspend fun touch(): Unit = turn.withLock { ask() }
 
     private suspend fun ask() {
-        asked?.await() // left by a caller that was cancelled
+        asked?.await() // a cancelled caller has left its question
         val question = CompletableDeferred<Unit>()
         asked = question
         var sent = false
@@ -41,7 +41,7 @@ internal class ChannelLookups(
         question.await()
     }
 
-    /** The peer has answered. */
+    /** Takes the peer's answer. */
     fun answered() {
         val question =
             asked ?: throw ChannelProtocolException("the peer answered a question that this side did not ask")
@@ -49,7 +49,7 @@ internal class ChannelLookups(
         question.wake(Unit)
     }
 
-    /** The channel has ended. */
+    /** Fails the question under way, as the channel has ended. */
     fun fail(cause: Throwable) {
         asked?.fail(cause)
     }

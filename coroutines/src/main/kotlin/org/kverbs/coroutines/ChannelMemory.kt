@@ -7,47 +7,49 @@ import org.kverbs.attributes.AccessFlag
 import java.lang.foreign.MemorySegment
 
 /**
- * All the memory that a channel uses: [PrivateMemory], in a domain that is its own, or [SharedMemory], which it has
- * together with the other channels of its device. Any thread.
+ * Holds all memory of a channel: [PrivateMemory] in the channel's own domain, or [SharedMemory], which the channels of
+ * a device share. Any thread can call.
  */
 internal interface ChannelMemory : AutoCloseable {
     /** The domain of the channel's queue pair. */
     val pd: ProtectionDomain
 
-    /** How many receives the channel posts, each with a slot of its own; 0 if its messages come by [receives]. */
+    /** Number of receives that the channel posts, each with a slot of its own; 0 if it uses [receives]. */
     val receiveCount: Int
 
-    /** Where the queue pair takes its receives from, if it has none of its own. */
+    /** The shared receives of the queue pair; null if it has receives of its own. */
     val receives: SharedReceives?
 
-    /** Short messages on their way out. */
+    /** The slots of short messages that are being sent. */
     val stage: ChannelStage
 
-    /** Bytes that are read at once into [takePrivate], so that its memory is kept. */
+    /** Largest number of bytes to read at once into [takePrivate], so that its memory stays registered. */
     val piece: Int
 
-    /** A receive slot. */
+    /** Returns a receive slot. */
     fun receiveSlot(index: Int): MemorySlice
 
-    /** Where the message without a credit stands that is sent with this number. */
+    /** Returns the memory of the message without a credit that is sent with this number. */
     fun control(number: Int): MemorySlice
 
-    /** Memory for a large message on its way out, which the peer may read when the queue pair lends it. */
+    /** Takes memory for a large message to send. The peer can read it only when the queue pair lends it. */
     fun takeLent(length: Long): RegisteredBuffer
 
-    /** Memory for what comes from the peer's memory or goes there; the peer does not see it. */
+    /** Takes memory for one-sided operations; the peer cannot reach it. */
     fun takePrivate(length: Long): RegisteredBuffer
 
-    /** The same bytes as requests of the queue pair name them, or null if those can't. */
+    /**
+     * Returns the same bytes with the lkey that the queue pair's requests need, or null if its domain cannot use them.
+     */
     fun local(memory: MemorySlice): MemorySlice?
 
-    /** Registers memory of the user for the peer, until [giveBack] or the end of the channel. */
+    /** Registers the program's memory for the peer, until [giveBack] or the end of the channel. */
     fun register(
         memory: MemorySegment,
         access: Set<AccessFlag>,
     ): MemoryRegion
 
-    /** The same for new memory. */
+    /** Allocates memory and registers it for the peer, until [giveBack] or the end of the channel. */
     fun allocate(
         bytes: Long,
         access: Set<AccessFlag>,
@@ -56,8 +58,7 @@ internal interface ChannelMemory : AutoCloseable {
     fun giveBack(region: MemoryRegion)
 
     /**
-     * Closes [window], which is bound to a region's memory, before that leaves the domain by the region's close, until
-     * [forget] or the end of the channel.
+     * Closes [window] before the region that it is bound to is closed; ends with [forget] or the end of the channel.
      */
     fun closeWith(
         region: MemoryRegion,
@@ -69,23 +70,23 @@ internal interface ChannelMemory : AutoCloseable {
         window: AutoCloseable,
     )
 
-    /** The queue pair is gone. */
+    /** Frees the memory, after the queue pair is gone. */
     override fun close()
 
     companion object {
-        /** Messages without a credit that can be under way. */
+        /** Number of messages without a credit that can be under way. */
         val CONTROL_SLOTS = SendSlots.count(ChannelQueuePair.CONTROLS)
 
-        /** Bytes of each. */
+        /** Bytes of each such message. */
         const val CONTROL_SIZE = 64
 
-        /** The most bytes that are read at once. */
+        /** Largest number of bytes to read at once. */
         const val MOST_AT_ONCE = 1 shl 20
 
-        /** Bytes for large messages on their way out that stay registered while there are none. */
+        /** Bytes for sending large messages that stay registered when no large message is under way. */
         const val KEPT = 4L shl 20
 
-        /** How many receives a channel needs. */
+        /** Returns the number of receives that a channel needs. */
         fun receives(settings: MessageChannelBuilder): Int =
             settings.receiveSlots + settings.largeMessages + ChannelMessage.CONTROL_SLOTS
     }

@@ -8,8 +8,8 @@ import org.kverbs.WorkCompletionOpcode
 import java.lang.foreign.MemorySegment
 
 /**
- * What a channel sends: headers and short bodies stand in slots of their own, one a send request, until that has
- * completed.
+ * Sends the messages of a channel. Each send request has a slot of its own for its header and short body, until the
+ * request has completed.
  */
 internal class ChannelOutbox(
     private val link: ChannelLink,
@@ -18,21 +18,22 @@ internal class ChannelOutbox(
     private val messages get() = link.pair.messages
     private val controls get() = link.pair.controls
 
-    /** Held from the decision what to say until it is posted, so that nothing overtakes it. */
+    /** Held from the choice of the next message until it is posted, so that messages keep their order. */
     private val sayLock = Any()
 
     @Volatile
     private var finished = false
 
-    /** One finish at a time; the next waits for it. */
+    /** Allows one finish at a time; the next waits for it. */
     private val finishing = Mutex()
     private var isThere = false
 
-    /** Room for messages in the send queue. */
+    /** Free entries for messages in the send queue. */
     val room: Credits get() = messages.credits
 
     /**
-     * Sends a short message that costs a credit, and doesn't wait for its end. [body] fills the slot behind the header.
+     * Sends a short message that costs a credit, and does not wait for its completion. [body] fills the slot behind the
+     * header.
      */
     suspend fun send(
         kind: Int,
@@ -48,8 +49,8 @@ internal class ChannelOutbox(
         }
 
     /**
-     * Posts a message for which the caller has room and a credit of the peer. The room is given back if it isn't
-     * posted.
+     * Posts a message for which the caller holds a queue entry and a credit of the peer. Gives the entry back if the
+     * message is not posted.
      */
     fun post(
         kind: Int,
@@ -67,7 +68,7 @@ internal class ChannelOutbox(
     }
 
     /**
-     * Posts a message whose body stands in a buffer, and suspends until the buffer is free. The caller has a credit of
+     * Posts a message whose body is in a buffer, and suspends until the buffer is free. The caller holds a credit of
      * the peer.
      */
     suspend fun sendFrom(
@@ -89,15 +90,15 @@ internal class ChannelOutbox(
     }
 
     /**
-     * Says that no more messages come, behind all that were sent, and suspends until the peer's device has all. A
-     * second call waits for the first, and does nothing.
+     * Sends END after all messages, and suspends until the peer's device has everything. A second call only waits for
+     * the first.
      */
     suspend fun finish() {
         finishing.withLock {
             if (isThere) return
             val window = link.window()
             try {
-                // A first call that was cancelled may have said it.
+                // A first call that was cancelled has sent END.
                 if (finished) link.keepAlive.ask("whether it has all messages") else sayEnd()
             } finally {
                 if (finished) window.fail(finishedException())
@@ -128,7 +129,7 @@ internal class ChannelOutbox(
     private fun finishedException() =
         ChannelClosedException("the channel was finished by this side: it sends no more messages")
 
-    /** A slot for a message for which the caller has room, which is given back if there is no slot. */
+    /** Takes a slot for a message for which the caller holds a queue entry; gives the entry back if that fails. */
     private fun stage(): ChannelStage.Slot =
         try {
             link.memory.stage.take()
@@ -144,7 +145,8 @@ internal class ChannelOutbox(
     ) = ChannelMessage.putHeader(slot.memory, kind, debts.takeCredits(), length)
 
     /**
-     * Sends what is due without a credit, as far as there is room; the completion of such a message comes here again.
+     * Sends the messages that are due and need no credit, while the send queue has room. The completion of such a
+     * message calls this again.
      */
     fun sayWhatIsDue() {
         try {
@@ -160,7 +162,7 @@ internal class ChannelOutbox(
                 }
             }
         } catch (e: RuntimeException) {
-            link.failBehind(e) // the polling thread comes here: what it throws would end all its queues
+            link.failBehind(e) // an exception here would end the polling thread and all its queues
         }
     }
 
@@ -177,7 +179,7 @@ internal class ChannelOutbox(
         requests.send(id).from(slot.region().slice(slot.offset(), (ChannelMessage.HEADER + length).toLong()))
     }
 
-    /** Tells the peer that this side is closed. There is always room for it. Once. */
+    /** Tells the peer that this side is closed. The send queue keeps an entry for it. Call it once. */
     fun sayClose() {
         debts.oweClose()
         controls.credits.release(1)

@@ -5,15 +5,15 @@ import kotlinx.coroutines.ExperimentalCoroutinesApi
 import org.kverbs.RdmaException
 
 /**
- * The peer of a [MessageChannel] broke its protocol, or is no such channel. The message says what came; the channel is
- * of no use after it.
+ * Thrown when the peer of a [MessageChannel] breaks the protocol, or is not a message channel. The message names the
+ * fault. The channel has ended.
  */
 @OptIn(ExperimentalCoroutinesApi::class)
 public class ChannelProtocolException internal constructor(
     message: String,
 ) : RdmaException(message),
     CopyableThrowable<ChannelProtocolException> {
-    /** The same for another call, caused by this one. */
+    /** Copies the exception for another call; this exception is the cause of the copy. */
     override fun createCopy(): ChannelProtocolException =
         ChannelProtocolException(checkNotNull(message)).also {
             it.initCause(this)

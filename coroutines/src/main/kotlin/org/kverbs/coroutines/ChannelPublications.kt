@@ -9,13 +9,16 @@ import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
-/** What this side has published. */
+/** Holds the memory that this side has published. */
 internal class ChannelPublications(
     private val link: ChannelLink,
 ) {
     private val names = HashSet<String>()
 
-    /** Publishes memory that [register] registers, for as long as it is published, after [fill]. */
+    /**
+     * Registers memory with [register], runs [fill], and publishes it; the memory stays registered until it is
+     * withdrawn.
+     */
     suspend fun publish(
         name: String,
         access: Array<out AccessFlag>,
@@ -39,7 +42,7 @@ internal class ChannelPublications(
         region: MemoryRegion,
     ): PublishedMemory = publish(name, region, region.access()) {}
 
-    /** [giveBack] is called if this throws, when the region may go. */
+    /** Calls [giveBack] if this throws, as soon as the device no longer uses the region. */
     private suspend fun publish(
         name: String,
         region: MemoryRegion,

@@ -7,8 +7,8 @@ import org.kverbs.dsl.TypedQueuePair
 import org.kverbs.dsl.qp
 
 /**
- * The queue pair of a channel. Its send queue is shared out: messages, those without a credit, and one-sided
- * operations.
+ * Holds the queue pair of a channel, and divides its send queue into shares for messages, for messages without a
+ * credit, and for one-sided operations.
  */
 internal class ChannelQueuePair(
     dispatcher: CompletionDispatcher,
@@ -27,7 +27,9 @@ internal class ChannelQueuePair(
     val controls = SendSide(queuePair, dispatcher, polled, CONTROLS, failures, onRoom)
     val oneSided = SendSide(queuePair, dispatcher, polled, settings.oneSided, failures)
 
-    /** How memory is lent to the peer in a domain that others share; null where the domain is the channel's. */
+    /**
+     * The memory windows that lend memory to the peer in a shared domain; null if the channel has a domain of its own.
+     */
     val windows: ChannelWindows? =
         if (memory.receives == null) null else ChannelWindows(dispatcher, queuePair, polled, windowRequests, failures)
     val async: AsyncQueuePair<RcVerbs> =
@@ -39,7 +41,7 @@ internal class ChannelQueuePair(
         )
 
     init {
-        check(controls.credits.tryAcquire(1)) // kept for the close
+        check(controls.credits.tryAcquire(1)) // kept for CLOSE
     }
 
     private fun make(
@@ -66,14 +68,14 @@ internal class ChannelQueuePair(
         }
     }
 
-    /** Ends all waits for requests, as the connection has ended. */
+    /** Ends all waits for requests because the connection has ended. */
     fun stop(cause: Throwable) {
         messages.stop(cause)
         controls.stop(cause)
         oneSided.stop(cause)
     }
 
-    /** The queue pair is gone. */
+    /** Ends all waits because the queue pair is gone. */
     fun end(closed: Throwable) {
         messages.end(closed)
         controls.end(closed)
@@ -84,7 +86,7 @@ internal class ChannelQueuePair(
 
     companion object {
         /**
-         * Messages without credit that can be in the send queue, the close among them; what is due beyond waits until
+         * Number of messages without a credit that can be in the send queue, including CLOSE; further ones wait until
          * one has completed.
          */
         const val CONTROLS = 8

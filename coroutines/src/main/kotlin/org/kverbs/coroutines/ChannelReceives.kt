@@ -3,8 +3,8 @@ package org.kverbs.coroutines
 import org.kverbs.WorkCompletion
 
 /**
- * The receive slots of a channel that has its own: one request a slot, posted again as soon as its message has been
- * copied out of it.
+ * Receives messages into the channel's own slots: one request for each slot, posted again as soon as its message has
+ * been copied.
  */
 internal class ChannelReceives(
     dispatcher: CompletionDispatcher,

@@ -6,13 +6,13 @@ import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
-/** What a channel does with a message in a receive slot, its own or a shared one. The polling thread brings it. */
+/** Takes the messages out of a channel's receive slots, its own or shared ones. The polling thread calls it. */
 internal class ChannelReception(
     private val link: ChannelLink,
 ) {
     /**
-     * Takes what has completed. [free] is called once: when the message has been copied out of its slot, and before it
-     * has any effect, see [ChannelMessage]; or when there is no message.
+     * Takes the message of a completed receive. Calls [free] once: after the message has been copied out of its slot
+     * and before it has any effect, see [ChannelMessage]; or when there is no message.
      */
     inline fun take(
         completion: WorkCompletion,
@@ -20,7 +20,7 @@ internal class ChannelReception(
         free: () -> Unit,
     ) {
         var isFree = false
-        // What is thrown here would end the polling of the whole completion queue.
+        // An exception here would end the polling of the whole completion queue.
         try {
             if (link.takesMessages) {
                 requireMessage(completion)
@@ -42,7 +42,7 @@ internal class ChannelReception(
     fun requireMessage(completion: WorkCompletion) {
         if (!completion.isSuccess) {
             val failure = link.pair.failures.of(completion, WorkCompletionOpcode.RECV.code())
-            throw failure.cause as? WorkCompletionException ?: failure // what flushed it says more
+            throw failure.cause as? WorkCompletionException ?: failure // the cause of the flush says more
         }
         if (completion.opcode() != WorkCompletionOpcode.RECV) {
             throw ChannelProtocolException("the peer made a ${completion.opcode()} where a message was expected")

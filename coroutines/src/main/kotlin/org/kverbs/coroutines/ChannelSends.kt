@@ -7,8 +7,8 @@ import org.kverbs.attributes.AccessFlag
 import java.lang.foreign.MemorySegment
 
 /**
- * The user's messages on their way out: each gets what it needs, one thing after the other, and gives it back if it
- * isn't sent.
+ * Sends the program's messages. Each message takes its resources in a fixed order, and gives them back if it is not
+ * sent.
  */
 internal class ChannelSends(
     private val link: ChannelLink,
@@ -47,7 +47,7 @@ internal class ChannelSends(
             MemorySegment.copy(bytes, 0, slot, ChannelMessage.HEADER.toLong(), bytes.byteSize())
         }
 
-    /** Returns when the message is announced: the copy is kept until the peer has read it. */
+    /** Sends a copy, and returns when the message is announced. The copy is kept until the peer has read it. */
     private suspend fun sendCopy(
         bytes: MemorySegment,
         window: ChannelWindow,
@@ -93,7 +93,9 @@ internal class ChannelSends(
         }
     }
 
-    /** Has room in the send queue, which is given back if nothing is posted. */
+    /**
+     * Announces a large message. The caller holds an entry of the send queue, which is given back if nothing is posted.
+     */
     private fun announce(
         sender: CancellableContinuation<Unit>?,
         lent: LentBuffer,

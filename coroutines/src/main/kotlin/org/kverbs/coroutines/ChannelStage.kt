@@ -7,8 +7,9 @@ import org.kverbs.attributes.AccessFlag
 import java.lang.foreign.MemorySegment
 
 /**
- * Where headers and short messages of a channel stand until the peer's device has them. There are as many slots as were
- * in use at once, registered when they are first needed: a connection that asks and answers has one. Any thread.
+ * Holds headers and short messages of a channel until the peer's device has them. Slots are registered when they are
+ * first needed, as many as are in use at once: a connection with one request at a time has one slot. Any thread can
+ * call.
  */
 internal class ChannelStage(
     private val pd: ProtectionDomain,
@@ -19,7 +20,9 @@ internal class ChannelStage(
     private var count = 0
     private var closed = false
 
-    /** Takes a slot, which a send request gives back when it has completed. The caller has room in the send queue. */
+    /**
+     * Takes a slot. The send request gives it back when it has completed. The caller holds an entry of the send queue.
+     */
     fun take(): Slot =
         synchronized(this) {
             check(!closed) { "the message channel was closed" }
@@ -47,14 +50,14 @@ internal class ChannelStage(
         left.forEach(MemoryRegion::close)
     }
 
-    /** One slot. It is pinned once, by the send request, whose end gives it back. */
+    /** One slot. The send request pins it once and gives it back by its end. */
     inner class Slot(
         private val region: MemoryRegion,
         private val start: Long,
     ) : RegisteredBuffer() {
         override val memory: MemorySegment = region.memory().asSlice(start, slotSize.toLong())
 
-        /** The buffer in which the body of the message stands, if it is not here; pinned together with the slot. */
+        /** The buffer that holds the body of the message, if the slot does not; pinned together with the slot. */
         var body: RegisteredBuffer? = null
 
         override fun slice(

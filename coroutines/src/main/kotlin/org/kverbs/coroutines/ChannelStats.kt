@@ -1,14 +1,14 @@
 package org.kverbs.coroutines
 
 /**
- * What a [MessageChannel] has done, and what it holds now; see [MessageChannel.stats]. The numbers are read one after
- * the other while it works.
+ * Describes what a [MessageChannel] has done so far, and what it holds now; see [MessageChannel.stats]. The figures are
+ * read one after the other while the channel works.
  *
- * @property sent messages that were given to the device, those that publish among them
- * @property received messages that came, with what the peer says of its own: what it takes and publishes
- * @property credits short messages that the peer can take now
- * @property waitingSends sends that wait until the peer can take a message
- * @property waitingMessages messages that came or were announced, and that nobody has received
+ * @property sent messages that were posted to the device, including publications
+ * @property received messages that have arrived, including the peer's credits, publications and the like
+ * @property credits messages that the peer can take now
+ * @property waitingSends number of sends that wait until the peer can take a message
+ * @property waitingMessages messages that have arrived or were announced, and were not received yet
  */
 public data class ChannelStats(
     public val sent: Long,

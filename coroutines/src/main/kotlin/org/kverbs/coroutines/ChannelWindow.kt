@@ -4,9 +4,9 @@ import kotlinx.coroutines.CompletableDeferred
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
- * What the peer can take: its receive slots as credits, and its limits.
+ * Tracks what the peer can take: its receive slots as credits, and its limits.
  *
- * @param listens whether nothing may be sent before [open]
+ * @param listens true if nothing can be sent before [open]
  */
 internal class ChannelWindow(
     hello: ChannelHello,
@@ -21,7 +21,7 @@ internal class ChannelWindow(
     private val opening = if (listens) CompletableDeferred<Unit>() else null
     private val used = AtomicInteger()
 
-    /** How many messages that cost a credit were posted. */
+    /** Number of posted messages that cost a credit. */
     @Volatile
     var sent = 0L
         private set
@@ -30,15 +30,15 @@ internal class ChannelWindow(
         if (listens) credits.take(hello.receiveSlots)
     }
 
-    /** Whether something may be sent. */
+    /** True if this side can send. */
     val isOpen: Boolean get() = opening?.isCompleted ?: true
 
-    /** The peer has said something. Any number of times. */
+    /** Lets this side send, as the peer has sent something. Can be called any number of times. */
     fun open() {
         if (opening?.wake(Unit) == true) credits.release(slots)
     }
 
-    /** Waits until something may be sent, for what costs no credit. */
+    /** Suspends until this side can send, for messages that cost no credit. */
     suspend fun awaitOpen() {
         opening?.await()
     }
@@ -50,14 +50,15 @@ internal class ChannelWindow(
     }
 
     /**
-     * A message is about to be posted that costs a credit, which the caller has. Called under the send queue's lock.
+     * Counts a message that is about to be posted and costs a credit, which the caller holds. Called under the send
+     * queue's lock.
      */
     fun use() {
         used.incrementAndGet()
         sent++
     }
 
-    /** The peer gave credits back. */
+    /** Takes credits that the peer gave back. */
     fun returned(count: Int) {
         if (used.addAndGet(-count) < 0) {
             throw ChannelProtocolException("the peer gave back $count credits, ${-used.get()} more than were used")

@@ -13,8 +13,9 @@ import org.kverbs.attributes.MemoryWindowType
 import kotlin.coroutines.resume
 
 /**
- * Memory windows of a channel's queue pair: by a window of type 2 the peer of that queue pair alone reaches memory, in
- * a domain that other peers' queue pairs are in, too. Windows are used again. Any thread.
+ * Manages the memory windows of a channel's queue pair. Through a type 2 window only the peer of this queue pair
+ * reaches the memory, although the queue pairs of other peers are in the same domain. Windows are reused. Any thread
+ * can call.
  */
 internal class ChannelWindows(
     dispatcher: CompletionDispatcher,
@@ -24,7 +25,9 @@ internal class ChannelWindows(
     private val failures: Failures,
 ) : RequestSide(dispatcher, polled, capacity),
     AutoCloseable {
-    /** A window that is bound, or soon is. Its close ends the peer's access at once; a second one does nothing. */
+    /**
+     * A window that is bound or is being bound. [close] ends the peer's access at once; a second call does nothing.
+     */
     inner class Bound(
         val window: MemoryWindow,
         val remote: RemoteMemory,
@@ -35,7 +38,7 @@ internal class ChannelWindows(
             onGone(this)
         }
 
-        /** It is free for other memory, unless it was closed meanwhile. */
+        /** Frees the window for other memory, unless it was closed meanwhile. */
         fun free() {
             synchronized(idle) { if (window.isOpen) idle.add(window) }
             onGone(this)
@@ -45,13 +48,13 @@ internal class ChannelWindows(
     private val pd = queuePair.protectionDomain()
     private val credits = Credits(capacity)
 
-    /** Made when the first window is: most channels need none. */
+    /** Created with the first window: most channels need none. */
     private val requests by lazy(LazyThreadSafetyMode.NONE) { SendRequests() }
 
-    /** What follows each request that is under way; guarded by itself. */
+    /** The continuation of each request under way; its own lock guards it. */
     private val then = arrayOfNulls<(Throwable?) -> Unit>(capacity)
 
-    /** Windows that are bound to nothing; guarded by itself, as are [all]. */
+    /** The windows that are not bound; its lock guards [all], too. */
     private val idle = ArrayList<MemoryWindow>(0)
     private val all = ArrayList<MemoryWindow>(0)
 
@@ -60,12 +63,12 @@ internal class ChannelWindows(
     }
 
     /**
-     * Binds a window to memory of this domain, and suspends until the peer can be told of it. A caller that is
-     * cancelled does not wait for a request that is under way, which the memory has to outlive.
+     * Binds a window to memory of this domain, and suspends until the peer can use it. A cancelled caller does not wait
+     * for the request under way, but the memory must outlive that request.
      *
-     * @param begun told of the window before it is bound
-     * @param gone told of it when it is bound to nothing any more
-     * @param unused called if this throws, when no window is bound to the memory; that may be later
+     * @param begun called with the window before it is bound
+     * @param gone called with the window when it is no longer bound
+     * @param unused called if this throws, as soon as no window is bound to the memory; that can be later
      */
     suspend fun bind(
         memory: MemorySlice,
@@ -94,7 +97,7 @@ internal class ChannelWindows(
         }
     }
 
-    /** The caller has a credit, which is given back if this throws. */
+    /** Takes a window. The caller holds a credit, which is given back if this throws. */
     private fun reserve(
         memory: MemorySlice,
         gone: (Bound) -> Unit,
@@ -132,7 +135,7 @@ internal class ChannelWindows(
             synchronized(idle) { all.add(it) }
         }
 
-    /** Forgets the window behind its close, which that of all waits for. */
+    /** Closes a window, and forgets it only afterwards: [close] of all windows waits for this close. */
     private fun close(window: MemoryWindow) {
         window.close()
         synchronized(idle) {
@@ -141,7 +144,7 @@ internal class ChannelWindows(
         }
     }
 
-    /** Ends the peer's access; [ended] is called when it has none any more. */
+    /** Ends the peer's access; calls [ended] when the access has ended. */
     fun end(
         bound: Bound,
         ended: () -> Unit,
@@ -154,7 +157,7 @@ internal class ChannelWindows(
                 return
             }
         } catch (_: RuntimeException) {
-            // the queue pair takes no requests any more
+            // the queue pair no longer takes requests
         }
         close(bound, ended)
     }
@@ -180,7 +183,7 @@ internal class ChannelWindows(
         }
     }
 
-    /** The caller has a credit; it is given back if the request is refused. */
+    /** Posts a request. The caller holds a credit, which is given back if the device refuses the request. */
     private fun post(
         next: (Throwable?) -> Unit,
         write: (Long) -> Unit,
@@ -221,8 +224,8 @@ internal class ChannelWindows(
     }
 
     /**
-     * Closes all windows, when the queue pair is in the error state, and before it is closed, as IBA volume 1, 10.6.7
-     * wants it.
+     * Closes all windows. Call it when the queue pair is in the error state, before it is closed (IBA volume 1,
+     * 10.6.7).
      */
     override fun close() {
         val left =

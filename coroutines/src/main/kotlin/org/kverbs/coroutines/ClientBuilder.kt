@@ -6,7 +6,7 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
-/** How a client of an [RdmaServer] connects. Mutable within its block. */
+/** Configures a client of an [RdmaServer]. Mutable within its block. */
 @RdmaDsl
 public class ClientBuilder internal constructor() {
     internal var firstPause: Duration = 100.milliseconds
@@ -24,21 +24,23 @@ public class ClientBuilder internal constructor() {
     private var keepAlive: Duration? = 5.seconds
     private var channel: MessageChannelBuilder.() -> Unit = {}
 
-    /** Bytes for the server, which sees them before it accepts: at most 32. Default none. */
+    /** Sets bytes that the server sees before it accepts, at most 32. Default none. */
     public fun privateData(bytes: ByteArray) {
         require(bytes.size <= MOST_PRIVATE) { "privateData of ${bytes.size} bytes: give at most $MOST_PRIVATE" }
         privateData = bytes.clone()
     }
 
-    /** How long each step may take: finding the address, the route, and the server's answer. Default 10 s. */
+    /**
+     * Limits the time of each step: to find the address, to find the route, and for the server's answer. Default 10 s.
+     */
     public fun timeout(step: Duration) {
         require(step.isPositive()) { "timeout is $step; a step needs time" }
         timeout = step
     }
 
     /**
-     * Bytes of the longest message that is taken from the server; default 64 MiB. A server that announces a longer one
-     * ends the connection.
+     * Sets the longest message that the server can send, in bytes; default 64 MiB. A server that announces a longer
+     * message loses the connection.
      */
     public fun maxMessageSize(bytes: Long) {
         require(bytes > 0) { "maxMessageSize($bytes): give 1 or more" }
@@ -46,7 +48,7 @@ public class ClientBuilder internal constructor() {
     }
 
     /**
-     * How long nothing may come before the client looks whether the server is still there; see
+     * Sets the time without anything from the server after which the client probes it; see
      * [MessageChannelBuilder.keepAlive]. Default 5 s.
      */
     public fun keepAlive(interval: Duration?) {
@@ -54,14 +56,14 @@ public class ClientBuilder internal constructor() {
         keepAlive = interval
     }
 
-    /** Makes the connection in the device's domain; see [ConnectionBuilder.sharedDomain]. */
+    /** Creates the connection in the device's domain; see [ConnectionBuilder.sharedDomain]. */
     public fun sharedDomain() {
         isShared = true
     }
 
     /**
-     * How long [reconnecting] waits between attempts: [first], and each time twice as long up to [longest], of which
-     * chance takes up to a half. Default 100 ms and 10 s.
+     * Sets how long [reconnecting] waits between attempts: [first], then twice as long each time up to [longest], each
+     * shortened at random by up to a half. Default 100 ms and 10 s.
      */
     public fun backOff(
         first: Duration,
@@ -74,22 +76,22 @@ public class ClientBuilder internal constructor() {
         longestPause = longest
     }
 
-    /** Ends [reconnecting] when there was no connection for so long; default never. */
+    /** Ends [reconnecting] after this time without a connection; default never. */
     public fun giveUpAfter(time: Duration) {
         require(time.isPositive()) { "giveUpAfter($time): give a time" }
         giveUpAfter = time
     }
 
     /**
-     * Decides whether [reconnecting] tries again after a failure; if not, the failure is thrown. Default is yes, but
-     * for a server that would say the same again: its authorize hook said no, or it speaks another version of the
-     * protocol.
+     * Sets the function that decides whether [reconnecting] tries again after a failure; if not, it throws the failure.
+     * Default tries again, except after two rejections that another attempt cannot change: the server's authorize
+     * function refused the client, or the server speaks another version of the protocol.
      */
     public fun retryIf(decide: (failure: Exception) -> Boolean) {
         retryIf = decide
     }
 
-    /** The slots and buffers of the connection. */
+    /** Configures the slots and buffers of the connection. */
     public fun channel(block: MessageChannelBuilder.() -> Unit) {
         channel = block
     }
@@ -106,7 +108,7 @@ public class ClientBuilder internal constructor() {
     }
 
     private companion object {
-        /** Bytes that a request has room for, less what the channel says. */
+        /** The private data of a request (56 bytes), less the channel's hello. */
         const val MOST_PRIVATE = 56 - ChannelHello.BYTES
 
         fun isFinal(rejected: ConnectionRejectedException) = Rejection.of(rejected)?.isFinal == true

@@ -2,7 +2,7 @@ package org.kverbs.coroutines
 
 import java.net.InetSocketAddress
 
-/** A client that asks an [RdmaServer] for a connection; see [ServerBuilder.authorize]. */
+/** Describes a client that requests a connection from an [RdmaServer]; see [ServerBuilder.authorize]. */
 public class ClientRequest internal constructor(
     request: ConnectionRequest,
 ) {
@@ -11,13 +11,10 @@ public class ClientRequest internal constructor(
     /** The client's address and port. */
     public val remoteAddress: InetSocketAddress? = request.remoteAddress
 
-    /** The address and port of this machine that it asked for. */
+    /** The address and port of this machine that the client connects to. */
     public val localAddress: InetSocketAddress? = request.localAddress
 
-    /**
-     * What the client gave along by [ClientBuilder.privateData], at most 32 bytes, with zeros behind it on InfiniBand
-     * and RoCE.
-     */
+    /** The client's [ClientBuilder.privateData], at most 32 bytes; on InfiniBand and RoCE followed by zeros. */
     public val privateData: ByteArray get() = data.clone()
 
     /** Names the client's address. */

@@ -1,8 +1,8 @@
 package org.kverbs.coroutines
 
 /**
- * Closes all in this order, also what stands behind one that throws. What they throw is kept with [cause]; without a
- * cause the first of it is thrown, with the others suppressed.
+ * Closes all [resources] in this order, even if some throw. Adds their exceptions to [cause] as suppressed ones;
+ * without a cause throws the first of them, with the others suppressed.
  */
 internal fun closeAll(
     vararg resources: AutoCloseable?,

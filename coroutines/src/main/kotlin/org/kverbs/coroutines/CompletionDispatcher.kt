@@ -17,34 +17,36 @@ import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
 
 /**
- * Owns the polling of completion queues and resumes the coroutines that wait for what completes there.
+ * Polls completion queues, and resumes the coroutines that wait for the completed requests.
  *
  * ```
  * device.completionDispatcher().use { dispatcher ->
  *     val qp = dispatcher.qp(pd, RC) { maxSendWr(64) }
  *     qp.connect(remote)
- *     qp.write(local, to = remoteMemory)          // suspends until the peer has it
+ *     qp.write(local, to = remoteMemory)          // suspends until the peer's device has the bytes
  * }
  * ```
  *
- * **Threads.** One thread polls: its own, a daemon, or the caller's ([CompletionDispatcherBuilder.callerPolls]). A
- * coroutine that is resumed runs on its own dispatcher; on [coroutines] it runs on the polling thread, with no
- * hand-over to another, and then must not block. Everything else is for any thread.
+ * **Threads.** One thread polls: a daemon thread of the dispatcher, or a thread of the caller
+ * ([CompletionDispatcherBuilder.callerPolls]). A resumed coroutine runs on its own coroutine dispatcher. With
+ * [coroutines] it runs on the polling thread, without a switch to another thread, and must not block. Any thread can
+ * call the functions of this class.
  *
- * **Faults of others.** What a coroutine's dispatcher throws when the coroutine is to run again, or a task on
- * [coroutines], goes to the thread's handler of uncaught exceptions, and the polling goes on; that coroutine never runs
- * again. A [WaitStrategy] that throws is reported so, too, and replaced by [WaitStrategy.adaptive].
+ * **Faults in other code.** If a coroutine's dispatcher throws when it has to resume the coroutine, or a task on
+ * [coroutines] throws, the exception goes to the thread's handler of uncaught exceptions, and polling goes on; that
+ * coroutine never runs again. The exception of a [WaitStrategy] goes there, too, and [WaitStrategy.adaptive] replaces
+ * the strategy.
  *
- * **Ownership.** It belongs to the device's context, and its queue pairs belong to it: [close] ends all waits with an
- * IllegalStateException that says why, closes the queue pairs made by it and its queues, and stops the thread. So does
- * closing the context.
+ * **Ownership.** The dispatcher belongs to the device's context, and owns its queue pairs: [close] ends all waits with
+ * an IllegalStateException that names the reason, closes its queue pairs and completion queues, and stops the thread.
+ * Closing the context does the same.
  */
 public class CompletionDispatcher internal constructor(
-    /** The open device whose completions it takes. */
+    /** The open device whose completions the dispatcher takes. */
     public val context: Context,
     builder: CompletionDispatcherBuilder,
 ) : AutoCloseable {
-    /** Where its completion queues announce completions. A queue for [completions] is made with it. */
+    /** The channel on which completion queues announce their completions. Create a queue for [completions] with it. */
     public val channel: CompletionChannel = context.completionChannel()
     internal val targets = CompletionTargets()
     internal val loop = PollLoop(channel, builder.strategy)
@@ -53,7 +55,9 @@ public class CompletionDispatcher internal constructor(
 
     private val poller = AtomicReference<Thread?>()
 
-    /** Why nobody polls any more, though the channel may be open for another moment. */
+    /**
+     * Why no thread polls any more, although the channel can be open for another moment; null while a thread polls.
+     */
     @Volatile
     private var death: Throwable? = null
     private val thread: Thread? =
@@ -69,8 +73,8 @@ public class CompletionDispatcher internal constructor(
         }
 
     /**
-     * Runs coroutines on the polling thread, one at a time; after the close, still one at a time, on
-     * [Dispatchers.Default].
+     * Runs coroutines on the polling thread, one at a time; after [close] on [Dispatchers.Default], still one at a
+     * time.
      */
     public val coroutines: CoroutineDispatcher =
         object : CoroutineDispatcher() {
@@ -98,14 +102,13 @@ public class CompletionDispatcher internal constructor(
     }
 
     private fun pollUntilClosed() {
-        // Closed before this thread began: another one runs the tasks that are left.
+        // The dispatcher was closed before this thread began: another thread runs the remaining tasks.
         if (!poller.compareAndSet(null, Thread.currentThread())) return
         try {
             while (channel.isOpen) turn()
         } catch (e: Throwable) {
             if (!channel.isOpen && e is IllegalStateException) return
-            // Nobody polls any more: nothing may begin to wait, which who is told so may try at once, and what waits
-            // must end.
+            // No thread polls any more. Refuse new waits first: a caller whose wait ends below can try again at once.
             val cause = IllegalStateException("the thread that polled ${channel.describe()} has ended", e)
             death = cause
             failAll(cause)
@@ -117,8 +120,7 @@ public class CompletionDispatcher internal constructor(
     }
 
     /**
-     * The calling thread polls no more. The tasks that a closed dispatcher has left waited for that, to run one at a
-     * time.
+     * Ends the polling of the calling thread. Then the remaining tasks of a closed dispatcher can run, one at a time.
      */
     private fun leave() {
         poller.set(null)
@@ -129,8 +131,8 @@ public class CompletionDispatcher internal constructor(
         try {
             loop.turn()
         } catch (_: InterruptedException) {
-            // Left by a coroutine that ran here, perhaps. Nobody knows this thread for an interrupt to mean that all
-            // should end.
+            // A coroutine that ran here can have left the interrupt. It does not end the dispatcher: no caller knows
+            // this thread.
         }
     }
 
@@ -145,7 +147,7 @@ public class CompletionDispatcher internal constructor(
         if (poller.get() == null) Dispatchers.Default.dispatch(EmptyCoroutineContext, ::runAlone)
     }
 
-    /** Whoever adds a task while a thread is in here leaves it to that. */
+    /** Runs the remaining tasks on one thread. A thread that adds a task meanwhile leaves it to the thread in here. */
     private fun runAlone() {
         while (loop.hasTasks && poller.compareAndSet(null, Thread.currentThread())) {
             try {
@@ -159,19 +161,20 @@ public class CompletionDispatcher internal constructor(
     }
 
     /**
-     * Looks at every queue once, resumes who is ready, and runs what [coroutines] has to run. Never blocks.
+     * Polls every queue once, resumes the coroutines whose requests have completed, and runs the tasks of [coroutines].
+     * Never blocks.
      *
-     * @return how much there was to do; 0 is nothing
+     * @return the number of completions taken and tasks run
      * @throws IllegalStateException if the dispatcher has a thread of its own
      */
     public fun poll(): Int = asPoller { loop.round() }
 
     /**
-     * Runs a coroutine on the calling thread, which polls until it has ended. Like `runBlocking`, with RDMA in place of
-     * the event loop: an interrupt cancels the coroutine.
+     * Runs a coroutine on the calling thread, which polls until the coroutine has ended. It works like `runBlocking`,
+     * with completions in place of the event loop: an interrupt cancels the coroutine.
      *
      * @throws InterruptedException if the thread was interrupted, once the coroutine has ended
-     * @throws IllegalStateException if the dispatcher has a thread of its own, or another thread is in here
+     * @throws IllegalStateException if the dispatcher has a thread of its own, or another thread is polling
      */
     @OptIn(ExperimentalCoroutinesApi::class)
     public fun <T> run(block: suspend CoroutineScope.() -> T): T =
@@ -213,7 +216,7 @@ public class CompletionDispatcher internal constructor(
         }
     }
 
-    /** A queue with room for so many completions, now reserved. */
+    /** Reserves room for [completions] in a queue; creates the queue if none has room. */
     internal fun reserve(completions: Int): PolledQueue {
         death?.let { throw it.calledBy(null) }
         queues.firstOrNull { it.cq.isOpen && it.reserve(completions) }?.let { return it }
@@ -226,9 +229,10 @@ public class CompletionDispatcher internal constructor(
     }
 
     /**
-     * Over soft-iWARP no fewer than cover 144 pages of the device's map: its library takes the next page's number for
-     * an error (SIW_INVAL_UOBJ_KEY, 0x90000), and refuses the queue pair, usually the 27th, that would begin there. A
-     * queue that begins before it keeps that place from them.
+     * Over soft-iWARP the first completion queue covers at least 144 pages of the device's memory map. Its library
+     * takes the number of the next page for an error (SIW_INVAL_UOBJ_KEY, 0x90000), and refuses the queue pair that
+     * begins there, usually the 27th. A queue that begins before that page and reaches over it keeps queue pairs from
+     * it.
      */
     private fun usualEntries(): Int =
         if (context.device().transportType() == TransportType.IWARP) {
@@ -241,7 +245,8 @@ public class CompletionDispatcher internal constructor(
         context.completionQueue(CompletionQueueAttributes.of(entries, channel))
 
     /**
-     * Closes all that was made by it, ends all waits and stops polling. Any thread, a coroutine's on [coroutines] too.
+     * Closes the dispatcher's queue pairs and queues, ends all waits and stops polling. Any thread can call, also a
+     * coroutine on [coroutines].
      */
     override fun close() {
         try {
@@ -252,13 +257,13 @@ public class CompletionDispatcher internal constructor(
     }
 
     private companion object {
-        /** 32 bytes each. */
+        /** Entries of 32 bytes. */
         const val IWARP_ENTRIES = 32_768
     }
 }
 
 /**
- * Makes a dispatcher of completions: `device.completionDispatcher { strategy(WaitStrategy.busy()) }`.
+ * Creates a completion dispatcher: `device.completionDispatcher { strategy(WaitStrategy.busy()) }`.
  *
  * @throws org.kverbs.RdmaSystemException if the device refuses a completion channel
  */

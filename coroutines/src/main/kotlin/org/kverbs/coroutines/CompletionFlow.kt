@@ -10,7 +10,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicInteger
 
-/** Takes a queue's completions while they are collected, and no more than [ROOM] ahead of the collector. */
+/** Takes a queue's completions while a collector collects, at most [ROOM] ahead of the collector. */
 internal class CompletionFlow(
     cq: CompletionQueue,
     private val dispatcher: CompletionDispatcher,
@@ -21,7 +21,7 @@ internal class CompletionFlow(
     private val news = Channel<Unit>(Channel.CONFLATED)
     private val isCollected = AtomicBoolean()
 
-    /** Whether the last look left completions in the queue for want of room. */
+    /** True if the last poll took nothing because the collector is [ROOM] completions behind. */
     @Volatile
     private var isFull = false
 
@@ -30,14 +30,14 @@ internal class CompletionFlow(
             check(
                 isCollected.compareAndSet(false, true),
             ) { "the completions of ${cq.describe()} are being collected already; shareIn serves several" }
-            isArmed = false // an event that came while nobody collected was for nobody
+            isArmed = false // an event that came while no collector ran has no meaning
             loop.add(this@CompletionFlow)
             try {
                 check(dispatcher.channel.isOpen) {
                     "${dispatcher.channel.describe()} is closed, and with it the dispatcher of completions"
                 }
                 while (true) {
-                    // Taken out just before it is given: a collector that is cancelled leaves the rest to the next.
+                    // Taken just before it is emitted, so that a cancelled collector leaves the rest to the next one.
                     val next = taken.poll()
                     if (next == null) {
                         news.receive()
@@ -75,25 +75,25 @@ internal class CompletionFlow(
 }
 
 /**
- * The completions of a queue of the user's own, on which requests are posted by plain verbs; those of the suspend
- * functions never come here. For who wants to see them all in one place: each is a copy, an object.
+ * Returns the completions of the program's own completion queue, for requests posted with plain verbs. The completions
+ * of the suspend functions never appear here. Each element is a copy, a new object.
  *
- * Completions are taken while somebody collects, one collector at a time, and at most 256 before the collector has
- * taken them: then they stay in the queue, which must be long enough. A collector that ends leaves what it has not seen
- * to the next one of the same flow.
+ * The dispatcher takes completions while a collector collects, one collector at a time, and at most 256 ahead of the
+ * collector. Further completions stay in the queue, which must be long enough. A collector that ends leaves the rest to
+ * the next collector of the same flow.
  *
- * The flow ends with an IllegalStateException when the queue, the dispatcher or the device is closed, after what had
- * been taken.
+ * When the queue, the dispatcher or the device is closed, the flow emits the completions that were taken, and fails
+ * with an IllegalStateException.
  *
- * @param cq made with the dispatcher's [channel][CompletionDispatcher.channel], and polled by nobody else
- * @throws IllegalArgumentException if it was made with another channel, or none
+ * @param cq created with the dispatcher's [channel][CompletionDispatcher.channel], and polled by no other code
+ * @throws IllegalArgumentException if the queue was created with another channel, or with none
  */
 public fun CompletionDispatcher.completions(cq: CompletionQueue): Flow<WorkCompletion> {
     require(cq.channel() === channel) {
         "${cq.describe()} doesn't announce its completions to this dispatcher; make it with dispatcher.channel"
     }
     val completions = CompletionFlow(cq, this)
-    // The polling thread may sleep, and then doesn't see it.
+    // The polling thread can be asleep and miss the close.
     cq.whenClosed { completions.fail(IllegalStateException("${cq.describe()} was closed")) }
     return completions.flow
 }

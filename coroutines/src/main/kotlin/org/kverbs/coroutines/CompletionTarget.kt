@@ -2,19 +2,19 @@ package org.kverbs.coroutines
 
 import org.kverbs.WorkCompletion
 
-/** Where the completions of one queue of requests go: each request's id names the target and a request within it. */
+/** Takes the completions of one queue of requests. Each request's id names the target and a request within it. */
 internal interface CompletionTarget {
     /**
-     * A request has ended. Called by the polling thread alone.
+     * Takes the completion of a request. Only the polling thread calls it.
      *
      * @param request the low 32 bits of the request's id
-     * @param completion good until this returns
+     * @param completion valid until this returns
      */
     fun complete(
         request: Int,
         completion: WorkCompletion,
     )
 
-    /** No completion will come any more: ends all waits with [cause]. Any thread, any number of times. */
+    /** Ends all waits with [cause], as no completion will come any more. Any thread can call, any number of times. */
     fun fail(cause: Throwable)
 }

@@ -4,8 +4,8 @@ import org.kverbs.WorkCompletion
 import java.util.concurrent.atomic.AtomicReferenceArray
 
 /**
- * The targets of one dispatcher, found by an index that stands in the ids of their requests. An index is used again
- * with another generation, so that a completion that outlived its queue finds nobody.
+ * Finds the targets of one dispatcher by an index in the ids of their requests. An index is reused with another
+ * generation, so that a completion that outlives its queue finds no target.
  */
 internal class CompletionTargets {
     private class Entry(
@@ -18,7 +18,7 @@ internal class CompletionTargets {
     private val free = ArrayDeque<Int>()
     private var used = 0
 
-    /** Takes a target in. The result is the upper half of its requests' ids. */
+    /** Adds a target. Returns the upper half of its requests' ids. */
     @Synchronized
     fun add(target: CompletionTarget): Int {
         val index = free.removeFirstOrNull() ?: next()
@@ -38,8 +38,7 @@ internal class CompletionTargets {
     }
 
     /**
-     * Forgets the target that [add] gave this key. The index goes to the end of the line, so that its generations last
-     * long.
+     * Removes the target that [add] returned this key for. The index is reused last, so that its generations last long.
      */
     @Synchronized
     fun remove(key: Int) {
@@ -48,7 +47,7 @@ internal class CompletionTargets {
         free.addLast(index)
     }
 
-    /** Hands a completion to its target. Polling thread only. */
+    /** Gives a completion to its target. Only the polling thread calls it. */
     fun complete(completion: WorkCompletion) {
         val id = completion.workRequestId()
         val key = (id ushr 32).toInt()
@@ -60,7 +59,7 @@ internal class CompletionTargets {
         try {
             target?.complete(id.toInt(), completion)
         } catch (e: Throwable) {
-            // What waits for this completion would wait for ever. The other targets have nothing to do with it.
+            // Fail the target, or its callers wait for ever for this completion. The other targets go on.
             reportUncaught(e)
             target?.fail(IllegalStateException("a completion could not be handled: $e", e))
         }

@@ -26,16 +26,15 @@ import kotlin.time.Duration
 import kotlin.time.toJavaDuration
 
 /**
- * Connects to an address, and suspends until the other side has accepted. The name of an unresolved address
- * ([InetSocketAddress.createUnresolved]) is looked up without blocking the caller's thread; its IP addresses are tried
- * one after the other, until somebody answers at one.
+ * Connects to an address, and suspends until the peer has accepted. The host name of an unresolved address
+ * ([InetSocketAddress.createUnresolved]) is looked up without blocking the caller's thread; the host's IP addresses are
+ * tried one after the other, until a peer answers at one.
  *
- * @throws org.kverbs.cm.ConnectionRejectedException if the other side says no, with what it says; nobody
- *     listening is one
- *     too
+ * @throws org.kverbs.cm.ConnectionRejectedException if the peer rejects the request, with its reason, or if no program
+ *   listens at the port
  * @throws org.kverbs.cm.ConnectionTimeoutException if a step takes longer than [ConnectionBuilder.timeout]
- * @throws org.kverbs.cm.ConnectionException if the network can't; names the step and the address. That of the last IP
- *     address has those of the others as suppressed exceptions
+ * @throws org.kverbs.cm.ConnectionException if a step fails in the network; the message names the step and the address.
+ *   The exception is that of the last IP address and has those of the others as suppressed exceptions
  */
 public suspend fun RdmaHost.connect(
     address: InetSocketAddress,
@@ -45,7 +44,7 @@ public suspend fun RdmaHost.connect(
     return RdmaConnection(this, establish(address, setUp))
 }
 
-/** Connects to a host by its name or IP address; errors as above. */
+/** Connects to a host by name or IP address; otherwise as above. */
 public suspend fun RdmaHost.connect(
     host: String,
     port: Int,
@@ -53,7 +52,7 @@ public suspend fun RdmaHost.connect(
 // looked up without blocking this thread
 ): RdmaConnection = connect(InetSocketAddress.createUnresolved(host, port), settings)
 
-/** Connects to the first of an address's IP addresses that somebody answers at. */
+/** Connects to the first IP address of the host at which a peer answers. */
 internal suspend fun <T> RdmaHost.establish(
     address: InetSocketAddress,
     setUp: SetUp<T>,
@@ -63,7 +62,7 @@ internal suspend fun <T> RdmaHost.establish(
         try {
             return establishAt(each, setUp)
         } catch (e: ConnectionException) {
-            // it is there, and says no
+            // it answered, and refuses
             if (e is ConnectionRejectedException && e.reason() == RejectReason.CONSUMER_DEFINED) throw e
             failures += e
         }
@@ -107,8 +106,8 @@ private suspend fun <T> RdmaHost.establishAt(
 }
 
 /**
- * The IP addresses of a host's name, asked of the system on a thread that may block, as the answer takes seconds when
- * no name server answers. A caller that is cancelled does not wait for it.
+ * Looks up the IP addresses of a host name, on a thread of [Dispatchers.IO]: the system blocks for seconds if no name
+ * server answers. A cancelled caller does not wait for the answer.
  */
 private suspend fun RdmaHost.lookUp(
     address: InetSocketAddress,
@@ -132,7 +131,7 @@ private suspend fun RdmaHost.lookUp(
     return addresses.map { InetSocketAddress(it, address.port) }
 }
 
-/** The address if it is written in numbers, which asks nobody. */
+/** Parses a literal IP address without a lookup; null for a host name. */
 private fun literal(host: String): InetAddress? =
     try {
         InetAddress.ofLiteral(host)
@@ -140,15 +139,14 @@ private fun literal(host: String): InetAddress? =
         null
     }
 
-/** From INIT to where it can send. */
+/** Moves a queue pair from INIT to RTS. */
 internal fun ConnectionId.prepareAll(qp: QueuePair) {
     prepare(qp, QueuePairState.RTR)
     prepare(qp, QueuePairState.RTS)
 }
 
 /**
- * Lets a sender that found no receive try again after 0.64 ms: the connection manager says 655 ms, the longest there
- * is.
+ * Lets a sender that found no receive retry after 0.64 ms. The connection manager sets 655 ms, the longest RNR timer.
  */
 internal fun QueuePair.answerSoon() {
     if (state() == QueuePairState.RTS) modify(QueuePairAttributes.builder().minRnrTimer(MIN_RNR_TIMER).build())

@@ -9,7 +9,7 @@ import org.kverbs.dsl.Verbs
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
-/** How one side of a connection is made. Mutable within its block. */
+/** Configures one side of a connection. Mutable within its block. */
 @RdmaDsl
 public class ConnectionBuilder internal constructor() {
     internal var queuePair: QueuePairSettings.() -> Unit = {}
@@ -23,46 +23,50 @@ public class ConnectionBuilder internal constructor() {
     private var parameters = ConnectionParameters.DEFAULTS
     private var privateData = ByteArray(0)
 
-    /** The sizes of the queue pair; default is what [QueuePairSettings] says. It needs no completion queue. */
+    /**
+     * Configures the queue pair; defaults are those of [QueuePairSettings]. The dispatcher supplies the completion
+     * queue.
+     */
     public fun queuePair(block: QueuePairSettings.() -> Unit) {
         queuePair = block
     }
 
     /**
-     * Called when the queue pair can take receives, and before the other side can send: for the first receives, by
-     * [postReceive]. A message that finds no receive is tried again on InfiniBand and RoCE, ends the connection on
-     * iWARP, and as a datagram is lost. It must not block; what it throws ends the connecting.
+     * Sets a function that posts the first receives with [postReceive]. It runs when the queue pair can take receives
+     * and the peer cannot send yet. If a message finds no receive, InfiniBand and RoCE send it again, iWARP ends the
+     * connection, and a datagram is lost. The function must not block; its exception ends the attempt to connect.
      */
     public fun prepared(block: (queuePair: AsyncQueuePair<Verbs>) -> Unit) {
         prepared = block
     }
 
-    /** How long each step may take: finding the address, the route, and the peer's answer. Default 10 s. */
+    /**
+     * Limits the time of each step: to find the address, to find the route, and for the peer's answer. Default 10 s.
+     */
     public fun timeout(step: Duration) {
         require(step.isPositive()) { "timeout is $step; a step needs time" }
         timeout = step
     }
 
     /**
-     * Makes the queue pair in the device's domain, [RdmaNode.pd], and not in one of its own. Memory that was registered
-     * there once serves all connections that ask for this. The price: a peer reaches the memory of all of them whose
-     * key it knows or guesses. Datagrams always do so.
+     * Creates the queue pair in the device's domain, [RdmaNode.pd], instead of a domain of its own. Memory that is
+     * registered there once serves all connections that share the domain. The price: a peer reaches all remotely
+     * accessible memory of the shared domain whose key it knows or guesses. Datagrams always use the device's domain.
      */
     public fun sharedDomain() {
         isShared = true
     }
 
     /**
-     * Bytes for the other side, which comes to see them before it accepts, or when it is connected: at most 56 to ask,
-     * 196 to answer.
+     * Sets bytes for the peer, who gets them with the request or the answer: at most 56 in a request, 196 in an answer.
      */
     public fun privateData(bytes: ByteArray) {
         privateData = bytes.clone()
     }
 
     /**
-     * Reads, retries and the like; default [ConnectionParameters.DEFAULTS]. An answer has at most the reads and atomics
-     * of the request.
+     * Sets the number of reads in flight, retries and the like; default [ConnectionParameters.DEFAULTS]. An answer is
+     * limited to the reads and atomics of the request.
      */
     public fun parameters(parameters: ConnectionParameters) {
         this.parameters = parameters

@@ -12,12 +12,12 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * What ends a connection, and what its end ends.
+ * Watches for the end of a connection, and ends everything that depends on it.
  *
- * @param onEnd called when the peer has ended it, before what waits on the queue pair is flushed
- * @param onFlushed called when the device has had time to flush it. Soft-RoCE never flushes receives that are posted in
- *     the error state (IBA C10-42 wants it to), and soft-iWARP sends neither, which it can enter before anybody here
- *     knows of the end
+ * @param onEnd called when the peer has ended the connection, before the requests of the queue pair are flushed
+ * @param onFlushed called when the device has had time to flush the requests. Soft-RoCE never flushes receives that are
+ *   posted in the error state (against IBA C10-42). Soft-iWARP does not flush such sends either, and can enter the
+ *   error state before this side knows of the end
  */
 internal class ConnectionLifetime(
     host: RdmaHost,
@@ -28,7 +28,7 @@ internal class ConnectionLifetime(
     private val steps = connection.steps
     private val ended = CompletableDeferred<Unit>()
 
-    /** False once either side has ended it. */
+    /** False once either side has ended the connection. */
     val isOpen: Boolean get() = !ended.isCompleted
 
     private val watching = host.scope.launch { watch() }
@@ -44,7 +44,7 @@ internal class ConnectionLifetime(
             onEnd()
             ended.wake(Unit)
             quietly { connection.queuePair.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build()) }
-            quietly { steps.id.disconnect() } // the answer that the peer waits for
+            quietly { steps.id.disconnect() } // the peer waits for this answer
             delay(FLUSHED)
             onFlushed()
             return
@@ -67,7 +67,7 @@ internal class ConnectionLifetime(
         closeAll(steps.id, connection)
     }
 
-    /** What is refused here has happened already: the peer was faster, or somebody has closed it. */
+    /** Runs a step, and ignores a refusal: the peer has ended the connection, or another thread has closed it. */
     private inline fun quietly(step: () -> Unit) {
         try {
             step()
@@ -77,7 +77,7 @@ internal class ConnectionLifetime(
     }
 
     private companion object {
-        /** How long a device has to flush what is posted: none that works takes nearly as much. */
+        /** Time for a device to flush its requests: no working device takes nearly as long. */
         val FLUSHED = 1.seconds
     }
 }

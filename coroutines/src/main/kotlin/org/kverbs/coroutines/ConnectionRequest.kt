@@ -16,8 +16,8 @@ import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.time.Duration
 
 /**
- * Somebody asks for a connection, or for a datagram service: accept or reject it, once. Whoever asks waits meanwhile,
- * not for ever.
+ * A peer's request for a connection, or for a datagram service. Accept or reject it once; the peer waits for the
+ * answer, but not for ever.
  */
 public class ConnectionRequest internal constructor(
     internal val host: RdmaHost,
@@ -26,26 +26,26 @@ public class ConnectionRequest internal constructor(
 ) {
     private val isAnswered = AtomicBoolean()
 
-    /** What the other side gave along, with zeros behind it on InfiniBand and RoCE. */
+    /** The private data of the peer's request; on InfiniBand and RoCE followed by zeros. */
     public val privateData: ByteArray = event.privateData()
 
-    /** The address and port of the side that asks. */
+    /** The peer's address and port. */
     public val remoteAddress: InetSocketAddress? = steps.remoteAddress
 
-    /** The address and port that it asked for. */
+    /** The address and port of this machine that the peer connects to. */
     public val localAddress: InetSocketAddress? = steps.localAddress
 
-    /** How many reads and atomics the other side wants served at once, and wants to keep in flight. */
+    /** How many reads and atomics at once the peer wants this side to serve, and wants to keep in flight itself. */
     public val parameters: ConnectionParameters =
         ConnectionParameters.DEFAULTS.withReads(event.initiatorDepth(), event.responderResources())
 
     /**
-     * Accepts, and suspends until the other side is ready. The other side may send at once:
-     * [ConnectionBuilder.prepared] is there to post receives before. Over iWARP this side must not send before
-     * something has come from the other (RFC 5044, section 7.1.2); a message channel sees to that by itself.
+     * Accepts the request, and suspends until the peer is ready. The peer can send at once: post receives in
+     * [ConnectionBuilder.prepared]. Over iWARP this side must not send before the peer's first message has arrived (RFC
+     * 5044, section 7.1.2); a message channel observes that itself.
      *
-     * @throws IllegalStateException if it asks for datagrams, or was answered already
-     * @throws org.kverbs.cm.ConnectionException if the other side has gone meanwhile, or doesn't answer in time
+     * @throws IllegalStateException if the request is for datagrams, or was answered before
+     * @throws org.kverbs.cm.ConnectionException if the peer is gone, or does not answer in time
      * @throws org.kverbs.RdmaSystemException if the device or its connection manager refuses the [settings]
      */
     public suspend fun accept(settings: ConnectionBuilder.() -> Unit = {}): RdmaConnection {
@@ -53,7 +53,7 @@ public class ConnectionRequest internal constructor(
         return RdmaConnection(host, establish(setUp))
     }
 
-    /** Accepts with a queue pair of its own; closes all if that fails. */
+    /** Accepts with a new queue pair; closes everything if that fails. */
     internal suspend fun <T> establish(setUp: SetUp<T>): Established<T> {
         beginAnswer(setUp.portSpace)
         val isDatagram = setUp.portSpace.isDatagram
@@ -76,14 +76,14 @@ public class ConnectionRequest internal constructor(
         }
     }
 
-    /** An answer keeps within the reads and atomics of the request: rdma_accept(3). */
+    /** Limits the answer to the reads and atomics of the request: rdma_accept(3). */
     private fun ConnectionParameters.withinRequest() =
         withReads(
             minOf(responderResources(), event.responderResources()),
             minOf(initiatorDepth(), event.initiatorDepth()),
         )
 
-    /** Once. A request that is answered in the wrong way stays open, for the right one. */
+    /** Marks the request as answered. A call of the wrong kind leaves it open for the right one. */
     internal fun beginAnswer(portSpace: PortSpace) {
         val asked = steps.id.portSpace()
         check(asked == portSpace) {
@@ -93,31 +93,31 @@ public class ConnectionRequest internal constructor(
         check(isAnswered.compareAndSet(false, true)) { "the request of ${remoteAddress.shown()} was answered already" }
     }
 
-    /** The kernel ends the connection, too, when it refuses an answer for its length. */
+    /** False if the answer is too long: the kernel ends the connection then, too. */
     private fun ConnectionParameters.fit() = privateData().size <= ANSWER
 
-    /** Rejects the request if nobody has answered it. */
+    /** Rejects the request if it was not answered. */
     internal fun refuse(privateData: ByteArray = ByteArray(0)) {
         if (isAnswered.compareAndSet(false, true)) rejectQuietly(privateData)
     }
 
-    /** Says no, with a reason for the other side: at most 148 bytes. */
+    /** Rejects the request, with a reason for the peer: at most 148 bytes. */
     public fun reject(privateData: ByteArray = ByteArray(0)): Unit = steps.id.use { it.reject(privateData) }
 
     internal fun rejectQuietly(privateData: ByteArray = ByteArray(0)) {
         try {
             reject(privateData)
         } catch (_: RdmaException) {
-            // who asked has gone
+            // the peer is gone
         } catch (_: IllegalStateException) {
-            // the host is closed, and with it the request
+            // the host is closed, and the request with it
         }
     }
 
     private companion object {
         const val GONE = "the peer has gone: it was closed, or gave up waiting. If it happens often, accept sooner."
 
-        /** Private data of an answer on InfiniBand and RoCE, in bytes. */
+        /** Largest private data of an answer on InfiniBand and RoCE, in bytes. */
         const val ANSWER = 196
     }
 }

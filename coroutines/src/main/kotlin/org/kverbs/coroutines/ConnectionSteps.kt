@@ -15,17 +15,17 @@ import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.toJavaDuration
 
-/** A connection id and the events that have come for it. One coroutine at a time awaits. */
+/** A connection id and the events that came for it. One coroutine at a time waits. */
 internal class ConnectionSteps(
     val id: ConnectionId,
 ) {
-    /** The peer's, once it is known. */
+    /** The peer's address, once it is known. */
     val remoteAddress: InetSocketAddress? get() = if (id.isOpen) id.peerAddress() else null
 
-    /** This side's, once it is known. */
+    /** This side's address, once it is known. */
     val localAddress: InetSocketAddress? get() = if (id.isOpen) id.localAddress() else null
 
-    // the device sends a few for each step, and none without a step
+    // few events come for each step, and none without a step
     val events = Channel<ConnectionEvent>(Channel.UNLIMITED)
 
     /**

@@ -5,8 +5,8 @@ import kotlinx.coroutines.suspendCancellableCoroutine
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
- * Room in a queue. Who wants more than there is waits its turn: in the order of asking, a big wish before the small
- * ones behind it. Any thread.
+ * Counts the free entries of a queue. A caller that needs more than are free waits. Callers are served in the order of
+ * their calls, even if a later call needs fewer. Any thread can call.
  */
 internal class Credits(
     private val capacity: Int,
@@ -18,25 +18,28 @@ internal class Credits(
 
     private val free = AtomicInteger(capacity)
 
-    /** How many nobody has taken. */
+    /** Number of free credits. */
     val available: Int get() = free.get()
 
-    /** How many wait for some. */
+    /** Number of callers that wait. */
     val waitingCount: Int get() = waiting
     private val waiters = ArrayDeque<Waiter>()
 
-    /** How many wait, readable without the lock. Written with it, before the free credits are looked at once more. */
+    /**
+     * Number of callers that wait; read without the lock. It is written under the lock, before the free credits are
+     * checked again.
+     */
     @Volatile
     private var waiting = 0
     private var failure: Throwable? = null
 
     /**
-     * Takes [count] credits if there are so many and nobody waits for any. It may say no while those of a waiter that
-     * was cancelled at its last moment are on their way back: who can't do without calls [acquire].
+     * Takes [count] credits if they are free and no caller waits. It can return false while the credits of a just
+     * cancelled waiter are being given back; a caller that needs the credits calls [acquire].
      */
     fun tryAcquire(count: Int): Boolean = waiting == 0 && take(count)
 
-    /** Takes [count] credits if there are so many, though others wait for more. */
+    /** Takes [count] credits if they are free, even if other callers wait for more. */
     fun take(count: Int): Boolean {
         while (true) {
             val now = free.get()
@@ -46,9 +49,9 @@ internal class Credits(
     }
 
     /**
-     * Takes [count] credits, and suspends until there are so many. Cancelled, it takes none.
+     * Takes [count] credits; suspends until they are free. A cancelled caller takes none.
      *
-     * @throws IllegalArgumentException if there never can be so many
+     * @throws IllegalArgumentException if [count] is above the capacity
      */
     suspend fun acquire(count: Int) {
         require(count <= capacity) {
@@ -74,7 +77,8 @@ internal class Credits(
                     grant()
                 }
 
-                // They may have come back since the caller looked, as for who asks after the end.
+                // The credits can have come back since the check above; credits that are free can be taken after the
+                // end, too.
                 take(count) -> {
                     continuation.resume(Unit) { _, _, _ -> release(count) }
                 }
@@ -90,7 +94,7 @@ internal class Credits(
             waiters.remove(waiter)
             waiting = waiters.size
         }
-        grant() // it may have stood before others that fit
+        grant() // callers behind it can need fewer
     }
 
     /** Gives [count] credits back. */
@@ -109,13 +113,13 @@ internal class Credits(
                     waiting = waiters.size
                     first
                 }
-            // Cancelled meanwhile, or on its way to run again: what it can't use goes back.
+            // A caller that is cancelled before it runs gives its credits back.
             val isWoken = waking { waiter.continuation.resume(Unit) { _, _, _ -> release(waiter.count) } }
             if (!isWoken) free.addAndGet(waiter.count)
         }
     }
 
-    /** Ends all waits, now and from now on, with [cause]. Who finds enough credits still has them. */
+    /** Ends all waits, now and from now on, with [cause]. A caller that finds enough free credits still gets them. */
     fun fail(cause: Throwable) {
         val ended =
             synchronized(waiters) {
@@ -128,7 +132,7 @@ internal class Credits(
         ended.forEach { it.continuation.fail(cause) }
     }
 
-    /** Takes a credit, and gives it back if [use] ends without having said that it is spent. */
+    /** Takes a credit for [use], and gives it back unless [use] has called `spend`. */
     suspend inline fun holding(use: (spend: () -> Unit) -> Unit) {
         acquire(1)
         var spent = false

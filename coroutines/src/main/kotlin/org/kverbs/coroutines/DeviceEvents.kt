@@ -12,16 +12,16 @@ import org.kverbs.Context
 import java.time.Duration
 
 /**
- * What happens to the device, its ports and its queues without being asked for (ibv_get_async_event(3)).
+ * Returns the asynchronous events of the device, its ports and its queues (ibv_get_async_event(3)).
  *
- * A thread of its own waits for events while the flow is collected, and the device keeps them for a collector that is
- * slow. Each event goes to one collector only: `asyncEvents().shareIn(scope, Eagerly)` is for several. An event that
- * comes just after its collector was cancelled, within the 100 ms in which the thread notices, is lost.
+ * A thread of its own waits for events while the flow is collected, and the device keeps them for a slow collector.
+ * Each event goes to one collector only: use `asyncEvents().shareIn(scope, Eagerly)` for several. After the collector
+ * is cancelled, the thread needs up to 100 ms to notice; an event that comes meanwhile is lost.
  *
- * News of the receives that message connections share are left out (SRQ_LIMIT_REACHED, QP_LAST_WQE_REACHED): those are
- * this library's own.
+ * The flow leaves out events of the receive queues that message connections share (SRQ_LIMIT_REACHED,
+ * QP_LAST_WQE_REACHED): the library handles them.
  *
- * The flow ends with an IllegalStateException when the device is closed.
+ * When the device is closed, the flow fails with an IllegalStateException.
  */
 public fun Context.asyncEvents(): Flow<AsyncEvent> =
     callbackFlow {
@@ -43,7 +43,7 @@ private fun ProducerScope<AsyncEvent>.hand(device: Context) {
             if (trySendBlocking(event).isFailure) return
         }
     } catch (_: InterruptedException) {
-        // nobody collects any more
+        // the collector has ended
     } catch (e: RuntimeException) {
         close(e)
     }
@@ -52,9 +52,9 @@ private fun ProducerScope<AsyncEvent>.hand(device: Context) {
 private val FOREVER = Duration.ofDays(1)
 
 /**
- * The state of all ports, and then each change of one.
+ * Returns the state of every port, and then each change of a port.
  *
- * @param events where news of ports come from. Default takes the device's events, which no other collector gets then
+ * @param events the events of the ports. The default takes the device's events, so that no other collector gets them
  */
 public fun Context.ports(events: Flow<AsyncEvent> = asyncEvents()): Flow<PortStatus> =
     flow {

@@ -9,13 +9,13 @@ import org.kverbs.cm.PortSpace
 import kotlin.time.Duration
 
 /**
- * How one side of a connection is set up, around something that has a queue pair.
+ * Describes how to set up one side of a connection, around an object [T] with a queue pair.
  *
  * @param timeout of each step
- * @param isShared whether its queue pair is made in the device's domain; those of datagrams are
- * @param make closes what it has made if it throws
+ * @param isShared true to create the queue pair in the device's domain; datagrams always do
+ * @param make creates the object; closes everything that it has created if it throws
  * @param close closes the queue pair, at once or soon
- * @param prepared called when the queue pair can take receives; the other side may send from then on
+ * @param prepared called when the queue pair can take receives; the peer can send from then on
  */
 internal class SetUp<T>(
     val parameters: (RdmaNode) -> ConnectionParameters,
@@ -30,30 +30,33 @@ internal class SetUp<T>(
     val isShared = isShared || portSpace.isDatagram
 }
 
-/** A connection that is up, or comes up: its id, the device it is on, its domain, and what has its queue pair. */
+/**
+ * A connection that is established or being established: its id, its device, its domain, and the object with its queue
+ * pair.
+ */
 internal class Established<T>(
     val steps: ConnectionSteps,
     val node: RdmaNode,
     private val setUp: SetUp<T>,
 ) : AutoCloseable {
-    /** The domain of its queue pair. */
+    /** The domain of the queue pair. */
     val pd: ProtectionDomain = node.domain(setUp.isShared)
 
-    /** What the other side said, when it asked or answered. */
+    /** The event with the peer's request or answer. */
     lateinit var said: ConnectionEvent
     private var made: T? = null
 
-    /** What has the queue pair. */
+    /** The object with the queue pair. */
     val value: T get() = checkNotNull(made)
     val queuePair: QueuePair get() = setUp.queuePair(value)
 
-    /** Makes the queue pair, and moves it to INIT. */
+    /** Creates the queue pair, and moves it to INIT. */
     fun prepare() {
         val value = setUp.make(node, pd).also { made = it }
         steps.id.prepare(queuePair, QueuePairState.INIT)
         setUp.prepared(value)
     }
 
-    /** Closes the queue pair, and the domain with all that was registered there if it is the connection's own. */
+    /** Closes the queue pair, and the connection's own domain with all memory registered in it. */
     override fun close(): Unit = closeAll(made?.let { AutoCloseable { setUp.close(it) } }, pd.takeIf { it !== node.pd })
 }

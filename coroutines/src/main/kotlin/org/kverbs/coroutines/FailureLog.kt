@@ -8,12 +8,12 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 
-/** `10.0.0.1:7471`, without asking for a name. */
+/** Formats an address as `10.0.0.1:7471`, without a name lookup. */
 internal fun InetSocketAddress?.shown(): String = this?.let(SocketAddresses::format) ?: "an unknown address"
 
 /**
- * Logs failures that a peer can cause as often as it likes: one message an [interval] at most, which says how many were
- * left out since the one before. Any thread may use it.
+ * Logs failures that a peer can cause as often as it likes: at most one message in each [interval], with the number of
+ * messages left out since the last one. Any thread can call.
  */
 internal class FailureLog(
     private val interval: Duration = 1.seconds,
@@ -40,12 +40,12 @@ internal class FailureLog(
     companion object {
         private val LOG: System.Logger = System.getLogger("org.kverbs.coroutines")
 
-        /** Logs what no peer can cause as often as it likes. */
+        /** Logs a warning that no peer can cause as often as it likes. */
         fun warn(message: String): Unit = LOG.log(WARNING, message)
 
         /**
-         * That of connections: a line for each as a warning, with a stack trace only if it is the program's own code
-         * that failed.
+         * The log of failed connections: one warning for each, with a stack trace only if the program's own code
+         * failed.
          */
         val connections =
             FailureLog { message, failure ->

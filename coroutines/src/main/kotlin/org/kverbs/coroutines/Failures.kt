@@ -5,9 +5,9 @@ import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 
 /**
- * What went wrong first on a queue pair: what is flushed afterwards tells it as its cause.
+ * Remembers the first failure of a queue pair, which becomes the cause of the requests flushed afterwards.
  *
- * @param onFailure told of the first failure, which nobody may wait for; the polling thread calls it
+ * @param onFailure called with the first failed completion, even if no caller waits for it; the polling thread calls it
  */
 internal class Failures(
     private val onFailure: (WorkCompletionException) -> Unit = {},
@@ -18,10 +18,9 @@ internal class Failures(
     private var first: WorkCompletionException? = null
 
     /**
-     * The exception for a failed completion.
+     * Returns the exception for a failed completion.
      *
-     * @param opcode what the poster knows the request was, an `enum ibv_wc_opcode`: devices leave it out of failed
-     *     completions
+     * @param opcode the request's `enum ibv_wc_opcode`, from its poster: devices leave it out of failed completions
      */
     fun of(
         completion: WorkCompletion,

@@ -11,12 +11,12 @@ import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 
 /**
- * The clients of a server that come up: a few at a time, the others wait in line. Those of the IP address that has the
- * fewest places go first. A place that is older than [PATIENCE], of the address that has the most, goes to a client of
- * an address that has fewer. So an address that asks for many connections and confirms none does not keep the others
- * out.
+ * Limits the number of clients whose connections are being set up; further clients wait. A client of the IP address
+ * with the fewest places is next. If a client of the address with the most places is older than [PATIENCE], it loses
+ * its place to a waiting client of an address with fewer. Therefore an address that requests many connections and
+ * confirms none does not keep other addresses out.
  *
- * @param room how many may come up at a time now; none is a server that is full
+ * @param room returns the number of places that there can be now; 0 if the server is full
  */
 internal class HalfOpen(
     private val room: () -> Int,
@@ -29,18 +29,18 @@ internal class HalfOpen(
         var since = TimeSource.Monotonic.markNow()
     }
 
-    /** Oldest first, as those below. */
+    /** The clients with a place, oldest first; [waiting] as well. */
     private val taken = LinkedHashSet<Place>()
     private val waiting = LinkedHashSet<Place>()
 
-    /** How many come up now. */
+    /** Number of clients with a place. */
     val count: Int get() = synchronized(this) { taken.size }
 
     /**
-     * Runs [block] in a place.
+     * Waits for a place, and runs [block] in it.
      *
-     * @return false if the server is full, and the block did not run
-     * @throws CancellationException if the client had to give its place to another
+     * @return false if the server is full and the block did not run
+     * @throws CancellationException if the client lost its place to another
      */
     suspend fun inPlace(
         source: InetAddress?,
@@ -74,7 +74,7 @@ internal class HalfOpen(
         }
     }
 
-    /** Frees a place for a client of an address that has fewer. */
+    /** Frees a place for a client of an address with fewer places. */
     private fun push(place: Place) {
         val crowd = crowded(taken.ifEmpty { return })
         if (taken.count { it.source == crowd } <= taken.count { it.source == place.source } + 1) return
@@ -90,7 +90,7 @@ internal class HalfOpen(
         place.job.cancel(CancellationException(what))
     }
 
-    /** The address of the most places. */
+    /** Returns the address with the most places. */
     private fun crowded(places: Collection<Place>): InetAddress? =
         places
             .groupingBy { it.source }
@@ -105,7 +105,7 @@ internal class HalfOpen(
             admit()
         }
 
-    /** Admits clients that wait, as far as there is room. */
+    /** Gives free places to waiting clients. */
     fun admit() {
         synchronized(this) {
             while (waiting.isNotEmpty()) {

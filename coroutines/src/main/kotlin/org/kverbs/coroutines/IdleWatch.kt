@@ -4,8 +4,9 @@ import kotlinx.coroutines.delay
 import kotlin.time.Duration
 
 /**
- * Ends the connections of a server over which nothing has gone for [timeout], at most a quarter later. What a client
- * does with this side's memory counts when its [ChannelKeepAlive] says so. One coroutine for all of them.
+ * Ends the connections of a server over which nothing came or went for [timeout], at most a quarter of it later. A
+ * client's operations on this side's memory count when the client's [ChannelKeepAlive] reports them. One coroutine
+ * serves all connections.
  */
 internal class IdleWatch(
     private val timeout: Duration,
@@ -36,7 +37,7 @@ internal class IdleWatch(
             val why = "no message went over it for $timeout (idleTimeout)"
             val failure = LostConnection(connection.remoteAddress, why)
             connection.channel.fail(failure)
-            closeAll(connection, cause = failure) // what that throws must not end the watch
+            closeAll(connection, cause = failure) // an exception of close must not end the watch
         }
     }
 

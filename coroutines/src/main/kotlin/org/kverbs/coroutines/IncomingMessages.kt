@@ -13,22 +13,22 @@ import kotlinx.coroutines.selects.SelectClause1
 import kotlinx.coroutines.selects.SelectInstance
 
 /**
- * The messages that come over a channel, as a [ReceiveChannel]: `for`, `select`, `tryReceive`, `consumeEach`,
- * `receiveAsFlow`. It is closed without a cause when the peer has sent its last message, and with an exception if the
- * peer closes the channel or it fails. Several receivers share the messages: each goes to the one that has waited
- * longest. A receiver that is cancelled while it waits takes no message, unlike with channels of kotlinx.coroutines,
- * which can lose one then. In a `withTimeout`, use the message within its block: what the block returns is lost if the
- * time is over just then.
+ * Receives the messages of a channel as a [ReceiveChannel]: `for`, `select`, `tryReceive`, `consumeEach`,
+ * `receiveAsFlow`. Closes without a cause when the peer has sent its last message, and with an exception if the peer
+ * closes the channel or the channel fails. Several receivers share the messages: each message goes to the receiver that
+ * has waited longest. A receiver that is cancelled while it waits takes no message; a channel of kotlinx.coroutines can
+ * lose one then. With `withTimeout`, use the message inside the block: the block's result is lost if the time ends at
+ * that moment.
  *
- * [cancel] drops the messages that have come and those that still come, so that the peer's senders do not wait; the
+ * [cancel] drops the messages that have arrived and those still to come, so that the peer's senders do not wait; the
  * other direction stays open.
  */
 @OptIn(InternalCoroutinesApi::class, InternalForInheritanceCoroutinesApi::class)
 public class IncomingMessages internal constructor(
     private val inbox: ChannelInbox,
 ) : ReceiveChannel<ByteArray> {
-    // A subclass, because the channels of kotlinx.coroutines hand a message over before the receiver runs, so that a
-    // cancellation can lose it, and because a credit goes back to the peer when a message is taken.
+    // A class of its own for two reasons: a channel of kotlinx.coroutines hands a message over before the receiver
+    // runs, so that a cancellation can lose it; and a credit must go back to the peer when a message is taken.
 
     private class Selecting(
         val select: SelectInstance<*>,
@@ -37,11 +37,11 @@ public class IncomingMessages internal constructor(
         override fun wake() = select.trySelect(clause, this)
     }
 
-    /** Whether no message will come any more, and all that came were received. */
+    /** True if no message will come any more, and all that arrived were received. */
     @DelicateCoroutinesApi
     override val isClosedForReceive: Boolean get() = inbox.isAtEnd
 
-    /** Whether a receiver would have to wait now. */
+    /** True if a receiver has to wait now. */
     @ExperimentalCoroutinesApi
     override val isEmpty: Boolean get() = !inbox.hasMessage && !inbox.isAtEnd
 
@@ -52,11 +52,11 @@ public class IncomingMessages internal constructor(
      */
     override suspend fun receive(): ByteArray = inbox.take()?.bytes ?: throw inbox.cause?.calledHere() ?: noMore()
 
-    /** Suspends until a message comes. The end of the messages and a failure are results, not exceptions. */
+    /** Suspends until a message comes. Returns the end of the messages and a failure as results, not as exceptions. */
     override suspend fun receiveCatching(): ChannelResult<ByteArray> =
         inbox.take()?.bytes?.let { ChannelResult.success(it) } ?: ChannelResult.closed(inbox.cause?.calledHere())
 
-    /** Takes a message that has come already; does not wait. */
+    /** Takes a message that has arrived; does not wait. */
     override fun tryReceive(): ChannelResult<ByteArray> {
         val taken = inbox.tryTake()
         return if (taken == null && !inbox.isAtEnd) ChannelResult.failure() else result(taken)
@@ -69,7 +69,9 @@ public class IncomingMessages internal constructor(
     override val onReceive: SelectClause1<ByteArray> get() =
         clause { it?.bytes ?: throw inbox.cause?.calledBy(null) ?: noMore() }
 
-    /** Receives a message in a `select`. The end of the messages and a failure are results, not exceptions. */
+    /**
+     * Receives a message in a `select`. Returns the end of the messages and a failure as results, not as exceptions.
+     */
     override val onReceiveCatching: SelectClause1<ChannelResult<ByteArray>> get() = clause { result(it) }
 
     private fun <T> clause(outcome: (ChannelArrival?) -> T): SelectClause1<T> =
@@ -88,7 +90,7 @@ public class IncomingMessages internal constructor(
         }
     }
 
-    /** For `for`: ends after the peer's last message, and throws if the channel fails. */
+    /** Iterates in a `for` loop: ends after the peer's last message, and throws if the channel fails. */
     override fun iterator(): ChannelIterator<ByteArray> =
         object : ChannelIterator<ByteArray> {
             private var message: ByteArray? = null
@@ -101,7 +103,7 @@ public class IncomingMessages internal constructor(
             override fun next(): ByteArray = checkNotNull(message) { "call hasNext() first" }.also { message = null }
         }
 
-    /** Drops the messages that have come and those that still come; the other direction stays open. */
+    /** Drops the messages that have arrived and those still to come; the other direction stays open. */
     override fun cancel(cause: CancellationException?): Unit =
         inbox.drop(cause ?: CancellationException("the incoming messages were cancelled"))
 

@@ -4,8 +4,8 @@ import kotlinx.coroutines.CancellableContinuation
 import kotlin.coroutines.resume
 
 /**
- * The large messages of this side that the peer hasn't read yet. Their buffers are pinned until it has, or the channel
- * has ended.
+ * Holds the large messages of this side that the peer has yet to read. Their buffers are pinned until the peer has read
+ * them or the channel has ended.
  */
 internal class LargeSends(
     private val count: Int,
@@ -15,7 +15,7 @@ internal class LargeSends(
         val sender: CancellableContinuation<Unit>?,
     )
 
-    /** How many more can be under way. */
+    /** The number of further large messages that can be under way. */
     val room = Credits(count)
     private val lock = Any()
     private val waiting = HashMap<Int, Waiting>()
@@ -23,7 +23,8 @@ internal class LargeSends(
     private var failure: Throwable? = null
 
     /**
-     * Pins the buffer until [done] or [fail], which resume the sender if there is one. The caller has room.
+     * Pins the buffer until [done] or [fail], which resume the sender if there is one. The caller holds a credit of
+     * [room].
      *
      * @return the message's id
      */
@@ -43,14 +44,17 @@ internal class LargeSends(
         }
     }
 
-    /** It wasn't sent; the room is the caller's. False if the end was faster. */
+    /**
+     * Removes a message that was not sent; the caller keeps its credit of [room]. False if the channel has ended
+     * before.
+     */
     fun takeBack(id: Int): Boolean {
         val gone = synchronized(lock) { waiting.remove(id) } ?: return false
         gone.buffer.unpin()
         return true
     }
 
-    /** The peer has read it. */
+    /** Unpins a message that the peer has read, and resumes its sender. */
     fun done(id: Int) {
         val read =
             synchronized(lock) { waiting.remove(id) }
@@ -62,13 +66,13 @@ internal class LargeSends(
         waking { read.sender?.resume(Unit) }
     }
 
-    /** Suspends until the peer has read all. */
+    /** Suspends until the peer has read all large messages. */
     suspend fun awaitAll() {
         room.acquire(count)
         room.release(count)
     }
 
-    /** The channel has ended. */
+    /** Fails all senders, as the channel has ended. */
     fun fail(cause: Throwable) {
         val left =
             synchronized(lock) {

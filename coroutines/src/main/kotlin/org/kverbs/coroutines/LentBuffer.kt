@@ -7,18 +7,18 @@ import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
- * A buffer that the peer can read until nobody uses it any more.
+ * A buffer that the peer can read until its owner has closed it and no request uses it.
  *
- * @param remote what the peer needs
- * @param buffer is pinned already, and is unpinned when the peer's access has ended
- * @param takeBack ends the peer's access, and calls what it is given when that has ended
+ * @param remote the address and key that the peer needs
+ * @param buffer the pinned buffer; it is unpinned when the peer's access has ended
+ * @param takeBack ends the peer's access, and then calls its argument
  */
 internal class LentBuffer(
     val remote: RemoteMemory,
     private val buffer: RegisteredBuffer,
     private val takeBack: (() -> Unit) -> Unit,
 ) : RegisteredBuffer() {
-    /** Its owner, and requests that use it. */
+    /** The number of users: the owner, and the requests that use the buffer. */
     private val users = AtomicInteger(1)
     private val isClosed = AtomicBoolean()
 

@@ -6,7 +6,7 @@ import org.kverbs.cm.ConnectionException
 import org.kverbs.cm.ConnectionStep
 import java.net.InetSocketAddress
 
-/** The [ConnectionException] of a connection that was up and is lost, which several waits are told. */
+/** The [ConnectionException] of a lost connection, copied for each call that waits. */
 @OptIn(ExperimentalCoroutinesApi::class)
 internal class LostConnection(
     address: InetSocketAddress?,

@@ -12,40 +12,41 @@ import org.kverbs.dsl.RcVerbs
 import java.lang.foreign.MemorySegment
 
 /**
- * Messages in both directions over one connected queue pair, with flow control: a sender suspends while the peer has no
- * room.
+ * Exchanges messages with a peer over one connected queue pair, with flow control: a sender suspends while the peer has
+ * no free slot.
  *
  * ```
  * val channel = dispatcher.messageChannel(pd)
- * // The peer gets channel.queuePair.endpoint() and channel.hello by any means, and gives its own.
+ * // Both sides exchange queuePair.endpoint() and hello, for example through a socket.
  * channel.connect(peerEndpoint, peerHello)
  * channel.send("ping".encodeToByteArray())
  * for (message in channel.incoming) println(message.decodeToString())
  * ```
  *
- * **Messages** come whole, once and in the order of sending, with any number of bytes from 0 to the peer's
- * [MessageChannelBuilder.maxMessage]. Messages that fit into a slot ([MessageChannelBuilder.slotSize]) are sent into
- * it. Longer ones are copied into memory of this side, out of which the peer's device reads them before its program
- * asks for them ([MessageChannelBuilder.fetchAhead]). So both sides can send first and receive then, whatever the
- * length.
+ * **Messages** arrive whole, once and in the order of sending. A message has 0 bytes up to the peer's
+ * [MessageChannelBuilder.maxMessage]. A message that fits into a receive slot ([MessageChannelBuilder.slotSize]) is
+ * sent into the slot. A longer message, a *large* one, is copied into registered memory of this side; the peer's device
+ * reads it from there before the peer's program receives it ([MessageChannelBuilder.fetchAhead]). Therefore both sides
+ * can send first and receive later, whatever the length.
  *
- * **Cancellation.** A cancelled send has sent nothing as long as it waited for room; after that the message goes on its
- * way, and a buffer stays pinned until nobody needs it. A receive that is cancelled while it waits takes no message;
- * the next one gets it. In a `withTimeout`, use the message within its block: what the block returns is lost if the
- * time is over just then.
+ * **Cancellation.** A send that is cancelled while it waits for a free slot sends nothing. Later the message is sent
+ * all the same, and its buffer stays pinned until the device has finished with it. A receive that is cancelled while it
+ * waits takes no message; the next receive gets it. With `withTimeout`, use the message inside the block: the block's
+ * result is lost if the time ends at that moment.
  *
- * **The peer** isn't trusted: what it sends may end the channel with a [ChannelProtocolException], nothing else. It can
- * read a large message that is on its way, and with it all of the region in which the message's buffer stands.
+ * **Trust.** The peer is not trusted: the worst that its messages can do is to end the channel with a
+ * [ChannelProtocolException]. While a large message is under way, the peer can read it, and on some devices the whole
+ * memory region that holds its buffer.
  *
- * **A peer that is gone.** If nothing comes for [MessageChannelBuilder.keepAlive], the channel asks the peer's device
- * for an answer. A peer that was killed or lost its network therefore ends every wait, also one that only receives.
+ * **Lost peers.** If nothing arrives for [MessageChannelBuilder.keepAlive], the channel asks the peer's device for an
+ * answer. Therefore a killed peer or a lost network ends every wait, even in a program that only receives.
  *
- * **Errors.** The first failure ends the channel; every wait, and every later call, throws it. Messages that had come
- * can still be received. Only [finish] of the peer ends [incoming] without an exception; after its [close], or the end
- * of its program, [ChannelClosedException] or the failure is thrown. Suspend functions also throw IllegalStateException
- * before the channel is connected.
+ * **Errors.** The first failure ends the channel; every waiting call and every later call throws it. Messages that have
+ * arrived can still be received. [incoming] ends without an exception only after the peer's [finish]. After the peer's
+ * [close], or the end of its program, calls throw [ChannelClosedException] or the failure. Before the channel is
+ * connected, suspend functions throw IllegalStateException.
  *
- * Any thread, any number of senders and receivers.
+ * **Threads.** Any thread can call, and any number of coroutines can send and receive at the same time.
  */
 public class MessageChannel internal constructor(
     dispatcher: CompletionDispatcher,
@@ -56,41 +57,47 @@ public class MessageChannel internal constructor(
     private val sends = ChannelSends(link)
     private val publications = ChannelPublications(link)
 
-    /** False once it has ended: by [close], the peer's, or a failure. What had come can still be received. */
+    /**
+     * False once the channel has ended: by [close], by the peer's [close], or by a failure. Messages that have arrived
+     * can still be received.
+     */
     public val isOpen: Boolean get() = link.isAlive
 
-    /** What it has done, and what it holds now. */
+    /** What the channel has done so far, and what it holds now. */
     public val stats: ChannelStats get() = link.stats
 
-    /** A number that changes with all that comes and goes over it, and not by its keep-alive alone. */
+    /**
+     * A number that changes with each message and each one-sided operation of this side, but not by the keep-alive
+     * alone.
+     */
     internal val activity: Long get() = link.keepAlive.activity
 
-    /** Its queue pair, for one-sided operations. Messages come to the channel alone. */
+    /** The channel's queue pair, for one-sided operations. The channel alone receives messages on it. */
     public val queuePair: AsyncQueuePair<RcVerbs> get() = link.pair.async
 
     /**
-     * What the peer's [connect] needs beside the endpoint of the queue pair, 24 bytes: how many slots there are here,
-     * and how large.
+     * The 24 bytes that the peer's [connect] needs besides the endpoint of the queue pair: the number and size of this
+     * side's receive slots, and the longest message.
      */
     public val hello: ByteArray get() = settings.hello()
 
     /**
-     * The messages that come. It is closed when the peer has sent its last message, and fails if the channel ends in
+     * The messages from the peer. Closes when the peer has sent its last message, and fails if the channel ends in
      * another way.
      */
     public val incoming: IncomingMessages = IncomingMessages(link.inbox)
 
     /**
-     * Posts the receives. The queue pair must be in INIT, and not ready to receive yet: a message needs a receive.
-     * Once.
+     * Posts the receives. Call this once, in the state INIT: the peer can send as soon as the queue pair is ready to
+     * receive.
      */
     internal fun prepare(): Unit = link.prepare()
 
     /**
-     * Says what the peer can take; from here on messages can be sent. The queue pair must be ready to send.
+     * Tells the channel what the peer can take, and lets it send. The queue pair must be ready to send.
      *
-     * @param peerHello the peer's [hello]; what follows its 24 bytes doesn't matter
-     * @throws ChannelProtocolException if it isn't one
+     * @param peerHello the peer's [hello]; further bytes are ignored
+     * @throws ChannelProtocolException if [peerHello] is not a hello of a message channel of this version
      */
     internal fun start(
         peerHello: ByteArray,
@@ -98,11 +105,11 @@ public class MessageChannel internal constructor(
     ): Unit = link.start(peerHello, opening)
 
     /**
-     * Connects to the peer's channel without a connection manager. The peer's endpoint and [hello] come by any means,
-     * such as a socket.
+     * Connects to the peer's channel without a connection manager. The caller gets the peer's endpoint and [hello] by
+     * other means, such as a socket.
      *
-     * @param peerHello the peer's [hello]; bytes behind it do not matter
-     * @throws ChannelProtocolException if it is no hello of a message channel of this version
+     * @param peerHello the peer's [hello]; further bytes are ignored
+     * @throws ChannelProtocolException if [peerHello] is not a hello of a message channel of this version
      * @throws org.kverbs.RdmaSystemException if the device refuses a step
      */
     public fun connect(
@@ -119,19 +126,19 @@ public class MessageChannel internal constructor(
     }
 
     /**
-     * Sends a message. The bytes are copied, and the message is on its way when this returns. Suspends while the peer
-     * has no room, or while [MessageChannelBuilder.largeMessages] longer ones have not been read by the peer's device.
+     * Sends a message: copies the bytes, and returns when the message is under way. Suspends while the peer has no free
+     * slot, or while the peer's device has yet to read [MessageChannelBuilder.largeMessages] large messages.
      *
-     * @throws IllegalArgumentException if the peer doesn't take so long a message
+     * @throws IllegalArgumentException if the message is longer than the peer takes
      */
     public suspend fun send(bytes: ByteArray): Unit = link.reporting { sends.send(bytes) }
 
     /**
-     * Sends the first [length] bytes of a buffer, which are the channel's until this returns: the peer's device has the
-     * message then. Nothing is copied, but for a long message whose buffer stands in a region without REMOTE_READ, and
-     * a buffer of another protection domain.
+     * Sends the first [length] bytes of a buffer, and returns when the peer's device has the message. Until then the
+     * buffer belongs to the channel. The bytes are copied in two cases only: the message is large and its buffer lies
+     * in a region without REMOTE_READ, or the buffer belongs to another protection domain.
      *
-     * @throws IllegalArgumentException if the peer doesn't take so long a message
+     * @throws IllegalArgumentException if the message is longer than the peer takes
      */
     public suspend fun send(
         buffer: RegisteredBuffer,
@@ -141,19 +148,19 @@ public class MessageChannel internal constructor(
     /**
      * Receives a message; suspends until there is one.
      *
-     * @throws ChannelClosedException if the peer has sent its last one, or has closed the channel
+     * @throws ChannelClosedException if the peer has sent its last message, or has closed the channel
      */
     public suspend fun receive(): ByteArray = receiveOrNull() ?: throw noMore()
 
-    /** The same, but null if the peer has sent its last message. */
+    /** Receives a message, or returns null if the peer has sent its last one; suspends until then. */
     public suspend fun receiveOrNull(): ByteArray? = arrived(link.inbox.take())?.bytes
 
     /**
-     * Receives a message into the beginning of a buffer.
+     * Receives a message into the start of a buffer; suspends until there is one.
      *
-     * @return its length in bytes
-     * @throws IllegalArgumentException if it is longer than the buffer; the message is the next receive's then
-     * @throws ChannelClosedException if the peer has sent its last one, or has closed the channel
+     * @return the message's length in bytes
+     * @throws IllegalArgumentException if the message is longer than the buffer; the next receive gets it then
+     * @throws ChannelClosedException if the peer has sent its last message, or has closed the channel
      */
     public suspend fun receive(into: RegisteredBuffer): Long {
         val arrival = arrived(link.inbox.take { requireRoom(it, into.memory.byteSize()) }) ?: throw noMore()
@@ -169,7 +176,7 @@ public class MessageChannel internal constructor(
             "a message of $length bytes came, the buffer has $room; take it with a larger one, or receive()"
         }
 
-    /** Inline: only a receive that fails makes a suspended call more. */
+    /** Inline, so that only a failing receive makes another suspend call. */
     @Suppress("NOTHING_TO_INLINE")
     private suspend inline fun arrived(arrival: ChannelArrival?): ChannelArrival? {
         if (arrival == null) link.inbox.cause?.let { throw it.calledHere() }
@@ -182,15 +189,15 @@ public class MessageChannel internal constructor(
         )
 
     /**
-     * Lets the peer use [memory] of this side under a name: it gets address and key, and can then do what [access]
-     * allows, without this side noticing. The memory is registered in the channel's domain until
-     * [PublishedMemory.withdraw] or the end of the channel, so the same memory can be published to many peers, and none
-     * of them reaches more than what was published to it.
+     * Publishes [memory] to the peer under a name. The peer gets its address and key, and can then do what [access]
+     * allows; this side does not notice the peer's operations. The memory is registered in the channel's domain until
+     * [PublishedMemory.withdraw] or the end of the channel. The same memory can be published to many peers; each peer
+     * reaches only what was published to it.
      *
-     * @param name 1 to 200 bytes in UTF-8, not published now
-     * @param memory native memory that stays alive as long as it is published
-     * @param access what the peer can do; default is REMOTE_READ
-     * @throws IllegalArgumentException if the name isn't possible
+     * @param name 1 to 200 bytes in UTF-8, not in use by another publication
+     * @param memory native memory that stays alive while it is published
+     * @param access what the peer can do; default REMOTE_READ
+     * @throws IllegalArgumentException if the name is too long, empty or in use
      * @throws org.kverbs.RdmaSystemException if the device refuses to register the memory
      */
     public suspend fun publish(
@@ -200,9 +207,9 @@ public class MessageChannel internal constructor(
     ): PublishedMemory = link.reporting { publications.publish(name, access) { register(memory, it) } }
 
     /**
-     * The same with [size] bytes of new memory, which are [PublishedMemory.memory].
+     * Publishes [size] bytes of new memory, [PublishedMemory.memory], to the peer under a name; otherwise as above.
      *
-     * @param fill writes what the peer shall find there; runs before the peer is told. The memory is zero before.
+     * @param fill fills the memory, which is zero, before the peer is told
      */
     public suspend fun publish(
         name: String,
@@ -212,12 +219,12 @@ public class MessageChannel internal constructor(
     ): PublishedMemory = link.reporting { publications.publish(name, access, fill) { allocate(size, it) } }
 
     /**
-     * The same with a region that is registered already, in the channel's domain; the peer can do what the region's
-     * access flags allow. The region stays the caller's; closing it ends the peer's access, and its operations fail
-     * then.
+     * Publishes a region of the channel's domain to the peer under a name. The peer can do what the region's access
+     * flags allow. The caller keeps the region; closing it ends the peer's access, and the peer's operations fail from
+     * then on.
      *
-     * @throws IllegalArgumentException if the region allows a peer nothing or belongs to another domain, or the name
-     *   isn't possible
+     * @throws IllegalArgumentException if the region has no remote access flag or belongs to another domain, or the
+     *   name is too long, empty or in use
      */
     public suspend fun publish(
         name: String,
@@ -225,58 +232,58 @@ public class MessageChannel internal constructor(
     ): PublishedMemory = link.reporting { publications.publish(name, region) }
 
     /**
-     * Memory that the peer has published by this name. Asks the peer if it is not known here, and suspends until it has
-     * answered.
+     * Finds memory that the peer has published under this name. If this side does not know the name, the channel asks
+     * the peer and suspends until it answers.
      *
-     * @throws NotPublishedException if the peer has not published it; it lists what is published
+     * @throws NotPublishedException if the peer has not published this name; the message lists the names that it has
+     *   published
      */
     public suspend fun remote(name: String): RemoteRegion = link.reporting { remote(link.lookups.find(name)) }
 
     /**
-     * Memory that the peer publishes by this name; suspends until it has.
+     * Finds memory that the peer publishes under this name; suspends until it is published.
      *
-     * @throws ChannelClosedException if the peer has sent its last message and not published it
+     * @throws ChannelClosedException if the peer has sent its last message without publishing this name
      */
     public suspend fun awaitRemote(name: String): RemoteRegion = remote(link.remotes.await(name))
 
-    /** Memory of the peer that was made known by other means. */
+    /** Wraps memory of the peer whose address and key came by other means. */
     public fun remote(memory: RemoteMemory): RemoteRegion = RemoteRegion(memory, queuePair, link.transfers)
 
     /**
-     * Says that no more messages come from here, and suspends until the peer's device has all that were sent. The other
-     * direction stays open. Sends that still wait for room fail with [ChannelClosedException]. A second call waits for
-     * the first, and does nothing.
+     * Ends this side's messages, and suspends until the peer's device has all of them. The other direction stays open.
+     * Sends that still wait for a free slot fail with [ChannelClosedException]. A second call only waits for the first.
      */
     public suspend fun finish(): Unit = link.reporting { link.outbox.finish() }
 
     /**
-     * Ends both directions now and closes the queue pair; never suspends. The peer is told, if the message still gets
-     * through; messages under way may be lost, so call [finish] before. Waits of both sides end with
-     * [ChannelClosedException]; the peer's receives first give what had come. It is no orderly end of the messages for
-     * the peer, as [finish] is.
+     * Ends both directions now and closes the queue pair; never blocks for the peer. Tells the peer if the device can
+     * still send. Messages under way can be lost: call [finish] before. Waiting calls of both sides fail with
+     * [ChannelClosedException]; the peer first receives the messages that have arrived. For the peer this is not an
+     * orderly end of the messages, as [finish] is.
      */
     override fun close(): Unit = link.close()
 
     /**
-     * Says what it means that the device flushes requests: some devices do so before the connection manager tells of
-     * the end of the connection.
+     * Sets the failure that a flushed request stands for: some devices flush before the connection manager reports the
+     * end of the connection.
      */
     internal fun endsBy(end: ConnectionException) {
         link.whenFlushed = end
     }
 
     /**
-     * Ends both directions because the connection is gone, as a connection manager knows at once and the queue pair
-     * only when it sends: every wait fails with [cause], after what had come. Nothing if it has ended before. [close]
-     * is needed still.
+     * Ends both directions because the connection is gone: a connection manager knows that at once, the queue pair only
+     * when it sends. Every wait fails with [cause], after the messages that have arrived. Does nothing if the channel
+     * has ended before. [close] is still needed.
      */
     internal fun fail(cause: Throwable): Unit = link.failBehind(cause)
 
-    /** Ends what waits for requests that the device has forgotten, as the connection has ended a while ago. */
+    /** Ends waits for requests that the device has dropped, some time after the connection has ended. */
     internal fun stop(cause: Throwable): Unit = link.pair.stop(cause)
 
     /**
-     * Drops the messages that nobody has received, and suspends until the peer has sent its last one or the channel has
+     * Drops messages that were not received, and suspends until the peer has sent its last one or the channel has
      * ended.
      */
     internal suspend fun awaitPeersEnd() {
@@ -289,9 +296,9 @@ public class MessageChannel internal constructor(
 }
 
 /**
- * Makes a message channel, not connected: `dispatcher.messageChannel(pd) { receiveSlots(64) }`.
+ * Creates a message channel that is not connected: `dispatcher.messageChannel(pd) { receiveSlots(64) }`.
  *
- * @throws IllegalArgumentException if the domain belongs to another open device, or the pool to another domain
+ * @throws IllegalArgumentException if the domain belongs to another context, or the pool to another domain
  * @throws org.kverbs.RdmaSystemException if the device refuses the memory or the queue pair
  */
 public fun CompletionDispatcher.messageChannel(

@@ -9,7 +9,7 @@ import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
-/** What a [MessageChannel] is made from. Mutable within its block; nothing of it is kept. */
+/** Configures a [MessageChannel]. Mutable within its block. */
 @RdmaDsl
 public class MessageChannelBuilder internal constructor() {
     internal var receiveSlots = 16
@@ -22,10 +22,10 @@ public class MessageChannelBuilder internal constructor() {
     internal var keepAlive: Duration? = 5.seconds
     internal var pool: BufferPool? = null
 
-    /** Where the time of the keep-alive passes. */
+    /** The context of the keep-alive's coroutine; its clock counts the time. */
     internal var context: CoroutineContext = Dispatchers.Default
 
-    /** Where the channel takes what it holds of large messages, if a server limits that. */
+    /** The server's memory limit that the channel's large messages count against; null without a server. */
     internal var memoryShare: ServerMemory.Share? = null
 
     internal val sendSlots: Int get() = ownSendSlots ?: receiveSlots
@@ -34,20 +34,20 @@ public class MessageChannelBuilder internal constructor() {
     internal val slotBytes: Long
         get() = (receiveSlots + largeMessages + ChannelMessage.CONTROL_SLOTS).toLong() * slotSize
 
-    /** Messages that the peer can have sent here and that nobody has received yet, 1 to 4096; default 16. */
+    /** Sets the number of messages that the peer can send ahead of the receiver, 1 to 4096; default 16. */
     public fun receiveSlots(count: Int) {
         require(count in 1..MAX_SLOTS) { "receiveSlots($count): give 1 to $MAX_SLOTS" }
         receiveSlots = count
     }
 
     /**
-     * Bytes of a slot, a multiple of 8, 256 to 1 MiB; default 4096. A message of up to 8 bytes less is sent into a
-     * slot; the smaller slots of the two sides count. The receiver's device reads a longer one out of the sender's
-     * memory.
+     * Sets the bytes of a slot, a multiple of 8 from 256 to 1 MiB; default 4096. A message of at most 8 bytes less is
+     * sent into a slot; if the sides differ, the smaller size counts. The receiver's device reads a longer message from
+     * the sender's memory.
      *
-     * Up to 4096 the connections of a device share their receive slots, at most 1024, where the device has shared
-     * receive queues and memory windows of type 2, and is no iWARP device. Elsewhere, above 4096, and in a domain that
-     * is shared with others, each connection has all its slots from the beginning.
+     * The connections of a device share their receive slots, at most 1024, if the slot has at most 4096 bytes, the
+     * device supports shared receive queues and type 2 memory windows, and the device is not iWARP. Otherwise, and with
+     * a shared protection domain, each connection has slots of its own.
      */
     public fun slotSize(bytes: Int) {
         require(bytes in MIN_SLOT..MAX_SLOT && bytes % 8 == 0) {
@@ -57,23 +57,26 @@ public class MessageChannelBuilder internal constructor() {
     }
 
     /**
-     * Messages of this side that the devices can have under way, 1 to 4096. The peer's receive slots are a limit, too,
-     * so the default is this side's number of them.
+     * Sets the number of messages of this side under way at once, 1 to 4096; default is the number of receive slots of
+     * this side. The peer's receive slots limit it, too.
      */
     public fun sendSlots(count: Int) {
         require(count in 1..MAX_SLOTS) { "sendSlots($count): give 1 to $MAX_SLOTS" }
         ownSendSlots = count
     }
 
-    /** Reads, writes and atomics that can be under way, those for large messages too; default 32. */
+    /**
+     * Sets the number of reads, writes and atomics under way at once, 1 to 4096, including those for large messages;
+     * default 32.
+     */
     public fun oneSided(count: Int) {
         require(count in 1..MAX_SLOTS) { "oneSided($count): give 1 to $MAX_SLOTS" }
         oneSided = count
     }
 
     /**
-     * Large messages of this side that can wait to be read by the peer, 1 to 256; default 4. Each takes one receive
-     * slot more.
+     * Sets the number of large messages of this side that can wait for the peer to read them, 1 to 256; default 4. Each
+     * adds one receive slot.
      */
     public fun largeMessages(count: Int) {
         require(count in 1..MAX_LARGE) { "largeMessages($count): give 1 to $MAX_LARGE" }
@@ -81,8 +84,8 @@ public class MessageChannelBuilder internal constructor() {
     }
 
     /**
-     * Bytes of the longest message that is taken from the peer, below 2 GiB; default 64 MiB. A peer that announces a
-     * longer one ends the channel.
+     * Sets the longest message that the peer can send, in bytes, below 2 GiB; default 64 MiB. A peer that announces a
+     * longer message ends the channel.
      */
     public fun maxMessage(bytes: Long) {
         require(bytes in 1..MAX_MESSAGE) { "maxMessage($bytes): give 1 to $MAX_MESSAGE" }
@@ -90,9 +93,10 @@ public class MessageChannelBuilder internal constructor() {
     }
 
     /**
-     * Bytes of large messages that are read out of the peer's memory before somebody receives them; default 1 MiB. Each
-     * is read when it is announced, as far as it fits; a longer message is read when no other large one is held. So a
-     * channel holds at most this many bytes of large messages, or one message of up to [maxMessage].
+     * Limits the bytes of large messages that the channel reads from the peer's memory before the program receives
+     * them; default 1 MiB. A message within the limit is read when the peer announces it; a longer one is read when the
+     * channel holds no other large message. Therefore a channel holds at most this many bytes of large messages, or one
+     * message of up to [maxMessage].
      */
     public fun fetchAhead(bytes: Int) {
         require(bytes >= 1) { "fetchAhead($bytes): give 1 or more" }
@@ -100,9 +104,9 @@ public class MessageChannelBuilder internal constructor() {
     }
 
     /**
-     * How long nothing may come from the peer before the channel looks whether the peer is still there, above 0;
-     * default 5 seconds, null is never. It looks by an RDMA write of no bytes, which the peer's device answers without
-     * the peer's program. A peer that does not answer ends the channel, after the retries of the queue pair.
+     * Sets the time without anything from the peer after which the channel probes it, above 0; default 5 s, null for
+     * never. The probe is an RDMA write of no bytes, which the peer's device answers without the peer's program. If the
+     * peer does not answer, the channel ends after the retries of the queue pair.
      */
     public fun keepAlive(interval: Duration?) {
         require(interval == null || interval > Duration.ZERO) { "keepAlive($interval): give a time above 0, or null" }
@@ -110,19 +114,19 @@ public class MessageChannelBuilder internal constructor() {
     }
 
     /**
-     * Where the coroutine of the keep-alive runs, and by whose time: default Dispatchers.Default, and for connections
-     * that of their host ([RdmaHostBuilder.context]). For tests on a virtual clock.
+     * Sets the context of the keep-alive's coroutine, whose clock counts the time: default Dispatchers.Default, and for
+     * connections [RdmaHostBuilder.context]. Use it in tests with virtual time.
      */
     public fun context(context: CoroutineContext) {
         this.context = context.minusKey(Job)
     }
 
     /**
-     * Where memory for large messages that come and for one-sided operations is taken from, as far as it has a buffer
-     * of the size to spare; default is memory of the channel's own, registered when it is first needed. Only this side
-     * reaches it: the peer reads large messages out of other memory. The pool must be of the channel's protection
-     * domain; a connection is in a domain of its own unless it is made with [ClientBuilder.sharedDomain] or
-     * [ServerBuilder.sharedDomain], and in [RdmaNode.pd] then.
+     * Sets the pool that supplies memory for incoming large messages and for one-sided operations, if it has a free
+     * buffer of the size. By default, and if the pool has none, the channel registers memory of its own when it first
+     * needs it. Only this side reaches the pool's memory: the peer reads large messages from other memory. The pool
+     * must belong to the channel's protection domain. A connection has a domain of its own unless it is created with
+     * [ClientBuilder.sharedDomain] or [ServerBuilder.sharedDomain]; its domain is [RdmaNode.pd] then.
      */
     public fun pool(pool: BufferPool) {
         this.pool = pool
@@ -136,7 +140,7 @@ public class MessageChannelBuilder internal constructor() {
         const val MAX_SLOT = 1 shl 20
         const val MAX_LARGE = 256
 
-        /** Fits into an array. */
+        /** The longest byte array. */
         const val MAX_MESSAGE = Int.MAX_VALUE - 8L
     }
 }

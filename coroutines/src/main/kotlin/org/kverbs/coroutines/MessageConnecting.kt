@@ -5,20 +5,20 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * Connects to a server of messages ([bind]), and suspends until it has accepted. The name of an unresolved address is
- * looked up without blocking the caller's thread; its IP addresses are tried one after the other, until somebody
- * answers at one.
+ * Connects to a message server ([bind]), and suspends until the server has accepted. The host name of an unresolved
+ * address is looked up without blocking the caller's thread; the host's IP addresses are tried one after the other,
+ * until a server answers at one.
  *
- * @throws org.kverbs.cm.ConnectionRejectedException if the server says no, or nobody listens
- * @throws org.kverbs.cm.ConnectionException if the network can't; names the step and the address
- * @throws ChannelProtocolException if it is a server of something else
+ * @throws org.kverbs.cm.ConnectionRejectedException if the server rejects the client, or no program listens at the port
+ * @throws org.kverbs.cm.ConnectionException if a step fails in the network; the message names the step and the address
+ * @throws ChannelProtocolException if the program at the address is not a message server
  */
 public suspend fun RdmaHost.connectMessages(
     address: InetSocketAddress,
     settings: ClientBuilder.() -> Unit = {},
 ): MessageConnection = started(establish(address, ClientBuilder().apply(settings).setUp(this)), hasAsked = true)
 
-/** Connects to a server of messages by its host's name or IP address; errors as above. */
+/** Connects to a message server by host name or IP address; otherwise as above. */
 public suspend fun RdmaHost.connectMessages(
     host: String,
     port: Int,
@@ -26,8 +26,9 @@ public suspend fun RdmaHost.connectMessages(
 ): MessageConnection = connectMessages(InetSocketAddress.createUnresolved(host, port), settings)
 
 /**
- * Accepts a request that [connectMessages] made; errors as [ConnectionRequest.accept], and [ChannelProtocolException]
- * if something else did.
+ * Accepts a request of [connectMessages]; errors as [ConnectionRequest.accept].
+ *
+ * @throws ChannelProtocolException if the request is not one of [connectMessages]; it is rejected then
  */
 public suspend fun ConnectionRequest.acceptMessages(
     privateData: ByteArray = ByteArray(0),
@@ -38,7 +39,7 @@ public suspend fun ConnectionRequest.acceptMessages(
     return acceptMessages(host.channelSetUp(privateData, timeout, isShared = false, settings))
 }
 
-/** Rejects a request of something else than a message channel. */
+/** Rejects a request that is not one of a message channel, and throws. */
 internal fun ConnectionRequest.requireHello() {
     try {
         ChannelHello.parse(privateData)

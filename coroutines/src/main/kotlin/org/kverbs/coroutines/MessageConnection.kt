@@ -13,21 +13,23 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * A [MessageChannel] to a peer's address: messages both ways with flow control, and memory that one side publishes and
- * the other reads, writes and counts in. Everything about waiting, cancellation and errors is the channel's.
+ * Connects a [MessageChannel] to a peer's address: messages in both directions with flow control, and memory that one
+ * side publishes and the other reads, writes and updates atomically. For waiting, cancellation and errors see
+ * [MessageChannel].
  *
- * **End.** A peer that disconnects, or whose program ends, ends every wait with a [ConnectionException], after what had
- * come. A peer whose host loses power, or whose process on an embedded device is killed (`kill -9`), says nothing; the
- * channel notices by its [MessageChannelBuilder.keepAlive] and ends every wait then.
+ * **End.** When the peer disconnects or its program ends, every waiting call fails with a [ConnectionException];
+ * messages that have arrived can be received before. If the peer's host loses power, or its process with an embedded
+ * device is killed (`kill -9`), no device reports it; the [MessageChannelBuilder.keepAlive] of the channel notices and
+ * fails every waiting call.
  */
 public class MessageConnection internal constructor(
     host: RdmaHost,
     connection: Established<MessageChannel>,
 ) : AutoCloseable {
-    /** The device it is on. */
+    /** The device of this connection. */
     public val node: RdmaNode = connection.node
 
-    /** The channel, with its further operations. */
+    /** The channel, for its further operations. */
     public val channel: MessageChannel = connection.value
 
     /** The peer's address and port. */
@@ -50,37 +52,38 @@ public class MessageConnection internal constructor(
         channel.endsBy(end)
     }
 
-    /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */
+    /** The private data of the peer's request or answer; on InfiniBand and RoCE followed by zeros. */
     public val privateData: ByteArray get() = peerData.clone()
 
     /**
-     * Where to register memory for it. The domain is the connection's own, so that no other peer reaches what is
-     * published here, and is closed with it, as is the memory that was registered there; by `sharedDomain()` it is the
-     * device's.
+     * The protection domain in which to register memory for this connection. It belongs to the connection, so that no
+     * other peer reaches the memory, and is closed with it, together with the memory. With `sharedDomain()` it is the
+     * device's domain.
      *
-     * The peer reaches what [publish] published, and nothing else: by a memory window of its own where the device has
-     * them, and not by the region's key. Requests that are posted on the [channel]'s queue pair itself take memory of
-     * the queue pair's domain, which is another one then, and in which nothing may be registered with remote access:
-     * other connections' queue pairs are there, too.
+     * The peer reaches only memory that [publish] published. If the device shares receive slots
+     * ([MessageChannelBuilder.slotSize]), the peer gets the key of a memory window, not the region's key. Requests that
+     * are posted directly on the [channel]'s queue pair then need memory of the queue pair's domain, which is another
+     * one. Never register memory with remote access in it: the queue pairs of other connections are in that domain,
+     * too.
      */
     public val pd: ProtectionDomain = connection.pd
 
     /**
-     * False once either side has ended the connection, or it has failed, and this side knows it. What had come can
-     * still be received.
+     * False once this side knows that either side has ended the connection, or that it has failed. Messages that have
+     * arrived can still be received.
      */
     public val isOpen: Boolean get() = lifetime.isOpen && channel.isOpen
 
-    /** What the channel has done, and what it holds now. */
+    /** What the channel has done so far, and what it holds now. */
     public val stats: ChannelStats get() = channel.stats
 
-    /** The messages that come; see [MessageChannel.incoming]. */
+    /** The messages from the peer; see [MessageChannel.incoming]. */
     public val incoming: IncomingMessages get() = channel.incoming
 
     /** Sends a message; see [MessageChannel.send]. */
     public suspend fun send(bytes: ByteArray): Unit = channel.send(bytes)
 
-    /** Sends the first [length] bytes of a buffer without copying them; see [MessageChannel.send]. */
+    /** Sends the first [length] bytes of a buffer; see [MessageChannel.send]. */
     public suspend fun send(
         buffer: RegisteredBuffer,
         length: Long = buffer.memory.byteSize(),
@@ -92,16 +95,16 @@ public class MessageConnection internal constructor(
     /** Receives a message, or null if the peer has sent its last one; see [MessageChannel.receiveOrNull]. */
     public suspend fun receiveOrNull(): ByteArray? = channel.receiveOrNull()
 
-    /** Receives a message into a buffer, and gives its length in bytes; see [MessageChannel.receive]. */
+    /** Receives a message into a buffer, and returns its length in bytes; see [MessageChannel.receive]. */
     public suspend fun receive(into: RegisteredBuffer): Long = channel.receive(into)
 
-    /** Lets the peer use a region under a name; see [MessageChannel.publish]. */
+    /** Publishes a region to the peer under a name; see [MessageChannel.publish]. */
     public suspend fun publish(
         name: String,
         region: MemoryRegion,
     ): PublishedMemory = channel.publish(name, region)
 
-    /** Lets the peer use memory under a name, by default to read it; see [MessageChannel.publish]. */
+    /** Publishes memory to the peer under a name, by default for reading; see [MessageChannel.publish]. */
     public suspend fun publish(
         name: String,
         memory: MemorySegment,
@@ -109,7 +112,7 @@ public class MessageConnection internal constructor(
     ): PublishedMemory = channel.publish(name, memory, *access)
 
     /**
-     * Lets the peer use new memory under a name, by default to read it. [fill] runs before the peer is told; see
+     * Publishes new memory to the peer under a name, by default for reading. [fill] runs before the peer is told; see
      * [MessageChannel.publish].
      */
     public suspend fun publish(
@@ -119,27 +122,28 @@ public class MessageConnection internal constructor(
         fill: MemorySegment.() -> Unit = {},
     ): PublishedMemory = channel.publish(name, size, *access, fill = fill)
 
-    /** Memory that the peer has published; see [MessageChannel.remote]. */
+    /** Finds memory that the peer has published; see [MessageChannel.remote]. */
     public suspend fun remote(name: String): RemoteRegion = channel.remote(name)
 
-    /** Memory that the peer publishes, now or later; see [MessageChannel.awaitRemote]. */
+    /** Finds memory that the peer publishes, now or later; see [MessageChannel.awaitRemote]. */
     public suspend fun awaitRemote(name: String): RemoteRegion = channel.awaitRemote(name)
 
     /** Suspends until the connection has ended, by either side. */
     public suspend fun awaitEnd(): Unit = lifetime.awaitEnd()
 
     /**
-     * Says that no more messages come from here, and suspends until the peer's device has all that were sent. The other
-     * direction stays open; see [MessageChannel.finish].
+     * Ends this side's messages, and suspends until the peer's device has all of them. The other direction stays open;
+     * see [MessageChannel.finish].
      */
     public suspend fun finish(): Unit = channel.finish()
 
     /**
-     * Ends the connection in good order: finishes, suspends until the peer has finished too, or has gone, or [timeout]
-     * is over, and closes. Messages that nobody has received are dropped. A caller that is cancelled closes at once.
+     * Ends the connection in good order: calls [finish], suspends until the peer has finished too, or is gone, or
+     * [timeout] is over, and closes the connection. Drops messages that were not received. If the caller is cancelled,
+     * it closes at once.
      *
-     * @throws ConnectionException if the peer has not gone and had not taken all messages of this side in that time:
-     *   those are lost
+     * @throws ConnectionException if the peer has not taken all messages of this side within [timeout] and is not gone:
+     *   the rest is lost
      */
     public suspend fun disconnect(timeout: Duration = 5.seconds) {
         var isFinished = false
@@ -150,7 +154,7 @@ public class MessageConnection internal constructor(
                 channel.awaitPeersEnd()
             }
         } catch (_: RdmaException) {
-            return // the peer was faster: the connection has ended
+            return // the peer ended the connection first
         } finally {
             close()
         }
@@ -162,7 +166,7 @@ public class MessageConnection internal constructor(
         }
     }
 
-    /** Ends the connection now; messages under way may be lost. The peer is told. */
+    /** Ends the connection now, and tells the peer. Messages under way can be lost. */
     override fun close(): Unit = closeAll(channel, lifetime)
 
     /** Names the peer's address. */

@@ -6,8 +6,8 @@ import org.kverbs.Device
 import java.net.InetSocketAddress
 
 /**
- * A server in a line, which runs until it is cancelled, on the RDMA hardware of this machine, or else on the embedded
- * device. See [RdmaServer.serve]: the handlers of its connections run concurrently.
+ * Runs a message server until the caller is cancelled, on the RDMA hardware of this machine, or without hardware on the
+ * embedded device. The handlers of its connections run concurrently, see [RdmaServer.serve].
  *
  * ```
  * fun main(): Unit = runBlocking {
@@ -15,14 +15,15 @@ import java.net.InetSocketAddress
  * }
  * ```
  *
- * It never returns, so a function whose body it is names its type, as here, or does not compile.
+ * This function never returns. If it is the body of a function, declare that function's type, as above; otherwise it
+ * does not compile.
  *
- * It listens at every address, of IPv4 and IPv6, or with iWARP devices of IPv4 alone.
+ * The server listens at every address, IPv4 and IPv6; on a machine with iWARP devices IPv4 alone.
  *
- * @param device by whose connection manager, if not the usual one
- * @param onListening told the address with its port once connections are taken
- * @throws org.kverbs.DeviceNotFoundException if there is no such device
- * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken
+ * @param device the name of the device; default null, the first RDMA hardware or the embedded device
+ * @param onListening called with the address and port when the server takes connections
+ * @throws org.kverbs.DeviceNotFoundException if there is no device of this name
+ * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is in use
  */
 public suspend fun rdmaServer(
     port: Int,
@@ -43,14 +44,14 @@ public suspend fun rdmaServer(
 private fun hostOf(device: String?) = rdmaHost { if (device != null) device(Device.byName(device)) }
 
 /**
- * A client in a line: `rdmaClient("server", 7471) { connection -> connection.send(bytes) }`. Disconnects after the
- * block, or closes the connection if that throws.
+ * Connects to a message server, runs the block with the connection, and disconnects:
+ * `rdmaClient("server", 7471) { connection -> connection.send(bytes) }`. If the block throws, closes the connection.
  *
- * @param host a name or an IP address; a name is looked up without blocking the caller's thread
+ * @param host a host name or IP address; a name is looked up without blocking the caller's thread
  * @param device as for [rdmaServer]
- * @throws org.kverbs.cm.ConnectionException if no host has this name, as [connectMessages] does, and if the server did
- *   not take all messages within 5 s of the block's end ([MessageConnection.disconnect]): finish() in the block waits
- *   longer
+ * @throws org.kverbs.cm.ConnectionException as [connectMessages], if no host has this name, and if the server has not
+ *   taken all messages within 5 s of the block's end ([MessageConnection.disconnect]): to wait longer, call finish() in
+ *   the block
  */
 public suspend fun <R> rdmaClient(
     host: String,
@@ -60,6 +61,6 @@ public suspend fun <R> rdmaClient(
     block: suspend CoroutineScope.(MessageConnection) -> R,
 ): R = hostOf(device).use { it.connectMessages(host, port, settings).disconnecting(block) }
 
-/** Disconnects after the block, or closes if that throws. */
+/** Runs the block and disconnects; closes the connection if the block throws. */
 private suspend fun <R> MessageConnection.disconnecting(block: suspend CoroutineScope.(MessageConnection) -> R): R =
     use { coroutineScope { block(it) }.also { disconnect() } }

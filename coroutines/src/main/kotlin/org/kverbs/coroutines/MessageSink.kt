@@ -4,7 +4,7 @@ import kotlinx.io.Buffer
 import kotlinx.io.RawSink
 import kotlinx.io.readByteArray
 
-/** See [asSink]. */
+/** Sends the bytes of a stream as messages; see [asSink]. */
 internal class MessageSink(
     private val connection: MessageConnection,
     private val messageSize: Int,

@@ -6,11 +6,11 @@ import kotlinx.io.RawSource
 import org.kverbs.RdmaException
 import java.io.InterruptedIOException
 
-/** See [asSource]. */
+/** Reads messages as a stream of bytes; see [asSource]. */
 internal class MessageSource(
     private val connection: MessageConnection,
 ) : RawSource {
-    /** What of the last message nobody has read yet. */
+    /** The unread rest of the last message. */
     private val rest = Buffer()
     private var isClosed = false
 
@@ -32,9 +32,7 @@ internal class MessageSource(
     }
 }
 
-/**
- * Runs a suspend function of a stream in a thread that may block, with the exceptions that users of streams expect.
- */
+/** Runs a suspend function on a thread that it can block, and throws the exceptions of streams. */
 internal fun <T> streaming(block: suspend () -> T): T =
     try {
         blocking(block)

@@ -10,15 +10,15 @@ import kotlinx.io.readByteArray
 private const val MESSAGE_SIZE = 65536
 
 /**
- * The bytes that the peer sends, as a blocking source of kotlinx-io; where one message ends and the next begins does
- * not matter. It ends when the peer has finished. While nobody reads, the peer's writes wait.
+ * Returns the peer's messages as a blocking kotlinx-io source of bytes, without the borders between messages. The
+ * source ends when the peer has finished. While this side does not read, the peer's writes wait.
  *
  * ```
  * SystemFileSystem.sink(Path("copy")).buffered().use { file -> connection.asSource().buffered().transferTo(file) }
  * ```
  *
- * It blocks its thread, so use it in [Dispatchers.IO] or on a virtual thread; [transferTo] suspends instead. One thread
- * at a time.
+ * Reading blocks the thread: use it in [Dispatchers.IO] or on a virtual thread, or use [transferTo], which suspends.
+ * One thread at a time can read.
  *
  * Reading throws [kotlinx.io.IOException] if the connection fails before the peer has finished, and
  * [java.io.InterruptedIOException] if the thread is interrupted. Closing the source leaves the connection open.
@@ -26,9 +26,9 @@ private const val MESSAGE_SIZE = 65536
 public fun MessageConnection.asSource(): RawSource = MessageSource(this)
 
 /**
- * Bytes to the peer, as a blocking sink of kotlinx-io. They are gathered into messages of [messageSize] bytes; flushing
- * sends what there is. Closing it sends the rest and ends the stream ([MessageConnection.finish]); the other direction
- * stays open. While the peer does not read, writing waits.
+ * Returns a blocking kotlinx-io sink for bytes to the peer. It collects the bytes into messages of [messageSize] bytes;
+ * flushing sends the bytes collected so far. Closing the sink sends the rest and ends the stream
+ * ([MessageConnection.finish]); the other direction stays open. While the peer does not read, writing waits.
  *
  * ```
  * SystemFileSystem.source(Path("file")).buffered().use { file ->
@@ -36,14 +36,14 @@ public fun MessageConnection.asSource(): RawSource = MessageSource(this)
  * }
  * ```
  *
- * It blocks its thread, so use it in [Dispatchers.IO] or on a virtual thread; [transferFrom] suspends instead. One
- * thread at a time.
+ * Writing blocks the thread: use it in [Dispatchers.IO] or on a virtual thread, or use [transferFrom], which suspends.
+ * One thread at a time can write.
  *
- * Writing throws [kotlinx.io.IOException] if the connection fails or the peer takes no messages of this size, and
+ * Writing throws [kotlinx.io.IOException] if the connection fails or the peer does not take messages of this size, and
  * [java.io.InterruptedIOException] if the thread is interrupted.
  *
- * @param messageSize in bytes
- * @throws IllegalArgumentException if it is not positive
+ * @param messageSize bytes of a message
+ * @throws IllegalArgumentException if [messageSize] is not above 0
  */
 public fun MessageConnection.asSink(messageSize: Int = MESSAGE_SIZE): RawSink {
     require(messageSize > 0) { "a message of a stream has 1 byte at least, not $messageSize" }
@@ -51,15 +51,15 @@ public fun MessageConnection.asSink(messageSize: Int = MESSAGE_SIZE): RawSink {
 }
 
 /**
- * Sends all bytes of a source, in messages of [messageSize] bytes. The stream goes on after it:
- * [MessageConnection.finish] tells the peer that it was the last part. Reads the source in [Dispatchers.IO], as sources
- * block. Cancellation takes effect between messages. The source stays the caller's to close.
+ * Sends all bytes of a source, in messages of [messageSize] bytes. The stream stays open: call
+ * [MessageConnection.finish] after the last part. Reads the source in [Dispatchers.IO], because sources block.
+ * Cancellation takes effect between messages. The caller closes the source.
  *
- * @param messageSize in bytes
- * @return how many bytes were sent
+ * @param messageSize bytes of a message
+ * @return the number of bytes sent
  * @throws kotlinx.io.IOException if the source fails
  * @throws org.kverbs.RdmaException if the connection fails
- * @throws IllegalArgumentException if messageSize is not positive, or more than the peer takes
+ * @throws IllegalArgumentException if [messageSize] is not above 0, or more than the peer takes
  */
 public suspend fun MessageConnection.transferFrom(
     source: RawSource,
@@ -81,10 +81,10 @@ public suspend fun MessageConnection.transferFrom(
 }
 
 /**
- * Writes all bytes that the peer sends to a sink, until the peer has finished, and flushes it. Writes in
- * [Dispatchers.IO], as sinks block. The sink stays the caller's to close.
+ * Writes all bytes of the peer to a sink until the peer has finished, and flushes the sink. Writes in [Dispatchers.IO],
+ * because sinks block. The caller closes the sink.
  *
- * @return how many bytes came
+ * @return the number of bytes received
  * @throws kotlinx.io.IOException if the sink fails
  * @throws org.kverbs.RdmaException if the connection fails before the peer has finished
  */

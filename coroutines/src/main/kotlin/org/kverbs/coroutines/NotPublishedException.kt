@@ -2,9 +2,9 @@ package org.kverbs.coroutines
 
 import org.kverbs.RdmaException
 
-/** The peer of a [MessageChannel] has not published memory of this name; thrown by [MessageChannel.remote]. */
+/** Thrown by [MessageChannel.remote] if the peer has not published memory under this name. */
 public class NotPublishedException internal constructor(
-    /** The name that was asked for. */
+    /** The name that the caller asked for. */
     public val name: String,
     /** The names that the peer has published. */
     public val published: Set<String>,

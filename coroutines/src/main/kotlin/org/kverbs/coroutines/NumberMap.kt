@@ -2,7 +2,7 @@ package org.kverbs.coroutines
 
 import java.util.concurrent.atomic.AtomicReferenceArray
 
-/** Values by number, found without a lock and without an object. Any thread. */
+/** Maps numbers to values; a lookup takes no lock and allocates nothing. Any thread can call. */
 internal class NumberMap<T : Any> {
     private class Entry<T>(
         val number: Int,
@@ -27,7 +27,7 @@ internal class NumberMap<T : Any> {
         return null
     }
 
-    /** The newest value of a number is found. */
+    /** Adds a value. A lookup finds the newest value of a number. */
     @Synchronized
     operator fun set(
         number: Int,
@@ -53,7 +53,7 @@ internal class NumberMap<T : Any> {
         to[bucket] = Entry(number, value, to[bucket])
     }
 
-    /** Forgets this value of the number. */
+    /** Removes this value of the number. */
     @Synchronized
     fun remove(
         number: Int,
@@ -77,7 +77,7 @@ internal class NumberMap<T : Any> {
         }
     }
 
-    /** All values of this moment. */
+    /** Returns all values at this moment. */
     @Synchronized
     fun values(): List<T> = buildList { forEachEntry { add(it.value) } }
 

@@ -12,37 +12,38 @@ import java.net.ProtocolException
 import java.nio.ByteBuffer
 import java.nio.channels.SocketChannel
 
-/** An endpoint's text has up to 79 characters; the rest is for the note. */
+/** Longest line in bytes. An endpoint needs 79; the note can be longer. */
 private const val LONGEST_LINE = 4096
 private const val READY = "ready"
 
 /**
- * Connects to the queue pair at the other end of a TCP connection, without a connection manager: each end tells its
- * endpoint and a note, connects, and says that it has. Both call this, and when it returns both can send.
+ * Connects to the queue pair at the other end of a TCP connection, without a connection manager. Each end sends its
+ * endpoint and a note, connects, and confirms. Both ends call this; when it returns, both can send.
  *
  * ```
  * SocketChannel.open(InetSocketAddress("server", 7000)).use { socket ->
- *     val table = RemoteMemory.parse(qp.connectOver(socket))    // there: qp.connectOver(server.accept(), note = region.remote().toText())
+ *     // at the other end: qp.connectOver(server.accept(), note = region.remote().toText())
+ *     val table = RemoteMemory.parse(qp.connectOver(socket))
  * }
  * ```
  *
- * What is sent are three lines of UTF-8: [QueuePairEndpoint.toText], the note, and `ready`. It is not protected: who
- * can read along learns the keys.
+ * Each end sends three lines of UTF-8: [QueuePairEndpoint.toText], the note, and `ready`. They are not protected: a
+ * reader of the network traffic learns the keys.
  *
- * **Ownership.** The socket stays open, and the caller's; nothing of it is used when this has returned.
+ * **Ownership.** The caller keeps the socket, which is not used after this has returned. The socket stays open if this
+ * succeeds; a failure closes it, so that the other end fails, too.
  *
- * **Cancellation** closes the socket, and ends this at once. It has no timeout of its own: `withTimeout` gives it one.
+ * **Cancellation** closes the socket and ends this at once. This has no timeout of its own: use `withTimeout`.
  *
  * @param socket in blocking mode; its I/O runs on [Dispatchers.IO]
  * @param note a line for the other end, such as the keys of memory, at most 4096 bytes
- * @param prepared called when the queue pair can take receives, and before the other side can send: for the first
- *     receives, by [postReceive]
+ * @param prepared posts the first receives with [postReceive]; runs when the queue pair can take receives and the other
+ *   end cannot send yet
  * @return the other end's note
- * @throws IllegalArgumentException if the note has more than a line
- * @throws java.io.IOException if the socket fails; an [EOFException] if the other end closes it, a [ProtocolException]
- *     if it says something else
- * @throws org.kverbs.RdmaSystemException if the device refuses to connect; the socket is then closed, so that the other
- *     end hears of it
+ * @throws IllegalArgumentException if the note is longer than one line or 4096 bytes
+ * @throws java.io.IOException if the socket fails: an [EOFException] if the other end closes it, a [ProtocolException]
+ *   if the other end sends anything else
+ * @throws org.kverbs.RdmaSystemException if the device refuses to connect
  */
 public suspend fun AsyncQueuePair<ConnectedVerbs>.connectOver(
     socket: SocketChannel,
@@ -74,7 +75,7 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.connectOver(
         }
     } catch (e: Throwable) {
         socket.close()
-        currentCoroutineContext().ensureActive() // a cancellation interrupts the socket, which says so in its own way
+        currentCoroutineContext().ensureActive() // a cancelled socket throws its own exception
         throw e
     }
 }
@@ -94,7 +95,7 @@ private fun SocketChannel.sendLine(bytes: ByteArray) {
     while (line.hasRemaining()) write(line)
 }
 
-/** Byte by byte: what stands behind the last line is the caller's. */
+/** Reads a line byte by byte: the bytes after the last line belong to the caller. */
 private fun SocketChannel.line(): String {
     val line = ByteBuffer.allocate(LONGEST_LINE + 1)
     while (line.hasRemaining()) {

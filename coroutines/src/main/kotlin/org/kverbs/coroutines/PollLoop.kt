@@ -8,14 +8,14 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.locks.LockSupport
 
 /**
- * Polls queues, and runs coroutines between the rounds. One thread at a time is in [round] or [idle]; every other
- * method is for any thread.
+ * Polls completion queues, and runs tasks between the rounds. One thread at a time calls [round] or [turn]; any thread
+ * can call the other functions.
  */
 internal class PollLoop(
     private val channel: CompletionChannel,
     private var strategy: WaitStrategy,
 ) {
-    /** Never changed, but replaced: a round takes what it finds, and makes no iterator. */
+    /** An array that is replaced and never changed, so that a round needs no iterator. */
     @Volatile
     private var queues = emptyArray<Pollable>()
     private val tasks = ConcurrentLinkedQueue<Runnable>()
@@ -38,7 +38,7 @@ internal class PollLoop(
         synchronized(this) { queues = queues.filterNot { it === queue }.toTypedArray() }
     }
 
-    /** All queues of this moment. */
+    /** Returns all queues at this moment. */
     fun all(): List<Pollable> = queues.asList()
 
     /** Runs a task on the polling thread. */
@@ -47,7 +47,7 @@ internal class PollLoop(
         wake()
     }
 
-    /** Whether there are tasks to run. */
+    /** True if there are tasks to run. */
     val hasTasks: Boolean get() = tasks.isNotEmpty()
 
     fun wake() {
@@ -61,11 +61,11 @@ internal class PollLoop(
         try {
             channel.wakeup()
         } catch (_: IllegalStateException) {
-            // closed meanwhile, which wakes it for good
+            // closed meanwhile, which wakes the thread for good
         }
     }
 
-    /** Looks at every queue once and runs what was ready. Returns how much there was to do. */
+    /** Runs the tasks and polls every queue once. Returns the number of tasks and completions. */
     fun round(): Int {
         var done = runTasks()
         done += pollAll()
@@ -78,7 +78,7 @@ internal class PollLoop(
             try {
                 done += queue.poll(batch)
             } catch (e: Throwable) {
-                // Closed or broken: the others live on.
+                // The queue is closed or broken; the other queues live on.
                 lose(queue, e)
                 done++
             }
@@ -100,7 +100,7 @@ internal class PollLoop(
         waking { queue.fail(cause) }
     }
 
-    /** Runs tasks that [run] was given. Returns how many. */
+    /** Runs the tasks that [run] was given. Returns their number. */
     fun runTasks(): Int {
         var done = 0
         while (done < BATCH) {
@@ -111,7 +111,7 @@ internal class PollLoop(
         return done
     }
 
-    /** Makes one round, and waits if it found nothing. */
+    /** Makes one round, and waits as the strategy says if it found nothing. */
     fun turn() {
         if (round() > 0) {
             empty = 0
@@ -125,7 +125,7 @@ internal class PollLoop(
         }
     }
 
-    /** What the strategy says. One that throws is asked no more. */
+    /** Asks the strategy. A strategy that throws is replaced. */
     private fun idle(): Long =
         try {
             strategy.idle(empty)
@@ -140,11 +140,13 @@ internal class PollLoop(
         sleep = PARKED
         if (tasks.isEmpty()) LockSupport.parkNanos(nanos)
         sleep = AWAKE
-        // A thread that was interrupted doesn't park, and so would not sleep until somebody takes the interrupt.
+        // Clear an interrupt: an interrupted thread never parks, and would spin.
         if (Thread.interrupted()) throw InterruptedException("interrupted while no completion came")
     }
 
-    /** Arm, look once more, then wait: what completes between the last look and the arming makes no event. */
+    /**
+     * Arms the queues, polls once more, then waits: a completion between the last poll and the arming causes no event.
+     */
     private fun awaitEvent() {
         sleep = WAITING
         try {
@@ -153,7 +155,7 @@ internal class PollLoop(
                 if (event != null) noteEvent(event)
             }
         } catch (e: IllegalStateException) {
-            if (channel.isOpen) throw e // else it was closed meanwhile
+            if (channel.isOpen) throw e // otherwise the channel was closed meanwhile
         } finally {
             sleep = AWAKE
         }
@@ -185,7 +187,7 @@ internal class PollLoop(
         try {
             queue.cq.ackEvents()
         } catch (_: IllegalStateException) {
-            // closed meanwhile, which acknowledges all
+            // the queue was closed meanwhile, which acknowledges its events
         }
     }
 

@@ -3,17 +3,20 @@ package org.kverbs.coroutines
 import org.kverbs.CompletionQueue
 import org.kverbs.WorkCompletions
 
-/** A completion queue in a [PollLoop]. But for [fail], called by the polling thread alone. */
+/** A completion queue in a [PollLoop]. Only the polling thread calls it, except [fail]. */
 internal abstract class Pollable(
     val cq: CompletionQueue,
 ) {
-    /** Whether an event is on order. */
+    /** True if the queue is armed: its next completion causes an event. */
     var isArmed: Boolean = false
 
-    /** Hands out what has completed, using [batch] if it likes. Returns how many; throws what the queue throws. */
+    /**
+     * Takes the completions and gives them to their targets; can use [batch]. Returns their number. Throws the
+     * exceptions of the queue.
+     */
     abstract fun poll(batch: WorkCompletions): Int
 
-    /** Orders an event, unless one is. */
+    /** Arms the queue, unless it is armed. */
     fun arm() {
         if (!isArmed) {
             cq.arm()
@@ -21,6 +24,6 @@ internal abstract class Pollable(
         }
     }
 
-    /** No completion comes any more. Any thread, any number of times. */
+    /** Ends all waits, as no completion comes any more. Any thread can call, any number of times. */
     abstract fun fail(cause: Throwable)
 }

@@ -7,9 +7,9 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
- * A completion queue of a dispatcher, the room in it, and whose completions come there.
+ * A completion queue of a dispatcher, with its free entries and the targets of its completions.
  *
- * @param wake makes the polling thread look here, should it sleep
+ * @param wake wakes the polling thread if it sleeps
  */
 internal class PolledQueue(
     cq: CompletionQueue,
@@ -19,10 +19,10 @@ internal class PolledQueue(
     private val capacity = cq.entries()
     private val reserved = AtomicInteger()
 
-    /** Room of queues that are gone, but whose last completions may still stand here. */
+    /** Entries of request queues that are gone, but whose last completions can still be in this queue. */
     private val leaving = AtomicInteger()
 
-    /** What is to be done when the completions of a moment have been taken out, with how many they can be at most. */
+    /** An action to run when the completions of a moment have been taken, and the most that can be left of them. */
     private class Step(
         var left: Int,
         val action: () -> Unit,
@@ -34,7 +34,7 @@ internal class PolledQueue(
     @Volatile
     private var isOver = false
 
-    /** Takes room for so many completions, if there is. */
+    /** Reserves entries for [completions]; false if there are not enough. */
     fun reserve(completions: Int): Boolean {
         while (true) {
             val now = reserved.get()
@@ -43,16 +43,16 @@ internal class PolledQueue(
         }
     }
 
-    /** Gives room back; it is free when the queue has been emptied once. */
+    /** Gives entries back; they are free when the queue has been emptied once. */
     fun giveBack(completions: Int) {
         leaving.addAndGet(completions)
-        // Nothing may ever complete here again, and then the room would stay taken.
+        // Wake the thread: if no completion ever comes again, nothing else frees the entries.
         wake()
     }
 
     /**
-     * Runs [action] on the polling thread when every completion that stands here now has been handed on, or on any
-     * thread when nothing is polled here any more and all were told so before. Any thread.
+     * Runs [action] on the polling thread when every completion that is in the queue now has been handled. If the queue
+     * is no longer polled, runs it on any thread, after all targets were failed. Any thread can call.
      */
     fun onceEmptied(action: () -> Unit) {
         steps.add(Step(capacity, action))
@@ -87,7 +87,7 @@ internal class PolledQueue(
     ) {
         val oldest = steps.iterator()
         repeat(due) {
-            if (!oldest.hasNext()) return // they are run by another thread: nothing is polled here any more
+            if (!oldest.hasNext()) return // another thread runs the steps: the queue is no longer polled
             val step = oldest.next()
             step.left -= count
             if ((isEmpty || step.left <= 0) && steps.remove(step)) waking(step.action)

@@ -5,13 +5,15 @@ import org.kverbs.MemorySlice
 import java.lang.foreign.MemorySegment
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater
 
-/** One loan of a chunk: a new object each time, so that a second close can't touch the chunk's next owner. */
+/**
+ * One loan of a chunk. Each loan is a new object, so that a second close cannot affect the next owner of the chunk.
+ */
 internal class PooledBuffer(
     private val pool: BufferPool,
     private val chunk: Chunk,
     private val length: Long,
 ) : RegisteredBuffer() {
-    /** How many work requests use it, and the sign bit once it is closed. */
+    /** The number of work requests that use the buffer; the sign bit is set once it is closed. */
     @Volatile
     private var state = 0
     private var closedAt: Throwable? = null

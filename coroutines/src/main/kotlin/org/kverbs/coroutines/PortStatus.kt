@@ -3,10 +3,10 @@ package org.kverbs.coroutines
 import org.kverbs.attributes.PortAttributes
 
 /**
- * A port as it is now.
+ * Describes the state of a port.
  *
- * @property port its number, from 1
- * @property attributes its state, speed and the rest
+ * @property port the number of the port, from 1
+ * @property attributes the port's state, speed and other attributes
  */
 public data class PortStatus(
     val port: Int,

@@ -3,7 +3,10 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.CompletableDeferred
 import org.kverbs.MemorySlice
 
-/** A receive that its caller awaits later, and the memory it wants its message in, which [pin] keeps. */
+/**
+ * A receive whose caller awaits the message later, with the memory for the message. [pin] is the buffer to unpin at the
+ * end.
+ */
 internal class PostedReceive(
     val memory: MemorySlice,
     val pin: RegisteredBuffer?,

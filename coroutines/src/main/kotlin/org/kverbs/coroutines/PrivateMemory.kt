@@ -9,8 +9,8 @@ import java.lang.foreign.MemorySegment
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * The memory of a channel whose queue pair is in a domain of its own. Only the receive slots are registered from the
- * beginning, with 64 bytes for each message without a credit; the rest is when it is needed.
+ * Holds the memory of a channel whose queue pair is in a domain of its own. It registers the receive slots at once,
+ * with 64 bytes for each message without a credit, and the rest when it is needed.
  */
 internal class PrivateMemory(
     override val pd: ProtectionDomain,
@@ -57,7 +57,7 @@ internal class PrivateMemory(
         if (published.remove(region)) region.close()
     }
 
-    // The region is the peer's way to the memory, and there is no other.
+    // The peer reaches the memory by the region's key, not through a window.
     override fun closeWith(
         region: MemoryRegion,
         window: AutoCloseable,

@@ -5,28 +5,28 @@ import org.kverbs.RemoteMemory
 import java.lang.foreign.MemorySegment
 import java.util.concurrent.atomic.AtomicBoolean
 
-/** Memory of this side that the peer of a [MessageChannel] can use; made by [MessageChannel.publish]. */
+/** Describes memory of this side that the peer of a [MessageChannel] can use; returned by [MessageChannel.publish]. */
 public class PublishedMemory internal constructor(
-    /** The name by which the peer knows it. */
+    /** The name under which the peer finds the memory. */
     public val name: String,
     internal val region: MemoryRegion,
     internal val admission: ChannelAdmission,
     private val publications: ChannelPublications,
 ) {
-    /** Address and key that the peer was told. */
+    /** The address and key that the peer got. */
     public val remote: RemoteMemory get() = admission.remote
     internal val isWithdrawn = AtomicBoolean()
 
-    /** The memory itself, as long as it is published and the channel open. */
+    /** The memory, valid while it is published and the channel is open. */
     public val memory: MemorySegment get() = region.memory()
 
     /**
-     * Makes the peer forget the name. Memory that the channel registered is given back, which ends the peer's access:
-     * an operation that comes after that fails, and with it the channel. For a region of the caller's, address and key
-     * can stay good until the caller closes it. A second call does nothing.
+     * Withdraws the name from the peer. If the channel registered the memory, this ends the peer's access: a later
+     * operation of the peer fails, and the channel with it. If the caller published its own region, the peer's access
+     * can last until the caller closes the region. A second call does nothing.
      */
     public suspend fun withdraw(): Unit = publications.withdraw(this)
 
-    /** Says the name and the length in bytes. */
+    /** Names the memory and its length in bytes. */
     override fun toString(): String = "PublishedMemory($name, ${remote.length()} bytes)"
 }

@@ -7,15 +7,18 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * A connection to a peer: a queue pair with suspend functions, and its end. Any thread.
+ * Holds a connection to a peer: a queue pair with suspend functions, and the end of the connection. Any thread can
+ * call.
  *
- * **End.** When the peer disconnects or its program ends, everything that waits fails with
- * [org.kverbs.WorkCompletionException], flushed. What the device does not flush fails a second later with
- * [org.kverbs.cm.ConnectionException], as every call does from then on. The kernel tells of its devices' programs
- * however they end; an embedded device tells of its process's exit (a return from main, System.exit, SIGTERM), and no
- * more. Of a host that loses power or its network, and of an embedded device's process that is killed (`kill -9`),
- * nothing is heard: RC has no keep-alive. Whoever sends notices, as the device tries for a while and then fails the
- * send; who only receives never does. So send now and then, or wait in [kotlinx.coroutines.withTimeout].
+ * **End.** When the peer disconnects or its program ends, every waiting call fails with
+ * [org.kverbs.WorkCompletionException], flushed. If the device does not flush a request, its call fails one second
+ * later with [org.kverbs.cm.ConnectionException], and so does every later call.
+ *
+ * **Lost peers.** The kernel reports the end of a peer's program however it ends. An embedded device reports the exit
+ * of its process (a return from main, System.exit, SIGTERM). Nothing reports a host that loses power or its network, or
+ * a killed process (`kill -9`) with an embedded device: RC has no keep-alive. A side that sends notices the loss,
+ * because its device retries for a while and then fails the send. A side that only receives never notices: send now and
+ * then, or wait in [kotlinx.coroutines.withTimeout].
  */
 public class RdmaConnection internal constructor(
     host: RdmaHost,
@@ -27,20 +30,20 @@ public class RdmaConnection internal constructor(
         })
     private val peerData = connection.said.privateData()
 
-    /** The device it is on. */
+    /** The device of this connection. */
     public val node: RdmaNode = connection.node
 
-    /** Sends, receives, writes, reads and does atomics. */
+    /** The connection's queue pair, to send, receive, read, write and do atomics. */
     public val queuePair: AsyncQueuePair<RcVerbs> = connection.value
 
     /**
-     * Where to register memory for it. The domain is the connection's own, so that no other peer reaches what is
-     * registered there, and is closed with it, as is that memory; by [ConnectionBuilder.sharedDomain] it is the
-     * device's.
+     * The protection domain in which to register memory for this connection. It belongs to the connection, so that no
+     * other peer reaches the memory, and is closed with it, together with the memory. With
+     * [ConnectionBuilder.sharedDomain] it is the device's domain.
      */
     public val pd: ProtectionDomain = connection.pd
 
-    /** What the peer gave along when the connection was made, with zeros behind it on InfiniBand and RoCE. */
+    /** The private data of the peer's request or answer; on InfiniBand and RoCE followed by zeros. */
     public val privateData: ByteArray get() = peerData.clone()
 
     /** The peer's address and port. */
@@ -49,16 +52,16 @@ public class RdmaConnection internal constructor(
     /** This side's address and port. */
     public val localAddress: InetSocketAddress? = connection.steps.localAddress
 
-    /** False once either side has ended the connection, and this side knows it. */
+    /** False once this side knows that either side has ended the connection. */
     public val isOpen: Boolean get() = lifetime.isOpen
 
     /** Suspends until the connection has ended, by either side. */
     public suspend fun awaitEnd(): Unit = lifetime.awaitEnd()
 
-    /** Ends the connection, and suspends until the peer has taken notice or [timeout] is over; then closes it. */
+    /** Disconnects, suspends until the peer has confirmed or [timeout] is over, and closes the connection. */
     public suspend fun disconnect(timeout: Duration = 5.seconds): Unit = lifetime.disconnect(timeout)
 
-    /** Ends the connection and closes its queue pair and domain; the peer is told. */
+    /** Disconnects without waiting for the peer, and closes the queue pair and the domain. */
     override fun close(): Unit = lifetime.close()
 
     /** Names the queue pair and the peer's address. */

@@ -11,40 +11,42 @@ import java.lang.foreign.MemorySegment
 import java.net.InetSocketAddress
 
 /**
- * A datagram queue pair that was made known by an address and a port: the connection manager told who asked its number
- * and key (SIDR, IBA volume 1, section 12.11). Nothing is connected: datagrams may be lost, any other queue pair that
- * knows them may send, and nobody hears of the other side's end. Any thread.
+ * Exchanges datagrams with a service at an address and port. The connection manager tells the client the number and
+ * qkey of the service's queue pair (SIDR, IBA volume 1, section 12.11). There is no connection: datagrams can be lost,
+ * any queue pair that knows number and qkey can send, and no side learns of the other side's end. Any thread can call.
  *
- * **Ownership.** [close] closes the queue pair and [service]. Destinations that [sender] makes are the caller's.
+ * **Ownership.** [close] closes the queue pair and [service]. The caller closes the destinations that [sender] returns.
  */
 public class RdmaDatagrams internal constructor(
     private val id: ConnectionId,
-    /** The device it is on. */
+    /** The device of the queue pair. */
     public val node: RdmaNode,
-    /** Sends and receives. What is received has the 40 bytes of the global routing header before it. */
+    /**
+     * The queue pair, to send and receive. A received datagram begins with the 40 bytes of the global routing header.
+     */
     public val queuePair: AsyncQueuePair<DatagramVerbs>,
     private val peerData: ByteArray,
     /**
-     * Where the service is that was asked for. Null on the side that was asked, which a request doesn't tell who will
-     * send: see [sender].
+     * The service, to send to. Null on the side of the service: a request does not name the client's queue pair, see
+     * [sender].
      */
     public val service: Destination?,
 ) : AutoCloseable {
     private val port = id.port()
     private val qkey = queuePair.queuePair.query().qkey()
 
-    /** Where to register memory for it. */
+    /** The protection domain in which to register memory for the datagrams. */
     public val pd: ProtectionDomain get() = node.pd
 
-    /** What the other side gave along, with zeros behind it. */
+    /** The private data of the other side, followed by zeros. */
     public val privateData: ByteArray get() = peerData.clone()
 
     /**
-     * Where a datagram came from, to answer it. The sender's key is taken to be this side's, as all have that the
-     * connection manager sets up.
+     * Returns the sender of a datagram, to answer it. Assumes this side's qkey for the sender, because the connection
+     * manager gives all queue pairs the same qkey.
      *
-     * @param buffer what it was received into, from its first byte on
-     * @throws IllegalArgumentException if the device gave no routing header
+     * @param buffer the receive's buffer, from its first byte on
+     * @throws IllegalArgumentException if the completion has no global routing header
      */
     public fun sender(
         received: Received,
@@ -55,7 +57,7 @@ public class RdmaDatagrams internal constructor(
         return Destination(pd.addressHandle(port, completion, buffer), received.sourceQueuePair, qkey)
     }
 
-    /** Ends the service and closes its queue pair; waits end with an exception. */
+    /** Closes the queue pair and [service]; waiting calls fail. */
     override fun close(): Unit = closeAll(service, queuePair, id)
 
     /** Names the queue pair. */
@@ -63,13 +65,12 @@ public class RdmaDatagrams internal constructor(
 }
 
 /**
- * Asks for the datagram service at an address, and suspends until that is found.
+ * Asks for the datagram service at an address, and suspends until it has answered.
  *
- * @throws org.kverbs.cm.ConnectionRejectedException if the other side says no, with what it says; nobody
- *     listening is one
- *     too
+ * @throws org.kverbs.cm.ConnectionRejectedException if the other side rejects the request, with its reason, or if no
+ *   program listens at the port
  * @throws org.kverbs.cm.ConnectionTimeoutException if a step takes longer than [ConnectionBuilder.timeout]
- * @throws org.kverbs.cm.ConnectionException if the network can't; names the step and the address
+ * @throws org.kverbs.cm.ConnectionException if a step fails in the network; the message names the step and the address
  */
 public suspend fun RdmaHost.connectDatagrams(
     address: InetSocketAddress,
@@ -88,11 +89,11 @@ public suspend fun RdmaHost.connectDatagrams(
 }
 
 /**
- * Answers a request that came to a listener of [PortSpace.UDP] with a queue pair of its own. The other side may send at
- * once: what it sends before [ConnectionBuilder.prepared] has posted receives is lost.
+ * Accepts a request of a [PortSpace.UDP] listener with a new queue pair. The client can send at once: a datagram that
+ * comes before [ConnectionBuilder.prepared] has posted receives is lost.
  *
- * @throws IllegalStateException if it asks for a connection
- * @throws org.kverbs.RdmaSystemException if the device refuses, or the host was closed
+ * @throws IllegalStateException if the request is for a connection, or was answered before
+ * @throws org.kverbs.RdmaSystemException if the device refuses the queue pair, or the host was closed
  */
 public suspend fun ConnectionRequest.acceptDatagrams(settings: ConnectionBuilder.() -> Unit = {}): RdmaDatagrams {
     val made = establish(ConnectionBuilder().apply(settings).setUp(UD, PortSpace.UDP))
@@ -100,14 +101,15 @@ public suspend fun ConnectionRequest.acceptDatagrams(settings: ConnectionBuilder
 }
 
 /**
- * Answers a request with the queue pair of an earlier one, so that one serves all who ask. Nothing is left open of the
+ * Accepts a request with the queue pair of an earlier one, so that one queue pair serves all clients. Closes the
  * request.
  *
- * @param datagrams what [acceptDatagrams] made of the earlier request
- * @param privateData bytes for who asks, at most 136
- * @throws IllegalStateException if it asks for a connection, or was answered already
- * @throws IllegalArgumentException if it came to another device than [datagrams] is on; the request is closed then
- * @throws org.kverbs.RdmaSystemException if the device refuses, or the host was closed
+ * @param datagrams the datagrams of the earlier request
+ * @param privateData bytes for the client, at most 136
+ * @throws IllegalStateException if the request is for a connection, or was answered before
+ * @throws IllegalArgumentException if the request came to another device than that of [datagrams]; the request is
+ *   closed then
+ * @throws org.kverbs.RdmaSystemException if the device refuses the answer, or the host was closed
  */
 public fun ConnectionRequest.acceptDatagrams(
     datagrams: RdmaDatagrams,

@@ -16,8 +16,8 @@ import java.time.Duration
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * This program's side of its connections, by IP addresses and ports (rdma_cm(7)). It opens a device when the first
- * connection comes to it.
+ * Makes and takes RDMA connections by IP address and port (rdma_cm(7)). Opens each device when its first connection
+ * needs it.
  *
  * ```
  * rdmaHost().use { host ->
@@ -26,10 +26,10 @@ import java.util.concurrent.ConcurrentHashMap
  * }
  * ```
  *
- * **Threads.** One thread takes the events of all connections, and one for each device its completions; none waits for
- * a connection. Or the caller does both ([RdmaHostBuilder.callerPolls]).
+ * **Threads.** One thread takes the events of all connections, and one thread for each device takes its completions; no
+ * thread waits for a single connection. With [RdmaHostBuilder.callerPolls] the caller does both.
  *
- * **Ownership.** [close] closes its listeners, connections and devices, and ends what waits.
+ * **Ownership.** [close] closes the host's listeners, connections and devices, and fails every waiting call.
  */
 public class RdmaHost internal constructor(
     private val builder: RdmaHostBuilder,
@@ -40,15 +40,15 @@ public class RdmaHost internal constructor(
     private val listeners = ConcurrentHashMap<ConnectionId, RdmaListener>()
     private var isClosed = false
 
-    /** Those of the nodes, for [poll]. */
+    /** The dispatchers of all nodes, for [poll]. */
     @Volatile
     private var dispatchers = emptyList<CompletionDispatcher>()
 
-    /** Why nobody takes events any more. */
+    /** Why the host no longer takes events; null while it does. */
     @Volatile
     private var end: Throwable? = null
 
-    /** Where its servers run their handlers. */
+    /** The context in which the host's servers run their handlers. */
     internal val context = builder.context.minusKey(Job)
     internal val scope = CoroutineScope(context + SupervisorJob())
 
@@ -56,7 +56,7 @@ public class RdmaHost internal constructor(
         if (!builder.isCallers) Thread.ofPlatform().daemon().name("kverbs-connections").start(::takeEvents)
     }
 
-    /** Which connection manager it uses: `native` is librdmacm. */
+    /** The provider of the connection manager: `native` (librdmacm) or `embedded`. */
     public val provider: String get() = channel.provider()
 
     private fun takeEvents() {
@@ -65,7 +65,7 @@ public class RdmaHost internal constructor(
             while (true) channel.awaitEvent(FOREVER)?.let(::take)
         } catch (e: Throwable) {
             if (channel.isOpen) {
-                // Nobody takes events any more: what waits must end, and nothing may begin to.
+                // No thread takes events any more: end the waits, and refuse new ones.
                 cause = IllegalStateException("the connection manager's events can't be taken any more", e)
                 channel.close()
                 throw e
@@ -82,10 +82,10 @@ public class RdmaHost internal constructor(
     }
 
     /**
-     * Takes the events and completions that are there, and resumes the coroutines that wait for them. Never blocks. One
-     * thread at a time.
+     * Takes the events and completions that have arrived, and resumes the coroutines that wait for them. Never blocks.
+     * One thread at a time can call.
      *
-     * @return how much there was to do; 0 is nothing, as it is once the host is closed
+     * @return the number of events and completions taken; 0 if there were none, or the host is closed
      * @throws IllegalStateException if the host has threads of its own
      */
     public fun poll(): Int {
@@ -106,7 +106,7 @@ public class RdmaHost internal constructor(
             waking { steps[event.id()]?.events?.trySend(event) }
             return
         }
-        // Its further events may come before anybody has looked at the request.
+        // Track the id first: further events of the request can come before the program sees it.
         val request = track(event.id())
         val listener = listeners[listening]
         val asked = ConnectionRequest(this, request, event)
@@ -123,13 +123,13 @@ public class RdmaHost internal constructor(
             val what = if (channel.isOpen) id.describe() else "the host of these connections"
             waking { made.events.close(IllegalStateException("$what was closed")) }
         }
-        end?.let { made.events.close(it) } // too late for the thread that took events
+        end?.let { made.events.close(it) } // the thread that took events has ended
         return made
     }
 
     internal fun newId(portSpace: PortSpace): ConnectionSteps = track(channel.id(portSpace))
 
-    /** The device that an id is bound to, opened once. */
+    /** Returns the device that an id is bound to; opens it on first use. */
     internal fun node(id: ConnectionId): RdmaNode {
         val device = id.device()
         return synchronized(nodes) {
@@ -144,15 +144,14 @@ public class RdmaHost internal constructor(
     }
 
     /**
-     * Takes connections, or requests for a datagram service, at a port of this machine's addresses.
+     * Listens for connections, or for requests of a datagram service, at an address of this machine.
      *
-     * @param address where; a wildcard takes them at every address, and port 0 is a free one, which
-     *     [RdmaListener.address] tells
-     * @param backlog how many requests may wait; more are rejected
-     * @param portSpace [PortSpace.UDP] for datagrams, whose requests are answered by [acceptDatagrams]; the ports of
-     *     each are its own
-     * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken, EADDRNOTAVAIL for an address of no RDMA
-     *     device
+     * @param address a wildcard address listens at every address; port 0 takes a free port, see [RdmaListener.address]
+     * @param backlog number of requests that can wait; further ones are rejected
+     * @param portSpace [PortSpace.UDP] for datagrams, whose requests [acceptDatagrams] answers; TCP and UDP ports are
+     *   separate
+     * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is in use, EADDRNOTAVAIL if no RDMA device has the
+     *   address
      */
     public fun listen(
         address: InetSocketAddress,
@@ -177,10 +176,10 @@ public class RdmaHost internal constructor(
     }
 
     /**
-     * Takes connections at a port of every address, of IPv4 and IPv6, or with iWARP devices of IPv4 alone; parameters
-     * and errors as above.
+     * Listens at a port of every address, IPv4 and IPv6; on a machine with iWARP devices IPv4 alone. Otherwise as
+     * above.
      *
-     * @param port 0 is a free one
+     * @param port 0 takes a free port
      */
     public fun listen(
         port: Int,
@@ -188,17 +187,17 @@ public class RdmaHost internal constructor(
         portSpace: PortSpace = PortSpace.TCP,
     ): RdmaListener = listen(everywhere(port), backlog, portSpace)
 
-    /** The wildcard of IPv6 takes connections to IPv4 addresses as well, except on iWARP, where each takes its own. */
+    /** The IPv6 wildcard takes connections to IPv4 addresses as well, except on iWARP, where it takes IPv6 alone. */
     internal fun everywhere(port: Int): InetSocketAddress {
         val devices = builder.device?.let(::listOf) ?: Device.list()
         val bytes = if (devices.any { it.transportType() == TransportType.IWARP }) IPV4_BYTES else IPV6_BYTES
         return InetSocketAddress(InetAddress.getByAddress(ByteArray(bytes)), port)
     }
 
-    /** Closes the servers and connections of this host, then its devices. */
+    /** Closes the host's servers and connections, then its devices. */
     override fun close() {
         scope.cancel()
-        // Under no lock: what is closed may call back from other threads.
+        // Close without a lock: closing calls back from other threads.
         val opened =
             synchronized(nodes) {
                 isClosed = true
@@ -227,9 +226,9 @@ public class RdmaHost internal constructor(
 }
 
 /**
- * Opens this program's side of its connections.
+ * Opens a host: this program's side of its RDMA connections.
  *
- * @throws org.kverbs.LibraryUnavailableException if librdmacm is missing; says what to install
+ * @throws org.kverbs.LibraryUnavailableException if librdmacm is missing; the message names the package to install
  * @throws org.kverbs.DeviceNotFoundException if no device has a connection manager
  */
 public fun rdmaHost(block: RdmaHostBuilder.() -> Unit = {}): RdmaHost = RdmaHost(RdmaHostBuilder().apply(block))

@@ -5,7 +5,7 @@ import org.kverbs.Device
 import org.kverbs.dsl.RdmaDsl
 import kotlin.coroutines.CoroutineContext
 
-/** What an [RdmaHost] is made from. Mutable within its block. */
+/** Configures an [RdmaHost]. Mutable within its block. */
 @RdmaDsl
 public class RdmaHostBuilder internal constructor() {
     internal var device: Device? = null
@@ -20,34 +20,35 @@ public class RdmaHostBuilder internal constructor() {
         private set
 
     /**
-     * Takes the connection manager of this device's provider; default is that of the hardware, or else the embedded
-     * one.
+     * Uses the connection manager of this device's provider; default is that of the RDMA hardware, or without hardware
+     * the embedded one.
      */
     public fun device(device: Device) {
         this.device = device
     }
 
-    /** Takes the connection manager of a provider, `native` or `embedded`. */
+    /** Uses the connection manager of a provider, `native` or `embedded`. */
     public fun provider(name: String) {
         provider = name
     }
 
     /**
-     * Where the host runs coroutines of its own, and its servers their handlers; default [Dispatchers.Default]. A test
-     * puts them on a virtual clock by it. A job in it has no effect: [RdmaHost.close] ends them.
+     * Sets the context in which the host runs its own coroutines, and its servers run their handlers; default
+     * [Dispatchers.Default]. A test can give a context with virtual time. A job in it has no effect: [RdmaHost.close]
+     * ends the host's coroutines.
      */
     public fun context(context: CoroutineContext) {
         this.context = context
     }
 
-    /** How the completions of each device are waited for; the thread is the library's. */
+    /** Configures how the host's threads wait for the completions of each device. */
     public fun dispatcher(block: CompletionDispatcherBuilder.() -> Unit) {
         dispatcher = block
     }
 
     /**
-     * Makes no threads: one thread of the caller takes all events and completions, by [RdmaHost.poll]. Default is
-     * threads of its own. For programs with a loop of their own, as a test's on a virtual clock.
+     * Creates no threads: one thread of the caller takes all events and completions with [RdmaHost.poll]. By default
+     * the host has threads of its own. Use this in a program with its own loop, such as a test with virtual time.
      */
     public fun callerPolls() {
         isCallers = true

@@ -7,14 +7,14 @@ import kotlinx.coroutines.flow.receiveAsFlow
 import org.kverbs.cm.ConnectionId
 import java.net.InetSocketAddress
 
-/** Takes requests for connections at an address. Made by [RdmaHost.listen]; any thread. */
+/** Takes connection requests at an address. [RdmaHost.listen] creates it. Any thread can call. */
 public class RdmaListener internal constructor(
     private val id: ConnectionId,
     backlog: Int,
 ) : AutoCloseable {
     private val requests = Channel<ConnectionRequest>(backlog, onUndeliveredElement = { it.rejectQuietly() })
 
-    /** Where it listens, with the port that it got. */
+    /** The address that the listener listens at, with the port that it got. */
     public val address: InetSocketAddress get() =
         checkNotNull(
             id.localAddress(),
@@ -23,7 +23,7 @@ public class RdmaListener internal constructor(
     internal fun offer(request: ConnectionRequest): Boolean = requests.trySend(request).isSuccess
 
     /**
-     * Suspends until somebody asks for a connection. The caller accepts or rejects it; who asks waits meanwhile.
+     * Suspends until a request comes. The caller accepts or rejects it; the peer waits for the answer.
      *
      * @throws IllegalStateException if the listener or its host is closed
      */
@@ -32,17 +32,17 @@ public class RdmaListener internal constructor(
         return next.getOrElse { throw checkNotNull(it).calledHere() }
     }
 
-    /** The same, but null if this side has closed the listener or its host. */
+    /** Suspends until a request comes; null if this side has closed the listener or its host. */
     internal suspend fun requestOrNull(): ConnectionRequest? {
         val next = requests.receiveCatching()
-        next.exceptionOrNull()?.let { if (it.cause != null) throw it } // events can't be taken any more
+        next.exceptionOrNull()?.let { if (it.cause != null) throw it } // the host can no longer take events
         return next.getOrNull()
     }
 
-    /** The requests as they come. Ends by an IllegalStateException when the listener is closed. */
+    /** Returns the requests as they come. The flow fails with IllegalStateException when the listener is closed. */
     public fun requests(): Flow<ConnectionRequest> = requests.receiveAsFlow()
 
-    /** Suspends until somebody asks, and accepts that; errors as [ConnectionRequest.accept]. */
+    /** Suspends until a request comes, and accepts it; errors as [ConnectionRequest.accept]. */
     public suspend fun accept(settings: ConnectionBuilder.() -> Unit = {}): RdmaConnection = request().accept(settings)
 
     internal fun end(cause: Throwable) {
@@ -50,6 +50,6 @@ public class RdmaListener internal constructor(
         while (true) (requests.tryReceive().getOrNull() ?: return).rejectQuietly()
     }
 
-    /** Takes no more requests, and rejects those that wait. Connections stay. */
+    /** Stops listening, and rejects the requests that wait. Connections stay open. */
     override fun close(): Unit = id.close()
 }

@@ -13,23 +13,26 @@ import java.net.InetAddress
 import java.net.InetSocketAddress
 
 /**
- * A datagram queue pair in a multicast group: what is sent to [group] comes to every member that has a receive posted,
- * but never to the queue pair that sent it (IBA volume 1, section 10.5.2.1). Made by [joinMulticast]. Any thread.
+ * Sends and receives datagrams in a multicast group; [joinMulticast] creates it. A datagram to [group] reaches every
+ * member with a posted receive, except the queue pair that sent it (IBA volume 1, section 10.5.2.1). Any thread can
+ * call.
  *
  * **Ownership.** [close] leaves the group, and closes the queue pair and [group].
  */
 public class RdmaMulticast internal constructor(
     private val id: ConnectionId,
-    /** The device it is on. */
+    /** The device of the queue pair. */
     public val node: RdmaNode,
-    /** Sends and receives. What is received has the 40 bytes of the global routing header before it. */
+    /**
+     * The queue pair, to send and receive. A received datagram begins with the 40 bytes of the global routing header.
+     */
     public val queuePair: AsyncQueuePair<DatagramVerbs>,
     /** The group, to send to. */
     public val group: Destination,
     /** The group's IP address. */
     public val address: InetAddress,
 ) : AutoCloseable {
-    /** Where to register memory for it. */
+    /** The protection domain in which to register memory for the datagrams. */
     public val pd: ProtectionDomain get() = node.pd
 
     /** Leaves the group and closes the queue pair. */
@@ -40,7 +43,7 @@ public class RdmaMulticast internal constructor(
 }
 
 /**
- * Joins a multicast group on the device of one of this machine's addresses, and suspends until that is done.
+ * Joins a multicast group on the device with one of this machine's addresses, and suspends until the join is done.
  *
  * ```
  * host.joinMulticast(InetAddress.ofLiteral("239.1.2.3"), at = InetAddress.ofLiteral("10.0.0.2")).use { member ->
@@ -48,15 +51,15 @@ public class RdmaMulticast internal constructor(
  * }
  * ```
  *
- * @param at an address of the device that joins
- * @param sendOnly to send to the group without being sent to
- * @param settings the queue pair's sizes; [ConnectionBuilder.prepared], for receives that are there when the first
- *     message comes; the timeout. Nobody is asked, so that private data and parameters go nowhere
- * @throws IllegalArgumentException if [group] is no multicast address
- * @throws org.kverbs.RdmaSystemException if no RDMA device has the address [at], or its device has no datagrams or no
- *     multicast
- * @throws org.kverbs.cm.ConnectionTimeoutException if it takes longer than [ConnectionBuilder.timeout]
- * @throws org.kverbs.cm.ConnectionException if the network can't
+ * @param at an IP address of the device that joins
+ * @param sendOnly true to send to the group without receiving from it
+ * @param settings the sizes of the queue pair, the timeout, and [ConnectionBuilder.prepared] to post the first
+ *   receives. Private data and parameters have no effect: there is no peer to get them
+ * @throws IllegalArgumentException if [group] is not a multicast address
+ * @throws org.kverbs.RdmaSystemException if no RDMA device has the address [at], or the device supports no datagrams or
+ *   no multicast
+ * @throws org.kverbs.cm.ConnectionTimeoutException if the join takes longer than [ConnectionBuilder.timeout]
+ * @throws org.kverbs.cm.ConnectionException if the join fails in the network
  */
 public suspend fun RdmaHost.joinMulticast(
     group: InetAddress,

@@ -4,28 +4,31 @@ import org.kverbs.Context
 import org.kverbs.ProtectionDomain
 import org.kverbs.cm.ConnectionParameters
 
-/** A device that an [RdmaHost] has opened, and what its connections share there. It belongs to the host. */
+/**
+ * Holds a device that an [RdmaHost] has opened, and the objects that its connections share. The host owns and closes
+ * it.
+ */
 public class RdmaNode internal constructor(
     /** The open device. */
     public val context: Context,
     dispatcher: CompletionDispatcherBuilder.() -> Unit,
 ) : AutoCloseable {
     /**
-     * The device's domain. Datagrams are in it, and connections that were made by [ConnectionBuilder.sharedDomain]; all
-     * others have one of their own, so that what is published to one peer is closed to the others.
+     * The device's shared protection domain: for datagrams, and for connections with [ConnectionBuilder.sharedDomain].
+     * Every other connection has a domain of its own, so that no other peer reaches the memory published to it.
      */
     public val pd: ProtectionDomain = context.protectionDomain()
 
-    /** Takes the completions of all its connections. */
+    /** The dispatcher of the completions of all connections on this device. */
     public val dispatcher: CompletionDispatcher = context.completionDispatcher(dispatcher)
 
-    /** Where a connection's queue pair is made; its owner closes a domain that is not [pd]. */
+    /** Returns the domain for a connection's queue pair; the caller closes a domain that is not [pd]. */
     internal fun domain(isShared: Boolean): ProtectionDomain = if (isShared) pd else context.protectionDomain()
 
-    /** What message channels share that are in no domain of their own; null where the device can't. */
+    /** The receive queues that message channels share; null if the device does not support them. */
     internal val sharedChannels: SharedChannels? by lazy { SharedChannels.of(context, this.dispatcher) }
 
-    /** What a message channel's connection asks and grants. */
+    /** The reads and atomics that a message channel's connection requests and grants. */
     internal val channelParameters: ConnectionParameters by lazy {
         val device = context.queryDevice()
         ConnectionParameters.DEFAULTS.withReads(
@@ -42,8 +45,8 @@ public class RdmaNode internal constructor(
 
     private companion object {
         /**
-         * Reads and atomics of a channel that are in flight at once, as many as InfiniBand cards usually have.
-         * Soft-RoCE can have 128, and keeps memory for each in each queue pair.
+         * Reads and atomics of a channel in flight at once, the usual limit of InfiniBand cards. Soft-RoCE allows 128,
+         * but keeps memory for each in each queue pair.
          */
         const val CHANNEL_READS = 16
     }

@@ -17,7 +17,7 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * Serves messages at an address. Made by [RdmaHost.bind]; any thread.
+ * Serves message connections at an address. [RdmaHost.bind] creates it.
  *
  * ```
  * host.bind(7471) { maxConnections(100) }.use { server ->
@@ -25,7 +25,9 @@ import kotlin.time.Duration.Companion.seconds
  * }
  * ```
  *
- * **Ownership.** It belongs to its host. [close] closes its connections.
+ * **Threads.** Any thread can call.
+ *
+ * **Ownership.** The server belongs to its host. [close] closes its connections.
  */
 public class RdmaServer internal constructor(
     private val host: RdmaHost,
@@ -42,18 +44,18 @@ public class RdmaServer internal constructor(
     @Volatile
     private var isClosed = false
 
-    /** Where it listens, with the port that it got. */
+    /** The address that the server listens at, with the port that it got. */
     public val address: InetSocketAddress = listener.address
 
-    /** The connections that are up: a view, which changes with them. */
+    /** The open connections: a live view. */
     public val connections: Collection<MessageConnection> = Collections.unmodifiableCollection(reception.open)
 
-    /** What it has done, and what it holds now. */
+    /** What the server has done so far, and what it holds now. */
     public val stats: ServerStats get() = reception.stats
 
     /**
-     * Completes when [stop] or [close] is called. A handler that waits for messages can wait for this, too, and return
-     * before the deadline of [stop]; its client is then told that no more messages come:
+     * Completes when [stop] or [close] is called. A handler can wait for a message and for this at once, and return
+     * before the timeout of [stop]; its client then sees the orderly end of the messages:
      *
      * ```
      * while (true) {
@@ -69,17 +71,17 @@ public class RdmaServer internal constructor(
     public val stopping: Job get() = stops
 
     /**
-     * Runs [handler] for each connection in a coroutine of its own, until the job is cancelled, or the server is
-     * stopped or closed. The handlers are children of the job and run concurrently, on many threads
-     * ([ServerBuilder.handlers]): what they share must be safe for that.
+     * Runs [handler] for each connection in a coroutine of its own, until the job is cancelled or the server is stopped
+     * or closed. The handlers are children of the job and run concurrently, on many threads ([ServerBuilder.handlers]):
+     * state that they share must be thread-safe.
      *
-     * When a handler returns its connection is disconnected ([MessageConnection.disconnect]). When it throws, whatever
-     * that is, its connection is closed, [ServerBuilder.onFailure] is told, and the others live on. An [Error], such as
-     * an assertion that failed, is told to the CoroutineExceptionHandler of the handlers' context, too.
+     * When a handler returns, the server disconnects its connection ([MessageConnection.disconnect]). When a handler
+     * throws, the server closes its connection and calls [ServerBuilder.onFailure]; the other connections live on. An
+     * [Error], such as a failed assertion, also goes to the CoroutineExceptionHandler of the handlers' context.
      *
-     * @return ends when the server or its host is stopped or closed, which does not fail [scope]. Once it ends the
-     *   server is closed
-     * @throws IllegalStateException if it was called before
+     * @return a job that ends when the server or its host is stopped or closed, without failing [scope]. When the job
+     *   ends, the server is closed
+     * @throws IllegalStateException if the server is served already
      */
     public fun serve(
         scope: CoroutineScope,
@@ -117,17 +119,17 @@ public class RdmaServer internal constructor(
         } catch (e: Throwable) {
             if (e is CancellationException && !currentCoroutineContext().isActive) throw e // the server ends
             reception.failed(request, e)
-            // An assertion that failed in a handler has a test fail, though the server goes on.
+            // A failed assertion in a handler must fail the test, although the server goes on.
             if (e is Error) currentCoroutineContext().let { it[CoroutineExceptionHandler]?.handleException(it, e) }
         }
     }
 
     /**
-     * Takes no more clients, tells the handlers ([stopping]), suspends until they have ended or [deadline] is over, and
-     * closes. Handlers that have not ended by then are cancelled, and waited for without a limit: one that ignores its
-     * cancellation, as a blocking call does, keeps this from returning, and a second later a warning in the
-     * [System.Logger] `org.kverbs.coroutines` names its client. `withTimeoutOrNull(30.seconds) { server.stop() }` waits
-     * no longer than that; the server is closed then, too.
+     * Stops taking clients, tells the handlers ([stopping]), suspends until they have ended or [deadline] is over, and
+     * closes the server. Then cancels the handlers that still run, and waits for them without a limit. A handler that
+     * ignores its cancellation, as a blocking call does, delays the return; after one second the [System.Logger]
+     * `org.kverbs.coroutines` warns and names its client. `withTimeoutOrNull(30.seconds) { server.stop() }` waits at
+     * most 30 s; the server is closed then, too.
      */
     public suspend fun stop(deadline: Duration = 10.seconds) {
         try {
@@ -149,7 +151,7 @@ public class RdmaServer internal constructor(
         handlers.join()
     }
 
-    /** Takes no more clients, cancels the handlers, and closes the connections now. */
+    /** Stops taking clients, cancels the handlers, and closes the connections now. */
     override fun close() {
         isClosed = true
         stops.complete()
@@ -157,26 +159,27 @@ public class RdmaServer internal constructor(
         closeAll(listener, *reception.open.toTypedArray())
     }
 
-    /** Names the address that it listens at. */
+    /** Names the server's address. */
     override fun toString(): String = "server at ${address.shown()}"
 
     private companion object {
-        /** How long handlers that were cancelled may take to end before the log says so. */
+        /** Time for cancelled handlers to end before the log warns. */
         val PATIENCE = 1.seconds
 
-        /** How many clients the log names. */
+        /** Number of clients that the log names. */
         const val SHOWN = 5
     }
 }
 
 /**
- * Makes a server of messages at an address. It takes clients from now on, who wait until it serves them
- * ([RdmaServer.serve]).
+ * Binds a server of message connections to an address. Clients can connect from now on; they wait until
+ * [RdmaServer.serve] serves them.
  *
- * @param address a wildcard takes connections at every address; port 0 is a free one, which [RdmaServer.address] tells
+ * @param address a wildcard address takes connections at every address; port 0 takes a free port, see
+ *   [RdmaServer.address]
  * @throws IllegalArgumentException if the limits contradict each other
- * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is taken, EADDRNOTAVAIL for an address of no RDMA
- *   device
+ * @throws org.kverbs.RdmaSystemException EADDRINUSE if the port is in use, EADDRNOTAVAIL if no RDMA device has the
+ *   address
  */
 public fun RdmaHost.bind(
     address: InetSocketAddress,
@@ -188,8 +191,8 @@ public fun RdmaHost.bind(
 }
 
 /**
- * Makes a server of messages at a port of every address, of IPv4 and IPv6, or with iWARP devices of IPv4 alone; as
- * above.
+ * Binds a server of message connections to a port of every address, IPv4 and IPv6; on a machine with iWARP devices IPv4
+ * alone. Otherwise as above.
  */
 public fun RdmaHost.bind(
     port: Int,

@@ -8,7 +8,10 @@ import org.kverbs.ProtectionDomain
 import org.kverbs.WorkCompletion
 import org.kverbs.attributes.AccessFlag
 
-/** A receive queue, of one queue pair or shared: who waits for a message, or for room in the queue. */
+/**
+ * Manages a receive queue, of one queue pair or shared: the callers that wait for a message, or for a free entry of the
+ * queue.
+ */
 internal class ReceiveSide(
     dispatcher: CompletionDispatcher,
     polled: PolledQueue,
@@ -25,8 +28,8 @@ internal class ReceiveSide(
     }
 
     /**
-     * Waits for a message, by a receive that it posts unless another's is left, and copies it into [memory], which
-     * [pin] keeps.
+     * Waits for a message and copies it into [memory], which belongs to [pin]. Posts a receive, unless that of a
+     * cancelled caller is left.
      */
     suspend fun await(
         memory: MemorySlice,
@@ -59,7 +62,10 @@ internal class ReceiveSide(
         }
     }
 
-    /** Throws what the device throws, unless the receiver has got a message meanwhile. Under the lock. */
+    /**
+     * Posts a receive. Throws the device's exception, unless the receiver has got a message meanwhile. Called under the
+     * lock.
+     */
     private fun post(
         slot: ReceiveSlot,
         receiver: Any,
@@ -74,7 +80,7 @@ internal class ReceiveSide(
         }
     }
 
-    /** Posts a receive at once, or takes over another's that is left, and leaves it to the caller when to wait. */
+    /** Posts a receive, or takes over that of a cancelled caller, and returns at once. */
     fun post(
         memory: MemorySlice,
         pin: RegisteredBuffer?,
@@ -102,7 +108,7 @@ internal class ReceiveSide(
                 checkNotEnded()
                 (slots.put(receive) ?: refuse()).also { post(it, receive) }
             }
-        // However it ends: a request that has completed is nobody's any more, and then this does nothing.
+        // Called for every end. After the request has completed this does nothing.
         receive.message.invokeOnCompletion { slots.desert(slot, receive.message) }
     }
 
@@ -123,7 +129,10 @@ internal class ReceiveSide(
         while (more) more = postForNext()
     }
 
-    /** Posts a receive for the oldest receiver that found no room. False if there is none, or no room. */
+    /**
+     * Posts a receive for the receiver that has waited longest for a free entry. False if there is none, or no free
+     * entry.
+     */
     private fun postForNext(): Boolean {
         val next: ReceiveSlots.Promotion
         var failure: RuntimeException?

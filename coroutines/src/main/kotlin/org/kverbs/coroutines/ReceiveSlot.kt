@@ -3,19 +3,22 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.CompletableDeferred
 import org.kverbs.MemorySlice
 
-/** One receive request of [ReceiveSlots]. Guarded by the lock of those. */
+/** One receive request of [ReceiveSlots], whose lock guards it. */
 internal class ReceiveSlot(
     val index: Int,
 ) {
-    /** The memory of the request; null if it isn't posted. */
+    /** The memory of the request; null if it is not posted. */
     var memory: MemorySlice? = null
 
     /**
-     * What keeps that memory: a [Chunk] of the stage, a [RegisteredBuffer] that is pinned, or null for other memory of
-     * the user's.
+     * The owner of that memory: a [Chunk] of the stage, a pinned [RegisteredBuffer], or null for other memory of the
+     * program.
      */
     var keeper: Any? = null
 
-    /** The receive whose own memory it is, and who alone gets what comes there; null if the oldest receiver gets it. */
+    /**
+     * The receive that owns the memory and alone gets its message; null if the message goes to the receiver that has
+     * waited longest.
+     */
     var owner: CompletableDeferred<Received>? = null
 }

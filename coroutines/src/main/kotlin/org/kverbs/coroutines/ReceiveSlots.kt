@@ -8,23 +8,23 @@ import org.kverbs.WorkCompletionOpcode
 import kotlin.coroutines.CoroutineContext
 
 /**
- * The receive requests that are under way, and the receivers that wait for messages. A message goes to the receiver
- * that has waited longest, by whichever request it came: a receiver that was cancelled takes none from those behind it.
- * For that, messages come into the queue's own [ReceiveStage], as no device takes back the memory of a request, and the
- * receiver copies its message when it runs again.
+ * Matches the receive requests under way with the receivers that wait for messages. A message goes to the receiver that
+ * has waited longest, by whichever request it came, so that a cancelled receiver takes no message from the others.
+ * Therefore messages arrive in the queue's own [ReceiveStage], because no device gives back the memory of a posted
+ * request, and the receiver copies its message when it runs again.
  *
- * A posted receive with a slot of its own is the exception: its message comes straight into its memory, so it gets that
- * message and no other. When it was cancelled its message goes to the oldest receiver, too.
+ * A [PostedReceive] with a slot of its own is the exception: its message arrives in its own memory, so it gets that
+ * message and no other. If it was cancelled, its message goes to the receiver that has waited longest, too.
  *
- * A receiver is a CancellableContinuation or a [PostedReceive]. A shared receive queue may complete requests in any
- * order; a slot is used again only after its completion. Any thread; no receiver is resumed under the lock.
+ * A receiver is a CancellableContinuation or a [PostedReceive]. A shared receive queue can complete requests in any
+ * order; a slot is reused only after its completion. Any thread can call; no receiver is resumed under the lock.
  */
 internal class ReceiveSlots(
     capacity: Int,
     private val failures: Failures,
     private val stage: ReceiveStage,
 ) {
-    /** A receiver for which the queue had no room. */
+    /** A receiver that waits for a free entry of the queue. */
     private class Waiting(
         val receiver: Any,
         val length: Long,
@@ -34,10 +34,13 @@ internal class ReceiveSlots(
     private val slots = Array(capacity, ::ReceiveSlot)
     private val free = ArrayDeque(slots.asList())
 
-    /** Requests whose message goes to the oldest receiver: no fewer than there are [receivers]. */
+    /**
+     * Number of requests whose message goes to the receiver that has waited longest; at least as many as there are
+     * [receivers].
+     */
     private var loose = 0
 
-    /** Oldest first. Some may be cancelled: they are forgotten when it is their turn, or in bulk. */
+    /** The receivers, oldest first. Cancelled ones are removed when it is their turn, or in bulk. */
     private val receivers = ArrayDeque<Any>()
     private val waiting = ArrayDeque<Waiting>()
     private val unclaimed = ArrayDeque<Received>()
@@ -46,17 +49,17 @@ internal class ReceiveSlots(
     private var hasFailed = false
     private var hasStopped = false
 
-    /** Whether [promote] would find something; a hint. */
+    /** True if [promote] can find something; a hint. */
     @Volatile
     var isAwaited: Boolean = false
         private set
     private val unused = { _: Throwable, message: Received, _: CoroutineContext -> putBack(message) }
 
     /**
-     * Lets a receiver have the oldest message that nobody took, or wait for one without a request of its own: because
-     * another's is left, or because there is no room for one, and then [promote] will find it.
+     * Gives a receiver the oldest message that was not taken, or lets it wait without a request of its own. It can wait
+     * if the request of a cancelled receiver is left, or if the queue has no free entry; [promote] finds it then.
      *
-     * @return false if a request must be posted for it
+     * @return false if the caller must post a request for the receiver
      */
     fun tryJoin(
         receiver: Any,
@@ -68,7 +71,7 @@ internal class ReceiveSlots(
                 val message = unclaimed.removeFirstOrNull()
                 if (message == null) {
                     if (hasStopped) return false
-                    // One that is posted is refused where there is no room, so what nobody waits for must not take any.
+                    // A posted receive is refused if the queue is full, so cancelled receivers must not hold entries.
                     val isFull = free.isEmpty() || waiting.isNotEmpty()
                     forgetCancelled(all = isFull && receiver is PostedReceive)
                     when {
@@ -92,7 +95,10 @@ internal class ReceiveSlots(
         sweepAt = 2 * receivers.size + SWEEP_AT
     }
 
-    /** Takes a slot for a request that is about to be posted for a receiver. Null if [tryJoin] is to be tried again. */
+    /**
+     * Takes a slot for a request that is about to be posted for a receiver. Null if the caller must try [tryJoin]
+     * again.
+     */
     fun put(
         receiver: Any,
         length: Long,
@@ -102,7 +108,7 @@ internal class ReceiveSlots(
             take(length).also { receivers.addLast(receiver) }
         }
 
-    /** The same for a receive whose own memory is posted. Null if there is no room. */
+    /** Takes a slot for a receive whose own memory is posted. Null if the queue is full. */
     fun put(receive: PostedReceive): ReceiveSlot? =
         synchronized(lock) {
             if (waiting.isNotEmpty() || free.isEmpty()) return null
@@ -123,8 +129,8 @@ internal class ReceiveSlots(
     }
 
     /**
-     * The oldest receiver that found no room, with a slot for the request to be posted for it, or why it can't have
-     * one.
+     * The receiver that has waited longest for a free entry, with a slot for its request, or with the reason why it
+     * gets none.
      */
     class Promotion(
         val receiver: Any,
@@ -132,7 +138,10 @@ internal class ReceiveSlots(
         val failure: RuntimeException?,
     )
 
-    /** Takes a slot for the oldest receiver that found no room. Null if there is none, or no room again. */
+    /**
+     * Takes a slot for the receiver that has waited longest for a free entry. Null if there is none, or the queue is
+     * full.
+     */
     fun promote(): Promotion? =
         synchronized(lock) {
             var next = nextWaiting()
@@ -158,7 +167,7 @@ internal class ReceiveSlots(
             Promotion(next.receiver, null, e)
         }
 
-    /** The request was refused: its slot is free. Whether [receiver] waits still; if not, a message has come for it. */
+    /** Frees the slot of a refused request. True if [receiver] still waits; if not, it has got a message. */
     fun takeBack(
         slot: ReceiveSlot,
         receiver: Any,
@@ -179,7 +188,7 @@ internal class ReceiveSlots(
         free.addLast(slot)
     }
 
-    /** The caller of a posted receive gives it up: its request goes on, for the oldest receiver. */
+    /** Gives up a posted receive for its caller. The request goes on, for the receiver that has waited longest. */
     fun desert(
         slot: ReceiveSlot,
         message: CompletableDeferred<Received>,
@@ -191,7 +200,7 @@ internal class ReceiveSlots(
         }
     }
 
-    /** A request has ended. */
+    /** Takes the completion of a request. */
     fun complete(
         index: Int,
         completion: WorkCompletion,
@@ -227,7 +236,10 @@ internal class ReceiveSlots(
     private fun isActive(receiver: Any): Boolean =
         if (receiver is PostedReceive) receiver.message.isActive else (receiver as CancellableContinuation<*>).isActive
 
-    /** Hands a message over. A receiver that was cancelled, or is before it runs again, leaves it to the next. */
+    /**
+     * Gives a message to its receiver. A receiver that is cancelled before it runs again leaves the message to the next
+     * one.
+     */
     @Suppress("UNCHECKED_CAST")
     private fun hand(
         message: Received,
@@ -266,7 +278,9 @@ internal class ReceiveSlots(
         message: Received,
     ): Unit = if (receive.wake(message)) settle(message) else putBack(message)
 
-    /** Copies a message to where its receiver wants it. It is lost if it can't be. The receiver calls this. */
+    /**
+     * Copies a message into its receiver's memory. The receiver calls this; if the copy fails, the message is lost.
+     */
     fun take(
         message: Received,
         into: MemorySlice,
@@ -293,12 +307,12 @@ internal class ReceiveSlots(
         try {
             into.memory().copyFrom(from.memory().asSlice(0, message.length))
         } catch (e: IllegalStateException) {
-            // Perhaps with its device, by another thread.
+            // Another thread has closed the memory, perhaps with its device.
             throw IllegalStateException("the memory of a receive was closed when its message came", e)
         }
     }
 
-    /** The message has its receiver. */
+    /** Releases the memory of a message that its receiver has got. */
     private fun settle(message: Received): Unit = letGo(message.leave())
 
     private fun letGo(keeper: Any?) {
@@ -308,7 +322,10 @@ internal class ReceiveSlots(
         }
     }
 
-    /** Leaves a message to the oldest receiver, or to the next one before all messages that came after it. */
+    /**
+     * Gives a message to the receiver that has waited longest, or keeps it for the next one, ahead of all later
+     * messages.
+     */
     private fun putBack(message: Received) {
         val receiver =
             synchronized(lock) {
@@ -342,7 +359,7 @@ internal class ReceiveSlots(
             else -> (receiver as CompletableDeferred<*>).fail(cause)
         }
 
-    /** Ends all waits with [cause]; no completion comes any more. */
+    /** Ends all waits with [cause], as no completion comes any more. */
     fun fail(cause: Throwable) {
         val ended = ArrayList<Any>()
         val kept = ArrayList<Any>()
@@ -366,7 +383,7 @@ internal class ReceiveSlots(
         ended.forEach { end(it, cause) }
     }
 
-    /** Ends all waits with [cause]. Messages that have come can still be taken; completions may come still. */
+    /** Ends all waits with [cause]. Messages that have arrived can still be taken; completions can still come. */
     fun stop(cause: Throwable) {
         val ended = ArrayList<Any>()
         synchronized(lock) {
@@ -378,7 +395,7 @@ internal class ReceiveSlots(
             waiting.clear()
             isAwaited = false
         }
-        ended.forEach { end(it, cause) } // the slots of posted ones are deserted by that
+        ended.forEach { end(it, cause) } // this also calls desert for the slots of posted receives
     }
 
     private companion object {

@@ -3,13 +3,14 @@ package org.kverbs.coroutines
 import org.kverbs.MemoryRegion
 
 /**
- * Registered memory of a receive queue's own, which messages come into before their receivers copy them. It registers
- * memory as receives need it, at most twice of what was posted at once, and frees it at the end. Any thread.
+ * Holds the registered memory in which the messages of a receive queue arrive before their receivers copy them. It
+ * registers memory when receives need it, at most twice as much as was posted at once, and frees it at the end. Any
+ * thread can call.
  */
 internal class ReceiveStage(
     private val register: (Long) -> MemoryRegion,
 ) {
-    /** The chunks of one power of two. */
+    /** The chunks of one size, a power of two. */
     private class Sizes(
         val bits: Int,
     ) {
@@ -21,7 +22,7 @@ internal class ReceiveStage(
     private val regions = ArrayList<MemoryRegion>()
     private var closed = false
 
-    /** A chunk of at least [length] bytes, the one that came back last if there is one. */
+    /** Takes a chunk of at least [length] bytes; prefers the chunk that came back last. */
     @Synchronized
     fun take(length: Long): Chunk {
         check(!closed) { "the receive queue was closed" }
@@ -33,7 +34,7 @@ internal class ReceiveStage(
         return chunk
     }
 
-    /** Registers as many chunks as there are, so that there are few regions; large ones one by one. */
+    /** Doubles the number of chunks, so that there are few regions; registers large chunks one by one. */
     private fun grow(size: Sizes): Chunk {
         val bytes = 1L shl size.bits
         val count = minOf(maxOf(size.count.toLong(), 1), maxOf(MOST_AT_ONCE / bytes, 1)).toInt()
@@ -52,7 +53,7 @@ internal class ReceiveStage(
         size.free = chunk
     }
 
-    /** Frees the memory: the queue is gone. */
+    /** Frees the memory, as the queue is gone. */
     fun close() {
         val gone = synchronized(this) { regions.toList().also { regions.clear() }.also { closed = true } }
         gone.forEach { it.close() }

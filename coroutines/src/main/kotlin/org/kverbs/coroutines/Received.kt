@@ -4,46 +4,46 @@ import org.kverbs.MemorySlice
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
 
-/** What came with a received message. */
+/** Describes a received message. */
 public class Received internal constructor(
     completion: WorkCompletion,
 ) {
     /**
-     * Bytes of the message; for a datagram with the 40 of the global routing header before it. [isInBuffer] says where
-     * they stand.
+     * Length of the message in bytes; for a datagram it includes the 40 bytes of the global routing header.
+     * [isInBuffer] tells whether the bytes are in the receive's buffer.
      */
     public val length: Long = completion.byteLength()
 
-    /** The 32 bits that the sender gave, host order, or null if it gave none. */
+    /** The sender's 32 bits of immediate data in host byte order, or null without immediate data. */
     public val immediate: Int? = if (completion.hasImmediate()) completion.immediate() else null
 
-    /** Of our queue pairs, the one that it came to: its number. */
+    /** The number of this side's queue pair that received the message. */
     public val queuePairNumber: Int = completion.queuePairNumber()
 
-    /** The sender's queue pair, for a datagram. */
+    /** For a datagram, the number of the sender's queue pair. */
     public val sourceQueuePair: Int = completion.sourceQueuePair()
 
-    /** The key of ours that the sender's send with invalidate ended, or null. */
+    /** The rkey of this side that a send with invalidate invalidated, or null. */
     public val invalidatedRkey: Int? = if (completion.hasInvalidatedRkey()) completion.invalidatedRkey() else null
 
     /**
-     * All that the device said about it, from which an address handle to the sender of a datagram is made
-     * ([org.kverbs.ProtectionDomain.addressHandle]). Null for what came over a connection.
+     * For a datagram, the completion, from which [org.kverbs.ProtectionDomain.addressHandle] creates an address handle
+     * to the sender. Null for a message over a connection.
      */
     public val completion: WorkCompletion? = if (completion.hasGrh()) completion.copy() else null
 
     /**
-     * Whether the bytes stand in the receive's buffer. Those of a write with immediate lie in the memory that the peer
-     * named.
+     * True if the bytes are in the receive's buffer. The bytes of a write with immediate are in the memory that the
+     * peer wrote to.
      */
     public val isInBuffer: Boolean = completion.opcode() != WorkCompletionOpcode.RECV_RDMA_WITH_IMM
 
-    /** Where its bytes stand until its receiver has them, and what keeps that memory: see [ReceiveSlot]. */
+    /** The memory with the message's bytes until the receiver has them; [keeper] is its owner, see [ReceiveSlot]. */
     internal var memory: MemorySlice? = null
         private set
     private var keeper: Any? = null
 
-    /** Its place among the messages of its queue. */
+    /** The position of the message among those of its queue. */
     internal var number: Long = 0
         private set
 
@@ -57,12 +57,12 @@ public class Received internal constructor(
         this.number = number
     }
 
-    /** Forgets the memory. Returns what kept it. */
+    /** Drops the memory. Returns its owner. */
     internal fun leave(): Any? {
         memory = null
         return keeper.also { keeper = null }
     }
 
-    /** Says the length in bytes, and the immediate value if there is one. */
+    /** Shows the length in bytes, and the immediate data if there is any. */
     override fun toString(): String = "Received($length bytes" + (immediate?.let { ", immediate=$it" } ?: "") + ")"
 }

@@ -8,7 +8,7 @@ import org.kverbs.cm.ConnectionStep
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.LongAdder
 
-/** Lets clients into an [RdmaServer], within its limits, and counts them. */
+/** Accepts the clients of an [RdmaServer] within its limits, and counts them. */
 internal class Reception(
     private val host: RdmaHost,
     private val settings: ServerBuilder,
@@ -17,7 +17,7 @@ internal class Reception(
     private val channelSettings = settings.channelSettings()
     private val slotBytes = MessageChannelBuilder().apply(channelSettings).slotBytes
 
-    /** The connections that are up. */
+    /** The open connections. */
     val open: MutableSet<MessageConnection> = ConcurrentHashMap.newKeySet()
     private val halfOpen = HalfOpen { minOf(settings.maxHalfOpen, maxOf(0, settings.maxConnections - open.size)) }
     private val accepted = LongAdder()
@@ -29,7 +29,7 @@ internal class Reception(
     /**
      * Accepts a request, runs [block] with the connection, and closes it.
      *
-     * @throws Throwable why the client was not let in, or what the block throws
+     * @throws Throwable the reason why the client was refused, or the exception of the block
      */
     suspend fun admitted(
         request: ConnectionRequest,
@@ -53,7 +53,7 @@ internal class Reception(
             connection?.let { block(it) }
         } catch (e: Throwable) {
             val count = if (connection == null) refused else failed
-            if (currentCoroutineContext().isActive) count.increment() // or else the server ends
+            if (currentCoroutineContext().isActive) count.increment() // otherwise the server ends
             throw e
         } finally {
             try {

@@ -11,31 +11,32 @@ import org.kverbs.cm.ConnectionRejectedException
 import java.net.InetSocketAddress
 
 /**
- * Runs [block] with a connection to a server, and again with a new connection whenever that one is lost, until the
- * block returns:
+ * Runs [block] with a connection to a server, and again with a new connection each time the connection is lost, until
+ * the block returns:
  *
  * ```
  * host.reconnecting("server", 7471) { connection ->
  *     while (jobs.isNotEmpty()) {
  *         connection.send(jobs.first())
  *         results += connection.receive()
- *         jobs.removeFirst()               // done: after a loss the block goes on behind it
+ *         jobs.removeFirst()               // done: after a loss the block continues with the next job
  *     }
  * }
  * ```
  *
- * A connection is lost when the block throws a [ConnectionException], a [WorkCompletionException] or a
- * [ChannelClosedException], or an [RdmaException] or [IOException] that one of those has caused, as requests and
- * streams do, and when the server has not taken all messages after the block ([MessageConnection.disconnect]). What
- * else the block throws is thrown. The server may have received what the block had sent, or not.
+ * A connection counts as lost when the block throws a [ConnectionException], a [WorkCompletionException] or a
+ * [ChannelClosedException], or an [RdmaException] or [IOException] with one of those as its cause, as requests and
+ * streams throw; also when the server has not taken all messages after the block ([MessageConnection.disconnect]).
+ * Every other exception of the block is thrown. After a loss it is not known which of the block's messages the server
+ * has received.
  *
- * When a connection is lost, or none can be made, it writes a line to the [System.Logger] `org.kverbs.coroutines`,
- * waits ([ClientBuilder.backOff]) and connects. It goes on for ever, unless [ClientBuilder.giveUpAfter] or
- * `withTimeout` ends it. A server that is full or not there is tried again; one whose [ServerBuilder.authorize] says no
- * ends it ([ClientBuilder.retryIf]).
+ * When a connection is lost or cannot be made, this function writes a line to the [System.Logger]
+ * `org.kverbs.coroutines`, waits ([ClientBuilder.backOff]) and connects again, for ever unless
+ * [ClientBuilder.giveUpAfter] or `withTimeout` ends it. It tries again if the server is full or not there, but not if
+ * the server's [ServerBuilder.authorize] has refused the client ([ClientBuilder.retryIf]).
  *
- * @throws org.kverbs.cm.ConnectionRejectedException if the server does not let this client in
- * @throws RdmaException why the last attempt failed, when it gives up
+ * @throws org.kverbs.cm.ConnectionRejectedException if the server refuses this client
+ * @throws RdmaException the failure of the last attempt, when this gives up
  */
 public suspend fun <R> RdmaHost.reconnecting(
     address: InetSocketAddress,
@@ -74,7 +75,7 @@ private fun isLoss(failure: Throwable?): Boolean =
         else -> false
     }
 
-/** The same by the server's name or IP address, which is looked up at each attempt. */
+/** Does the same for a host name or IP address; a name is looked up at each attempt. */
 public suspend fun <R> RdmaHost.reconnecting(
     host: String,
     port: Int,

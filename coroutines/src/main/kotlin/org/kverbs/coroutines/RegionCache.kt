@@ -7,11 +7,11 @@ import org.kverbs.attributes.AccessFlag
 import java.lang.foreign.MemorySegment
 
 /**
- * Registered memory for one purpose of one channel. It is registered when it is first needed, in powers of two, and
- * then used again: messages of a steady size register nothing. Any thread.
+ * Lends registered memory for one purpose. It registers memory when it is first needed, in powers of two, and reuses
+ * it: messages of a steady size register nothing. Any thread can call.
  *
- * @param kept how many bytes stay registered while nobody uses them
- * @param clears whether what an earlier use left behind the lent bytes in their region is cleared
+ * @param kept number of unused bytes that stay registered
+ * @param clears true to clear the bytes of earlier uses behind the lent bytes in their region
  */
 internal class RegionCache(
     private val pd: ProtectionDomain,
@@ -19,7 +19,10 @@ internal class RegionCache(
     private vararg val access: AccessFlag,
     private val clears: Boolean = false,
 ) : AutoCloseable {
-    /** A region that is not lent, and how many of its bytes were in the last use. There is nothing behind those. */
+    /**
+     * A region that is not lent, and the number of its bytes that the last use has written. With [clears] the bytes
+     * behind these are 0.
+     */
     private class Free(
         val region: MemoryRegion,
         val used: Long,
@@ -31,8 +34,8 @@ internal class RegionCache(
     private var closed = false
 
     /**
-     * Lends [length] bytes, 1 or more, until the buffer is closed and no work request uses it. The bytes of the last
-     * use stand in it.
+     * Lends [length] bytes, 1 or more, until the buffer is closed and no work request uses it. The buffer contains the
+     * bytes of its last use.
      */
     fun take(length: Long): RegisteredBuffer {
         val size = maxOf(SMALLEST, powerOfTwo(length))
@@ -64,7 +67,7 @@ internal class RegionCache(
         region.close()
     }
 
-    /** Closes what is not lent; the rest when it comes back. */
+    /** Closes the regions that are not lent now, and the others when they come back. */
     override fun close() {
         val left =
             synchronized(lock) {
@@ -78,7 +81,7 @@ internal class RegionCache(
         private val region: MemoryRegion,
         private val length: Long,
     ) : RegisteredBuffer() {
-        /** Work requests that use it, and one for its owner until the close. */
+        /** The number of work requests that use the buffer, plus one until it is closed. */
         private var users = 1
         private var isClosed = false
 
@@ -118,5 +121,5 @@ internal class RegionCache(
     }
 }
 
-/** [bytes], 1 or more, rounded up to a power of two. */
+/** Rounds [bytes], 1 or more, up to a power of two. */
 internal fun powerOfTwo(bytes: Long): Long = java.lang.Long.highestOneBit(bytes * 2 - 1)

@@ -15,15 +15,15 @@ import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.nio.ByteBuffer
 
 /**
- * All of the buffer as a ByteBuffer over the same memory, position 0, byte order big-endian, which is the network's.
- * Don't use it after the buffer's close: it isn't checked, and the memory may be another's.
+ * Returns a ByteBuffer over the whole buffer, with position 0 and byte order big-endian. Do not use it after the buffer
+ * is closed: this is not checked, and the memory can belong to another owner then.
  */
 public fun RegisteredBuffer.asByteBuffer(): ByteBuffer = memory.asByteBuffer()
 
 /**
- * Copies all [bytes] into the buffer from byte [offset] on.
+ * Copies [bytes] into the buffer, from byte [offset] on.
  *
- * @throws IndexOutOfBoundsException if they reach beyond the buffer; nothing is written then
+ * @throws IndexOutOfBoundsException if the bytes do not fit into the buffer; nothing is written then
  */
 public fun RegisteredBuffer.write(
     bytes: ByteArray,
@@ -33,10 +33,10 @@ public fun RegisteredBuffer.write(
 }
 
 /**
- * Moves [length] bytes out of [from] into the buffer from byte [offset] on, straight from its segments.
+ * Moves [length] bytes from a kotlinx-io [Buffer] into this buffer, from byte [offset] on, without a copy in between.
  *
- * @throws EOFException if [from] holds less; nothing is moved then
- * @throws IndexOutOfBoundsException if they reach beyond the buffer; nothing is moved then
+ * @throws EOFException if [from] has fewer bytes; nothing is moved then
+ * @throws IndexOutOfBoundsException if the bytes do not fit into this buffer; nothing is moved then
  */
 public fun RegisteredBuffer.write(
     from: Buffer,
@@ -49,10 +49,10 @@ public fun RegisteredBuffer.write(
 }
 
 /**
- * Reads [length] bytes from [from], which may block, into the buffer from byte [offset] on.
+ * Reads [length] bytes from a [Source], which can block, into the buffer, from byte [offset] on.
  *
- * @throws EOFException if [from] ends before; what it gave stands in the buffer then
- * @throws IndexOutOfBoundsException if they reach beyond the buffer; nothing is read then
+ * @throws EOFException if [from] ends before; the buffer contains the bytes read so far then
+ * @throws IndexOutOfBoundsException if the bytes do not fit into the buffer; nothing is read then
  */
 public fun RegisteredBuffer.write(
     from: Source,
@@ -63,7 +63,7 @@ public fun RegisteredBuffer.write(
     val passing = Buffer()
     var done = 0L
     while (done < length) {
-        val count = from.readAtMostTo(passing, length - done) // moves whole segments, no bytes
+        val count = from.readAtMostTo(passing, length - done) // moves segments, copies no bytes
         if (count < 0) throw EOFException("the source ended after $done bytes of $length")
         moveInto(target, done, passing, count)
         done += count
@@ -88,10 +88,10 @@ private fun moveInto(
 }
 
 /**
- * Copies [length] bytes from byte [offset] on to the end of [sink], straight into its segments; a sink that isn't a
- * Buffer passes them on as it does with all it is given.
+ * Appends [length] bytes of the buffer, from byte [offset] on, to [sink], without a copy in between. A sink that is not
+ * a Buffer emits them as usual.
  *
- * @throws IndexOutOfBoundsException if they reach beyond the buffer; nothing is written then
+ * @throws IndexOutOfBoundsException if the bytes are not within the buffer; nothing is written then
  */
 @OptIn(DelicateIoApi::class)
 public fun RegisteredBuffer.readTo(
@@ -114,9 +114,9 @@ public fun RegisteredBuffer.readTo(
 }
 
 /**
- * A copy of [length] bytes from byte [offset] on.
+ * Returns a copy of [length] bytes of the buffer, from byte [offset] on.
  *
- * @throws IndexOutOfBoundsException if they reach beyond the buffer
+ * @throws IndexOutOfBoundsException if the bytes are not within the buffer
  */
 public fun RegisteredBuffer.readByteArray(
     offset: Long = 0,

@@ -5,13 +5,13 @@ import org.kverbs.RemoteMemory
 import java.nio.ByteBuffer
 import java.nio.charset.CharacterCodingException
 
-/** What the peer has published, by name. The polling thread changes it. */
+/** Holds the memory that the peer has published, by name. The polling thread changes it. */
 internal class RemoteNames {
     private class Known(
         val memories: Map<String, RemoteMemory>,
         val end: Throwable?,
     ) {
-        /** Completes when something else is known. */
+        /** Completes when this is replaced. */
         val isOld = CompletableDeferred<Unit>()
     }
 
@@ -26,10 +26,10 @@ internal class RemoteNames {
     /** The names that the peer has published and not withdrawn. */
     val names: Set<String> get() = known.memories.keys
 
-    /** What the peer has published by this name, or null. */
+    /** Returns the memory that the peer has published under this name, or null. */
     fun find(name: String): RemoteMemory? = known.memories[name]
 
-    /** Suspends until the peer has published it; throws why it never will. */
+    /** Suspends until the peer has published this name; throws the reason if the channel ends before. */
     suspend fun await(name: String): RemoteMemory {
         while (true) {
             val now = known
@@ -39,7 +39,7 @@ internal class RemoteNames {
         }
     }
 
-    /** A message of the kind PUBLISH or WITHDRAW came. */
+    /** Takes a message of kind PUBLISH or WITHDRAW. */
     fun arrived(
         kind: Int,
         body: ByteArray,
@@ -87,7 +87,7 @@ internal class RemoteNames {
         }
     }
 
-    /** Nothing more is published. A failure that follows an orderly end says more than that. */
+    /** Ends the waits, as nothing more will be published. A failure replaces an orderly end as the reason. */
     fun end(cause: Throwable): Unit = update { Known(it.memories, cause) }
 
     companion object {

@@ -5,34 +5,37 @@ import org.kverbs.WorkCompletionOpcode
 import org.kverbs.dsl.RcVerbs
 
 /**
- * Memory of the peer, to read and write without the peer noticing. Offsets and lengths are bytes; numbers are in the
- * byte order of this machine, which must be the peer's too if it looks at them.
+ * Reads and writes memory of the peer; the peer's program is not told. Offsets and lengths are in bytes. Numbers have
+ * the byte order of this machine; if the peer reads them, it must use the same order.
  *
- * Each function returns when it is done, and leaves nothing behind when it fails before. Cancelled, an operation that
- * was posted goes on: buffers stay pinned, and the peer's memory changes. Reads and writes above 1 MiB go in pieces,
- * which others' may come between.
+ * **Atomicity.** Reads and writes above 1 MiB are done in pieces; operations of other peers can come between the
+ * pieces.
  *
- * **Errors.** IndexOutOfBoundsException before anything is sent; [org.kverbs.WorkCompletionException] if the peer's
- * device refuses, for example after the region was closed there: that ends the queue pair, and with it the channel.
+ * **Cancellation.** Each function returns when the operation is done. If the caller is cancelled, a posted operation
+ * goes on: its buffers stay pinned, and the peer's memory changes.
  *
- * Any thread. The owner of the channel closes it; nothing here needs a close.
+ * **Errors.** Bytes outside the region throw IndexOutOfBoundsException; nothing is sent then. If the peer's device
+ * refuses an operation, for example after the peer has closed the region, the call throws
+ * [org.kverbs.WorkCompletionException], and the queue pair and the channel end.
+ *
+ * **Threads.** Any thread can call. A RemoteRegion needs no close.
  */
 public class RemoteRegion internal constructor(
-    /** Address and key. */
+    /** The address, length and key. */
     public val memory: RemoteMemory,
     private val queuePair: AsyncQueuePair<RcVerbs>,
     private val transfers: RemoteTransfers,
 ) {
-    /** Bytes. */
+    /** Length of the region in bytes. */
     public val length: Long get() = memory.length()
 
-    /** Reads [length] bytes from byte [offset] on. */
+    /** Reads [length] bytes, from byte [offset] of the region on. */
     public suspend fun read(
         offset: Long,
         length: Int,
     ): ByteArray = transfers.read(part(offset, length.toLong()))
 
-    /** Reads [length] bytes from byte [offset] on straight into the beginning of a buffer. */
+    /** Reads [length] bytes, from byte [offset] of the region on, into the start of a buffer without a copy. */
     public suspend fun read(
         into: RegisteredBuffer,
         offset: Long = 0,
@@ -42,13 +45,13 @@ public class RemoteRegion internal constructor(
         transfers.read(part(offset, length), into)
     }
 
-    /** Writes all [bytes], from byte [offset] on. */
+    /** Writes [bytes], from byte [offset] of the region on. */
     public suspend fun write(
         bytes: ByteArray,
         offset: Long = 0,
     ): Unit = transfers.write(part(offset, bytes.size.toLong()), bytes)
 
-    /** Writes the first [length] bytes of a buffer straight from it, from byte [offset] of the region on. */
+    /** Writes the first [length] bytes of a buffer without a copy, from byte [offset] of the region on. */
     public suspend fun write(
         from: RegisteredBuffer,
         offset: Long = 0,
@@ -58,13 +61,13 @@ public class RemoteRegion internal constructor(
         transfers.write(part(offset, length), from)
     }
 
-    /** Reads 8 bytes as a number. */
+    /** Reads the 8 bytes at [offset] as a number. */
     public suspend fun readLong(offset: Long): Long {
         val at = part(offset, Long.SIZE_BYTES.toLong())
         return queuePair.sends.awaitResult(READ) { requests, id -> requests.read(id, at) }
     }
 
-    /** Writes a number as 8 bytes. */
+    /** Writes a number as the 8 bytes at [offset]. */
     public suspend fun writeLong(
         offset: Long,
         value: Long,
@@ -74,10 +77,12 @@ public class RemoteRegion internal constructor(
     }
 
     /**
-     * If the 8 bytes there equal [expected] they become [value], at once for all who use atomics of that device.
+     * Replaces the 8 bytes at [offset] by [value] if they equal [expected]. This is atomic for all atomics of the
+     * peer's device.
      *
-     * @param offset to an address over there that is a multiple of 8
-     * @return what stood there before
+     * @param offset gives an address of the peer that is a multiple of 8
+     * @return the value before
+     * @throws IllegalArgumentException if the address is not a multiple of 8
      */
     public suspend fun compareAndSwap(
         offset: Long,
@@ -85,7 +90,7 @@ public class RemoteRegion internal constructor(
         value: Long,
     ): Long = queuePair.compareAndSwap(aligned(offset), expected, value)
 
-    /** Adds [add] to the 8 bytes there; otherwise as [compareAndSwap]. */
+    /** Adds [add] to the 8 bytes at [offset]; otherwise as [compareAndSwap]. */
     public suspend fun fetchAndAdd(
         offset: Long,
         add: Long,
@@ -121,7 +126,7 @@ public class RemoteRegion internal constructor(
         if (length !in 0..room) throw IndexOutOfBoundsException("$length bytes reach beyond the buffer of $room bytes")
     }
 
-    /** Says the address, the key and the length in bytes. */
+    /** Shows the address, the key and the length in bytes. */
     override fun toString(): String = "RemoteRegion(${memory.toText()})"
 
     private companion object {

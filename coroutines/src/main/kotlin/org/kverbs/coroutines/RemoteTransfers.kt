@@ -6,8 +6,8 @@ import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
 /**
- * Moves any number of bytes between the peer's memory and this side's: in pieces that every device can do, several at a
- * time.
+ * Moves any number of bytes between the peer's memory and this side's, in pieces that every device supports, several at
+ * a time.
  */
 internal class RemoteTransfers(
     private val oneSided: SendSide,
@@ -16,8 +16,8 @@ internal class RemoteTransfers(
     private val atOnce = minOf(oneSided.capacity, MOST_AT_ONCE)
 
     /**
-     * All of it as an array, which grows with what has come: a peer that has nothing there costs a piece of memory at
-     * most.
+     * Reads all of [from] into an array, which grows with the bytes read: a peer that announces more than it has costs
+     * at most one piece of memory.
      */
     suspend fun read(from: RemoteMemory): ByteArray {
         val length = from.length().toInt()
@@ -40,7 +40,7 @@ internal class RemoteTransfers(
         }
     }
 
-    /** All of it into the beginning of a buffer. */
+    /** Reads all of [from] into the start of a buffer. */
     suspend fun read(
         from: RemoteMemory,
         into: RegisteredBuffer,
@@ -60,7 +60,7 @@ internal class RemoteTransfers(
         }
     }
 
-    /** As many bytes as [to] has, out of the beginning of a buffer. */
+    /** Writes all of [to] from the start of a buffer. */
     suspend fun write(
         to: RemoteMemory,
         from: RegisteredBuffer,

@@ -1,9 +1,9 @@
 package org.kverbs.coroutines
 
 /**
- * One queue of requests, or a share of one: its key in their ids, its room in a completion queue, and its end.
+ * A queue of requests, or a share of one: its key in the requests' ids, its entries in a completion queue, and its end.
  *
- * A subclass calls [begin] when it is made: from then on it may fail.
+ * A subclass calls [begin] at the end of its construction: from then on [fail] can be called.
  */
 internal abstract class RequestSide(
     dispatcher: CompletionDispatcher,
@@ -12,25 +12,25 @@ internal abstract class RequestSide(
 ) : CompletionTarget {
     private val targets = dispatcher.targets
 
-    /** The upper half of its requests' ids. */
+    /** The upper half of the requests' ids. */
     protected val key: Int = targets.add(this)
 
-    /** Held while posting, and while the end is noted: after that nobody posts. */
+    /** Held while a request is posted, and while the end is noted, so that nothing is posted after the end. */
     protected val lock: Any = Any()
     private var ended: Throwable? = null
     private var stopped: Throwable? = null
 
     protected fun begin(): Unit = polled.add(this)
 
-    /** The id of a request, from the number that [complete] will be given. */
+    /** Returns the id of a request from the number that [complete] gets. */
     protected fun id(request: Int): Long = key.toLong() shl 32 or Integer.toUnsignedLong(request)
 
-    /** Throws why nothing can be posted any more. Under [lock]. */
+    /** Throws the reason if requests are refused. Called under [lock]. */
     protected fun checkNotEnded() {
         (ended ?: stopped)?.let { throw it.calledBy(null) }
     }
 
-    /** Whether nothing can be posted any more. Under [lock]. */
+    /** True if requests are refused. Called under [lock]. */
     protected val hasEnded: Boolean get() = ended != null || stopped != null
 
     final override fun fail(cause: Throwable) {
@@ -38,26 +38,26 @@ internal abstract class RequestSide(
         failWaits(cause)
     }
 
-    /** Ends all waits. Any number of times. */
+    /** Ends all waits. Can be called any number of times. */
     protected abstract fun failWaits(cause: Throwable)
 
     /**
-     * Ends all waits with [cause], and refuses requests from now on, though the queue is there still: its queue pair
-     * does nothing any more, and some devices don't flush what is posted then. What the device has not given back stays
-     * pinned until [end].
+     * Ends all waits with [cause], and refuses requests from now on, although the queue still exists: its queue pair is
+     * in the error state, and some devices do not flush requests that are posted then. Memory that the device has not
+     * given back stays pinned until [end].
      */
     fun stop(cause: Throwable) {
         synchronized(lock) { stopped = cause }
         stopWaits(cause)
     }
 
-    /** Ends all waits; completions may come still. */
+    /** Ends all waits; completions can still come. */
     protected open fun stopWaits(cause: Throwable): Unit = Unit
 
-    /** Gives back what it has registered: the queue is gone, and nobody posts any more. */
+    /** Frees the registered memory, as the queue is gone and nothing is posted any more. */
     protected open fun release(): Unit = Unit
 
-    /** The queue is gone. */
+    /** Ends all waits and frees everything, as the queue is gone. */
     fun end(cause: Throwable) {
         fail(cause)
         targets.remove(key)

@@ -5,7 +5,7 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.dsl.Destination
 
-/** What a request does. An object for each kind, where a lambda would be one for each call. */
+/** The operation of a request. An enum instead of a lambda, which would be a new object for each call. */
 internal enum class SendOperation(
     opcode: WorkCompletionOpcode,
 ) {
@@ -17,16 +17,16 @@ internal enum class SendOperation(
     READ(WorkCompletionOpcode.RDMA_READ),
     ;
 
-    /** What it completes as, an `enum ibv_wc_opcode`. */
+    /** The opcode of the completion, an `enum ibv_wc_opcode`. */
     val code: Int = opcode.code()
 
     /**
      * Writes a request.
      *
-     * @param local the bytes here; null for none
-     * @param address the peer's, where it matters, with [rkey]; the key to invalidate is one too
-     * @param immediate 32 bits in host order, where it matters
-     * @param to where a datagram goes
+     * @param local the bytes of this side; null for none
+     * @param address the peer's address, if the operation has one, with [rkey]; [rkey] is also the key to invalidate
+     * @param immediate 32 bits in host byte order, if the operation has them
+     * @param to the destination of a datagram
      */
     fun write(
         requests: SendRequests,

@@ -14,9 +14,10 @@ import org.kverbs.internal.WorkRequestArena
 import java.lang.foreign.ValueLayout.JAVA_LONG
 
 /**
- * The send queue of an [AsyncQueuePair], or a share of it: who posts on it, waits for it, or waits for room in it.
+ * Manages the send queue of an [AsyncQueuePair], or a share of it: posting, and the callers that wait for a request or
+ * for a free entry.
  *
- * @param onRoom called by the polling thread when requests have ended and their room is free again
+ * @param onRoom called by the polling thread when requests have completed and their entries are free again
  */
 internal class SendSide(
     private val queuePair: QueuePair,
@@ -28,19 +29,19 @@ internal class SendSide(
 ) : RequestSide(dispatcher, polled, capacity) {
     private val slots = SendSlots(capacity, failures)
 
-    /** Room for requests. */
+    /** The free entries of the queue. */
     val credits = Credits(capacity)
 
-    /** How many requests were posted, counted without end. */
+    /** Number of requests posted so far; it wraps around. */
     val posted: Int get() = synchronized(lock) { slots.next() }
 
-    // Under the lock.
+    // Both are used under the lock.
     private val single = SendRequests()
     private val lists = ArrayDeque<SendRequests>()
 
     /**
-     * 8 bytes a slot: what atomics found, and other single numbers. Registered when it is first needed. Written under
-     * the lock.
+     * 8 bytes for each slot, for the results of atomics and for other single numbers. Registered when it is first
+     * needed, under the lock.
      */
     @Volatile
     private var results: MemoryRegion? = null
@@ -50,11 +51,11 @@ internal class SendSide(
     }
 
     /**
-     * Posts one request and suspends until it is done.
+     * Posts one request and suspends until it has completed.
      *
-     * @param local the bytes here; null for none
-     * @param address the peer's, with [rkey] and [immediate] where the operation has them
-     * @param to where a datagram goes
+     * @param local the bytes of this side; null for none
+     * @param address the peer's address, with [rkey] and [immediate] if the operation has them
+     * @param to the destination of a datagram
      */
     suspend fun await(
         operation: SendOperation,
@@ -65,7 +66,7 @@ internal class SendSide(
         immediate: Int,
         to: Destination?,
     ) {
-        // Calls in tail position only: a function that goes on after a call makes an object for each call of it.
+        // Only tail calls: a suspend function that goes on after a call allocates an object each time.
         if (credits.tryAcquire(1)) return start(operation, local, pin, address, rkey, immediate, to)
         return await(
             operation.code,
@@ -73,7 +74,7 @@ internal class SendSide(
         ) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to) }
     }
 
-    // Generic, not Unit: for an inlined block of type Unit the compiler doesn't see that nothing comes behind it.
+    // Generic instead of Unit: for an inlined block of type Unit the compiler does not recognise the tail call.
     private suspend fun <T> start(
         operation: SendOperation,
         local: MemorySlice?,
@@ -100,7 +101,7 @@ internal class SendSide(
             pin,
         ) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to) }
 
-    /** The same for a request that [write] writes with the id that it is given. */
+    /** Posts one request that [write] writes with the given id, and suspends until it has completed. */
     suspend fun await(
         opcode: Int,
         pin: RegisteredBuffer?,
@@ -110,14 +111,14 @@ internal class SendSide(
         awaitPosted(opcode, pin, write)
     }
 
-    /** The same for a caller that has a credit, which is given back if the request is refused. */
+    /** Does the same for a caller that holds a credit, which is given back if the device refuses the request. */
     suspend fun awaitPosted(
         opcode: Int,
         pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
     ): Unit = suspendCancellableCoroutine { post(it, opcode, pin, write) }
 
-    /** Posts an atomic, or a read of 8 bytes, and suspends until it has brought what stood there. */
+    /** Posts an atomic, or a read of 8 bytes, suspends until it has completed, and returns its result. */
     suspend fun awaitResult(
         opcode: Int,
         write: (SendRequests, Long) -> Unit,
@@ -132,7 +133,9 @@ internal class SendSide(
         }
     }
 
-    /** Posts a request whose bytes are a number in this machine's order, and suspends until it is done. */
+    /**
+     * Posts a request whose 8 bytes are a number in this machine's byte order, and suspends until it has completed.
+     */
     suspend fun awaitNumber(
         opcode: Int,
         number: Long,
@@ -159,8 +162,8 @@ internal class SendSide(
     private fun resultAt(id: Long) = Integer.remainderUnsigned(id.toInt(), slots.size) * 8L
 
     /**
-     * Posts one request that nobody waits for. The caller has a credit for it; it is given back if the request is
-     * refused.
+     * Posts one request without a waiter. The caller holds a credit, which is given back if the device refuses the
+     * request.
      */
     fun postForNobody(
         opcode: Int,
@@ -168,7 +171,7 @@ internal class SendSide(
         write: (SendRequests, Long) -> Unit,
     ): Unit = post(SendSlots.NOBODY, opcode, pin, write)
 
-    /** Posts one request for which there is a credit; it is given back if the request is refused. */
+    /** Posts one request. The caller holds a credit, which is given back if the device refuses the request. */
     private inline fun post(
         waiter: Any,
         opcode: Int,
@@ -203,8 +206,8 @@ internal class SendSide(
     }
 
     /**
-     * Posts what [write] writes, in one call, and suspends until all of it is done. Only the last request makes a
-     * completion. Pooled buffers whose slices it writes stay pinned until then.
+     * Posts the requests that [write] writes in one call, and suspends until all have completed. Only the last request
+     * creates a completion. Pooled buffers with slices in the requests stay pinned until then.
      */
     suspend fun awaitAll(write: (SendRequests) -> Unit) {
         val list = synchronized(lock) { lists.removeLastOrNull() } ?: SendRequests()
@@ -214,7 +217,7 @@ internal class SendSide(
             credits.acquire(list.size())
             suspendCancellableCoroutine<Unit> { postAll(list, it) }
         } finally {
-            list.clear() // it holds the buffers whose slices it names
+            list.clear() // it refers to the buffers of its slices
             synchronized(lock) { lists.addLast(list) }
         }
     }

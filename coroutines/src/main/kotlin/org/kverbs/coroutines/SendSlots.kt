@@ -8,13 +8,13 @@ import java.util.concurrent.atomic.AtomicReferenceArray
 import kotlin.coroutines.resume
 
 /**
- * The requests of a send queue that are under way, in the order of posting, which is the order of completing. A request
- * that makes no completion of its own is over when one behind it is.
+ * Tracks the requests of a send queue that are under way, in the order of posting, which is the order of completion. A
+ * request without a completion of its own has ended when a later one completes.
  *
- * One thread at a time posts, the polling thread completes, and any thread may [fail] all: what stands in a slot
- * belongs to whoever takes it out.
+ * One thread at a time posts, the polling thread completes, and any thread can call [fail]: the thread that takes a
+ * waiter out of its slot owns it.
  *
- * @param capacity how many can be under way; the caller keeps to it
+ * @param capacity the most requests under way; the caller observes it
  */
 internal class SendSlots(
     capacity: Int,
@@ -22,39 +22,42 @@ internal class SendSlots(
 ) {
     private val mask = count(capacity) - 1
 
-    /** Stands for a request that nobody waits for, and that pins something all the same. */
+    /** The waiter of a request that no caller waits for, but that pins something. */
     private class Kept(
         val pin: Any,
     )
 
-    /** A continuation, an [AtomicWaiter], [NOBODY] or a [Kept]; null where no request is under way. */
+    /** A continuation, an [AtomicWaiter], [NOBODY] or a [Kept]; null if no request is under way. */
     private val waiters = AtomicReferenceArray<Any>(mask + 1)
 
-    /** What the request pins, and what it is: written before the waiter, read by who took that out. */
+    /**
+     * The buffers that the request pins, and its opcode: written before the waiter, read by the thread that took the
+     * waiter out.
+     */
     private val pins = arrayOfNulls<Any>(mask + 1)
     private val opcodes = IntArray(mask + 1)
 
-    /** Of how many requests it is the last, for which somebody waits together. */
+    /** The number of requests in the batch up to this one, for which one caller waits. */
     private val counts = IntArray(mask + 1)
 
-    /** The last request that failed by itself, not flushed, and how. The polling thread's. */
+    /** The last request that failed without being flushed, and its failure. Used by the polling thread only. */
     private var failed = 0
     private var failedWith: WorkCompletionException? = null
 
-    /** The number of the next request, counted without end. Written by who posts. */
+    /** The number of the next request; it wraps around. Written by the posting thread. */
     private var tail = 0
 
-    /** The oldest request that may be under way. The polling thread's. */
+    /** The oldest request that can be under way. Used by the polling thread only. */
     private var head = 0
 
-    /** How many slots there are: each request's is its number modulo this. */
+    /** Number of slots: a request has the slot with its number modulo this. */
     val size: Int get() = mask + 1
 
-    /** The number of the next request. */
+    /** Returns the number of the next request. */
     fun next(): Int = tail
 
     /**
-     * Says who waits for a request that is about to be posted.
+     * Sets the waiter of a request that is about to be posted.
      *
      * @param ahead 0 for the next request, 1 for the one behind it, and so on
      * @param pin a [RegisteredBuffer] or a list of them, already pinned
@@ -72,27 +75,28 @@ internal class SendSlots(
         waiters.setRelease(slot, waiter)
     }
 
-    /** The next [count] requests are posted, or about to be. */
+    /** Advances past [count] requests that are posted or about to be posted. */
     fun advance(count: Int) {
         tail += count
     }
 
-    /** The last [count] requests were refused: they have no waiters any more. The pins stay the caller's. */
+    /** Removes the waiters of the last [count] requests, which the device refused. The caller keeps their pins. */
     fun takeBack(count: Int) {
         tail -= count
         for (ahead in 0 until count) waiters.set(tail + ahead and mask, null)
     }
 
-    /** Leaves [pin] with the request that was posted last, which nobody waits for. False if it has ended already. */
+    /** Leaves [pin] to the last posted request, which has no waiter. False if that request has ended. */
     fun keep(pin: Any): Boolean {
-        // In one step: the polling thread may end the request meanwhile.
+        // In one step: the polling thread can end the request meanwhile.
         return waiters.compareAndSet(tail - 1 and mask, NOBODY, Kept(pin))
     }
 
     /**
-     * A request has ended, and with it all before it.
+     * Takes the completion of a request, which also ends all requests before it.
      *
-     * @param freed told how many ended, before who waits runs again, who may do so at once and post the next
+     * @param freed called with the number of ended requests before the waiter is resumed: it can run at once and post
+     *   its next request
      */
     inline fun complete(
         number: Int,
@@ -103,13 +107,17 @@ internal class SendSlots(
         if (count < 1 || count > size) return
         val waiter = take(number)
         if (waiter is AtomicWaiter) waiter.take(number and mask)
-        // Noted though nobody waits: a close that is under way may have ended this wait, and not yet those behind it.
+        // Note the failure even without a waiter: a close under way can have ended this wait, but not yet those behind
+        // it.
         val failure = if (completion.isSuccess) null else failureOf(number, completion)
         freed(count)
         if (waiter != null) resume(waiter, failure)
     }
 
-    /** Of requests that are awaited together, the failure that came first flushed the others. */
+    /**
+     * Returns the failure of a request. In a batch the first failure has flushed the other requests, and is the one to
+     * report.
+     */
     private fun failureOf(
         number: Int,
         completion: WorkCompletion,
@@ -123,7 +131,7 @@ internal class SendSlots(
         return failedWith?.takeIf { number - failed in 0 until counts[slot] } ?: failure
     }
 
-    /** Empties the slots up to a request's. Returns who waits for that. */
+    /** Empties the slots up to that of a request. Returns the request's waiter. */
     private fun take(number: Int): Any? {
         while (head != number) {
             val slot = head++ and mask
@@ -162,7 +170,7 @@ internal class SendSlots(
         pins[slot] = null
     }
 
-    /** Ends all waits with [cause]; no completion comes any more. */
+    /** Ends all waits with [cause], as no completion comes any more. */
     fun fail(cause: Throwable) {
         for (slot in 0..mask) {
             val waiter = waiters.getAndSet(slot, null) ?: continue
@@ -171,22 +179,22 @@ internal class SendSlots(
         }
     }
 
-    /** Ends all waits with [cause]. Requests that have not completed keep what they pin. */
+    /** Ends all waits with [cause]. Requests that have not completed keep their pins. */
     fun stop(cause: Throwable) {
         for (slot in 0..mask) {
             val waiter = waiters.getAcquire(slot) ?: continue
             if (waiter === NOBODY || waiter is Kept) continue
-            // Another waiter in the slot meanwhile has its own pin, and the exchange fails.
+            // If the slot has another waiter by now, that waiter has its own pin, and the exchange fails.
             val left = pins[slot]?.let(::Kept) ?: NOBODY
             if (waiters.compareAndSet(slot, waiter, left)) resume(waiter, cause)
         }
     }
 
     companion object {
-        /** Stands for a request that nobody waits for. */
+        /** The waiter of a request that no caller waits for. */
         val NOBODY: Any = Any()
 
-        /** How many slots there are for a capacity. */
+        /** Returns the number of slots for a capacity. */
         fun count(capacity: Int): Int = Integer.highestOneBit(maxOf(capacity, 2) * 2 - 1)
     }
 }

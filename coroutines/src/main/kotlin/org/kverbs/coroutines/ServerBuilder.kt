@@ -8,7 +8,7 @@ import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
-/** How an [RdmaServer] treats its clients. Mutable within its block. */
+/** Configures an [RdmaServer]. Mutable within its block. */
 @RdmaDsl
 public class ServerBuilder internal constructor() {
     internal var maxConnections = 1000
@@ -34,14 +34,18 @@ public class ServerBuilder internal constructor() {
     private var keepAlive: Duration? = 5.seconds
     private var channel: MessageChannelBuilder.() -> Unit = {}
 
-    /** Connections at a time, those that come up among them; default 1000. Further clients are rejected. */
+    /**
+     * Sets the number of connections at a time, including those that are being set up; default 1000. The server rejects
+     * further clients.
+     */
     public fun maxConnections(count: Int) {
         require(count > 0) { "maxConnections($count): give 1 or more" }
         maxConnections = count
     }
 
     /**
-     * Clients at a time that were accepted and have not answered yet; default 128. Further ones wait for their turn.
+     * Sets the number of clients at a time that were accepted and have yet to answer; default 128. Further clients wait
+     * for their turn.
      */
     public fun maxHalfOpen(count: Int) {
         require(count > 0) { "maxHalfOpen($count): give 1 or more" }
@@ -49,8 +53,8 @@ public class ServerBuilder internal constructor() {
     }
 
     /**
-     * Bytes of the longest message that is taken from a client; default 4 MiB. A client that announces a longer one
-     * loses its connection.
+     * Sets the longest message that a client can send, in bytes; default 4 MiB. A client that announces a longer
+     * message loses its connection.
      */
     public fun maxMessageSize(bytes: Long) {
         require(bytes > 0) { "maxMessageSize($bytes): give 1 or more" }
@@ -58,9 +62,10 @@ public class ServerBuilder internal constructor() {
     }
 
     /**
-     * Bytes that all connections hold together, of receive slots and of large messages that came and were not received;
-     * default 1 GiB. The slots count for each connection, also where those of a device share them. A client for whose
-     * slots there is no room is rejected; a large message for which there is none waits in its sender's memory.
+     * Limits the bytes that all connections hold together for receive slots and for large messages that were not
+     * received yet; default 1 GiB. The slots count once for each connection, even if the connections of a device share
+     * them. The server rejects a client whose slots exceed the limit; a large message that exceeds it waits in its
+     * sender's memory.
      */
     public fun memory(bytes: Long) {
         require(bytes > 0) { "memory($bytes): give 1 or more" }
@@ -68,8 +73,8 @@ public class ServerBuilder internal constructor() {
     }
 
     /**
-     * Bytes of that for one connection: at least its slots and a message of [maxMessageSize]. Default is 1 MiB more
-     * than such a message.
+     * Limits the bytes of [memory] that one connection holds: at least its slots and one message of [maxMessageSize].
+     * Default is 1 MiB more than these.
      */
     public fun memoryPerConnection(bytes: Long) {
         require(bytes > 0) { "memoryPerConnection($bytes): give 1 or more" }
@@ -77,13 +82,13 @@ public class ServerBuilder internal constructor() {
     }
 
     /**
-     * How long nothing may come or go over a connection before it fails, at most a quarter later; default null, which
-     * is for ever. A handler that works longer on an answer needs more time.
+     * Ends a connection over which nothing came or went for this time, at most a quarter of it later; default null,
+     * never. A handler that works longer on an answer needs a longer time.
      *
-     * Messages of both sides count, and what this side does with the client's memory. What the client reads and writes
-     * of published memory this device cannot see: the client says so, once in its own [ClientBuilder.keepAlive] (5 s by
-     * default). So give at least twice that where clients do nothing else; one whose keepAlive is null counts by its
-     * messages alone.
+     * Messages of both sides count, and this side's operations on the client's memory. This device cannot see the
+     * client's operations on published memory: the client reports them, once in each [ClientBuilder.keepAlive] (5 s by
+     * default). If clients only read and write published memory, give at least twice that time. For a client whose
+     * keepAlive is null only its messages count.
      */
     public fun idleTimeout(time: Duration?) {
         require(time == null || time.isPositive()) { "idleTimeout($time): give a time, or null" }
@@ -91,7 +96,7 @@ public class ServerBuilder internal constructor() {
     }
 
     /**
-     * How long nothing may come before the server looks whether the client is still there; see
+     * Sets the time without anything from the client after which the server probes it; see
      * [MessageChannelBuilder.keepAlive]. Default 5 s.
      */
     public fun keepAlive(interval: Duration?) {
@@ -99,52 +104,52 @@ public class ServerBuilder internal constructor() {
         keepAlive = interval
     }
 
-    /** How long a client may take to answer, once it was accepted, and [authorize] to decide; default 10 s. */
+    /** Limits the time for an accepted client to answer, and for [authorize] to decide; default 10 s. */
     public fun timeout(step: Duration) {
         require(step.isPositive()) { "timeout is $step; a step needs time" }
         timeout = step
     }
 
     /**
-     * Decides whether a client comes in, from what it says with its request; default is that all do. Nothing was
-     * allocated for the client yet. It may suspend; false, an exception or a decision later than [timeout] rejects the
-     * client.
+     * Sets the function that decides whether to accept a client, from its request; default accepts all. It runs before
+     * the server allocates anything for the client, and can suspend. False, an exception, or a decision later than
+     * [timeout] rejects the client.
      */
     public fun authorize(decide: suspend (request: ClientRequest) -> Boolean) {
         authorize = decide
     }
 
     /**
-     * Told of each connection that fails: why it did not come up, or what its handler threw. Default is one line a
-     * connection to the [System.Logger] `org.kverbs.coroutines` as a warning, at most one a second, which says how many
-     * were left out. Any thread.
+     * Sets the function that is called for each failed connection, with the reason for which it was not set up, or the
+     * exception of its handler. Default writes one warning for each to the [System.Logger] `org.kverbs.coroutines`, at
+     * most one a second, with the number of those left out. Called on any thread.
      */
     public fun onFailure(told: (failure: Throwable) -> Unit) {
         onFailure = told
     }
 
     /**
-     * Where handlers run; default is that of [RdmaHostBuilder.context], which by default is many threads. A job in it
-     * has no effect.
+     * Sets the context in which handlers run; default [RdmaHostBuilder.context], which by default has many threads. A
+     * job in it has no effect.
      */
     public fun handlers(context: CoroutineContext) {
         handlers = context.minusKey(Job)
     }
 
     /**
-     * Makes all connections in the device's domain; see [ConnectionBuilder.sharedDomain]. What is published to a client
-     * is open to all then.
+     * Creates all connections in the device's domain; see [ConnectionBuilder.sharedDomain]. All clients can then reach
+     * what is published to one of them.
      */
     public fun sharedDomain() {
         isShared = true
     }
 
-    /** The slots and buffers of each connection. */
+    /** Configures the slots and buffers of each connection. */
     public fun channel(block: MessageChannelBuilder.() -> Unit) {
         channel = block
     }
 
-    /** The settings of each channel, whose limits are consistent. */
+    /** Returns the settings of each channel, with limits that fit together. */
     internal fun channelSettings(): MessageChannelBuilder.() -> Unit {
         val longest = maxMessageSize
         val interval = keepAlive

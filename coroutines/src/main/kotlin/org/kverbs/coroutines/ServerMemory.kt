@@ -3,25 +3,25 @@ package org.kverbs.coroutines
 import org.kverbs.dsl.KiB
 import java.util.concurrent.atomic.AtomicLong
 
-/** The memory that all connections of a server have together, counted in whole KiB. Any thread. */
+/** Limits the memory of all connections of a server together, counted in whole KiB. Any thread can call. */
 internal class ServerMemory(
     limit: Long,
 ) {
     private val free = Credits(kib(limit))
     private val taken = AtomicLong()
 
-    /** Bytes that the connections hold. */
+    /** Bytes that the connections hold now. */
     val inUse: Long get() = taken.get() * 1.KiB
 
-    /** What one connection holds of it, until the close. */
+    /** The part that one connection holds until it is closed. */
     inner class Share : AutoCloseable {
         private var held = 0
         private var isClosed = false
 
-        /** Large messages that wait for more than there is are no reason for a no. */
+        /** Takes memory if it is free, even if large messages wait for more than is free. */
         fun tryTake(bytes: Long): Boolean = free.take(kib(bytes)) && keep(kib(bytes))
 
-        /** Suspends until there is room. */
+        /** Takes memory; suspends until it is free. */
         suspend fun take(bytes: Long) {
             free.acquire(kib(bytes))
             check(keep(kib(bytes))) { "the connection was closed" }
@@ -63,7 +63,7 @@ internal class ServerMemory(
     }
 
     companion object {
-        /** As many KiB as so many bytes take. */
+        /** Returns bytes in KiB, rounded up. */
         fun kib(bytes: Long): Int = Math.toIntExact((bytes + 1.KiB - 1) / 1.KiB)
     }
 }

@@ -1,13 +1,13 @@
 package org.kverbs.coroutines
 
 /**
- * What an [RdmaServer] has done, and what it holds now; see [RdmaServer.stats].
+ * Describes what an [RdmaServer] has done so far, and what it holds now; see [RdmaServer.stats].
  *
- * @property connections that are up now
- * @property halfOpen clients that come up now
- * @property accepted connections that came up, since the server was made
- * @property refused clients that were rejected or did not come up, since then
- * @property failed connections whose handler threw, since then
+ * @property connections number of open connections
+ * @property halfOpen number of clients whose connections are being set up
+ * @property accepted number of connections that were set up since the server was created
+ * @property refused number of clients since then that were rejected, or whose connection could not be set up
+ * @property failed number of connections since then whose handler threw an exception
  * @property memory bytes that the connections hold, as [ServerBuilder.memory] counts them
  */
 public data class ServerStats(

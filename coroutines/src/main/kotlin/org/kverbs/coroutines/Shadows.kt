@@ -8,8 +8,9 @@ import java.lang.foreign.MemorySegment
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * The memory of regions that are in other domains of the device, registered in [pd] as well: for this side's requests
- * and for windows, and so that no peer reaches it by a key of the region. A region's close ends it. Any thread.
+ * Registers the memory of regions of other domains in [pd] as well, for this side's requests and for memory windows.
+ * The new region has no remote access, so that no peer reaches the memory by its key. Closing the original region
+ * closes it. Any thread can call.
  */
 internal class Shadows(
     private val pd: ProtectionDomain,
@@ -19,13 +20,13 @@ internal class Shadows(
         val access: Set<AccessFlag>,
         val region: MemoryRegion,
     ) {
-        /** What is closed before the region is. */
+        /** The windows to close before the region. */
         val bound = LinkedHashSet<AutoCloseable>(0)
     }
 
     private val known = ConcurrentHashMap<MemoryRegion, Shadow>()
 
-    /** The same bytes in this domain. */
+    /** Returns the same bytes in this domain. */
     fun of(slice: MemorySlice): MemorySlice {
         val region = slice.region()
         if (region.protectionDomain() === pd) return slice
@@ -34,7 +35,7 @@ internal class Shadows(
 
     private fun of(region: MemoryRegion): Shadow {
         known[region]?.let { if (it.memory === region.memory() && it.access == region.access()) return it }
-        end(region) // it was registered anew, perhaps at other memory
+        end(region) // the region was registered again, perhaps with other memory
         var made = false
         val shadow =
             known.computeIfAbsent(region) {
@@ -44,11 +45,11 @@ internal class Shadows(
                 val local = listOf(AccessFlag.LOCAL_WRITE).filter(access::contains)
                 Shadow(memory, access, pd.register(memory, AccessFlag.MW_BIND, *local.toTypedArray()))
             }
-        if (made) region.beforeClosed { end(region) } // or else a peer could reach memory that was freed
+        if (made) region.beforeClosed { end(region) } // otherwise a peer could reach freed memory
         return shadow
     }
 
-    /** Closes [window], which is bound to the region's memory, before that leaves this domain, until [forget]. */
+    /** Closes [window], which is bound to the region's memory, before the region is closed; ends with [forget]. */
     fun closeWith(
         region: MemoryRegion,
         window: AutoCloseable,

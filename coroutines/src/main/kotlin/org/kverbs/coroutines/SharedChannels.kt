@@ -11,13 +11,13 @@ import org.kverbs.attributes.TransportType
 import org.kverbs.dsl.srq
 
 /**
- * What the message channels of a device share, so that one which is idle costs little: a shared receive queue, and
- * memory for messages on their way.
+ * Holds the resources that the message channels of a device share, so that an idle channel costs little: a shared
+ * receive queue, and memory for messages under way.
  *
- * All queue pairs that use a shared receive queue are in one domain, as Soft-RoCE wants it. So nothing in this domain
- * is registered with remote access: what a peer may reach it reaches by a memory window that is bound to its own queue
- * pair. The domain is the library's; users register memory in others, and what they use with a channel is registered
- * here as well ([Shadows]).
+ * All queue pairs that use a shared receive queue are in one domain, as Soft-RoCE requires. Therefore no memory in this
+ * domain has remote access: a peer reaches memory only through a memory window that is bound to its own queue pair. The
+ * domain belongs to the library. Programs register memory in other domains, and [Shadows] registers the memory that
+ * they use with a channel in this domain as well.
  */
 internal class SharedChannels private constructor(
     dispatcher: CompletionDispatcher,
@@ -30,14 +30,14 @@ internal class SharedChannels private constructor(
     val controls = ChannelStage(pd, ChannelMemory.CONTROL_SLOTS * ChannelMemory.CONTROL_SIZE)
 
     /**
-     * Each region is lent to one peer at a time, and holds nothing beyond its message: Soft-RoCE of Linux 6.1 lets the
-     * peer reach all of the region that its window is bound to.
+     * Each region is lent to one peer at a time and holds nothing but the peer's message: Soft-RoCE of Linux 6.1 lets
+     * the peer reach the whole region that its window is bound to.
      */
     val lent = RegionCache(pd, KEPT, LOCAL_WRITE, MW_BIND, clears = true)
     val private = RegionCache(pd, KEPT, LOCAL_WRITE)
     val shadows = Shadows(pd)
 
-    /** The memory of a channel, or null if its slots are longer than those here. */
+    /** Returns memory for a channel, or null if its slots are larger than the shared ones. */
     fun memory(settings: MessageChannelBuilder): ChannelMemory? =
         if (settings.slotSize > SLOT_SIZE) {
             null
@@ -49,15 +49,15 @@ internal class SharedChannels private constructor(
         private const val SLOT_SIZE = 4096
         private const val USUAL_SLOTS = 1024
 
-        /** As many as there are when more connections than [USUAL_SLOTS] may have begun a message and not ended it. */
+        /** The most slots, for when more than [USUAL_SLOTS] connections can have begun a message and not ended it. */
         private const val MOST_SLOTS = 16_384
 
-        /** Bytes of each kind that stay registered while nobody uses them. */
+        /** Unused bytes of each kind that stay registered. */
         private const val KEPT = 16L shl 20
 
         /**
-         * Those of a device, or null if it lacks what they need: shared receive queues, windows of type 2, and senders
-         * that wait where a message finds no receive, as on InfiniBand and RoCE.
+         * Creates the shared resources of a device, or returns null if the device lacks one of: shared receive queues,
+         * type 2 windows, and senders that retry if a message finds no receive, as on InfiniBand and RoCE.
          */
         fun of(
             context: Context,

@@ -10,7 +10,7 @@ import java.lang.foreign.MemorySegment
 import java.util.concurrent.CopyOnWriteArrayList
 
 /**
- * A channel's part of what the channels of a device share. While it is idle it has 64 bytes for each message without a
+ * Holds a channel's part of the shared memory of its device. An idle channel holds 64 bytes for each message without a
  * credit.
  */
 internal class SharedMemory(
@@ -57,7 +57,7 @@ internal class SharedMemory(
         region: MemoryRegion,
         window: AutoCloseable,
     ) {
-        if (region.protectionDomain() === pd) return // it closes behind its windows
+        if (region.protectionDomain() === pd) return // the library closes its own regions after their windows
         bound.add(region to window)
         shared.shadows.closeWith(region, window)
     }

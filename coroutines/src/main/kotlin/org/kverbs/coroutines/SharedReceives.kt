@@ -15,17 +15,18 @@ import java.util.Collections
 import java.util.WeakHashMap
 
 /**
- * Receives that the channels of a domain share. A message takes any of the slots, is copied out of it by the polling
- * thread, and the slot is posted again. A message that finds none waits at its sender's device, which tries again
- * (receiver not ready): so there may be fewer slots than messages that the peers have credits for. Any thread.
+ * Shares receives among the channels of a domain. A message takes any slot, the polling thread copies it, and the slot
+ * is posted again. If a message finds no slot, its sender's device retries (receiver not ready): therefore there can be
+ * fewer slots than the peers have credits. Any thread can call.
  *
- * A peer whose device begins a message and does not end it holds a slot as long as its connection lasts, and peers that
- * do so could hold all. A connection has one message under way at a time. So where there are about as many connections
- * as slots, the queue's limit tells whether few were free, and then each connection gets a slot.
+ * A peer whose device begins a message and does not end it holds a slot while its connection lasts, and many such peers
+ * could hold all slots. A connection has one message under way at a time. Therefore, if there are about as many
+ * connections as slots, the queue's limit shows whether few slots were free; each connection gets a slot of its own
+ * then.
  *
- * @param usual how many slots there may be at first
- * @param most how many slots there may be where peers hold them
- * @param slotSize bytes of each
+ * @param usual the most slots at first
+ * @param most the most slots if peers hold them
+ * @param slotSize bytes of a slot
  */
 internal class SharedReceives(
     dispatcher: CompletionDispatcher,
@@ -39,22 +40,22 @@ internal class SharedReceives(
     private val slots = arrayOfNulls<MemorySlice>(most)
     private var slotCount = 0
 
-    /** How many slots the channels that are there want. */
+    /** The number of slots that the joined channels ask for. */
     private var wanted = 0
 
-    /** How many channels are there. */
+    /** The number of joined channels. */
     private var joined = 0
 
-    /** Whether the queue notes that few slots are free. */
+    /** True if the queue's limit is set, which shows that few slots are free. */
     private var isWatched = false
 
-    /** When [relieve] has looked, which takes a system call. */
+    /** The time of the last check by [relieve], which needs a system call. */
     private var lookedAt = System.nanoTime() - PAUSE_NANOS
 
-    /** Where its completions come. */
+    /** The completion queue of the shared receives. */
     val cq: CompletionQueue get() = polled.cq
 
-    /** How many slots are registered. */
+    /** Number of registered slots. */
     val registered: Int get() = synchronized(slots) { slotCount }
 
     init {
@@ -63,7 +64,7 @@ internal class SharedReceives(
         queue.whenClosed { end(ChannelClosedException("${queue.describe()} of the message channels was closed")) }
     }
 
-    /** Takes a queue pair's messages to [reception], and has [share] slots more if there may be so many. */
+    /** Gives a queue pair's messages to [reception], and adds [share] slots within the limit. */
     fun join(
         queuePair: QueuePair,
         share: Int,
@@ -86,7 +87,7 @@ internal class SharedReceives(
         relieve()
     }
 
-    /** Adds slots if peers may hold nearly all. Channels call it again and again, and it looks now and then. */
+    /** Adds slots if peers can hold nearly all. Channels call it often; it checks only now and then. */
     fun relieve() {
         synchronized(slots) {
             if (slotCount < usual || slotCount == capacity || joined + FEW <= slotCount) return
@@ -95,7 +96,7 @@ internal class SharedReceives(
             lookedAt = now
             try {
                 if (isWatched) {
-                    if (queue.query().limit() > 0) return // not reached
+                    if (queue.query().limit() > 0) return // the limit was not reached
                     growTo(minOf(joined + SPARE, capacity))
                 }
                 queue.limit(FEW)
@@ -131,22 +132,22 @@ internal class SharedReceives(
         try {
             queue.postReceive(id(slot), checkNotNull(slots[slot]))
         } catch (e: IllegalStateException) {
-            if (queue.isOpen) throw e // else the device was closed
+            if (queue.isOpen) throw e // otherwise the device was closed
         }
     }
 
     override fun failWaits(cause: Throwable): Unit = receptions.values().forEach { it.fail(cause) }
 
     companion object {
-        /** The queues of all open devices; a device that nobody closes keeps none here. */
+        /** The shared queues of all open devices; weak references, so that it keeps no device alive. */
         private val queues: MutableSet<SharedReceiveQueue> =
             Collections.synchronizedSet(
                 Collections.newSetFromMap(WeakHashMap()),
             )
 
         /**
-         * Whether the event is news for this class alone, which looks by itself: that few receives are free, and that a
-         * queue pair takes none any more.
+         * True for an event that concerns only this class, which does not need it: few receives are free, or a queue
+         * pair takes no more receives.
          */
         fun isOwn(event: AsyncEvent): Boolean =
             when (event.type) {
@@ -158,10 +159,10 @@ internal class SharedReceives(
         private const val AT_ONCE = 32
         private const val PAUSE_NANOS = 100_000_000L
 
-        /** So many free slots, or fewer, are few. */
+        /** The number of free slots that counts as few. */
         private const val FEW = 128
 
-        /** Slots beyond one for each connection. */
+        /** Slots in addition to one for each connection. */
         private const val SPARE = 256
     }
 }

@@ -3,8 +3,8 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.CancellableContinuation
 
 /**
- * The chunks of 2^[bits] bytes: the slabs that are cut for them and who waits for one. Guarded by the lock of its
- * [Slabs].
+ * The chunks of 2^[bits] bytes: the slabs that are cut into them, and the callers that wait for one. The lock of its
+ * [Slabs] guards it.
  */
 internal class SizeClass(
     val bits: Int,
@@ -18,25 +18,25 @@ internal class SizeClass(
 
     val chunksOfSlab: Int = (slabBytes shr bits).toInt()
 
-    /** Slabs with some chunks lent and some not, draining ones excepted. */
+    /** Slabs with some chunks lent and some free, without draining ones. */
     val partial = SlabList()
 
-    /** Slabs of which nothing is lent. */
+    /** Slabs without a lent chunk. */
     val idle = SlabList()
 
-    /** In the order of asking. */
+    /** The waiting callers, oldest first. */
     val waiters = LinkedHashSet<Waiter>()
 
-    /** When the first of them began to wait; never, if there is none. */
+    /** The turn of the first waiting caller; Long.MAX_VALUE if there is none. */
     val firstTurn: Long get() = if (waiters.isEmpty()) Long.MAX_VALUE else waiters.first.turn
 
-    /** Slabs that are cut for it, draining ones excepted. */
+    /** Number of slabs that are cut for this class, without draining ones. */
     var slabs = 0
 
-    /** Somebody waits, and nothing that is lent will come back to this class. */
+    /** True if a caller waits and no lent chunk will come back to this class. */
     val isStarved: Boolean get() = slabs == 0 && waiters.isNotEmpty()
 
-    /** Lends a chunk of a slab that is cut for it. */
+    /** Lends a chunk of a slab that is cut for this class. */
     fun lend(): Chunk? {
         val slab = partial.first ?: idle.first ?: return null
         if (slab.lent == 0) {
@@ -49,7 +49,7 @@ internal class SizeClass(
     }
 }
 
-/** Slabs linked by their own fields; the last that was added is the first. */
+/** A list of slabs, linked by their own fields; the slab that was added last is the first. */
 internal class SlabList {
     var first: Slab? = null
         private set

@@ -5,8 +5,8 @@ import org.kverbs.MemorySlice
 import java.lang.foreign.MemorySegment
 
 /**
- * One registered region, cut into chunks of one size class at a time. All but [region] is guarded by the lock of its
- * [Slabs].
+ * One registered region, cut into chunks of one size class at a time. The lock of its [Slabs] guards everything but
+ * [region].
  */
 internal class Slab(
     val number: Int,
@@ -16,14 +16,14 @@ internal class Slab(
     private var free: Chunk? = null
     private var cut = 0
 
-    /** How many of its chunks are lent. */
+    /** Number of lent chunks. */
     var lent = 0
         private set
 
-    /** No chunk of it is lent any more until all have come back: a class that has no slab waits for it. */
+    /** True if no more chunks are lent until all have come back, because a class without a slab waits for this one. */
     var isDraining = false
 
-    /** Neighbours in the one list of its class that it is in, if any. */
+    /** The neighbours in the list of its class that contains this slab, if any. */
     var previous: Slab? = null
     var next: Slab? = null
 
@@ -51,9 +51,9 @@ internal class Slab(
 }
 
 /**
- * A piece of a slab; it lives until the slab is cut anew. It keeps the views of its last length, so that who always
- * takes the same length allocates none. Both views are immutable, and two threads that make one at once make equal
- * ones.
+ * A piece of a slab; it lives until the slab is cut for another class. It keeps the views of its last length, so that a
+ * caller with always the same length allocates none. Both views are immutable, and two threads that create one at once
+ * create equal ones.
  */
 internal class Chunk(
     val slab: Slab,

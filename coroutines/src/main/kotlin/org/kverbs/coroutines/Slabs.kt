@@ -5,15 +5,14 @@ import org.kverbs.MemoryRegion
 import kotlin.coroutines.resumeWithException
 
 /**
- * Lends chunks of slabs; a caller that finds none waits. Any thread; one short lock, under which no coroutine is
- * resumed.
+ * Lends chunks of slabs; a caller that finds none waits. Any thread can call. No coroutine is resumed under the lock.
  *
- * The caller that has waited longest in a class gets its next chunk, and none overtakes it. A slab of which nothing is
- * lent may be cut for any class. So that a large request isn't starved by small ones that keep every slab in use, a
- * class with waiters and no slab has one drained, unless those of that slab's class have waited longer: nothing more is
- * lent of it, and when all has come back it goes to the starved class that waits longest. A class that has a slab has
- * no claim on those of others, so that who holds a large buffer still gets a small one while another waits for a large
- * one.
+ * The caller that has waited longest in a class gets its next chunk, and no other overtakes it. A slab without a lent
+ * chunk can be cut for any class. Small requests that keep every slab in use must not starve a large one: therefore a
+ * class with waiters and no slab drains the slab of another class, unless the waiters of that class have waited longer.
+ * No more chunks of a draining slab are lent, and when all have come back it goes to the starved class that has waited
+ * longest. A class with a slab has no claim on the slabs of other classes, so that a caller with a large buffer still
+ * gets a small one while another caller waits for a large one.
  */
 internal class Slabs(
     private val capacity: Int,
@@ -32,13 +31,13 @@ internal class Slabs(
     private var lentBytes = 0L
     private var failure: String? = null
 
-    /** Chunks that are lent. */
+    /** Number of lent chunks. */
     val taken: Int get() = synchronized(lock) { lent }
 
     /** Bytes that are not lent, registered or not. */
     val available: Long get() = synchronized(lock) { capacity * slabBytes - lentBytes }
 
-    /** Those who wait for a chunk. */
+    /** Number of callers that wait for a chunk. */
     val waiting: Int get() = synchronized(lock) { waiters }
 
     val stats: BufferPoolStats
@@ -57,10 +56,10 @@ internal class Slabs(
     private fun classOf(size: Long): SizeClass =
         classes[maxOf(Long.SIZE_BITS - (size - 1).countLeadingZeroBits() - minBits, 0)]
 
-    /** A chunk of at least [size] bytes, or null if there is none now or others wait for one. */
+    /** Takes a chunk of at least [size] bytes; null if there is none now or other callers wait for one. */
     fun tryTake(size: Long): Chunk? = synchronized(lock) { lendTo(classOf(size)) }
 
-    /** The same, but waits. Cancelled, it takes none. */
+    /** Takes a chunk of at least [size] bytes; suspends until there is one. A cancelled caller takes none. */
     suspend fun take(size: Long): Chunk = tryTake(size) ?: await(classOf(size))
 
     private suspend fun await(sizeClass: SizeClass): Chunk =
@@ -90,13 +89,13 @@ internal class Slabs(
         synchronized(lock) {
             if (waiter.sizeClass.waiters.remove(waiter)) {
                 waiters--
-                serve(resumptions) // a slab may have been drained for it alone
+                serve(resumptions) // perhaps a slab was drained for this waiter alone
             }
         }
         resumptions.run(::giveBack)
     }
 
-    /** Takes a chunk back, from whatever thread. The last one to come back to closed slabs closes their regions. */
+    /** Takes a chunk back, on any thread. The last chunk that comes back to closed slabs closes their regions. */
     fun giveBack(chunk: Chunk) {
         var resumptions: Resumptions? = null
         val closing: List<MemoryRegion>
@@ -125,7 +124,7 @@ internal class Slabs(
         }
     }
 
-    /** For one who asks now, not for one who has waited. */
+    /** Lends a chunk to a new caller, if no other waits. */
     private fun lendTo(sizeClass: SizeClass): Chunk? {
         failure?.let { throw IllegalStateException(it) }
         if (sizeClass.waiters.isNotEmpty()) return null
@@ -139,7 +138,10 @@ internal class Slabs(
         return chunk
     }
 
-    /** A new slab rather than one cut anew, so that classes that are used in turn each keep theirs. */
+    /**
+     * Adds a slab to a class. Prefers a new slab to an idle one of another class, so that classes that are used in turn
+     * each keep theirs.
+     */
     private fun addSlabTo(sizeClass: SizeClass): Boolean {
         val slab =
             if (slabs.size < capacity) {
@@ -161,7 +163,7 @@ internal class Slabs(
         return null
     }
 
-    /** Gives waiters all there is for them, and has as many slabs drained as there are starved classes. */
+    /** Gives free chunks to the waiters, and drains as many slabs as there are starved classes. */
     private fun serve(resumptions: Resumptions) {
         do {
             for (sizeClass in classes) serve(sizeClass, resumptions)
@@ -175,7 +177,7 @@ internal class Slabs(
         drainForStarved()
     }
 
-    /** From slabs in use only: who gets an idle one is decided among all classes. */
+    /** Serves the waiters of one class from slabs in use. The idle slabs are divided among all classes. */
     private fun serve(
         sizeClass: SizeClass,
         resumptions: Resumptions,
@@ -192,8 +194,8 @@ internal class Slabs(
     }
 
     /**
-     * Ends what is drained for nobody, or from a class that waits longer than all for whom it could be. False if there
-     * was none.
+     * Ends the draining of a slab that no class needs, or whose own class waits longer than every class that could get
+     * it. False if there was none.
      */
     private fun endNeedlessDraining(): Boolean {
         if (draining == 0) return false
@@ -214,8 +216,8 @@ internal class Slabs(
     }
 
     /**
-     * From those who wait longest on: one slab for each, the one with the least lent, of a class in which nobody waits
-     * longer.
+     * Drains one slab for each starved class, beginning with the class that waits longest: the slab with the fewest
+     * lent bytes of a class in which no caller waits longer.
      */
     private fun drainForStarved() {
         val starved = classes.filter { it.isStarved }.sortedBy { it.firstTurn }
@@ -238,9 +240,9 @@ internal class Slabs(
     }
 
     /**
-     * Refuses all that ask from now on and all that wait, with [message]; nothing the second time.
+     * Fails all waiting callers and all later ones with [message]. A second call does nothing.
      *
-     * @return how many chunks are lent
+     * @return the number of lent chunks
      */
     fun close(message: String): Int {
         val ended: List<SizeClass.Waiter>

@@ -4,32 +4,32 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.microseconds
 
 /**
- * What a [CompletionDispatcher] does when a look at its queues found nothing. One object may serve several dispatchers
- * if it keeps no state, as those here.
+ * Decides how a [CompletionDispatcher] waits when its queues are empty. One object can serve several dispatchers if it
+ * has no state, as those below.
  */
 public fun interface WaitStrategy {
     /**
-     * Called by the polling thread after each round that found nothing.
+     * Called by the polling thread after each round that found no completion.
      *
-     * @param rounds how many in a row found nothing, from 1
-     * @return [SPIN], [EVENT], or nanoseconds to sleep
+     * @param rounds the number of such rounds in a row, from 1
+     * @return [SPIN], [EVENT], or a time to sleep in nanoseconds
      */
     public fun idle(rounds: Int): Long
 
-    /** What [idle] returns besides a time in nanoseconds. */
+    /** Results of [idle], and the strategies. */
     public companion object {
-        /** Look again at once. */
+        /** Polls again at once. */
         public const val SPIN: Long = 0
 
-        /** Ask the device for an event and sleep until it comes. */
+        /** Asks the device for an event and sleeps until it comes. */
         public const val EVENT: Long = -1
 
-        /** Looks all the time: the shortest latency, and one processor that does nothing else. */
+        /** Polls all the time: the lowest latency, but one processor does nothing else. */
         public fun busy(): WaitStrategy = WaitStrategy { SPIN }
 
         /**
-         * Looks [spins] times, then sleeps [from], and twice as long each time up to [upTo]. Where a device has no
-         * events, or an event costs more than a late look.
+         * Polls [spins] times, then sleeps [from], and twice as long each time up to [upTo]. Use it if a device has no
+         * events, or an event costs more than the delay.
          */
         public fun backOff(
             spins: Int = 1000,
@@ -54,14 +54,14 @@ public fun interface WaitStrategy {
         }
 
         /**
-         * Sleeps until the device announces a completion: no processor time while nothing comes, and a wake-up for each
-         * burst.
+         * Sleeps until the device announces a completion: uses no processor time while nothing comes, but costs a
+         * wake-up for each burst.
          */
         public fun event(): WaitStrategy = WaitStrategy { EVENT }
 
         /**
-         * Looks while there is traffic, and sleeps until an event after [rounds] looks in a row that found nothing. The
-         * default.
+         * Polls while there is traffic, and sleeps until an event after [rounds] rounds in a row without a completion.
+         * The default.
          */
         public fun adaptive(rounds: Int = 2000): WaitStrategy {
             require(rounds >= 0) { "rounds is $rounds; it must not be negative" }

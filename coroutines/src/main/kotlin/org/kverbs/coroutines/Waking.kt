@@ -5,11 +5,11 @@ import kotlinx.coroutines.CompletableDeferred
 import kotlin.coroutines.resumeWithException
 
 /**
- * Runs [block], which resumes coroutines, on whatever thread it is. What the dispatcher of such a coroutine throws goes
- * to the thread's handler of uncaught exceptions and no further: the polling thread must go on, and a close must end
- * the other waits. That coroutine never runs again.
+ * Runs [block], which resumes coroutines. If the dispatcher of such a coroutine throws, the exception goes to the
+ * thread's handler of uncaught exceptions and no further: the polling thread must go on, and a close must end the other
+ * waits. That coroutine never runs again.
  *
- * @return false if it threw: what the coroutine was to have is for others
+ * @return false if [block] threw: the result for that coroutine goes to another one
  */
 internal inline fun waking(block: () -> Unit): Boolean =
     try {
@@ -25,21 +25,21 @@ internal fun reportUncaught(failure: Throwable) {
     try {
         thread.uncaughtExceptionHandler.uncaughtException(thread, failure)
     } catch (_: Throwable) {
-        // Ignored, as the JVM does.
+        // The JVM ignores it, too.
     }
 }
 
-/** Resumes a coroutine with an exception of its own that says [cause]. */
+/** Resumes a coroutine with an exception of its own made from [cause]. */
 internal fun CancellableContinuation<*>.fail(cause: Throwable) {
     waking { resumeWithException(cause.calledBy(this)) }
 }
 
-/** Completes with an exception of its own that says [cause]. */
+/** Completes with an exception of its own made from [cause]. */
 internal fun CompletableDeferred<*>.fail(cause: Throwable) {
     waking { completeExceptionally(cause.calledBy(null)) }
 }
 
-/** Completes with a value. False if it was cancelled before. */
+/** Completes with a value; false if it was cancelled before. */
 internal fun <T> CompletableDeferred<T>.wake(value: T): Boolean {
     var isTaken = true
     waking { isTaken = complete(value) }

@@ -25,7 +25,7 @@ import org.kverbs.attributes.AccessFlag;
 import org.kverbs.cm.ConnectionRejectedException;
 import org.kverbs.coroutines.NotPublishedException;
 
-/** The blocking facade from Java. */
+/** Tests the blocking API from Java. */
 @Timeout(60)
 class BlockingTest {
     private static final String ADDRESS = "198.18.0.1";
@@ -121,7 +121,7 @@ class BlockingTest {
         }
     }
 
-    /** Counts ten times, and gives what the counter was then. */
+    /** Counts ten times, and returns the counter's values. */
     private long count(BlockingServer server) throws InterruptedException {
         try (BlockingConnection client = connect(server)) {
             BlockingRemoteRegion counter = client.awaitRemote("counter");

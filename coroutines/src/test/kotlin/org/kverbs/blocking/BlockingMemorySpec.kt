@@ -15,7 +15,7 @@ import org.kverbs.coroutines.NotPublishedException
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.util.concurrent.FutureTask
 
-/** Memory of the peer through the blocking facade. */
+/** Tests memory of the peer through the blocking API. */
 class BlockingMemorySpec :
     FunSpec({
         timeout = 60_000

@@ -32,7 +32,7 @@ private fun BlockingConnection.text() = receive().decodeToString()
 
 private fun hosted(block: (BlockingHost) -> Unit) = BlockingHost.open(Device.byName("embedded0")).use(block)
 
-/** A server by these settings, and its clients. Some of them go without a word, which is not to be logged. */
+/** A server with these settings, and its clients. Some clients leave without a disconnect; this is not logged. */
 private fun served(
     handler: ConnectionHandler,
     settings: (BlockingServerBuilder) -> Unit = { it.onFailure { } },
@@ -43,7 +43,7 @@ private fun served(
     }
 }
 
-/** Waits until a thread waits for a message or an end. */
+/** Waits until a thread waits for a message or for an end. */
 private fun Thread.awaitParked() {
     while (state != Thread.State.TIMED_WAITING) Thread.sleep(1)
 }
@@ -95,7 +95,7 @@ class BlockingSpec :
                                 connect().use { client ->
                                     client.text()
                                     waiting += client
-                                    if (number == 0) go.get() // the others wait for an answer to no question
+                                    if (number == 0) go.get() // the others wait for an answer without a request
                                     if (number == 0) client.send("question 0")
                                     client.text()
                                 }
@@ -139,7 +139,7 @@ class BlockingSpec :
                     }
                     repeat(200) { number ->
                         client.send("$number")
-                        // Shorter than, about as long as and longer than an answer takes.
+                        // Shorter than an answer takes, about as long, and longer.
                         while (true) {
                             try {
                                 client.receive(Duration.ofNanos(number * 10_000L)).decodeToString() shouldBe "$number"
@@ -275,7 +275,7 @@ class BlockingSpec :
                     } catch (_: InterruptedException) {
                         answered += "interrupted"
                     } catch (_: RdmaException) {
-                        answered += "interrupted" // the connection was closed sooner
+                        answered += "interrupted" // the connection was closed first
                     }
                 }
             served(handler) { server, connect ->

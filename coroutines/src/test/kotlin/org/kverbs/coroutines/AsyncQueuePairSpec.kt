@@ -125,7 +125,7 @@ class AsyncQueuePairSpec :
                                     64,
                                 ) { async { runCatching { while (true) ends.client.qp.fetchAndAdd(remote, 1) } } }
                             ends.client.qp.read(remote, into = ends.client.region[0, 8])
-                            ends.client.qp.close() // while results come
+                            ends.client.qp.close() // while results arrive
                             counting.awaitAll()
                         }
                     ended.forEach { it.exceptionOrNull()?.message.orEmpty() shouldContain "closed" }
@@ -348,7 +348,7 @@ class AsyncQueuePairSpec :
                             { ends.client.qp.batch { send(ends.client.text("too")) } },
                         ).map { launch(start = CoroutineStart.UNDISPATCHED) { it() } }
                     calls.forEach { it.cancel() }
-                    // nothing completes, as nobody polls
+                    // nothing completes, as no thread polls
                     val returned = withTimeoutOrNull(20.seconds) { calls.joinAll() }
                     var completions = 0
                     while (completions < 3) completions += ends.client.dispatcher.poll() + ends.server.dispatcher.poll()

@@ -53,7 +53,7 @@ class ChannelDebtsSpec :
                         }
                         way.size shouldBeLessThanOrEqual 2
                     }
-                    // The reader takes all, and the peer sees all that was said.
+                    // The reader takes all messages, and the peer gets everything that was sent.
                     repeat(arrived) {
                         debts.oweCredit()
                         say()

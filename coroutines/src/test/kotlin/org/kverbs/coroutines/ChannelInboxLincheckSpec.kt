@@ -7,7 +7,7 @@ import org.jetbrains.lincheck.datastructures.Operation
 
 private const val DROPPED = "this side has disconnected and dropped messages that came"
 
-/** An inbox whose messages have numbers, and the polling thread that fills it. */
+/** An inbox with numbered messages, and the polling thread that fills it. */
 abstract class FilledInbox {
     private val gone = HashSet<ChannelArrival>()
     private val inbox = ChannelInbox { check(synchronized(gone) { gone.add(it) }) { "a message left twice" } }
@@ -63,7 +63,9 @@ abstract class FilledInbox {
     protected fun disconnectIt(): Unit = inbox.drop(null)
 }
 
-/** What Lincheck makes many of and runs from several threads. Receivers may be cancelled, as long as they wait. */
+/**
+ * The class that Lincheck creates many times and runs with several threads. Receivers can be cancelled while they wait.
+ */
 class InboxUnderLincheck : FilledInbox() {
     @Operation
     suspend fun take(): String = takeNext()
@@ -93,7 +95,7 @@ class InboxUnderLincheck : FilledInbox() {
     fun disconnect(): Unit = disconnectIt()
 }
 
-/** The same with receivers that may be cancelled after they were woken, before they run. */
+/** The same with receivers that can be cancelled after they were woken and before they run. */
 class InboxOfLateReceivers : FilledInbox() {
     @Operation(promptCancellation = true)
     suspend fun take(): String = takeNext()
@@ -114,7 +116,7 @@ class InboxOfLateReceivers : FilledInbox() {
     fun disconnect(): Unit = disconnectIt()
 }
 
-/** What an inbox does, said simply, for one thread. */
+/** A simple model of an inbox for one thread. */
 class InboxInWords {
     private class Message(
         val number: Int,

@@ -23,7 +23,7 @@ import kotlin.random.Random
 
 private fun ChannelInbox.add(text: String) = add(ChannelArrival(text.encodeToByteArray()))
 
-/** What [IncomingMessages] gives of an inbox that the test fills. */
+/** Tests [IncomingMessages] on an inbox that the test fills. */
 @OptIn(ExperimentalCoroutinesApi::class, DelicateCoroutinesApi::class)
 class ChannelInboxSpec :
     FunSpec({
@@ -129,7 +129,7 @@ class ChannelInboxSpec :
                 coroutineScope {
                     val receivers =
                         List(2) { async(start = CoroutineStart.UNDISPATCHED) { incoming.receiveCatching() } }
-                    if (comes == "before") inbox.add("dropped") // the first is woken, and has not taken it yet
+                    if (comes == "before") inbox.add("dropped") // the first receiver is woken and has not taken it
                     inbox.drop(null)
                     if (comes == "after") inbox.add("dropped")
                     inbox.finish()

@@ -54,7 +54,7 @@ class ChannelKeepAliveSpec :
                             async(start = CoroutineStart.UNDISPATCHED) {
                                 runCatching { wait(ends.client, pool.take(20_000)) }.exceptionOrNull()
                             }
-                        delay(100) // what it sends has arrived, so that nothing is under way
+                        delay(100) // the sent message has arrived, so that nothing is under way
                         die()
                         val failure = waiting.await().shouldBeInstanceOf<ConnectionException>()
                         failure.message shouldContain

@@ -44,7 +44,7 @@ class ChannelMemorySpec :
                     fun region(buffer: RegisteredBuffer) = buffer.part(0, 1).region().memory()
                     cache.take(6000).use {
                         it.memory.fill(1)
-                        region(it).set(JAVA_BYTE, 7000, 2) // no use has left it, so it shows what is cleared
+                        region(it).set(JAVA_BYTE, 7000, 2) // written by no use: it shows what is cleared
                     }
                     cache.take(100).use {
                         val bytes = region(it).toArray(JAVA_BYTE)
@@ -63,7 +63,7 @@ class ChannelMemorySpec :
                         ends.client.send(ByteArray(4000))
                         ends.server.send(ends.server.receive())
                         ends.client.receive()
-                        delay(1) // the device says that it has sent it
+                        delay(1) // until the completion of the send
                     }
                     val regions = Diagnostics.openResources().map { it.resource() }.filterIsInstance<MemoryRegion>()
                     regions

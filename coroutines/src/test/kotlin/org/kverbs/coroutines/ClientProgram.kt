@@ -7,10 +7,7 @@ import kotlinx.coroutines.runBlocking
 import java.net.InetSocketAddress
 import kotlin.system.exitProcess
 
-/**
- * Connects to a server, sends a message and ends, in one way or another, without closing anything: see
- * [ProcessEndSpec].
- */
+/** Connects to a server, sends a message and ends in the given way without closing anything: see [ProcessEndSpec]. */
 internal fun main(arguments: Array<String>) {
     val (how, server, port) = arguments
     runBlocking {

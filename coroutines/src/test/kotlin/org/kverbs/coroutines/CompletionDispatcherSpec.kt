@@ -24,7 +24,7 @@ class CompletionDispatcherSpec :
             TwoEnds(dispatcher = { strategy(strategy) }).use { ends ->
                 val queue = ends.client.qp.sends.polled
                 sleeps.get(20, SECONDS)
-                delay(50) // it goes to sleep now
+                delay(50) // the polling thread goes to sleep now
                 queue.reserve(queue.cq.entries()) shouldBe false
                 ends.client.qp.close()
                 withTimeout(20.seconds) { while (!queue.reserve(queue.cq.entries())) delay(1) }

@@ -28,7 +28,7 @@ class CompletionTargetsSpec :
             override fun fail(cause: Throwable) = Unit
         }
 
-        /** What a device says of a receive with this id that was flushed. */
+        /** The completion of a flushed receive with this id. */
         fun completion(
             key: Int,
             request: Int,

@@ -19,7 +19,8 @@ import org.kverbs.dsl.modify
 import java.net.InetSocketAddress
 
 /**
- * What is received when the connection manager tells of the end before the polling thread has taken the last messages.
+ * Tests the messages received when the connection manager reports the end before the polling thread has taken the last
+ * messages.
  */
 class ConnectionEndSpec :
     FunSpec({

@@ -6,7 +6,10 @@ import org.jetbrains.lincheck.datastructures.Param
 import org.jetbrains.lincheck.datastructures.ThreadIdGen
 import java.util.concurrent.atomic.AtomicInteger
 
-/** What Lincheck makes many of and runs from several threads: two credits. A thread gives back its own only. */
+/**
+ * The class that Lincheck creates many times and runs with several threads: two credits. A thread gives back only its
+ * own.
+ */
 abstract class LentCredits {
     private val credits = Credits(CAPACITY)
     private val own = IntArray(8)
@@ -46,7 +49,7 @@ abstract class LentCredits {
     }
 }
 
-/** Nobody is cancelled here. */
+/** Callers are not cancelled here. */
 class PatientCredits : LentCredits() {
     @Operation(cancellableOnSuspension = false)
     suspend fun acquireOne(
@@ -73,8 +76,8 @@ class PatientCredits : LentCredits() {
 }
 
 /**
- * Who waits may be cancelled, also when its credits are on their way. Without tryAcquire, which may say no until they
- * are back: it stands for no moment at which nobody has them, and its callers wait then.
+ * Waiting callers can be cancelled, even after they got their credits. Without tryAcquire, which can return false until
+ * such credits are back: the model has no such moment, and real callers wait then.
  */
 class CancelledCredits : LentCredits() {
     @Operation(promptCancellation = true)

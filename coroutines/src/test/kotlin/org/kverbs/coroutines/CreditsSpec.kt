@@ -21,7 +21,7 @@ import kotlinx.coroutines.yield
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.random.Random
 
-/** Credits that are all taken, and who got some since, in order. */
+/** Credits that are all taken, and the callers that got some since, in order. */
 private class Queue(
     val scope: CoroutineScope,
     capacity: Int,
@@ -29,7 +29,7 @@ private class Queue(
     val credits = Credits(capacity).also { it.tryAcquire(capacity) shouldBe true }
     val served = ArrayList<String>()
 
-    /** Begins to wait now. */
+    /** Starts a caller that waits from now on. */
     fun waiter(
         name: String,
         count: Int,
@@ -39,7 +39,7 @@ private class Queue(
             served.add(name)
         }
 
-    /** Lets who was resumed run. */
+    /** Lets resumed coroutines run. */
     suspend fun settle() = repeat(3) { yield() }
 }
 
@@ -100,7 +100,7 @@ class CreditsSpec :
             queue(2) {
                 val first = waiter("first", 2)
                 waiter("second", 2)
-                credits.release(2) // the first is resumed, but doesn't run yet
+                credits.release(2) // the first is resumed but does not run yet
                 first.cancelAndJoin()
                 settle()
                 served shouldContainExactly listOf("second")
@@ -164,5 +164,5 @@ class CreditsSpec :
 
 private const val CAPACITY = 8
 
-/** With assertions on, coroutines throw a copy whose cause is the exception itself. */
+/** With assertions on, kotlinx.coroutines throws a copy with the exception as its cause. */
 private fun Throwable?.origin(): Throwable? = generateSequence(this) { it.cause }.lastOrNull()

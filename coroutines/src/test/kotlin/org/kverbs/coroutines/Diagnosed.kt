@@ -2,7 +2,7 @@ package org.kverbs.coroutines
 
 import org.kverbs.Diagnostics
 
-/** Remembers what is opened in the block and not closed. */
+/** Runs a block and returns the resources that it opened and did not close. */
 suspend fun diagnosed(block: suspend () -> Unit) {
     Diagnostics.enable()
     try {

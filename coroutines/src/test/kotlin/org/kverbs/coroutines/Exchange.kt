@@ -7,7 +7,7 @@ import kotlinx.coroutines.launch
 import java.nio.ByteBuffer
 import kotlin.random.Random
 
-/** A message that tells its number, and whose other bytes follow from that. */
+/** Creates a message that contains its number; its other bytes follow from the number. */
 fun numbered(
     number: Int,
     length: Int,
@@ -16,7 +16,7 @@ fun numbered(
         if (length >= 4) ByteBuffer.wrap(it).putInt(number)
     }
 
-/** The number of a message, whose bytes are checked. */
+/** Checks the bytes of a message and returns its number. */
 fun numberOf(message: ByteArray): Int {
     val number = ByteBuffer.wrap(message).getInt()
     message.contentEquals(numbered(number, message.size)) shouldBe true
@@ -24,8 +24,8 @@ fun numberOf(message: ByteArray): Int {
 }
 
 /**
- * Sends so many messages of random length, most short, from one channel to another, and checks order and contents
- * there.
+ * Sends [count] messages of random length, most of them short, from one channel to another, and checks their order and
+ * contents there.
  */
 suspend fun exchange(
     from: MessageChannel,

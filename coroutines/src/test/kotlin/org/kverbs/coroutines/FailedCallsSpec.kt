@@ -29,7 +29,7 @@ import org.kverbs.embedded.Operation
 import java.nio.file.Path
 import java.util.IdentityHashMap
 
-/** What the exceptions of failed calls say. */
+/** Tests the exceptions of failed calls. */
 class FailedCallsSpec :
     FunSpec({
         timeout = 120_000
@@ -69,7 +69,7 @@ class FailedCallsSpec :
                 frames("connect", 0) shouldExist { "FailingProgram" in it && "connectForEver" in it }
             }
 
-            // Nothing else can: a clause of a select does not see the continuation of its caller.
+            // Only debug mode can: a select clause does not see the continuation of its caller.
             if (options != listOf("-da")) {
                 test("should name the caller of a select by debug mode, in a JVM with ${options.joinToString(" ")}") {
                     frames("select", 0) shouldExist { "FailingProgram" in it && "selectForEver" in it }
@@ -172,7 +172,7 @@ class FailedCallsSpec :
                             suspend fun receiveHere(): Throwable =
                                 shouldThrow<RdmaSystemException> {
                                     ends.client.receive()
-                                    delay(1) // so that the call above isn't the last
+                                    delay(1) // so that the call above is not a tail call
                                 }
                             val waits = List(3) { async(start = CoroutineStart.UNDISPATCHED) { receiveHere() } }
                             fabric.inject(device, Failure.of(operation, Errno.ENOMEM))

@@ -28,7 +28,8 @@ object FailingProgram {
     }
 
     /**
-     * What calls of a message channel throw that wait when the peer closes it, by the name of the function that calls.
+     * Returns the exceptions of calls that wait on a message channel when the peer closes it, by the name of the
+     * calling function.
      */
     private suspend fun failuresOfWaits(): Map<String, Throwable?> =
         coroutineScope {
@@ -44,7 +45,7 @@ object FailingProgram {
             }
         }
 
-    /** What a call throws that connects when its host is closed. */
+    /** Returns the exception of a call that connects while its host is closed. */
     private suspend fun failureOfConnecting(): Throwable? =
         coroutineScope {
             rdmaHost { provider("embedded") }.use { server ->
@@ -94,7 +95,7 @@ object FailingProgram {
             }
         }
 
-    /** The functions that call a message channel, by name. */
+    /** The functions that use a message channel, by name. */
     val calls: Map<String, suspend (MessageChannel) -> Unit> =
         mapOf(
             "receiveOne" to ::receiveOne,
@@ -108,7 +109,7 @@ object FailingProgram {
 
     private suspend fun receiveOne(channel: MessageChannel) {
         channel.receive()
-        delay(1) // so that the call above isn't the last
+        delay(1) // so that the call above is not a tail call
     }
 
     private suspend fun receiveAnother(channel: MessageChannel) {

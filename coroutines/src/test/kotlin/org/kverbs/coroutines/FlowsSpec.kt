@@ -46,7 +46,7 @@ import kotlin.time.Duration.Companion.seconds
 
 private const val PATIENCE = 20
 
-/** A queue pair that is connected to itself, whose completions announce themselves to a dispatcher. */
+/** A queue pair that is connected to itself, with a completion queue on a dispatcher's channel. */
 private class Looped(
     device: Context,
     strategy: WaitStrategy,
@@ -73,7 +73,7 @@ private class Looped(
             }
         }
 
-    /** The ids of the next completions. */
+    /** Returns the ids of the next completions. */
     suspend fun ids(
         count: Int,
         from: Flow<WorkCompletion> = dispatcher.completions(cq),
@@ -116,7 +116,7 @@ class FlowsSpec :
                         }
                     looped.write(0L until 1500)
                     withTimeout(PATIENCE.seconds) { begun.await() }
-                    // Nobody else should poll; here that shows what was left.
+                    // A program must not poll this queue; here it shows the remaining completions.
                     val left = ArrayList<Long>()
                     while (looped.cq.poll({ left += it.workRequestId() }, 100) > 0) continue
                     left.size shouldBeGreaterThan 1000
@@ -171,7 +171,7 @@ class FlowsSpec :
                     val flow = looped.dispatcher.completions(looped.cq)
                     coroutineScope {
                         val end = async(start = UNDISPATCHED) { runCatching { flow.collect() }.exceptionOrNull() }
-                        delay(50) // until the polling thread sleeps, which is the hard case
+                        delay(50) // until the polling thread sleeps, the hard case
                         close(looped)
                         withTimeout(PATIENCE.seconds) { end.await() }.shouldBeClosed()
                         withTimeout(

@@ -38,12 +38,15 @@ private const val REQUESTS = 3000
 private const val FORGERS = 30
 private const val MAD = 256
 
-/** As many as a server lets come up at a time, [ServerBuilder.maxHalfOpen]. */
+/** The default of [ServerBuilder.maxHalfOpen]. */
 private const val HALF_OPEN = 128
 private const val TCP_SERVICE = 0x0106_0000L
 private val LIMIT = 60.seconds
 
-/** Another machine of the loopback network that asks for connections and confirms none; it counts what it is sent. */
+/**
+ * Another machine of the loopback network that requests connections and confirms none; it counts the datagrams that it
+ * receives.
+ */
 private class Forger(
     private val address: InetAddress,
     private val target: InetAddress,
@@ -65,7 +68,7 @@ private class Forger(
         val (own, server) = listOf(address, target).map { 0xffffL shl 32 or Integer.toUnsignedLong(number(it)) }
         val path = Message.Path(0, own, 0, server, 0, 0, 0, 64, 17)
         val data = ByteArray(92).also { it[1] = 0x40 }
-        target.address.copyInto(data, 32) // the address that was asked for, of the header of the RDMA IP CM service
+        target.address.copyInto(data, 32) // the requested address, in the header of the RDMA IP CM service
         val request =
             Message.Req(
                 id,
@@ -115,7 +118,7 @@ private class Forger(
         )
     }
 
-    /** How many datagrams came since the last call. */
+    /** Returns the number of datagrams since the last call. */
     fun answers(): Int {
         val buffer = ByteBuffer.allocate(1024)
         return generateSequence { channel.receive(buffer.clear()) }.count()

@@ -23,7 +23,7 @@ import java.net.InetSocketAddress
 import java.util.concurrent.LinkedBlockingQueue
 import kotlin.coroutines.CoroutineContext
 
-/** Requests that can't be accepted: who asked has gone, or they were answered, or what is answered is too long. */
+/** Tests requests that cannot be accepted: the peer is gone, the request was answered, or the answer is too long. */
 class GoneRequestSpec :
     FunSpec({
         timeout = 60_000
@@ -43,7 +43,7 @@ class GoneRequestSpec :
                 asking.cancelAndJoin()
                 request.steps.events
                     .receive()
-                    .type() shouldBe REJECTED // the manager has heard
+                    .type() shouldBe REJECTED // the connection manager knows of the end
                 val failure = shouldThrow<ConnectionException> { request.accept() }
                 failure.step() shouldBe ConnectionStep.ACCEPT
                 failure.address() shouldBe request.remoteAddress
@@ -89,9 +89,9 @@ class GoneRequestSpec :
                     delay(1)
                 }
                 val accepting = launch(Dispatchers.Default) { requested.await().accept() }
-                while (steps.isEmpty()) delay(1) // the answer has come
+                while (steps.isEmpty()) delay(1) // the answer has arrived
                 accepting.cancelAndJoin()
-                delay(200) // time for the end to come; if it comes later nothing here fails
+                delay(200) // time for the end to arrive; if it arrives later, nothing here fails
                 while (!asking.isCompleted) {
                     steps.poll()?.run()
                     delay(1)

@@ -26,7 +26,7 @@ private val SOON = 10.seconds
 
 private fun addressOf(listener: RdmaListener) = InetSocketAddress("127.0.0.1", listener.address.port)
 
-/** Sends a request for a connection and doesn't wait for the answer. */
+/** Requests a connection and does not wait for the answer. */
 private suspend fun RdmaHost.ask(listener: RdmaListener): ConnectionId {
     val address = addressOf(listener)
     val steps = newId(PortSpace.TCP)
@@ -41,14 +41,14 @@ private suspend fun RdmaHost.ask(listener: RdmaListener): ConnectionId {
     return steps.id
 }
 
-/** Holds a host's event thread: a coroutine that is resumed unconfined runs on the thread that resumes it. */
+/** Holds a host's event thread: an unconfined coroutine runs on the thread that resumes it. */
 private class HeldEvents {
     val begun = CompletableDeferred<Unit>()
     private val over = CountDownLatch(1)
 
     suspend fun hold(listener: RdmaListener) {
         val request = listener.request()
-        val thread = Thread.currentThread().name.substringBefore(' ') // what follows names the coroutine
+        val thread = Thread.currentThread().name.substringBefore(' ') // the rest of the name names the coroutine
         check(thread == "kverbs-connections") { "$thread is held, which takes no events" }
         begun.complete(Unit)
         over.await()
@@ -77,14 +77,14 @@ class HostEventsSpec :
                     val holder = launch(Dispatchers.Unconfined) { held.hold(holding) }
                     val first = client.ask(full)
                     client.ask(holding)
-                    held.begun.await() // the first one has come, as requests come in order, and fills the line
+                    held.begun.await() // requests come in order, so the first has arrived and fills the backlog
                     client.ask(full).close()
                     client.ask(meanwhile)
-                    meanwhile.request().reject() // so the one before it has come and gone
+                    meanwhile.request().reject() // so the one before it has arrived and is gone
                     held.end()
                     holder.join()
                     client.ask(holding)
-                    holding.request().reject() // so it was found that there is no room, and that it has gone
+                    holding.request().reject() // so the host has found the backlog full and the peer gone
                     full.request().reject()
                     first.close()
 

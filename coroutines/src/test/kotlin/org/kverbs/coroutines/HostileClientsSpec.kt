@@ -42,7 +42,7 @@ import kotlin.time.toJavaDuration
 private val SOON = 20.seconds
 private val CROWD = InetSocketAddress("198.18.0.2", 0)
 
-/** Asks for a connection, and never answers. */
+/** Requests a connection and never confirms it. */
 private suspend fun RdmaHost.askOnly(server: InetSocketAddress) {
     val steps = newId(PortSpace.TCP)
     val id = steps.id
@@ -67,7 +67,10 @@ private suspend fun talk(
 
 private fun resources() = Diagnostics.openResources().map { it.resource() }
 
-/** Without what the connections of a device share: completion queues, and the memory of the receive slots. */
+/**
+ * The open resources without those that the connections of a device share: completion queues and the memory of the
+ * receive slots.
+ */
 private fun heldForConnections() = resources().count { it !is CompletionQueue && it !is MemoryRegion }
 
 private fun registered() = resources().filterIsInstance<MemoryRegion>().sumOf { it.length() }
@@ -120,7 +123,7 @@ class HostileClientsSpec :
             diagnosed {
                 echoing { server, address, hostile, honest ->
                     talk(honest, address)
-                    // the devices of all are open then
+                    // all devices are open then
                     shouldThrow<ConnectionRejectedException> { hostile.connect(address) }
                     eventually { server.stats.connections == 0 }
                     val before = heldForConnections()
@@ -204,7 +207,7 @@ class HostileClientsSpec :
                     val lending = host.connectMessages(address)
                     lending.send(ByteArray(1))
                     lending.publish("theirs", 64)
-                    repeat(2) { host.connectMessages(address).use { it.awaitEnd() } } // which do nothing
+                    repeat(2) { host.connectMessages(address).use { it.awaitEnd() } } // clients that do nothing
                     reading.isOpen shouldBe true
                     lending.isOpen shouldBe true
                     use.cancel()
@@ -216,7 +219,7 @@ class HostileClientsSpec :
         test("should keep nothing of a thousand clients that were killed") {
             diagnosed {
                 EmbeddedFabric.realTime(1).use { fabric ->
-                    // the first one, from which the connection manager leads to the others
+                    // the first device, whose connection manager leads to the others
                     val device = fabric.addDevice()
                     val clients = rdmaHost { device(device) }
                     val host = rdmaHost { device(fabric.addDevice()) }
@@ -240,7 +243,7 @@ class HostileClientsSpec :
                         withClue("$before resources were open before the clients came") {
                             eventually { heldForConnections() <= before }
                         }
-                        // a thousand had 112 MiB of slots of their own
+                        // a thousand connections with slots of their own need 112 MiB
                         registered() - registeredBefore shouldBeLessThan 8.MiB
                         server.close()
                     }
@@ -276,7 +279,7 @@ class HostileClientsSpec :
                         val clients =
                             List(3) { client.connectMessages(InetSocketAddress("127.0.0.1", server.address.port)) }
                         clients.forEach { it.send(ByteArray(100_000)) }
-                        val most = 3 * 4.KiB + 2 * 98.KiB // three have slots; there is no room for the third message
+                        val most = 3 * 4.KiB + 2 * 98.KiB // slots of three clients and two messages
                         eventually { server.connections.sumOf { it.stats.waitingMessages } == 3 }
                         eventually { server.stats.memory == most }
                         repeat(3) { mayReceive.send(Unit) }

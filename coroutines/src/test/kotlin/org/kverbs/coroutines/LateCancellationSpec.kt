@@ -8,7 +8,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlin.coroutines.CoroutineContext
 
-/** Runs coroutines when it is told to, so that one can be cancelled between being resumed and running. */
+/** Runs coroutines on demand, so that a test can cancel one after it was resumed and before it runs. */
 class LateDispatcher : CoroutineDispatcher() {
     private val tasks = ArrayDeque<Runnable>()
 
@@ -24,7 +24,7 @@ class LateDispatcher : CoroutineDispatcher() {
     }
 }
 
-/** Of a message that has been handed to a receive whose coroutine is cancelled before it sees it. */
+/** Tests a message that was given to a receive whose coroutine is cancelled before it runs. */
 class LateCancellationSpec :
     FunSpec({
         timeout = 60_000

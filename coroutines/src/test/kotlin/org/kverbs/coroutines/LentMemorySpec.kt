@@ -43,13 +43,13 @@ private object NoDispatcher : CoroutineDispatcher() {
 
 private val PEER_READS = arrayOf(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ)
 
-/** One large message is read ahead. */
+/** Lets the channel read one large message ahead. */
 private val QUIET: ServerBuilder.() -> Unit = {
     onFailure { }
     channel { fetchAhead(1) }
 }
 
-/** Both ends of connections whose channels share a domain, so that their peers reach memory by windows. */
+/** Both ends of connections whose channels share a domain, so that their peers reach memory through windows. */
 private suspend fun connected(
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,
     block: suspend CoroutineScope.(MessageConnection) -> Unit,
@@ -92,7 +92,7 @@ private suspend fun MessageConnection.shouldWork() =
         receive().size shouldBe 100_000
     }
 
-/** When memory that a peer reaches by a window goes. */
+/** Tests the end of memory that a peer reaches through a window. */
 class LentMemorySpec :
     FunSpec({
         timeout = 120_000
@@ -155,7 +155,7 @@ class LentMemorySpec :
                         val other = connection.pd.memoryRegion(8.KiB, *PEER_READS)
                         connection.whileNobodyPolls {
                             val publishing = launch(start = CoroutineStart.UNDISPATCHED) { connection.publish(other) }
-                            delay(1) // the device may have bound the window, or not
+                            delay(1) // the device can have bound the window by now, or not
                             shouldNotThrowAny { publishing.cancelAndJoin() }
                             shouldNotThrowAny { other.close() }
                         }

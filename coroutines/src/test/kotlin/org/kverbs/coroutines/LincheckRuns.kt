@@ -6,10 +6,9 @@ import org.jetbrains.lincheck.datastructures.StressOptions
 import kotlin.reflect.KClass
 
 /**
- * Runs a class's operations in many orders, each chosen, and looks whether one thread alone could have had the same
- * results.
+ * Runs the operations of a class in many chosen orders, and checks whether one thread could have had the same results.
  *
- * @param model what that thread uses; the same class hides what it does wrong with one thread, too
+ * @param model the class that the one thread uses; with the same class a fault that one thread shows, too, stays hidden
  */
 internal fun checkOrders(
     subject: KClass<*>,
@@ -24,7 +23,7 @@ internal fun checkOrders(
         .small()
         .check(subject)
 
-/** The same in the orders in which real threads run them. */
+/** Runs the operations in the orders of real threads. */
 internal fun checkUnderStress(
     subject: KClass<*>,
     model: KClass<*> = subject,
@@ -37,5 +36,8 @@ internal fun checkUnderStress(
         .small()
         .check(subject)
 
-/** Three threads with two operations each, after one: small, as the results are compared with those of every order. */
+/**
+ * One operation, then three threads with two operations each: few, because the results are compared with those of every
+ * order.
+ */
 private fun <O : Options<O, *>> O.small(): O = threads(3).actorsPerThread(2).actorsBefore(1).actorsAfter(0)

@@ -5,7 +5,7 @@ import java.util.logging.Handler
 import java.util.logging.LogRecord
 import java.util.logging.Logger
 
-/** Keeps what is logged, and shows none of it. */
+/** Keeps log lines instead of showing them. */
 class LogLines : Handler() {
     val lines = CopyOnWriteArrayList<String>()
 
@@ -18,7 +18,7 @@ class LogLines : Handler() {
     override fun close() = Unit
 }
 
-/** Runs a block while the lines that kverbs logs are kept in place of being shown. */
+/** Runs a block while the log lines of kverbs are kept instead of shown. */
 suspend fun <R> logged(block: suspend (LogLines) -> R): R {
     val logger = Logger.getLogger("org.kverbs")
     val kept = LogLines()

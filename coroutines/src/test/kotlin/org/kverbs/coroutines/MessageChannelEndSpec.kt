@@ -25,7 +25,7 @@ import org.kverbs.embedded.EmbeddedFabric
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.microseconds
 
-/** What a call failed with. */
+/** Returns the failure of a call. */
 private suspend fun failure(call: suspend () -> Unit): Throwable? = runCatching { call() }.exceptionOrNull()
 
 private suspend fun sendWithoutEnd(channel: MessageChannel) {
@@ -103,7 +103,7 @@ class MessageChannelEndSpec :
         test("should not end without an exception when a large message before the end could not be fetched") {
             TwoChannels(serverSettings = { fetchAhead(1000) }).use { ends ->
                 ends.client.send(ByteArray(5000))
-                ends.client.send(ByteArray(6000)) // waits until the first is received
+                ends.client.send(ByteArray(6000)) // waits until the first message is received
                 withTimeoutOrNull(100) { ends.client.finish() }
                 ends.client.close()
                 while (ends.server.isOpen) delay(1)

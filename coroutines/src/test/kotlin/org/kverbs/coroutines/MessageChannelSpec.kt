@@ -118,8 +118,7 @@ class MessageChannelSpec :
                     val sender = launch { repeat(500) { ends.client.send(numbered(it, random.nextInt(4, 600))) } }
                     var next = 0
                     while (next < 500) {
-                        // What an async returns after it was cancelled is lost, so the message is looked at where it
-                        // was received.
+                        // The result of a cancelled async is lost, so the message is checked where it was received.
                         val receiver = launch { numberOf(ends.server.receive()) shouldBe next++ }
                         if (random.nextBoolean()) delay(random.nextLong(2))
                         receiver.cancelAndJoin()
@@ -161,7 +160,7 @@ class MessageChannelSpec :
                                     16_384
                             }.toSet()
                     echo(400_000)
-                    delay(20) // the buffers have come back
+                    delay(20) // until the buffers are back
                     val before = regions()
                     repeat(20) {
                         ends.client.send(numbered(it, 4100 + 10_000 * it))

@@ -67,7 +67,7 @@ class MessageChannelStormSpec :
                             ends.client.finish()
                             reader.join()
                         }
-                        // Cancelled ones may have come or not, but no others are missing, and none comes twice or late.
+                        // Messages of cancelled sends can be missing, but no others, and none arrives twice or late.
                         received.toSet().size shouldBe received.size
                         received.toList().shouldBeSorted()
                         received.toList() shouldContainAll sent.toList()
@@ -141,7 +141,7 @@ class MessageChannelStormSpec :
                     }).use { ends ->
                         withContext(Dispatchers.Default) {
                             repeat(20) {
-                                // Half of the slots: the credits of the rest may not have come back yet.
+                                // Half of the slots: the credits of the others can still be missing.
                                 val lengths =
                                     List(
                                         slots / 2,
@@ -226,7 +226,7 @@ class MessageChannelStormSpec :
                                 into.memory.toArray(JAVA_BYTE).contentEquals(bytes) shouldBe true
                                 sender.join()
                                 into.memory.fill(0)
-                                // From memory that the peer can't read, it goes through a copy.
+                                // Memory that the peer cannot read is sent through a copy.
                                 val back = launch { ends.server.send(into, length) }
                                 ends.client.receive(from) shouldBe length
                                 back.join()
@@ -241,7 +241,7 @@ class MessageChannelStormSpec :
         }
     })
 
-/** Receives for a moment, and is cancelled then. False at the end. */
+/** Receives for a moment and is then cancelled. Returns false at the end. */
 private suspend fun MessageChannel.receiveOrNullBriefly(
     random: Random,
     received: ConcurrentLinkedQueue<Int>,

@@ -112,7 +112,7 @@ class MessageServicesSpec :
         test("should fail a disconnect by whose timeout the peer had not taken all messages") {
             served(handler = { awaitCancellation() }) { host, address ->
                 val connection = host.connectMessages(address)
-                repeat(3) { connection.send(ByteArray(3_000_000)) } // the peer has room for one
+                repeat(3) { connection.send(ByteArray(3_000_000)) } // the peer takes one of them
                 shouldThrow<ConnectionException> { connection.disconnect(50.milliseconds) }.message shouldContain
                     "had not taken all messages within 50ms"
                 connection.isOpen shouldBe false
@@ -132,7 +132,7 @@ class MessageServicesSpec :
         test("should not let a handler that throws look like the end of all messages") {
             served(handler = { connection ->
                 repeat(3) { connection.send(byteArrayOf(it.toByte())) }
-                connection.receive() // all have arrived
+                connection.receive() // all messages have arrived
                 error("after 3 of 10")
             }) { host, address ->
                 val connection = host.connectMessages(address)
@@ -273,8 +273,7 @@ class MessageServicesSpec :
             "should say that no host has the name, and at which step, without blocking the thread meanwhile or once " +
                 "it is cancelled",
         ) {
-            // This thread is the only one of its coroutines: a lookup that blocked it would be over before the test
-            // goes on.
+            // All coroutines here run on this thread: a lookup that blocks it would be over before the test goes on.
             runBlocking {
                 val client = launch { rdmaClient(SlowNames.HOST, 7471, "embedded0") {} }
                 withTimeout(20.seconds) { while (SlowNames.asked.count > 0) delay(1) }

@@ -72,7 +72,7 @@ class MessageStreamsSpec :
                             try {
                                 if (source.readAtMostTo(read, 1) < 0) break
                             } catch (_: InterruptedIOException) {
-                                Thread.interrupted() // the next read begins without it
+                                Thread.interrupted() // the next read begins without the interrupt
                             }
                         }
                     }
@@ -155,7 +155,7 @@ class MessageStreamsSpec :
                 val source = connection.asSource()
                 val buffer = Buffer()
                 source.readAtMostTo(buffer, 1)
-                delay(300.milliseconds) // a writer that did not wait had time to write it all
+                delay(300.milliseconds) // enough time for a writer that does not wait to write everything
                 sent.get() shouldBeLessThan total / 2
                 var received = buffer.size
                 buffer.clear()

@@ -35,7 +35,7 @@ private suspend fun sockets(block: suspend (SocketChannel, SocketChannel) -> Uni
     }
 }
 
-/** What the other end says before it must be answered. */
+/** Reads the lines that the other end sends before it needs an answer. */
 private fun SocketChannel.readLines(count: Int) {
     val byte = ByteBuffer.allocate(1)
     var lines = 0

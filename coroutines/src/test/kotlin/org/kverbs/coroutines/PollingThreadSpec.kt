@@ -40,7 +40,7 @@ import kotlin.time.Duration.Companion.seconds
 
 private class Planted : Error("planted")
 
-/** A dispatcher that takes no coroutine. */
+/** A coroutine dispatcher that throws in dispatch. */
 private object ThrowingDispatcher : CoroutineDispatcher() {
     override fun dispatch(
         context: CoroutineContext,
@@ -52,7 +52,7 @@ private val ANYWHERE = InetSocketAddress("0.0.0.0", 0)
 
 private fun addressOf(listener: RdmaListener) = InetSocketAddress("127.0.0.1", listener.address.port)
 
-/** What nothing may do to the threads that poll and take events. */
+/** Tests faults that must not end the threads that poll and take events. */
 class PollingThreadSpec :
     FunSpec({
         timeout = 60_000
@@ -72,7 +72,10 @@ class PollingThreadSpec :
             server.textAt(0, 7) shouldBe "goes on"
         }
 
-        /** Does what must not complete before it waits: the polling thread does nothing else meanwhile. */
+        /**
+         * Runs [block], whose operation must not complete before its caller waits: the polling thread is busy
+         * meanwhile.
+         */
         fun CompletionDispatcher.whileHeld(begin: () -> Unit) {
             val isHeld = CountDownLatch(1)
             val hasBegun = CountDownLatch(1)
@@ -243,8 +246,7 @@ class PollingThreadSpec :
                 CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) {
                     host.connect(addressOf(other))
                 }
-                // It has suspended: steps can be done before it waits for them, but not the last one, which needs this
-                // answer.
+                // The client has suspended: the last step cannot be done before, because it needs this answer.
                 val accepting = launch(Dispatchers.Default) { other.accept() }
                 shouldBeReported()
                 accepting.cancel()
@@ -276,7 +278,7 @@ class PollingThreadSpec :
             TwoEnds(dispatcher = { strategy(strategy) }).use { ends ->
                 repeat(2) { shouldBeReported() }
                 ends.stillWork()
-                asked.get() shouldBe 2 // once by each end
+                asked.get() shouldBe 2 // once for each end
             }
         }
 
@@ -303,7 +305,7 @@ class PollingThreadSpec :
                 withContext(ends.client.dispatcher.coroutines) { Thread.currentThread().interrupt() }
                 rounds.set(0)
                 delay(300)
-                // 600 in the two of them; a thread that spins looks millions of times
+                // about 600 for both; a spinning thread polls millions of times
                 rounds.get() shouldBeLessThan 1000
                 withContext(ends.client.dispatcher.coroutines) { Thread.currentThread().isInterrupted } shouldBe false
             }

@@ -87,7 +87,7 @@ class PostedReceiveSpec :
                 val (cancelled, next) = List(2) { ends.server.qp.postReceive(ends.server.region[it * 64L, 64]) }
                 cancelled.cancel()
                 for (word in listOf("left", "taken")) ends.client.qp.send(ends.client.text(word))
-                next.await().length shouldBe 5 // so the other message has come, too
+                next.await().length shouldBe 5 // so the other message has arrived, too
                 ends.server.qp.postReceive(ends.server.region[128, 64]).await().length shouldBe 4
                 ends.server.textAt(128, 4) shouldBe "left"
             }

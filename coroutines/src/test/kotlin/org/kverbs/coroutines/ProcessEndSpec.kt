@@ -18,7 +18,7 @@ import java.nio.file.Path
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.milliseconds
 
-/** What a peer hears of a process on the embedded device that ends with its connections open. */
+/** Tests how a peer learns of the end of a process with open connections on the embedded device. */
 class ProcessEndSpec :
     FunSpec({
         timeout = 120_000
@@ -80,7 +80,7 @@ class ProcessEndSpec :
         }
     })
 
-/** Two addresses of this machine that no other test has drawn. */
+/** Returns two addresses of this machine that no other test uses. */
 private fun neighbours(): Pair<String, String> {
     val network = "127.${Random.nextInt(128, 255)}.${Random.nextInt(256)}"
     val host = 2 * Random.nextInt(1, 127)

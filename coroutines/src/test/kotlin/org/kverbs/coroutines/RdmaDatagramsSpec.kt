@@ -23,7 +23,7 @@ import java.net.InetSocketAddress
 
 private const val GRH = 40L
 
-/** One receive that is posted before the other side can send. */
+/** Posts one receive before the other side can send. */
 private class First(
     private val scope: CoroutineScope,
 ) {

@@ -48,7 +48,10 @@ private fun connections(): List<String> =
         .filter { it is QueuePair || it is ConnectionId }
         .map { it.describe() }
 
-/** What is open of queue pairs and connection ids, soon: a peer hears of an end a little later. */
+/**
+ * Returns the open queue pairs and connection ids when they satisfy the condition: a peer learns of an end a little
+ * later.
+ */
 private suspend fun openConnections(isExpected: (List<String>) -> Boolean): List<String> {
     withTimeoutOrNull(20.seconds) { while (!isExpected(connections())) delay(10) }
     return connections()
@@ -154,7 +157,7 @@ class RdmaHostSpec :
                         }
                     }.filter { it.startsWith("queue pair") }.shouldBeEmpty()
                     listener.request().rejectQuietly()
-                    openConnections { it.size == 1 } shouldHaveSize 1 // which is the listener
+                    openConnections { it.size == 1 } shouldHaveSize 1 // the listener
                 }
             }
         }
@@ -246,7 +249,7 @@ class RdmaHostSpec :
                 coroutineScope {
                     val settings: ConnectionBuilder.() -> Unit = { timeout(1.hours) }
                     val connecting = async(Dispatchers.Default) { runCatching { client.connect(address, settings) } }
-                    listener.request() // nobody answers it
+                    listener.request() // the request stays without an answer
                     val own = client.listen(ANYWHERE)
                     val ownAddress = InetSocketAddress("127.0.0.1", own.address.port)
                     launch(slow, CoroutineStart.UNDISPATCHED) { runCatching { own.request() } }

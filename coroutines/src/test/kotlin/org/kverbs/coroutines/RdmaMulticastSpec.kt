@@ -20,7 +20,7 @@ private const val GRH = 40L
 private val GROUP = InetAddress.ofLiteral("239.1.2.3")
 private val HERE = InetAddress.ofLiteral("127.0.0.1")
 
-/** A member that has a receive posted from the start. */
+/** A member with a posted receive from the start. */
 private class Listening {
     lateinit var memory: MemoryRegion
     var received: Deferred<Received> = CompletableDeferred()

@@ -94,7 +94,7 @@ class RdmaServerSpec :
                     server.serve(this) { error("planted") }
                     val lines = ArrayList<String>()
                     withTimeout(20.seconds) {
-                        while (log.lines.isEmpty()) { // a line of another test may have been less than a second ago
+                        while (log.lines.isEmpty()) { // another test can have logged a line less than a second ago
                             val client = host.connectMessages(address)
                             client.awaitEnd()
                             client.close()
@@ -151,7 +151,7 @@ class RdmaServerSpec :
                         }
                     refusal.privateData().decodeToString() shouldStartWith "not authorized"
                     refusal.message shouldContain "The peer's program said no: not authorized."
-                    queuePairs.receive() shouldBe 1 // the client's
+                    queuePairs.receive() shouldBe 1 // the client's queue pair
                     host.connectMessages(address) { privateData("let me in".encodeToByteArray()) }.use {
                         it.ask("in") shouldBe
                             "in"
@@ -220,7 +220,7 @@ class RdmaServerSpec :
                         it.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
                         it.send(it.receive())
                     }
-                    // The devices are open, and what connections share is there for several at a time.
+                    // The devices are open, and the shared resources exist for several connections at a time.
                     val first = List(4) { host.connectMessages(address).also { it.ask("first") } }
                     first.forEach { it.close() }
                     withTimeout(20.seconds) { while (server.connections.isNotEmpty()) delay(1) }
@@ -317,7 +317,7 @@ class RdmaServerSpec :
                 mayReturn.complete(Unit)
                 client.receiveOrNull() shouldBe null // the handler has returned
                 client.send(ByteArray(4 * 1024 * 1024))
-                client.finish() // which throws if the server ends the connection before it has all
+                client.finish() // throws if the server ends the connection before it has all messages
                 client.disconnect()
                 isHeld.complete(Unit)
                 holding.disconnect()

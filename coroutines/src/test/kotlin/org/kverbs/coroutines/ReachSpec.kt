@@ -18,7 +18,7 @@ import org.kverbs.embedded.EmbeddedProvider
 private const val OTHER_PROCESS =
     "For a service in another process start both with KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp)"
 
-/** What a program is told whose embedded devices do not reach a service. */
+/** Tests the messages to a program whose embedded devices do not reach a service. */
 class ReachSpec :
     FunSpec({
         timeout = 60_000
@@ -39,7 +39,7 @@ class ReachSpec :
         test("should say at the first address of a machine that a second service is elsewhere, and reach it there") {
             udpDevice().open().use { first ->
                 udpDevice().open().use { second ->
-                    // the first address is taken by now
+                    // the first address is in use by now
                     first.address() shouldNotBe second.address()
                     rdmaHost { device(second.device()) }.use { server ->
                         server.listen(0).use { listener ->

@@ -6,8 +6,8 @@ import kotlinx.coroutines.suspendCancellableCoroutine
 import org.jetbrains.lincheck.datastructures.Operation
 
 /**
- * The slots of a receive queue of two requests, used as [ReceiveSide] does, and a peer whose messages wait until they
- * are posted.
+ * The slots of a receive queue of two requests, used as [ReceiveSide] uses them, and a peer whose messages wait for
+ * posted requests.
  */
 private class Receiving {
     private val stage = ReceiveStage { Completions.memory.region() }
@@ -47,11 +47,11 @@ private class Receiving {
 }
 
 /**
- * What Lincheck makes many of and runs from several threads. The messages come in order, 1 byte, 2 bytes, 3 bytes and
- * so on, and so must their receivers get them, as [MessagesInOrder] says.
+ * The class that Lincheck creates many times and runs with several threads. The messages come in the order 1 byte, 2
+ * bytes, 3 bytes and so on, and their receivers must get them in this order, as in [MessagesInOrder].
  *
- * Compared with itself run by one thread, as it was, this class hid a fault that one thread alone shows: that a message
- * by the request of a cancelled receiver passed the receiver that waited.
+ * The model is a class of its own, because a comparison with this class itself hid a fault that one thread shows, too:
+ * a message by the request of a cancelled receiver passed the receiver that waited.
  */
 class ReceiveSlotsUnderLincheck {
     private val receiving = Receiving()
@@ -64,7 +64,7 @@ class ReceiveSlotsUnderLincheck {
     fun send(): Unit = receiving.send()
 }
 
-/** What a receive queue does, said simply. */
+/** A simple model of a receive queue. */
 class MessagesInOrder {
     private val receivers = ArrayDeque<CancellableContinuation<Long>>()
     private val messages = ArrayDeque<Long>()
@@ -84,7 +84,8 @@ class MessagesInOrder {
 
 /**
  * The same with receivers that are cancelled after they were resumed. Their messages go to the next receiver, perhaps
- * behind a later message that has been handed over meanwhile; so this looks only that none is lost or comes twice.
+ * after a later message that was given to a receiver meanwhile; therefore this checks only that no message is lost or
+ * arrives twice.
  */
 class LateReceiveSlotsUnderLincheck {
     private val receiving = Receiving()

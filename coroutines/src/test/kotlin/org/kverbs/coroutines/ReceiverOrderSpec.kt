@@ -18,12 +18,12 @@ import org.kverbs.dsl.RC
 import org.kverbs.dsl.get
 import kotlin.time.Duration.Companion.seconds
 
-/** Which of several receivers gets a message, when some of them were cancelled. */
+/** Tests which of several receivers gets a message when some of them were cancelled. */
 class ReceiverOrderSpec :
     FunSpec({
         timeout = 60_000
 
-        /** Receives into a place of its own and returns the text that stands there afterwards. */
+        /** Receives into memory of its own and returns the text in it. */
         fun CoroutineScope.receiving(
             ends: TwoEnds,
             place: Int,

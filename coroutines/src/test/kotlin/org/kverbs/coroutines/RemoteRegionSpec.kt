@@ -120,7 +120,7 @@ class RemoteRegionSpec :
                     published.withdraw()
                     ends.server.publish("später", ends.serverPd.open(128))
                     ends.server.send(ByteArray(0))
-                    ends.client.receive() // behind the publication
+                    ends.client.receive() // arrives after the publication
                     ends.client.remote("später").length shouldBe 128
                 }
             }
@@ -182,7 +182,7 @@ class RemoteRegionSpec :
                     published.withdraw()
                     published.region.isOpen shouldBe false
                     ends.server.send(ByteArray(0))
-                    ends.client.receive() // behind the withdrawal
+                    ends.client.receive() // arrives after the withdrawal
                     shouldThrow<NotPublishedException> { ends.client.remote("table") }
                     shouldThrow<WorkCompletionException> { remote.read(0, 6) }
                     ends.server.close()

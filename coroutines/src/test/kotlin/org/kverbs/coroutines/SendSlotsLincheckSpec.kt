@@ -8,8 +8,9 @@ import org.jetbrains.lincheck.datastructures.Validate
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
- * What Lincheck makes many of and runs from several threads: the slots of a send queue of two requests, used as
- * [SendSide] does: who posts has credits and a lock, one thread polls, and any may end it all.
+ * The class that Lincheck creates many times and runs with several threads: the slots of a send queue of two requests,
+ * used as [SendSide] uses them: a posting thread holds credits and a lock, one thread polls, and any thread can end all
+ * requests.
  */
 class SendSlotsUnderLincheck {
     private val slots = SendSlots(CAPACITY, Failures())
@@ -19,7 +20,7 @@ class SendSlotsUnderLincheck {
     private var ended = false
     private var completed = 0
 
-    /** How many the device has taken; it may complete them before who posts has heard of that. */
+    /** The number of requests that the device has taken; it can complete them before the post call returns. */
     private val accepted = AtomicInteger()
 
     @Operation(promptCancellation = true)
@@ -38,7 +39,7 @@ class SendSlotsUnderLincheck {
         }
     }
 
-    /** A list of two, of which the device refuses the second: the first goes on, and nobody waits for it. */
+    /** Posts a list of two requests of which the device refuses the second: the first goes on without a waiter. */
     @Operation(promptCancellation = true)
     suspend fun postHalf() {
         credits.acquire(2)
@@ -55,7 +56,7 @@ class SendSlotsUnderLincheck {
         credits.release(1)
     }
 
-    /** The oldest request is done, if one is under way. */
+    /** Completes the oldest request, if one is under way. */
     @Operation(nonParallelGroup = "poller")
     fun complete(): Int {
         var count = 0
@@ -76,7 +77,7 @@ class SendSlotsUnderLincheck {
         credits.fail(IllegalStateException("failed"))
     }
 
-    /** All that is under way ends with the queue, and then nothing is held. */
+    /** Ends all requests with the queue, after which no buffer is pinned. */
     @Validate
     fun holdsNothing() {
         fail()

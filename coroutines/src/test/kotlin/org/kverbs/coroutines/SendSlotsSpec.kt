@@ -18,7 +18,7 @@ import org.kverbs.attributes.QueuePairType
 import org.kverbs.dsl.memoryRegion
 import org.kverbs.dsl.openDevice
 
-/** What a device says of two writes of which the first is refused by the peer. */
+/** The completions of two writes of which the peer refuses the first. */
 private fun refusedAndFlushed(): List<WorkCompletion> =
     openDevice("embedded0").use { device ->
         val cq = device.completionQueue(16)

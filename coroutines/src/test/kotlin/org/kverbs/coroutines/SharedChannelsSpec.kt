@@ -38,7 +38,7 @@ import java.net.InetSocketAddress
 import java.nio.ByteBuffer
 import kotlin.time.Duration.Companion.seconds
 
-/** A server and those who connect to it, with slots that are short enough for shared receives or too long for them. */
+/** A server and its clients, with slots that are small enough for shared receives or too large. */
 private class Served(
     val server: RdmaServer,
     private val client: RdmaHost,
@@ -46,7 +46,7 @@ private class Served(
 ) {
     suspend fun connect(): MessageConnection = client.connectMessages(server.address) { channel { slotSize(bytes) } }
 
-    /** A client that does what it likes. */
+    /** A client that does not follow the protocol. */
     suspend fun connectRaw(ready: (AsyncQueuePair<*>) -> Unit): RdmaConnection =
         client.connect(server.address) {
             privateData(ChannelHello(16, bytes, Long.MAX_VALUE).toBytes())
@@ -84,7 +84,7 @@ private const val PRIVATE = 8192
 
 private inline fun <reified T> open(): List<T> = Diagnostics.openResources().map { it.resource() }.filterIsInstance<T>()
 
-/** Channels that share their receives and a domain, and those that can't: what a peer reaches is the same. */
+/** Tests channels that share receives and a domain, and channels that cannot: a peer reaches the same memory. */
 class SharedChannelsSpec :
     FunSpec({
         beforeSpec { Diagnostics.enable() }
@@ -194,7 +194,7 @@ class SharedChannelsSpec :
                         receives.queue.limit(receives.registered)
                         client.send(ByteArray(1))
                         client.receive()
-                        receives.queue.query().limit() shouldBe 0 // it was reached
+                        receives.queue.query().limit() shouldBe 0 // the limit was reached
                         val queuePair = client.channel.queuePair.queuePair
                         queuePair.modify { state(QueuePairState.ERR) }
                         shouldThrow<RdmaException> { client.receive() }
@@ -293,7 +293,7 @@ class SharedChannelsSpec :
                         while (open<QueuePair>().isNotEmpty() || open<MemoryWindow>().isNotEmpty()) delay(1)
                     }
                 }
-                List(3) { served.connect() }.forEach { it.close() } // slots for a few that go while others come
+                List(3) { served.connect() }.forEach { it.close() } // slots for a few that end while others begin
                 use()
                 val before = open<MemoryRegion>().sumOf { it.length() }
                 repeat(20) { use() }

@@ -9,8 +9,8 @@ import org.kverbs.dsl.memoryRegion
 import org.kverbs.dsl.openDevice
 
 /**
- * What Lincheck makes many of and runs from several threads: one slab, which is one large chunk or two small ones. A
- * thread gives back its own chunks only: what it holds is then no race of the test's own.
+ * The class that Lincheck creates many times and runs with several threads: one slab, which is one large chunk or two
+ * small ones. A thread gives back only its own chunks, so that the test adds no race of its own.
  */
 class SlabsUnderLincheck {
     private val slabs = Slabs(capacity = 1, slabBytes = 512, minBits = 8, maxBits = 9) { region }
@@ -59,7 +59,7 @@ class SlabsUnderLincheck {
     }
 
     companion object {
-        /** Nobody looks into it here, so one serves for all slabs. */
+        /** One region for all slabs: its contents do not matter here. */
         lateinit var region: MemoryRegion
     }
 }

@@ -11,11 +11,11 @@ import org.kverbs.dsl.openDevice
 import java.lang.foreign.MemorySegment
 import java.util.concurrent.atomic.AtomicInteger
 
-/** A buffer that counts who holds it. */
+/** A buffer that counts its pins. */
 internal class Pin : RegisteredBuffer() {
     private val holders = AtomicInteger()
 
-    /** How many work requests hold it. */
+    /** The number of work requests that pin the buffer. */
     val held: Int get() = holders.get()
 
     override val memory: MemorySegment get() = throw UnsupportedOperationException("there is no memory in it")
@@ -42,7 +42,7 @@ internal class Pin : RegisteredBuffer() {
 }
 
 /**
- * What a device says of messages that came: for Lincheck, which can't wait for a device. Those of one index are always
+ * Completions of received messages for Lincheck, which cannot wait for a device. The completion of one index is always
  * the same.
  */
 internal object Completions {
@@ -50,10 +50,10 @@ internal object Completions {
     private val device = openDevice("embedded0")
     private val region = device.protectionDomain().memoryRegion(4096, AccessFlag.LOCAL_WRITE)
 
-    /** Memory for all: nobody looks into it. */
+    /** One piece of memory for all: its contents do not matter. */
     val memory: MemorySlice = region.slice()
 
-    /** Successful ones; their byte lengths are 1, 2, 3 and so on. */
+    /** Successful completions with byte lengths 1, 2, 3 and so on. */
     val all: List<WorkCompletion> = received()
 
     private fun received(): List<WorkCompletion> {

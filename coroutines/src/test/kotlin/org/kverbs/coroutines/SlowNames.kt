@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit.SECONDS
 import java.util.stream.Stream
 
 /**
- * A name service of this JVM that knows two hosts more. One is [MANY]. A thread that asks for [HOST] waits until it is
- * let go, and hears that there is none.
+ * A name service of this JVM that knows [MANY]. A lookup of [HOST] blocks until the test lets it go, and then finds no
+ * host.
  */
 class SlowNames : InetAddressResolverProvider() {
     override fun get(configuration: Configuration): InetAddressResolver {
@@ -24,7 +24,7 @@ class SlowNames : InetAddressResolverProvider() {
                 if (host == MANY) return Stream.of("192.0.2.1", "198.18.0.2", "198.18.0.1").map(InetAddress::ofLiteral)
                 if (host != HOST) return usual.lookupByName(host, policy)
                 asked.countDown()
-                letGo.await(20, SECONDS) // a test that waits for it has failed by then
+                letGo.await(20, SECONDS) // a test that waits this long has failed
                 answered.countDown()
                 throw UnknownHostException(host)
             }
@@ -36,7 +36,7 @@ class SlowNames : InetAddressResolverProvider() {
     companion object {
         const val HOST = "slow.test"
 
-        /** A host with three addresses: nobody's, that of embedded1 and that of embedded0. */
+        /** A host with three addresses: one of no device, that of embedded1 and that of embedded0. */
         const val MANY = "many.test"
         val asked = CountDownLatch(1)
         val letGo = CountDownLatch(1)

@@ -6,8 +6,8 @@ import org.kverbs.dsl.connectOptions
 import org.kverbs.dsl.openDevice
 
 /**
- * Two channels that are connected to each other, on one embedded device or on two. A peer without a receive fails the
- * test: no side tries again.
+ * Two connected channels, on one embedded device or on two. A message that finds no receive fails the test: no side
+ * retries.
  */
 class TwoChannels(
     clientSettings: MessageChannelBuilder.() -> Unit = {},

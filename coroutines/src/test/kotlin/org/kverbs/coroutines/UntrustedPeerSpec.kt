@@ -17,7 +17,7 @@ import org.kverbs.dsl.openDevice
 import java.nio.ByteBuffer
 import kotlin.random.Random
 
-/** A channel whose peer is a queue pair that sends what it likes. */
+/** A channel whose peer is a queue pair that sends anything. */
 private class Liar(
     settings: MessageChannelBuilder.() -> Unit = {},
 ) : AutoCloseable {
@@ -30,7 +30,7 @@ private class Liar(
 
     init {
         channel.connect(qp.endpoint(), ChannelHello(4, 4096, 1000).toBytes())
-        // It gives up soon when the channel has ended.
+        // The device gives up soon when the channel has ended.
         qp.connect(channel.queuePair.endpoint(), connectOptions { timeout(10).retryCount(1) })
     }
 
@@ -56,7 +56,7 @@ private class Liar(
                 .array(),
         )
 
-    /** What the channel fails with; an orderly end before it doesn't count. */
+    /** Returns the failure of the channel; an orderly end before the failure does not count. */
     suspend fun failure(): Throwable =
         withTimeout(50_000) {
             while (true) {

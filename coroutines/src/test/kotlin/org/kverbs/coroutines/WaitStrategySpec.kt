@@ -103,10 +103,7 @@ class WaitStrategySpec :
     }
 }
 
-/**
- * Moves something between the ends, so that it is no dispatcher that was never used. Returns the thread that polls for
- * the client.
- */
+/** Sends a message between the ends, so that the dispatcher was used before. Returns the client's polling thread. */
 private suspend fun traffic(ends: TwoEnds): Long =
     withContext(Dispatchers.Default) {
         repeat(100) { ends.client.qp.write(ends.client.region[0, 8], to = ends.server.region.remote()) }

@@ -15,12 +15,12 @@ private const val STRING: Byte = 0
 private const val BINARY: Byte = 1
 
 /**
- * Carries kRPC's messages, one a message of the connection: a byte for its kind, then its bytes.
+ * Carries the messages of kRPC, each in one message of the connection: a byte for its kind, then its bytes.
  *
- * kRPC does not look at why a receive failed, and its calls wait on. So the failure of a connection fails the scope
- * that the transport runs in, which ends everything in it.
+ * kRPC ignores the failure of a receive, and its calls wait on. Therefore the failure of a connection fails the scope
+ * of the transport, which ends everything in it.
  *
- * @param endsCleanly whether the peer's last message ends the transport, as on a server; otherwise it is a failure
+ * @param endsCleanly true if the peer's orderly end ends the transport, as on a server; false if it is a failure
  */
 internal class ConnectionTransport(
     private val connection: MessageConnection,
@@ -33,7 +33,7 @@ internal class ConnectionTransport(
     @Volatile
     private var isEnding = false
 
-    /** From here on the end of the connection is no failure. */
+    /** Declares that the end of the connection is no failure from now on. */
     fun expectEnd() {
         isEnding = true
     }

@@ -18,7 +18,7 @@ import org.kverbs.RdmaException
 import org.kverbs.coroutines.MessageConnection
 import java.util.concurrent.ConcurrentHashMap
 
-/** Those that carry kRPC now. Two users of one would take each other's messages, and answers look alike. */
+/** The connections that carry kRPC now. Two users of one connection would take each other's messages. */
 private val carrying: MutableSet<MessageConnection> = ConcurrentHashMap.newKeySet()
 
 private suspend fun <R> MessageConnection.carrying(block: suspend CoroutineScope.() -> R): R {
@@ -34,7 +34,7 @@ private suspend fun <R> MessageConnection.carrying(block: suspend CoroutineScope
 }
 
 /**
- * Serves kotlinx-rpc's services to the peer, until it has finished.
+ * Serves kotlinx-rpc services to the peer until the peer has finished.
  *
  * ```
  * rdmaServer(7471) { connection ->
@@ -44,15 +44,16 @@ private suspend fun <R> MessageConnection.carrying(block: suspend CoroutineScope
  * }
  * ```
  *
- * The connection is kRPC's own: nothing else may send or receive on it. Services run in the caller's context and are
+ * kRPC owns the connection: do not send or receive messages on it. Services run in the caller's context and are
  * cancelled when the client has finished or the connection fails.
  *
- * The interfaces of services stand in a module that is compiled by Kotlin 2.3.0 with kotlinx-rpc's compiler plugin; see
+ * Compile the interfaces of the services in a module with Kotlin 2.3.0 and the compiler plugin of kotlinx-rpc; see
  * `samples/krpc` of this project.
  *
- * @param config kRPC's configuration: the serialization at least, and how much kRPC buffers a call (`connector`)
+ * @param config the configuration of kRPC: at least the serialization; `connector` sets how much kRPC buffers for a
+ *   call
  * @param services registers the services
- * @throws org.kverbs.RdmaException if the connection failed, or the peer speaks no kRPC
+ * @throws org.kverbs.RdmaException if the connection failed, or the peer does not use kRPC
  * @throws IllegalStateException if the connection carries kRPC already
  */
 public suspend fun MessageConnection.serveKrpc(
@@ -72,7 +73,7 @@ public suspend fun MessageConnection.serveKrpc(
     }
 
 /**
- * Uses kotlinx-rpc's services of the peer, which [serveKrpc] serves.
+ * Runs the block with a client for the peer's kotlinx-rpc services, which the peer serves with [serveKrpc].
  *
  * ```
  * rdmaClient("server", 7471) { connection ->
@@ -84,13 +85,13 @@ public suspend fun MessageConnection.serveKrpc(
  * }
  * ```
  *
- * The connection is kRPC's own: nothing else may send or receive on it. If it fails, or the server finishes, the block
- * is cancelled, as kRPC would let some of its calls wait for ever.
+ * kRPC owns the connection: do not send or receive messages on it. If the connection fails or the server finishes, the
+ * block is cancelled, because some calls of kRPC would wait for ever.
  *
- * @param config kRPC's configuration: the serialization at least
- * @return what the block returns
- * @throws org.kverbs.RdmaException if the connection failed, the peer speaks no kRPC, or the server finished while the
- *     block ran
+ * @param config the configuration of kRPC: at least the serialization
+ * @return the result of the block
+ * @throws org.kverbs.RdmaException if the connection failed, the peer does not use kRPC, or the server finished while
+ *   the block ran
  * @throws IllegalStateException if the connection carries kRPC already
  */
 public suspend fun <R> MessageConnection.krpcClient(
@@ -103,7 +104,7 @@ public suspend fun <R> MessageConnection.krpcClient(
         try {
             coroutineScope { block(client) }
         } catch (e: CancellationException) {
-            // kRPC cancels its calls when the server ends its services, and not the coroutine that waits for them.
+            // When the server ends its services, kRPC cancels its calls but not the coroutine that waits for them.
             currentCoroutineContext().ensureActive()
             throw if (e is TimeoutCancellationException) e else RdmaException("the server ended its services", e)
         } finally {

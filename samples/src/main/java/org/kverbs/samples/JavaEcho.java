@@ -11,14 +11,14 @@ import org.kverbs.QueuePairInitAttributes;
 import org.kverbs.attributes.AccessFlag;
 import org.kverbs.attributes.QueuePairType;
 
-/** The same library from Java alone: a client sends a message, a server sends it back. */
+/** Sends a message to a server, which sends it back: kverbs from Java. */
 public final class JavaEcho {
     private static final int SIZE = 64;
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
     private JavaEcho() {}
 
-    /** Takes the name of an RDMA device, or uses the first one. */
+    /** Runs the sample on the RDMA device with the name args[0], or else on the first one. */
     public static void main(String[] args) throws InterruptedException {
         try (Context device = (args.length == 0 ? Device.first() : Device.byName(args[0])).open()) {
             System.out.println("device: " + device.device().name());
@@ -36,7 +36,7 @@ public final class JavaEcho {
             server.await(1); // the message
             System.out.println("server: " + server.memory.memory().getString(0));
 
-            client.await(1); // its own send: from here on its memory may change
+            client.await(1); // its own send: from here on the memory can be changed
             client.memory.memory().fill((byte) 0);
             server.send();
             client.await(1); // the answer
@@ -44,7 +44,7 @@ public final class JavaEcho {
         }
     }
 
-    /** A queue pair with its completions and its memory; closing the device closes all of it. */
+    /** A queue pair with its completion queue and its memory. Closing the device closes all of them. */
     private record End(QueuePair queuePair, CompletionQueue completions, MemoryRegion memory) {
         static End on(ProtectionDomain pd) {
             CompletionQueue cq = pd.context().completionQueue(16);

@@ -10,13 +10,13 @@ import org.kverbs.blocking.BlockingConnection;
 import org.kverbs.blocking.BlockingHost;
 import org.kverbs.blocking.BlockingServer;
 
-/** A server in Java with a virtual thread for each connection, and clients that have one each, too. */
+/** Runs a server with a virtual thread for each connection, and clients on virtual threads. */
 public final class JavaService {
     private static final int CLIENTS = 20;
 
     private JavaService() {}
 
-    /** Takes the name of an RDMA device, or uses the first one. */
+    /** Runs the sample on the RDMA device with the name args[0], or else on the first one. */
     public static void main(String[] args) throws Exception {
         Device device = args.length == 0 ? Device.first() : Device.byName(args[0]);
         String address = DeviceAddressKt.ipAddressOf(device.name()).getHostAddress();
@@ -39,7 +39,7 @@ public final class JavaService {
         }
     }
 
-    /** Serves one client, on a virtual thread; blocking costs it nothing. */
+    /** Serves one client, on a virtual thread, which can block at little cost. */
     private static void greet(BlockingConnection connection) throws InterruptedException {
         byte[] name = connection.receiveOrNull();
         while (name != null) {

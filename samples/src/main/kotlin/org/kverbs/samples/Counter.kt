@@ -9,7 +9,7 @@ import org.kverbs.coroutines.rdmaServer
 import java.lang.foreign.Arena
 import java.net.InetSocketAddress
 
-/** Lets all its clients count in 8 bytes of its memory; its processor has no part in it. */
+/** Lets all clients count in 8 bytes of the server's memory, without the server's processor. */
 suspend fun counterServer(
     port: Int,
     device: String? = null,
@@ -23,8 +23,8 @@ suspend fun counterServer(
 }
 
 /**
- * Counts with so many coroutines at once, each [times] times, and gives all their numbers. Nobody else gets any of
- * these.
+ * Counts with [coroutines] coroutines at once, each [times] times, and returns all their numbers. No other client gets
+ * one of these numbers.
  */
 suspend fun count(
     host: String,
@@ -38,7 +38,7 @@ suspend fun count(
         coroutineScope { List(coroutines) { async { List(times) { counter.fetchAndAdd(0, 1) } } }.awaitAll().flatten() }
     }
 
-/** Ten coroutines count to a thousand, on the device that the argument names or on the first one. */
+/** Counts to a thousand with ten coroutines, on the device that the argument names or on the first one. */
 fun main(args: Array<String>) =
     both(args.firstOrNull(), { name, onListening -> counterServer(0, name, onListening) }) { host, port, name ->
         val numbers = count(host, port, coroutines = 10, times = 100, name)

@@ -14,10 +14,10 @@ import kotlin.io.path.name
 import kotlin.io.path.readText
 
 /**
- * The IP address that connections to a device of this name go by: its GID on the embedded device and with RoCE, and
- * otherwise, as with iWARP, whose GID is a MAC address, one of its network interface.
+ * Returns the IP address to connect to a device of this name. On the embedded device and with RoCE it is the device's
+ * GID. Otherwise it is an address of the device's network interface: the GID of iWARP is a MAC address.
  *
- * @throws RdmaException if it has none; the message says what to do
+ * @throws RdmaException if the device has no IP address; the message says what to do
  */
 fun ipAddressOf(device: String): InetAddress = openDevice(device).use { ipAddressOf(it) }
 
@@ -33,8 +33,8 @@ private fun isReachable(address: InetAddress) =
     !address.isLinkLocalAddress && NetworkInterface.getByInetAddress(address) != null
 
 /**
- * The network interfaces that a device of Linux is known to sit on, the surest first; soft-iWARP's, under Linux 6.1, by
- * its MAC address alone.
+ * Returns the network interfaces that a Linux device can belong to, the surest first. Under Linux 6.1 the interface of
+ * soft-iWARP is found only by its MAC address.
  */
 private fun interfacesOf(
     device: Path,
@@ -43,14 +43,14 @@ private fun interfacesOf(
     val ofPort = device.resolve("ports/1/gid_attrs/ndevs/0")
     val ofParent = device.resolve("device/net")
     val names =
-        listOfNotNull(runCatching { ofPort.readText().trim() }.getOrNull()) + // EINVAL where the device knows none
+        listOfNotNull(runCatching { ofPort.readText().trim() }.getOrNull()) + // EINVAL if the device knows none
             if (ofParent.exists()) ofParent.listDirectoryEntries().map { it.name } else emptyList()
     val mac = gid.copyOf(MAC_BYTES)
     return names.mapNotNull { NetworkInterface.getByName(it) } +
         NetworkInterface.networkInterfaces().filter { mac.contentEquals(it.hardwareAddress) }.toList()
 }
 
-/** The first address of these that others can connect to, IPv4 if there is one. */
+/** Returns the first address of these interfaces that other machines can connect to; prefers IPv4. */
 internal fun addressOf(
     device: String,
     interfaces: List<NetworkInterface>,

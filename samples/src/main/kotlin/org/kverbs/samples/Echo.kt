@@ -4,7 +4,7 @@ import org.kverbs.coroutines.rdmaClient
 import org.kverbs.coroutines.rdmaServer
 import java.net.InetSocketAddress
 
-/** Sends every message back to its sender, until it is cancelled. */
+/** Sends every message back to its sender, until the caller is cancelled. */
 suspend fun echoServer(
     port: Int,
     device: String? = null,
@@ -14,7 +14,7 @@ suspend fun echoServer(
         for (message in connection.incoming) connection.send(message)
     }
 
-/** Sends a line to an [echoServer], and gives what comes back. */
+/** Sends a line to an [echoServer], and returns the answer. */
 suspend fun echoClient(
     host: String,
     port: Int,

@@ -25,7 +25,7 @@ data class Put(
     val value: String,
 )
 
-/** Where the entry of a key begins in the table; null if the key has none. */
+/** The offset of a key's entry in the table; null if the key has no entry. */
 @Serializable
 data class Place(
     val offset: Long?,
@@ -35,15 +35,15 @@ private val put = method<Put, Unit>("put")
 private val find = method<String, Place>("find")
 
 /**
- * A table of keys and values. Clients change it by requests and ask once where the entry of a key stands. From then on
- * they read the entry by RDMA, without the server's processor. An entry is a version, which is odd while the entry
- * changes, the length of the value, and the value.
+ * Serves a table of keys and values. Clients change it with requests, and ask once for the offset of a key's entry.
+ * From then on they read the entry by RDMA, without the server's processor. An entry has a version, which is odd while
+ * the entry changes, the length of the value, and the value.
  */
 class KeyValueServer {
     private val table: MemorySegment = Arena.ofAuto().allocate(ENTRIES * ENTRY, ENTRY)
     private val offsets = HashMap<String, Long>()
 
-    /** Serves until it is cancelled. */
+    /** Serves until the caller is cancelled. */
     suspend fun serve(
         port: Int,
         device: String? = null,
@@ -54,7 +54,7 @@ class KeyValueServer {
             connection.answerRequests {
                 answer(put) { (key, value) -> put(key, value.encodeToByteArray()) }
                 answer(find) { key -> Place(synchronized(offsets) { offsets[key] }) }
-                onFailure { _, _ -> } // the client is told
+                onFailure { _, _ -> } // the client gets the failure
             }
         }
 
@@ -75,26 +75,26 @@ class KeyValueServer {
     }
 }
 
-/** The table of a [KeyValueServer], seen from a client. */
+/** Accesses the table of a [KeyValueServer] from a client. */
 class KeyValues(
     private val requests: RequestScope,
     private val table: RemoteRegion,
 ) {
     private val offsets = ConcurrentHashMap<String, Long>()
 
-    /** Asks the server to change a value, of at most 48 bytes. */
+    /** Asks the server to set a value of at most 48 bytes. */
     suspend fun put(
         key: String,
         value: String,
     ): Unit = requests.call(put, Put(key, value))
 
-    /** Reads a value by RDMA; null if there is none. */
+    /** Reads a value by RDMA; null if the key has none. */
     suspend fun get(key: String): String? {
         val offset = offsets[key] ?: requests.call(find, key).offset?.also { offsets[key] = it } ?: return null
         repeat(READS) {
             val entry = ByteBuffer.wrap(table.read(offset, ENTRY.toInt())).order(ByteOrder.nativeOrder())
             val version = entry.getLong()
-            // Or else the server was changing the entry while it was read.
+            // Otherwise the server was changing the entry during the read.
             if (version % 2 == 0L && table.readLong(offset) == version) {
                 val length = entry.getLong().toInt()
                 return entry.array().decodeToString(VALUE.toInt(), VALUE.toInt() + length)
@@ -115,7 +115,10 @@ private const val VALUE = 16L
 private const val ROOM = ENTRY - VALUE
 private const val READS = 1000
 
-/** Puts an entry by a request and reads it by RDMA, on the device that the argument names or on the first one. */
+/**
+ * Puts an entry into the table with a request, and reads it by RDMA, on the device that the argument names or on the
+ * first one.
+ */
 fun main(args: Array<String>) =
     both(
         args.firstOrNull(),

@@ -28,7 +28,7 @@ data class Receipt(
     val cents: Int,
 )
 
-/** What the shop's clients can ask; both sides use these. */
+/** The methods of the shop; both sides use these declarations. */
 private val order = method<Order, Receipt>("order")
 private val stock = streamMethod<Unit, String>("stock")
 
@@ -43,15 +43,15 @@ suspend fun shop(
     rdmaServer(port, device, onListening = onListening) { connection ->
         connection.answerRequests {
             answer(order) { (item, count) ->
-                if (item == "ship") awaitCancellation() // takes long; the caller's deadline ends it here, too
+                if (item == "ship") awaitCancellation() // takes long; the caller's timeout ends it here, too
                 Receipt(count * (prices[item] ?: throw NoSuchElementException("no $item here")))
             }
             answer(stock) { prices.keys.asFlow() }
-            onFailure { _, _ -> } // the client is told
+            onFailure { _, _ -> } // the client gets the failure
         }
     }
 
-/** Buys at a [shop] with a hundred orders under way at the same time, and gives its answers. */
+/** Buys at a [shop] with a hundred orders under way at the same time, and returns the shop's answers. */
 suspend fun buy(
     host: String,
     port: Int,

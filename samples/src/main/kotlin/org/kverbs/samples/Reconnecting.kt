@@ -13,7 +13,7 @@ import java.net.InetSocketAddress
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
-/** Asks [questions], and goes on with the next one after the server was away. */
+/** Asks [questions]. After a lost connection it connects again and repeats the question that has no answer yet. */
 suspend fun patientClient(
     questions: List<String>,
     server: InetSocketAddress,
@@ -31,7 +31,7 @@ suspend fun patientClient(
     return answers
 }
 
-/** Answers one client, so many times, and ends. */
+/** Gives one client [answers] answers, and ends. */
 suspend fun shortLivedServer(
     name: String,
     port: Int,
@@ -57,7 +57,10 @@ suspend fun shortLivedServer(
     }
 }
 
-/** A server ends and another takes its place, on the device that the argument names or on the first one. */
+/**
+ * Asks a server that ends after two answers, and the server that replaces it, on the device that the argument names or
+ * on the first one.
+ */
 fun main(args: Array<String>) {
     val name = args.firstOrNull() ?: Device.first().name()
     val host = ipAddressOf(name)

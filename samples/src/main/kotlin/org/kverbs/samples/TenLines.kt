@@ -15,8 +15,8 @@ import org.kverbs.dsl.qp
 import org.kverbs.dsl.send
 
 /**
- * Two connected queue pairs, and a message from one to the other, on the device that the argument names or on the first
- * one.
+ * Connects two queue pairs and sends a message from one to the other, on the device that the argument names or on the
+ * first one.
  */
 fun main(args: Array<String>): Unit =
     (if (args.isEmpty()) openDevice() else openDevice(args[0])).use { device ->

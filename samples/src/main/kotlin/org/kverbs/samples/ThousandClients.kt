@@ -11,13 +11,13 @@ import org.kverbs.coroutines.connectMessages
 import org.kverbs.coroutines.rdmaHost
 
 /**
- * A thousand clients, all connected at the same time, ask an [echoServer] at once, on the device that the argument
- * names or on the first one.
+ * Opens a thousand connections to an [echoServer], and sends a request on all of them at once, on the device that the
+ * argument names or on the first one.
  */
 fun main(args: Array<String>) =
     both(args.firstOrNull(), { name, onListening -> echoServer(0, name, onListening) }) { host, port, name ->
         rdmaHost { device(Device.byName(name)) }.use { rdma ->
-            // A thousand connects at one moment on a slow machine would each wait longer than a step may take.
+            // With a thousand connects at one moment, each takes longer than its timeout on a slow machine.
             val doors = Semaphore(CONNECTING)
             val answers =
                 coroutineScope {

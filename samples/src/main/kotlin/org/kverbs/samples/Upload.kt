@@ -13,7 +13,10 @@ import kotlin.io.path.div
 import kotlin.io.path.writeBytes
 import kotlin.random.Random
 
-/** Keeps the last file that a client has sent whole. A client that goes before it has finished changes nothing. */
+/**
+ * Stores the last file that a client has sent completely. A client that disconnects before it has finished changes
+ * nothing.
+ */
 suspend fun uploadServer(
     to: Path,
     port: Int,
@@ -27,7 +30,9 @@ suspend fun uploadServer(
         connection.send("got $length bytes".encodeToByteArray())
     }
 
-/** Streams a file of any length to an [uploadServer], as fast as that writes it, and gives its answer. */
+/**
+ * Streams a file of any length to an [uploadServer], as fast as the server writes it, and returns the server's answer.
+ */
 suspend fun upload(
     from: Path,
     host: String,

@@ -63,7 +63,10 @@ private fun isGood(
 /** Bytes of private data that a request has room for. */
 private const val TICKET = 32
 
-/** Asks with the right secret and with a wrong one, on the device that the argument names or on the first one. */
+/**
+ * Opens the vault with the right secret and with a wrong one, on the device that the argument names or on the first
+ * one.
+ */
 fun main(args: Array<String>) =
     both(args.firstOrNull(), { name, onListening -> vault(0, "open sesame", name, onListening) }) { host, port, name ->
         println("$name: " + openVault(host, port, "open sesame", name))

@@ -20,9 +20,9 @@ import org.kverbs.dsl.openDevice
 import java.lang.foreign.ValueLayout.JAVA_LONG
 
 /**
- * A few workers serve many clients from one shared receive queue, on the device that the argument
- * names or on the first one. A question goes to whichever worker is free, so the server needs a buffer a worker and
- * not one a client.
+ * Serves many clients with a few workers and one shared receive queue, on the device that the argument names or on the
+ * first one. A question goes to a free worker, so that the server needs a buffer for each worker instead of one for
+ * each client.
  */
 fun main(args: Array<String>): Unit =
     (if (args.isEmpty()) openDevice() else openDevice(args[0])).use { device ->

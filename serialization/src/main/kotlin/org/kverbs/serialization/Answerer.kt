@@ -16,7 +16,7 @@ import org.kverbs.RdmaException
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 
-/** The peer's requests, each in a coroutine of its own. */
+/** Answers the peer's requests, each in a coroutine of its own. */
 internal class Answerer(
     background: CoroutineScope,
     private val settings: RequestsBuilder,
@@ -27,8 +27,8 @@ internal class Answerer(
     private val unanswered = AtomicInteger()
 
     /**
-     * For requests whose answers wait for room at the peer. They are no more the peer's requests, as the answer could
-     * be there, and yet take memory here: the peer has to take some before it can make more requests.
+     * Limits the requests whose answers are not sent yet. An answer that waits for room at the peer no longer counts as
+     * the peer's request, but takes memory here: the peer must take some answers before this side reads more requests.
      */
     private val room = Semaphore(2 * settings.maxInFlight)
 
@@ -38,12 +38,12 @@ internal class Answerer(
     ) {
         val credits = ItemCredits(credits)
 
-        /** The connection failed while an item was sent. */
+        /** True if the connection failed while an item was being sent. */
         @Volatile
         var isLost = false
     }
 
-    /** Begins to answer; suspends while the peer has not taken the answers to its earlier requests. */
+    /** Begins to answer a request; suspends while the peer has too many answers to take. */
     suspend fun begin(request: Frame.Request) {
         if (unanswered.incrementAndGet() > settings.maxInFlight) {
             throw RequestProtocolException("the peer has more than ${settings.maxInFlight} requests under way")
@@ -72,12 +72,12 @@ internal class Answerer(
             try {
                 handle(request, one)
             } catch (e: Throwable) {
-                // an Error of one handler is no reason to end the others
+                // an Error of one handler must not end the others
                 currentCoroutineContext().ensureActive()
                 if (!one.job.isCancelled && !one.isLost) failure = e
                 failed(request, one, e)
             }
-        // From here on the peer can have the end of this request, and make another one in its place.
+        // From here on the peer can receive the end of this request, and make another one in its place.
         running.remove(request.id)
         unanswered.decrementAndGet()
         quietly {
@@ -107,7 +107,7 @@ internal class Answerer(
         } ?: Frame.Failure(request.id, Frame.Failure.Kind.TIMED_OUT, "")
     }
 
-    /** What the connection fails with is no failure of the handler. */
+    /** Sends an item; marks a failure of the connection, which is not one of the handler. */
     private suspend fun sendItem(
         one: Running,
         item: Frame.Item,
@@ -136,19 +136,19 @@ internal class Answerer(
         return Frame.Failure(request.id, Frame.Failure.Kind.FAILED, message, shown)
     }
 
-    /** Cancels a request. One that has ended meanwhile is no fault of the peer's: its end is under way. */
+    /** Cancels a request. A request that has ended meanwhile is ignored: its end is on the way to the peer. */
     fun cancel(id: Long) {
         running[id]?.job?.cancel()
     }
 
-    /** Lets a stream go on, if it still does. */
+    /** Adds credits to a stream, if it is still under way. */
     fun credit(frame: Frame.Credit) {
         running[frame.id]?.credits?.add(frame.count)
     }
 
     /**
-     * The peer asks for nothing any more: cancels what is under way, and waits until it has ended. Answers are not
-     * sent, as the peer may have no room for them.
+     * Ends answering: cancels the requests under way, and suspends until they have ended. Their answers are not sent,
+     * because the peer can be without room for them.
      */
     suspend fun end(): Unit = scope.coroutineContext.job.cancelAndJoin()
 }

@@ -11,8 +11,8 @@ import kotlin.time.Duration
 import kotlin.time.TimeSource
 
 /**
- * The requests of this side. A request keeps its number and its permit until the peer has ended it, also when its
- * caller was cancelled: so a late answer is known, and the peer never has more requests than it takes.
+ * Makes the requests of this side. A request keeps its id and its permit until the peer has ended it, even if its
+ * caller is cancelled: a late answer is still recognised, and the peer never has more requests than it takes.
  */
 internal class Caller(
     private val background: CoroutineScope,
@@ -26,14 +26,14 @@ internal class Caller(
     @Volatile
     private var ended: ((PendingCall) -> Exception)? = null
 
-    /** The peer takes so many requests at a time. */
+    /** Allows the number of requests at a time that the peer takes. */
     fun allow(count: Int): Unit = repeat(minOf(count, maxInFlight)) { release() }
 
     private fun release() {
         permits.trySend(Unit)
     }
 
-    /** Begins a request; suspends until the peer takes one more. */
+    /** Begins a request; suspends until the peer takes another one. */
     suspend fun open(
         method: String,
         credits: Int,
@@ -55,11 +55,11 @@ internal class Caller(
                     end(call) { RequestsEndedException(method, e) }
                 }
             }
-        ended?.let { end(call, it) } // the end may have missed this call
+        ended?.let { end(call, it) } // the end of the connection can have missed this call
         return call
     }
 
-    /** Nobody waits for this call any more: tells the peer, if the peer has not ended it. */
+    /** Gives up a call whose caller no longer waits: tells the peer, unless the peer has ended it. */
     fun giveUp(call: PendingCall) {
         call.giveUp()
         if (!pending.containsKey(call.id)) return
@@ -107,7 +107,7 @@ internal class Caller(
         release()
     }
 
-    /** No more answers come; [why] fails the calls that wait and all later ones. */
+    /** Ends all calls, as no more answers come; [why] creates the failure of each waiting and each later call. */
     fun end(why: (PendingCall) -> Exception) {
         ended = why
         permits.close()
@@ -122,7 +122,7 @@ private fun PendingCall.failure(frame: Frame.Failure): Exception =
         Frame.Failure.Kind.CANCELLED -> RemoteFailureException(method, frame.message, frame.remoteClass)
     }
 
-/** Sends what only a connection that lives needs: its failure ends the reader, which tells everybody. */
+/** Sends a frame and ignores a failure of the connection: the reader notices it, too, and ends all calls. */
 internal suspend fun quietly(send: suspend () -> Unit) {
     try {
         send()

@@ -4,8 +4,8 @@ import kotlinx.serialization.BinaryFormat
 import kotlinx.serialization.DeserializationStrategy
 
 /**
- * Decodes bytes that a peer chose. A deeply nested message overflows the stack of a recursive serializer, which is the
- * peer's fault, too.
+ * Decodes bytes of a peer that is not trusted. A deeply nested message can overflow the stack of a recursive
+ * serializer; this is a decoding failure, too.
  */
 internal fun <T> BinaryFormat.decode(
     deserializer: DeserializationStrategy<T>,

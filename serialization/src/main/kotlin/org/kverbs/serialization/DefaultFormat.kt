@@ -4,9 +4,8 @@ import kotlinx.serialization.BinaryFormat
 import kotlinx.serialization.cbor.Cbor
 
 /**
- * The format of typed messages if no other is named: CBOR (RFC 8949). Byte arrays are byte strings, and fields that the
- * receiver does not know are skipped, so that one side can be newer than the other. Both sides must use the same
- * format.
+ * The default format of typed messages: CBOR (RFC 8949). It encodes byte arrays as byte strings, and skips fields that
+ * the receiver does not know, so that one side can be newer than the other. Both sides must use the same format.
  */
 public val DefaultFormat: BinaryFormat =
     Cbor {

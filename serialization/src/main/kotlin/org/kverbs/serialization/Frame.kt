@@ -5,22 +5,22 @@ import kotlin.time.Duration
 /** The longest name of a method, in bytes. */
 internal const val MAX_NAME = 200
 
-/** The longest text of a failure that is sent, in characters. */
+/** The longest text of a failure, in characters; a longer one is cut. */
 internal const val MAX_FAILURE = 1000
 
 /**
- * What goes over a connection of requests, one frame a message. Each side numbers its own requests. The other side ends
- * each of them by exactly one [Answer], [End] or [Failure], also after [Cancel].
+ * A frame of the request protocol; one frame is one message. Each side numbers its own requests. The other side ends
+ * each of them with exactly one [Answer], [End] or [Failure], even after [Cancel].
  */
 internal sealed interface Frame {
-    /** First of each side: how many of its requests the peer may have under way. */
+    /** The first frame of each side: the number of requests that the peer can have under way. */
     class Hello(
         val maxInFlight: Int,
     ) : Frame
 
     /**
-     * Begins a request: for one answer, or with [credits] above 0 for a stream of which so many items may come at
-     * first.
+     * Begins a request for one answer, or with [credits] above 0 for a stream. [credits] is the number of items that
+     * can come at first.
      */
     class Request(
         val id: Long,
@@ -30,12 +30,12 @@ internal sealed interface Frame {
         val payload: ByteArray,
     ) : Frame
 
-    /** The requester does not wait any more. */
+    /** Tells the peer that the requester no longer waits. */
     class Cancel(
         val id: Long,
     ) : Frame
 
-    /** The requester takes so many further items. */
+    /** Lets the peer send [count] further items. */
     class Credit(
         val id: Long,
         val count: Int,
@@ -65,7 +65,7 @@ internal sealed interface Frame {
         val message: String,
         val remoteClass: String? = null,
     ) : Frame {
-        /** Their order is that of the numbers on the wire. */
+        /** The ordinals are the numbers in the frame. */
         enum class Kind { FAILED, TIMED_OUT, CANCELLED }
     }
 }

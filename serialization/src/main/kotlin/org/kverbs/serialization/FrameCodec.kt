@@ -15,11 +15,12 @@ private const val ITEM = 5
 private const val END = 6
 private const val FAILURE = 7
 
-/** The protocol and its version, in the hello. */
+/** Identifies the protocol and its version in the hello. */
 private const val MAGIC = 0x6b765201
 
 /**
- * Encodes a frame: a byte for its kind, then its fields in their order, big-endian; what is of any length comes last.
+ * Encodes a frame: a byte for its kind, then its fields in order, big-endian; a field without a fixed length comes
+ * last.
  */
 internal fun Frame.encode(): ByteArray =
     when (this) {
@@ -56,9 +57,9 @@ private inline fun frame(
 ): ByteArray = ByteBuffer.allocate(1 + size).put(kind.toByte()).apply(fields).array()
 
 /**
- * Decodes what a peer sent.
+ * Decodes a frame of a peer that is not trusted.
  *
- * @throws RequestProtocolException if it is no frame
+ * @throws RequestProtocolException if the message is not a frame
  */
 internal fun decodeFrame(message: ByteArray): Frame =
     try {

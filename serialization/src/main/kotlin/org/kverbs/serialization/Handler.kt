@@ -6,8 +6,8 @@ import kotlinx.serialization.BinaryFormat
 /** Answers the requests of one method. */
 internal fun interface Handler {
     /**
-     * Runs the user's code, sends the items of a stream by [send], and returns the frame that ends the request. Throws
-     * what the user's code throws.
+     * Runs the program's handler, sends the items of a stream with [send], and returns the frame that ends the request.
+     * Throws the exceptions of the program's handler.
      */
     suspend fun answer(
         request: Frame.Request,
@@ -16,7 +16,7 @@ internal fun interface Handler {
     ): Frame
 }
 
-/** The peer asked for what is not here; the user's code had no part in it. */
+/** Thrown if the peer asks for a method that this side does not have; the program's code did not run. */
 internal class RefusedRequestException(
     message: String,
 ) : RuntimeException(message)

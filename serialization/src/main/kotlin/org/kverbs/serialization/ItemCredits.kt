@@ -3,7 +3,7 @@ package org.kverbs.serialization
 import kotlinx.coroutines.channels.Channel
 import java.util.concurrent.atomic.AtomicLong
 
-/** How many items of a stream the peer takes. One coroutine takes credits, another adds them. */
+/** Counts the items of a stream that the peer takes. One coroutine takes credits, another adds them. */
 internal class ItemCredits(
     initial: Int,
 ) {
@@ -11,7 +11,7 @@ internal class ItemCredits(
     private val more = Channel<Unit>(Channel.CONFLATED)
 
     fun add(further: Int) {
-        // A peer that adds for ever gets no more than it could use.
+        // A limit, against overflow by a peer that adds for ever.
         count.updateAndGet { minOf(it + further, Int.MAX_VALUE.toLong()) }
         more.trySend(Unit)
     }

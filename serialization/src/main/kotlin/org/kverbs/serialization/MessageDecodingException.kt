@@ -3,12 +3,12 @@ package org.kverbs.serialization
 import org.kverbs.RdmaException
 
 /**
- * A message that came is no value of the type that was expected: the peer uses another type, another format, or sends
- * garbage. The message names the type and the length in bytes. The connection lives on, and the next message can be
- * received.
+ * Thrown if a received message is not a value of the expected type: the peer uses another type or another format, or
+ * sends garbage. The exception's message names the type and the length in bytes. The connection lives on, and the next
+ * message can be received.
  *
- * @property type the type that was expected, by its serial name
- * @property length how many bytes the peer sent
+ * @property type the serial name of the expected type
+ * @property length the length of the message in bytes
  */
 public class MessageDecodingException internal constructor(
     public val type: String,

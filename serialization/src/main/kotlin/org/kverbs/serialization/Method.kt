@@ -4,15 +4,15 @@ import kotlinx.serialization.KSerializer
 import kotlinx.serialization.serializer
 
 /**
- * A method that one side of a connection calls and the other answers once: its name and its types. Both sides use the
- * same value, from a file that they share:
+ * Describes a method that one side of a connection calls and the other side answers once: its name and its types. Both
+ * sides use the same declaration, from a file that they share:
  *
  * ```
  * val greet = method<Name, Greeting>("greet")
  * ```
  *
- * @property name 1 to 200 bytes in UTF-8; it goes along with each request
- * @throws IllegalArgumentException if the name is too short or too long
+ * @property name 1 to 200 bytes in UTF-8; each request contains it
+ * @throws IllegalArgumentException if the name is empty or too long
  */
 public class Method<Request : Any, Answer : Any>(
     public val name: String,
@@ -23,11 +23,11 @@ public class Method<Request : Any, Answer : Any>(
         requireName(name)
     }
 
-    /** Says the name. */
+    /** Shows the name. */
     override fun toString(): String = "method $name"
 }
 
-/** A [Method] of serializable types; [Unit] is one. */
+/** Creates a [Method] of serializable types; [Unit] is such a type. */
 public inline fun <reified Request : Any, reified Answer : Any> method(name: String): Method<Request, Answer> =
     Method(name, serializer<Request>(), serializer<Answer>())
 

@@ -4,7 +4,10 @@ import kotlinx.coroutines.Job
 import kotlinx.coroutines.channels.Channel
 import kotlin.time.Duration
 
-/** A request of this side that the peer has not ended yet. The reader puts in what comes, the caller takes it out. */
+/**
+ * A request of this side that the peer has not ended yet. The reader adds the answer or the items, the caller takes
+ * them.
+ */
 internal class PendingCall(
     val id: Long,
     val method: String,
@@ -12,7 +15,7 @@ internal class PendingCall(
     val isStream: Boolean,
     credits: Int,
 ) {
-    /** How many items of a stream have come. */
+    /** Number of items of a stream that have arrived. */
     @Volatile
     var items = 0
         private set
@@ -21,7 +24,7 @@ internal class PendingCall(
     @Volatile
     private var failure: ((PendingCall) -> Exception)? = null
 
-    /** Completes when the request has left this side; the peer must not hear of its end before. */
+    /** Completes when the request was sent; a Cancel must not overtake it. */
     lateinit var sending: Job
 
     /** Adds an item of a stream, or the answer. */
@@ -30,7 +33,7 @@ internal class PendingCall(
         item: Boolean,
     ) {
         if (item != isStream) throw RequestProtocolException("the peer answered \"$method\" as another kind of method")
-        // A call that was given up has closed the queue.
+        // Giving up a call closes the queue.
         val added = incoming.trySend(payload)
         if (added.isFailure && !added.isClosed) {
             throw RequestProtocolException("the peer sent more items than it had credit for")
@@ -38,23 +41,25 @@ internal class PendingCall(
         items++
     }
 
-    /** That the call has not ended in time. */
+    /** Creates the exception for a call that has not ended in time. */
     fun late(): RequestTimeoutException =
         if (isStream) RequestTimeoutException(method, timeout, items) else RequestTimeoutException(method, timeout)
 
-    /** Ends the call; [why] makes the exception where the caller waits, so that the trace is the caller's. */
+    /**
+     * Ends the call; [why] creates the exception in the caller's coroutine, so that the stack trace is the caller's.
+     */
     fun end(why: ((PendingCall) -> Exception)? = null) {
         failure = why
         incoming.close()
     }
 
-    /** The next item, or the answer; null after the last. Throws why the call failed. */
+    /** Returns the next item, or the answer; null after the last. Throws the failure of the call. */
     suspend fun next(): ByteArray? {
         val next = incoming.receiveCatching()
         if (next.isClosed) failure?.let { throw it(this) }
         return next.getOrNull()
     }
 
-    /** Nobody takes items any more. */
+    /** Drops items from now on. */
     fun giveUp(): Unit = incoming.cancel()
 }

@@ -6,7 +6,7 @@ import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.launch
 import org.kverbs.coroutines.MessageConnection
 
-/** Reads the frames of a connection and hands them to the requests of the two sides. */
+/** Reads the frames of a connection and gives them to the requests of the two sides. */
 internal class RequestLink(
     private val connection: MessageConnection,
     private val settings: RequestsBuilder,
@@ -20,7 +20,7 @@ internal class RequestLink(
 
     fun start() {
         background.launch {
-            // Before the peer's hello is read, which lets requests out.
+            // Send the hello before reading the peer's, which lets requests out.
             quietly { send(Frame.Hello(settings.maxInFlight)) }
             run()
         }
@@ -28,7 +28,7 @@ internal class RequestLink(
 
     private suspend fun send(frame: Frame) = connection.send(frame.encode())
 
-    // The reader never sends: if both sides' readers waited for room, no side would make any.
+    // The reader must never send: two readers that both wait for room would wait for ever.
     private suspend fun run() {
         try {
             while (true) take(decodeFrame(connection.receiveOrNull() ?: break))
@@ -85,10 +85,10 @@ internal class RequestLink(
         }
     }
 
-    /** Suspends until the peer has finished; throws what ended the connection otherwise. */
+    /** Suspends until the peer has finished; throws the failure if the connection fails. */
     suspend fun awaitEnd(): Unit = ended.await()
 
-    /** The block of [requests] has ended: calls that outlive it must not wait for ever. */
+    /** Fails all calls, as the block of [requests] has ended. */
     fun close() {
         val over = IllegalStateException("requests { } has ended")
         caller.end { RequestsEndedException(it.method, over) }

@@ -3,7 +3,8 @@ package org.kverbs.serialization
 import org.kverbs.RdmaException
 
 /**
- * The peer broke the protocol of requests, or does not speak it. The message says what came. The connection was closed.
+ * Thrown if the peer broke the request protocol, or does not use it. The exception's message names the fault. The
+ * connection was closed.
  */
 public class RequestProtocolException internal constructor(
     message: String,

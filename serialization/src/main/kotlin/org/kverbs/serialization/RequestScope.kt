@@ -10,7 +10,7 @@ import kotlin.time.TimeSource
 private const val ITEMS = 64
 
 /**
- * Makes requests to the peer of a connection, in the block of [requests]. Any number may be under way at the same time,
+ * Makes requests to the peer of a connection, in the block of [requests]. Any number can be under way at the same time,
  * from any thread; answers come in any order.
  */
 public class RequestScope internal constructor(
@@ -18,14 +18,14 @@ public class RequestScope internal constructor(
     scope: CoroutineScope,
 ) : CoroutineScope by scope {
     /**
-     * Asks the peer and suspends until it has answered. While the peer has as many requests of this side as it takes,
-     * the call waits, which counts as part of [timeout]. Cancelling the caller cancels the peer's handler.
+     * Calls a method of the peer and suspends until the peer has answered. While the peer takes no further requests,
+     * the call waits; this wait counts in [timeout]. Cancelling the caller cancels the peer's handler.
      *
-     * @param timeout for all of the call; the peer's handler gets the rest of it. No limit by default.
+     * @param timeout time for the whole call; the peer's handler gets the rest of it. No limit by default.
      * @throws RemoteFailureException if the peer could not answer; the connection lives on
      * @throws RequestTimeoutException if the peer did not answer in time; the connection lives on
-     * @throws MessageDecodingException if the answer is of another type; the connection lives on
-     * @throws RequestsEndedException if the connection fails or the peer finishes before it has answered
+     * @throws MessageDecodingException if the answer has another type; the connection lives on
+     * @throws RequestsEndedException if the connection fails, or the peer finishes, before the answer
      * @throws IllegalArgumentException if the request is too long for the peer
      */
     public suspend fun <Request : Any, Answer : Any> call(
@@ -47,14 +47,14 @@ public class RequestScope internal constructor(
     }
 
     /**
-     * Asks the peer for a stream of items, as a cold flow: each collector makes a request of its own. The peer sends at
-     * most [buffer] items ahead of the collector. Cancelling the collector cancels the peer's flow.
+     * Returns the items of a stream method of the peer as a cold flow: each collector makes a request of its own. The
+     * peer sends at most [buffer] items ahead of the collector. Cancelling the collector cancels the peer's flow.
      *
-     * The flow throws what [call] throws, after the items that had come.
+     * The flow throws the exceptions of [call], after the items that have arrived.
      *
-     * @param timeout for all of the stream, with the time that the collector takes. No limit by default.
-     * @param buffer how many items this side holds in memory at most that the collector has not taken
-     * @throws IllegalArgumentException if buffer is not positive
+     * @param timeout time for the whole stream, including the time that the collector takes. No limit by default.
+     * @param buffer the most items that this side holds in memory ahead of the collector; default 64
+     * @throws IllegalArgumentException if [buffer] is not above 0
      */
     public fun <Request : Any, Item : Any> stream(
         method: StreamMethod<Request, Item>,
@@ -74,7 +74,7 @@ public class RequestScope internal constructor(
                     withTimeoutOrNull(-deadline.elapsedNow()) { block() }
                 }
 
-            var opened: PendingCall? = null // also when inTime loses it, to a cancellation or the deadline
+            var opened: PendingCall? = null // set even if inTime loses the call, to a cancellation or the timeout
             try {
                 val call =
                     inTime { link.caller.open(method.name, buffer, payload, timeout).also { opened = it } }
@@ -95,8 +95,7 @@ public class RequestScope internal constructor(
     }
 
     /**
-     * Suspends until the peer has sent its last message and what it asked for has ended; [answerRequests] is this and
-     * nothing else.
+     * Suspends until the peer has finished and its requests have ended. [answerRequests] does only this.
      *
      * @throws RequestProtocolException if the peer broke the protocol
      * @throws org.kverbs.RdmaException if the connection failed
@@ -104,7 +103,7 @@ public class RequestScope internal constructor(
     public suspend fun awaitEnd(): Unit = link.awaitEnd()
 
     private companion object {
-        /** Stands for the end of a stream, as null is the end of the time. */
+        /** Marks the end of a stream; null marks the timeout. */
         val LAST = ByteArray(0)
     }
 }

@@ -4,11 +4,11 @@ import org.kverbs.RdmaException
 import kotlin.time.Duration
 
 /**
- * A request was not answered in time, or a stream did not end in time. The peer's handler is cancelled, and the
- * connection lives on.
+ * Thrown if the peer has not answered a request in time, or a stream has not ended in time. The peer's handler is
+ * cancelled, and the connection lives on.
  *
- * @property method the method that was called
- * @property timeout how long the caller waited
+ * @property method the name of the called method
+ * @property timeout the timeout of the call
  */
 public class RequestTimeoutException private constructor(
     public val method: String,
@@ -18,7 +18,7 @@ public class RequestTimeoutException private constructor(
     internal constructor(method: String, timeout: Duration) :
         this(method, timeout, "\"$method\" was not answered within $timeout")
 
-    /** @param items how many of a stream had come */
+    /** @param items number of items of the stream that had arrived */
     internal constructor(method: String, timeout: Duration, items: Int) :
         this(method, timeout, "the stream \"$method\" did not end within $timeout; $items items had come")
 }

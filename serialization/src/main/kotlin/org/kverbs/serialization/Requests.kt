@@ -8,7 +8,7 @@ import kotlinx.coroutines.job
 import org.kverbs.coroutines.MessageConnection
 
 /**
- * Makes requests to the peer, which answers them by [answerRequests]; many can be under way at the same time.
+ * Makes requests to a peer that answers them with [answerRequests]; many can be under way at the same time.
  *
  * ```
  * val greet = method<String, String>("greet")                // in a file that both sides share
@@ -22,11 +22,12 @@ import org.kverbs.coroutines.MessageConnection
  * }
  * ```
  *
- * The connection is theirs: nothing else may send or receive on it, during the block and after it. Requests that the
- * block has launched end before this returns. Both sides can ask and answer at the same time: [settings] says what this
- * side answers while the block runs; when the block ends, the peer's requests are cancelled.
+ * The requests own the connection: do not send or receive messages on it, during the block and after it. Coroutines
+ * that the block has launched end before this returns. Both sides can make and answer requests at the same time:
+ * [settings] names the methods that this side answers while the block runs. When the block ends, the peer's requests
+ * are cancelled.
  *
- * @return what the block returns
+ * @return the result of the block
  */
 public suspend fun <R> MessageConnection.requests(
     settings: RequestsBuilder.() -> Unit = {},
@@ -47,7 +48,7 @@ public suspend fun <R> MessageConnection.requests(
 }
 
 /**
- * Answers the peer's requests until it has finished; those that are under way then are cancelled.
+ * Answers the peer's requests until the peer has finished; cancels the requests that are under way then.
  *
  * ```
  * rdmaServer(7471) { connection ->
@@ -58,7 +59,7 @@ public suspend fun <R> MessageConnection.requests(
  * }
  * ```
  *
- * Handlers run beside each other, in the caller's context.
+ * Handlers run concurrently, in the caller's context.
  *
  * @throws RequestProtocolException if the peer broke the protocol
  * @throws org.kverbs.RdmaException if the connection failed

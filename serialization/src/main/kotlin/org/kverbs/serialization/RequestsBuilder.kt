@@ -6,7 +6,7 @@ import kotlinx.serialization.BinaryFormat
 private const val MAX_IN_FLIGHT = 256
 private val LOG: System.Logger = System.getLogger("org.kverbs.serialization")
 
-/** Says what one side of a connection answers, and how; see [requests] and [answerRequests]. */
+/** Configures the requests that one side of a connection answers; see [requests] and [answerRequests]. */
 public class RequestsBuilder internal constructor() {
     internal val handlers = LinkedHashMap<String, Handler>()
     internal var format: BinaryFormat = DefaultFormat
@@ -21,11 +21,11 @@ public class RequestsBuilder internal constructor() {
         private set
 
     /**
-     * Answers a method. The handler runs in a coroutine of its own for each request, beside the others. It is cancelled
-     * when the caller does not wait any more, when the request's time is over, and when the connection ends. What it
-     * throws becomes the caller's [RemoteFailureException] with the same message.
+     * Answers a method with a handler, which runs in a coroutine of its own for each request. The handler is cancelled
+     * when the caller no longer waits, when the request's timeout is over, and when the connection ends. If the handler
+     * throws, the caller gets a [RemoteFailureException] with the same message.
      *
-     * @throws IllegalArgumentException if a method of this name is answered already
+     * @throws IllegalArgumentException if a method of this name has a handler already
      */
     public fun <Request : Any, Answer : Any> answer(
         method: Method<Request, Answer>,
@@ -33,10 +33,9 @@ public class RequestsBuilder internal constructor() {
     ): Unit = add(method.name, single(method, handler))
 
     /**
-     * Answers a method by a flow, which is collected while the caller has room for more items; all else is as with a
-     * single answer.
+     * Answers a method with a flow, which is collected while the caller takes more items; otherwise as above.
      *
-     * @throws IllegalArgumentException if a method of this name is answered already
+     * @throws IllegalArgumentException if a method of this name has a handler already
      */
     public fun <Request : Any, Item : Any> answer(
         method: StreamMethod<Request, Item>,
@@ -50,31 +49,32 @@ public class RequestsBuilder internal constructor() {
         require(handlers.putIfAbsent(name, handler) == null) { "a method \"$name\" is answered already" }
     }
 
-    /** The format of requests and answers, which must be the peer's, too; default [DefaultFormat]. */
+    /** Sets the format of requests and answers; default [DefaultFormat]. Both sides must use the same format. */
     public fun format(format: BinaryFormat) {
         this.format = format
     }
 
     /**
-     * How many requests may be under way at the same time in each direction, default 256. The peer is told and makes
-     * its callers wait; a peer that makes more requests nevertheless loses the connection. Each takes memory for its
-     * message, for its coroutine, and for its answer until the peer has room for it.
+     * Sets the number of requests that can be under way at the same time in each direction; default 256. The peer
+     * learns the number and lets its callers wait; a peer that makes more requests loses the connection. Each request
+     * takes memory for its message, for its coroutine, and for its answer until the peer has room for it.
      *
-     * @throws IllegalArgumentException unless it is 1 to 1,000,000
+     * @throws IllegalArgumentException if [count] is not 1 to 1,000,000
      */
     public fun maxInFlight(count: Int) {
         require(count in 1..MAX_COUNT) { "1 to $MAX_COUNT requests can be under way, not $count" }
         maxInFlight = count
     }
 
-    /** Tells callers the class of an exception that a handler threw; by default they get its message alone. */
+    /** Shows callers the class name of a handler's exception; by default callers get only the message. */
     public fun showFailureClasses(shown: Boolean = true) {
         showsFailureClasses = shown
     }
 
     /**
-     * Told what a handler threw, after the caller; by default it is written to the [System.Logger]
-     * `org.kverbs.serialization`. Cancelled requests and requests that could not be decoded are not told.
+     * Sets the function that is called with the exception of a handler, after the caller was told; by default the
+     * exception is written to the [System.Logger] `org.kverbs.serialization`. It is not called for cancelled requests,
+     * for unknown methods, and for requests that could not be decoded.
      */
     public fun onFailure(block: (method: String, failure: Throwable) -> Unit) {
         onFailure = block

@@ -2,7 +2,10 @@ package org.kverbs.serialization
 
 import org.kverbs.RdmaException
 
-/** A request got no answer, because the connection failed or the peer has finished. The cause says which. */
+/**
+ * Thrown if a request gets no answer because the connection failed, which is the cause, or because the peer has
+ * finished.
+ */
 public class RequestsEndedException internal constructor(
     method: String,
     cause: Throwable?,

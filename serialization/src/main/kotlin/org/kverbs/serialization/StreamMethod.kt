@@ -4,14 +4,15 @@ import kotlinx.serialization.KSerializer
 import kotlinx.serialization.serializer
 
 /**
- * A method that is answered by any number of items, as a flow: its name and its types.
+ * Describes a method that one side of a connection calls and the other side answers with any number of items, as a
+ * flow: its name and its types.
  *
  * ```
  * val ticks = streamMethod<Int, Tick>("ticks")
  * ```
  *
- * @property name 1 to 200 bytes in UTF-8; it goes along with each request
- * @throws IllegalArgumentException if the name is too short or too long
+ * @property name 1 to 200 bytes in UTF-8; each request contains it
+ * @throws IllegalArgumentException if the name is empty or too long
  */
 public class StreamMethod<Request : Any, Item : Any>(
     public val name: String,
@@ -22,10 +23,10 @@ public class StreamMethod<Request : Any, Item : Any>(
         requireName(name)
     }
 
-    /** Says the name. */
+    /** Shows the name. */
     override fun toString(): String = "stream method $name"
 }
 
-/** A [StreamMethod] of serializable types; [Unit] is one. */
+/** Creates a [StreamMethod] of serializable types; [Unit] is such a type. */
 public inline fun <reified Request : Any, reified Item : Any> streamMethod(name: String): StreamMethod<Request, Item> =
     StreamMethod(name, serializer<Request>(), serializer<Item>())

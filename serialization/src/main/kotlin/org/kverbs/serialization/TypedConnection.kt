@@ -9,7 +9,7 @@ import org.kverbs.coroutines.ChannelClosedException
 import org.kverbs.coroutines.MessageConnection
 
 /**
- * Sends and receives values of serializable types over a [MessageConnection], one value a message.
+ * Sends and receives values of serializable types over a [MessageConnection], one value in each message.
  *
  * ```
  * @Serializable data class Order(val item: String, val count: Int)
@@ -27,12 +27,12 @@ import org.kverbs.coroutines.MessageConnection
  * }
  * ```
  *
- * Waiting, cancellation and the errors of the connection are those of [MessageConnection]. Any thread, any number of
- * senders and receivers.
+ * For waiting, cancellation and the errors of the connection see [MessageConnection]. Any thread can call, and any
+ * number of coroutines can send and receive at the same time.
  *
- * @param In what the peer sends
- * @param Out what this side sends
- * @property connection the connection below. Messages sent or received there go past the types.
+ * @param In the type of the peer's values
+ * @param Out the type of this side's values
+ * @property connection the connection below; its own send and receive use no types
  */
 public class TypedConnection<In : Any, Out : Any>(
     public val connection: MessageConnection,
@@ -41,9 +41,9 @@ public class TypedConnection<In : Any, Out : Any>(
     private val format: BinaryFormat = DefaultFormat,
 ) {
     /**
-     * The values that come, as a cold flow. The flow ends when the peer has sent its last message; it fails with a
-     * [MessageDecodingException] if a message is no [In], and as the connection does. Several collectors share the
-     * messages.
+     * The values from the peer, as a cold flow. The flow ends when the peer has sent its last message. It fails with a
+     * [MessageDecodingException] if a message is not an [In], and with the connection's failure. Several collectors
+     * share the messages.
      */
     public val incoming: Flow<In> = flow { while (true) emit(receiveOrNull() ?: break) }
 
@@ -51,15 +51,14 @@ public class TypedConnection<In : Any, Out : Any>(
      * Sends a value as one message; see [MessageConnection.send].
      *
      * @throws kotlinx.serialization.SerializationException if the value cannot be encoded; nothing is sent then
-     * @throws IllegalArgumentException if the peer takes no message of this length
+     * @throws IllegalArgumentException if the message is longer than the peer takes
      */
     public suspend fun send(value: Out): Unit = connection.send(format.encodeToByteArray(outgoingType, value))
 
     /**
      * Receives a value; suspends until there is one.
      *
-     * @throws MessageDecodingException if the message is no [In]. The message is gone; the next call receives the next
-     *     one.
+     * @throws MessageDecodingException if the message is not an [In]; the next call receives the next message
      * @throws ChannelClosedException if the peer has sent its last message
      */
     public suspend fun receive(): In = format.decode(incomingType, connection.receive())
@@ -76,14 +75,13 @@ public class TypedConnection<In : Any, Out : Any>(
 }
 
 /**
- * This connection with types: `connection.typed<Request, Response>()` on a server receives requests and sends
- * responses, and on a client `typed<Response, Request>()` does the reverse. A sealed interface stands for several kinds
- * of messages; give its classes a [kotlinx.serialization.SerialName], or the full class name goes along with each
- * message.
+ * Returns this connection with types: `connection.typed<Request, Response>()` on a server receives requests and sends
+ * responses, and `typed<Response, Request>()` on a client does the reverse. Use a sealed interface for several kinds of
+ * messages; give its classes a [kotlinx.serialization.SerialName], otherwise each message contains the full class name.
  *
- * @param In what the peer sends
- * @param Out what this side sends
- * @param format must be the peer's, too; ProtoBuf for one, of kotlinx-serialization-protobuf
+ * @param In the type of the peer's values
+ * @param Out the type of this side's values
+ * @param format the format, the same on both sides; for example ProtoBuf of kotlinx-serialization-protobuf
  * @throws kotlinx.serialization.SerializationException if a type is not serializable
  */
 public inline fun <reified In : Any, reified Out : Any> MessageConnection.typed(

@@ -25,7 +25,7 @@ import kotlin.time.Duration.Companion.seconds
 private const val AT_ONCE = 4
 private val meet = method<Unit, Unit>("meet")
 
-/** Does something that a cancellation, a deadline or the collector ends at any point. */
+/** Makes a request that a cancellation, a timeout or the collector ends at any point. */
 private suspend fun RequestScope.askSomething(random: Random) {
     when (random.nextInt(6)) {
         0 -> {

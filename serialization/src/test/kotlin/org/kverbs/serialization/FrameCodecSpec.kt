@@ -23,7 +23,7 @@ import kotlin.time.Duration.Companion.nanoseconds
 
 private val payloads = Arb.byteArray(Arb.int(0..100), Arb.byte())
 
-/** Text that has an encoding: no half of a surrogate pair. */
+/** Text that can be encoded, without a lone surrogate. */
 private val texts =
     Arb.string(0..60).filter { it.encodeToByteArray().decodeToString() == it }
 
@@ -54,7 +54,7 @@ private val frames: Arb<Frame> =
         },
     )
 
-/** All that a frame says, in comparable form. */
+/** The fields of a frame in comparable form. */
 private fun Frame.fields(): List<Any?> =
     when (this) {
         is Frame.Hello -> listOf("hello", maxInFlight)

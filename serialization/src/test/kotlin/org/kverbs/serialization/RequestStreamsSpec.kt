@@ -63,7 +63,7 @@ class RequestStreamsSpec :
             val failures = ConcurrentLinkedQueue<Throwable>()
             val ended = CompletableDeferred<Unit>()
             served({ connection ->
-                // On one thread: the handler finds the connection lost before the one that reads requests does.
+                // On one thread: the handler notices the lost connection before the reader of requests does.
                 withContext(Dispatchers.Default.limitedParallelism(1)) {
                     try {
                         connection.answerRequests {

@@ -12,9 +12,9 @@ import org.kverbs.coroutines.rdmaServer
 import java.net.InetSocketAddress
 
 /**
- * A client of a server that answers by [handler], both on the first embedded device.
+ * Runs a client of a server with [handler], both on the first embedded device.
  *
- * @param maxMessage how many bytes a message has that either takes
+ * @param maxMessage the longest message that each side takes, in bytes
  */
 internal suspend fun <R> served(
     handler: suspend CoroutineScope.(MessageConnection) -> Unit,

@@ -9,8 +9,8 @@ import io.kotest.property.checkAll
 import kotlinx.serialization.protobuf.ProtoBuf
 
 /**
- * What a peer sends decodes to a value or throws [MessageDecodingException], nothing else, and takes memory in
- * proportion to its length.
+ * Tests that a message decodes to a value or throws [MessageDecodingException], and takes memory in proportion to its
+ * length.
  */
 class UntrustedMessageSpec :
     FunSpec({

@@ -15,12 +15,12 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
-/** Peers that break the protocol of requests lose the connection, with a reason, and wait for nothing. */
+/** Tests that peers that break the request protocol lose the connection with a reason, and that no call waits on. */
 class UntrustedRequestsSpec :
     FunSpec({
         timeout = 60_000
 
-        /** How a server of requests ends whose client behaves as [client] does. */
+        /** Returns the end of a request server whose client runs [client]. */
         suspend fun answering(client: suspend (MessageConnection) -> Unit): Throwable? {
             val outcome = CompletableDeferred<Throwable?>()
             served({ connection ->
@@ -44,7 +44,7 @@ class UntrustedRequestsSpec :
             return withTimeout(10.seconds) { outcome.await() }
         }
 
-        /** What a call of a client throws whose server sends these frames. */
+        /** Returns the exception of a client's call whose server sends these frames. */
         suspend fun asking(vararg answers: Frame): Throwable? {
             val outcome = CompletableDeferred<Throwable?>()
             served({ connection ->

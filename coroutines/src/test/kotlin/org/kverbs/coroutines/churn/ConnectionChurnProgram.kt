@@ -24,7 +24,7 @@ import java.net.InetSocketAddress
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 
-/** Connects and disconnects as often as its argument says, and prints what it holds after each third of that. */
+/** Connects and disconnects as often as its argument says, and prints the process's holdings after each third. */
 object ConnectionChurnProgram {
     @JvmStatic
     fun main(arguments: Array<String>): Unit =
@@ -42,7 +42,7 @@ object ConnectionChurnProgram {
     private const val SETTLE_MILLIS = 1000L
 }
 
-/** Two hosts of which one connects to the other, several times at once. */
+/** Two hosts; one connects to the other, several times at once. */
 private class Churn : AutoCloseable {
     private val server = rdmaHost { provider("embedded") }
     private val client = rdmaHost { provider("embedded") }
@@ -51,7 +51,7 @@ private class Churn : AutoCloseable {
     private val served = AtomicInteger()
     private val memory = ConcurrentHashMap<RdmaNode, MemoryRegion>()
 
-    /** Makes so many connections; one byte goes over each. */
+    /** Makes [count] connections and sends one byte over each. */
     suspend fun connect(count: Int) {
         val left = AtomicInteger(count)
         served.set(0)

@@ -13,8 +13,8 @@ import java.nio.file.Path
 private const val PROGRAM = "org.kverbs.coroutines.churn.ConnectionChurnProgram"
 
 /**
- * A heap of one size, all of it resident from the start, and the lesser compiler: what grows beside them is something
- * else.
+ * A heap of fixed size that is resident from the start, and only the C1 compiler, so that other memory shows its
+ * growth.
  */
 private val OPTIONS =
     listOf(
@@ -63,10 +63,7 @@ class ConnectionChurnSpec :
         }
     })
 
-/**
- * What leaks grows in every stretch. The JVM itself learns now and then, and its allocator keeps what it may need
- * again.
- */
+/** A leak grows in every third. The JVM itself grows now and then, and its allocator keeps freed memory. */
 private fun check(held: List<Holdings>) {
     val grown = held.zipWithNext { before, after -> after - before }
     grown.forEach { it.open shouldBe 0 }

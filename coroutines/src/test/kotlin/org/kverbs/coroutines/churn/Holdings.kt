@@ -8,13 +8,13 @@ import java.nio.file.Path
 import javax.management.ObjectName
 
 /**
- * What a process holds.
+ * The memory and resources that a process holds.
  *
  * @param heap bytes of objects that are reachable
- * @param arenas bytes of native memory that arenas hold, with what queue pairs, queues and messages are made of. The
- *     JVM counts them where it was started with `-XX:NativeMemoryTracking=summary`
- * @param resident bytes of its memory, by VmRSS of proc(5)
- * @param open resources that were not closed
+ * @param arenas bytes of native memory in arenas, which includes queue pairs, queues and messages. The JVM counts them
+ *   if it was started with `-XX:NativeMemoryTracking=summary`
+ * @param resident bytes of resident memory, VmRSS of proc(5)
+ * @param open number of resources that were not closed
  */
 data class Holdings(
     val heap: Long,
@@ -22,7 +22,7 @@ data class Holdings(
     val resident: Long,
     val open: Int,
 ) {
-    /** How much more this is than [before] was. */
+    /** Returns the growth since [before]. */
     operator fun minus(before: Holdings): Holdings =
         Holdings(heap - before.heap, arenas - before.arenas, resident - before.resident, open - before.open)
 
@@ -35,11 +35,11 @@ data class Holdings(
         private const val PAUSE_MILLIS = 100L
         private val TEXT = Regex("(\\d+) KiB of heap, (\\d+) KiB of arenas, (\\d+) KiB resident, (\\d+) resources open")
 
-        /** Those of this process. */
+        /** Returns the holdings of this process. */
         fun now(): Holdings {
             repeat(COLLECTIONS) {
                 System.gc()
-                Thread.sleep(PAUSE_MILLIS) // the cleaner, which frees a queue pair's memory, has a thread of its own
+                Thread.sleep(PAUSE_MILLIS) // the cleaner frees a queue pair's memory on a thread of its own
             }
             val line = Files.readAllLines(Path.of("/proc/self/status")).single { it.startsWith("VmRSS:") }
             return Holdings(
@@ -50,13 +50,13 @@ data class Holdings(
             )
         }
 
-        /** Those that a process printed; null if the line is another. */
+        /** Parses the holdings in a line that a process printed; null for any other line. */
         fun parse(line: String): Holdings? =
             TEXT.matchEntire(line)?.destructured?.let { (heap, arenas, resident, open) ->
                 Holdings(heap.toLong() * 1.KiB, arenas.toLong() * 1.KiB, resident.toLong() * 1.KiB, open.toInt())
             }
 
-        /** What the JVM calls "Other" is what Unsafe allocates, and with that every arena. */
+        /** "Other" of the JVM is the memory that Unsafe allocates, which includes every arena. */
         private fun arenas(): Long {
             val answer =
                 ManagementFactory.getPlatformMBeanServer().invoke(

@@ -17,10 +17,10 @@ import java.util.concurrent.Executors
 import kotlin.random.Random
 
 /**
- * 10,000 coroutines of a client on one completion queue, and those of the servers that they work with, all on embedded
- * devices in this process; and [StormChaos].
+ * Runs 10,000 coroutines of a client on one completion queue, and the coroutines of their servers, on embedded devices
+ * in this process, with the faults of [StormChaos].
  *
- * @param seed what is planned follows from it. Threads and timers take their own turns all the same
+ * @param seed determines the plan. The order of threads and timers is not determined
  */
 class Storm(
     seed: Long,
@@ -44,7 +44,7 @@ class Storm(
     val aftermath = StormAftermath(this, Random(random.nextLong()))
     val chaos = StormChaos(this, fabric, ledger, Random(random.nextLong()))
 
-    /** A thread that doesn't stand in line with ten thousand coroutines. */
+    /** A thread that does not compete with ten thousand coroutines. */
     private val watch = Executors.newSingleThreadExecutor { Thread(it, "storm") }.asCoroutineDispatcher()
     private val scope = CoroutineScope(Dispatchers.Default + SupervisorJob())
 
@@ -55,7 +55,7 @@ class Storm(
         count: Int,
     ) = List(count) {
         val number = ((lane * 2 + if (isClient) 1 else 2) shl 8) + it
-        // Some only receive, as long as there are others, so that no sender waits for ever.
+        // Some workers only receive while others send, so that no sender waits for ever.
         if (it < RECEIVERS) {
             StormWorker(
                 number,
@@ -71,7 +71,7 @@ class Storm(
         }
     }
 
-    /** Puts another device in the place of one that broke, and closes that. */
+    /** Replaces a broken device and closes it. */
     fun replace(node: StormNode) {
         val index = servers.indexOf(node)
         servers[index] = StormNode(fabric.addDevice())
@@ -86,7 +86,7 @@ class Storm(
         node.context.close()
     }
 
-    /** Lets it rage until there were operations enough, and then looks at what is left. */
+    /** Runs the storm until there were enough operations, and then checks the remains. */
     suspend fun run() {
         val keepers = lanes.map { scope.launch(watch) { it.keep() } }
         val raging = scope.launch(Dispatchers.IO) { chaos.rage() }
@@ -108,9 +108,9 @@ class Storm(
     }
 
     /**
-     * Waits for the workers' end, as long as anything ends at all. How long a single operation takes says nothing: on a
-     * busy machine ten thousand coroutines wait long for their turns. One that hangs is what is left when all others
-     * have ended.
+     * Waits for the workers' end while any operation ends. The duration of a single operation means nothing: on a busy
+     * machine ten thousand coroutines wait long for their turns. An operation that hangs is left when all others have
+     * ended.
      */
     private suspend fun awaitProgress(working: List<Job>) {
         var seen = -1L

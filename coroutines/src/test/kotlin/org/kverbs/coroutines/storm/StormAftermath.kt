@@ -16,8 +16,8 @@ import org.kverbs.coroutines.sendWithImmediate
 import kotlin.random.Random
 
 /**
- * What a storm must not leave: messages that were acknowledged and never came, buffers, waits and room that were never
- * given back.
+ * Checks what a storm must not leave behind: acknowledged messages that never arrived, and buffers, waits and queue
+ * entries that were not given back.
  */
 class StormAftermath(
     private val storm: Storm,
@@ -25,7 +25,7 @@ class StormAftermath(
 ) {
     private val ledger = storm.ledger
 
-    /** Links that were whole to the end: of those, every message was found. */
+    /** Number of links that worked to the end: every message of these was found. */
     var whole = 0
         private set
 
@@ -45,7 +45,7 @@ class StormAftermath(
         forgotten(queues.first())
     }
 
-    /** Takes what was sent and nobody took. False if the link broke in the last moment. */
+    /** Takes the messages that were sent and not received. False if the link broke in the last moment. */
     private suspend fun drained(
         link: StormLink,
         from: StormEnd,
@@ -74,9 +74,9 @@ class StormAftermath(
     }
 
     /**
-     * Receivers that wait get the messages in order and at once, whichever of them were cancelled. The storm itself
-     * can't see that: its receivers wait 50 ms, and one that was passed over is then cancelled like others, and the
-     * next message comes soon enough.
+     * Checks that waiting receivers get the messages in order and at once, whichever of them were cancelled. The storm
+     * itself cannot see this: its receivers wait 50 ms, and a receiver that was passed over is then cancelled like
+     * others.
      */
     private suspend fun inOrder(
         from: StormEnd,
@@ -96,7 +96,7 @@ class StormAftermath(
         } catch (_: WorkCompletionException) {
             // The link broke in the last moment.
         } catch (_: IllegalStateException) {
-            // Its device did.
+            // The device broke in the last moment.
         }
     }
 
@@ -105,7 +105,7 @@ class StormAftermath(
             to.qp.receive(it).immediate
         }
 
-    /** Takes the messages whose senders were cancelled: they are before this one. */
+    /** Takes the messages of cancelled senders, which come before this one. */
     private suspend fun overtake(
         from: StormEnd,
         to: StormEnd,
@@ -117,16 +117,16 @@ class StormAftermath(
             } while (came != Int.MIN_VALUE)
         }
 
-    /** All buffers are back, though some were pinned when they were closed. */
+    /** Checks that all buffers are back, although some were pinned when they were closed. */
     private suspend fun returned(node: StormNode) {
         withTimeoutOrNull(WAIT_MILLIS) { while (node.pool.taken > 0) delay(1) }
         if (node.pool.taken != 0 || node.pool.waiting != 0) ledger.violation("not all buffers came back: ${node.pool}")
     }
 
     /**
-     * All the room in the completion queue is free in the end: giving it back is the last step of a queue of requests,
-     * so all of them have ended. That takes as many rounds of the polling thread as there are completions left of those
-     * that were closed.
+     * Checks that all entries of the completion queue are free in the end: a queue of requests gives its entries back
+     * in its last step, so all of them have ended. This takes as many rounds of the polling thread as there are
+     * completions left of closed queue pairs.
      */
     private suspend fun forgotten(queue: PolledQueue) {
         withTimeoutOrNull(WAIT_MILLIS) { while (!queue.reserve(queue.cq.entries())) delay(1) }

@@ -5,19 +5,19 @@ import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Faults
 import kotlin.random.Random
 
-/** What goes wrong in a storm: now and then one thing, as the seed says. */
+/** Injects the faults of a storm: one now and then, determined by the seed. */
 class StormChaos(
     private val storm: Storm,
     private val fabric: EmbeddedFabric,
     private val ledger: StormLedger,
     private val random: Random,
 ) {
-    /** How often each thing went wrong. */
+    /** The number of faults of each kind. */
     val done = sortedMapOf<String, Int>()
 
     suspend fun rage() {
         while (!ledger.isOver) {
-            // So many operations later, wherever it runs; or soon, should nothing move.
+            // After a number of operations, or soon if no operation ends.
             val next = ledger.begun + PACE
             var waits = 0
             while (!ledger.isOver && ledger.begun < next && waits++ < MOST_WAITS) delay(1)
@@ -84,7 +84,7 @@ class StormChaos(
         storm.replace(node)
     }
 
-    /** A peer dies: whoever waits for it finds out. */
+    /** Kills a peer: every operation that waits for it must end. */
     private suspend fun die() {
         note("peers died")
         val node = storm.servers.random(random)

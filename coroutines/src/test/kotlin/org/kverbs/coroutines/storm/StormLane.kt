@@ -6,7 +6,7 @@ import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.delay
 import java.util.concurrent.atomic.AtomicReference
 
-/** Where a client's workers and a server's are joined: by one link after the other. */
+/** Joins the workers of a client and of a server by one link after the other. */
 class StormLane(
     private val workers: Int,
     private val ledger: StormLedger,
@@ -15,29 +15,29 @@ class StormLane(
     private val link = AtomicReference(CompletableDeferred<StormLink>())
     private val broken = Channel<StormLink>(Channel.UNLIMITED)
 
-    /** How many links it had. */
+    /** Number of links so far. */
     var links = 0
         private set
 
-    /** The link that is up; suspends while there is none. */
+    /** Returns the working link; suspends while there is none. */
     suspend fun link(): StormLink = link.get().await()
 
-    /** The link that is up, or null. */
+    /** The working link, or null. */
     @OptIn(ExperimentalCoroutinesApi::class)
     fun linkOrNull(): StormLink? = link.get().let { if (it.isCompleted) it.getCompleted() else null }
 
-    /** Makes links no more. */
+    /** Stops making links. */
     fun finish() {
         broken.close()
     }
 
-    /** Somebody found out that a link doesn't work any more. */
+    /** Notes that a link no longer works. */
     fun broken(dead: StormLink) {
         val now = link.get()
         if (linkOrNull() === dead && link.compareAndSet(now, CompletableDeferred())) broken.trySend(dead)
     }
 
-    /** Makes links until [finish]; then there is one, and maybe it works. */
+    /** Makes links until [finish]; then there is one, which can be broken. */
     suspend fun keep() {
         make()
         for (dead in broken) {
@@ -55,7 +55,7 @@ class StormLane(
                 links++
                 return
             } catch (_: IllegalStateException) {
-                mine.close() // the server is closed, and another will take its place
+                mine.close() // the server is closed, and another will replace it
                 delay(1)
             }
         }

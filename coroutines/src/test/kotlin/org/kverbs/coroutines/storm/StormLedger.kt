@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicLong
 import java.util.concurrent.atomic.LongAdder
 
-/** What became of each operation, and what must not have happened. Any thread. */
+/** Records the outcome of each operation, and violations. Any thread can call. */
 class StormLedger(
     private val operations: Long,
 ) {
@@ -13,21 +13,21 @@ class StormLedger(
     private val outcomes = ConcurrentHashMap<String, LongAdder>()
     private val failures = ConcurrentHashMap<String, LongAdder>()
 
-    /** What must not have happened: the first of it. */
+    /** The first violations. */
     val violations = ConcurrentLinkedQueue<String>()
 
-    /** How many have begun. */
+    /** Number of operations that have begun. */
     val begun: Long get() = started.get()
 
-    /** Whether enough have begun. */
+    /** True if enough operations have begun. */
     val isOver: Boolean get() = started.get() >= operations
 
-    /** An operation begins. */
+    /** Records the begin of an operation. */
     fun begin() {
         started.incrementAndGet()
     }
 
-    /** An operation has ended; called once for each. */
+    /** Records the end of an operation; called once for each. */
     fun end(
         kind: StormKind,
         outcome: StormOutcome,
@@ -35,18 +35,18 @@ class StormLedger(
         outcomes.computeIfAbsent("$kind $outcome") { LongAdder() }.increment()
     }
 
-    /** How many have ended, but for receives, which end by themselves. */
+    /** Number of operations that have ended, without receives, which end by themselves. */
     val ended: Long get() = outcomes.filterKeys { !it.startsWith("${StormKind.RECEIVE} ") }.values.sumOf { it.sum() }
 
-    /** How many ended so. */
+    /** Returns the number of operations with this outcome. */
     fun count(outcome: StormOutcome): Long = outcomes.filterKeys { it.endsWith(" $outcome") }.values.sumOf { it.sum() }
 
-    /** Why an operation failed. */
+    /** Records the failure of an operation. */
     fun failed(reason: String) {
         failures.computeIfAbsent(reason) { LongAdder() }.increment()
     }
 
-    /** This must not have happened. */
+    /** Records a violation. */
     fun violation(what: String) {
         if (violations.size < MOST) violations.add(what)
     }
@@ -58,8 +58,8 @@ class StormLedger(
     }
 }
 
-/** What an operation does. */
+/** The kinds of operations. */
 enum class StormKind { SEND, RECEIVE, WRITE, READ, ADD, BATCH, HOLD }
 
-/** What became of an operation. Cancelled ones may have been done, or not. */
+/** The outcome of an operation. A cancelled operation can have been done, or not. */
 enum class StormOutcome { COMPLETED, FAILED, CANCELLED }

@@ -18,18 +18,24 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 
-/** One end of a link: its queue pair, the memory that the other end uses, and what it has sent and added there. */
+/**
+ * One end of a link: its queue pair, the memory that the other end uses, and the record of what this end has sent and
+ * added there.
+ */
 class StormEnd(
     val node: StormNode,
     val qp: AsyncQueuePair<RcVerbs>,
     val region: MemoryRegion,
 ) {
-    /** Messages that this end began to send, that it knows to have arrived, and that the other end has received. */
+    /** The messages that this end began to send, that were acknowledged, and that the other end has received. */
     val sent: MutableSet<Long> = ConcurrentHashMap.newKeySet()
     val acknowledged: MutableSet<Long> = ConcurrentHashMap.newKeySet()
     val delivered: MutableSet<Long> = ConcurrentHashMap.newKeySet()
 
-    /** What this end's additions at the other end found there, and how many may have been done or not. */
+    /**
+     * The values that this end's additions found at the other end, and the number of additions whose outcome is not
+     * known.
+     */
     val found: MutableSet<Long> = ConcurrentHashMap.newKeySet()
     val uncertain = AtomicInteger()
 
@@ -40,7 +46,7 @@ class StormEnd(
         region.close()
     }
 
-    /** What the other end has counted here. */
+    /** The counter that the other end adds to. */
     val counter: Long get() = region.memory().get(JAVA_LONG, 0)
 
     companion object {
@@ -49,7 +55,7 @@ class StormEnd(
         const val SLOTS = 64L
         const val SLOT = 512L
 
-        /** Whose paint stands in a slot that nobody has written. */
+        /** The owner of the paint in a slot that was not written. */
         const val NOBODY = -1L
         val ACCESS: Array<AccessFlag> = arrayOf(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC)
 
@@ -57,13 +63,13 @@ class StormEnd(
     }
 }
 
-/** Two connected queue pairs, for as long as they live: when one breaks, another link takes its place. */
+/** Two connected queue pairs. When one breaks, another link replaces this one. */
 class StormLink(
     val client: StormEnd,
     val server: StormEnd,
     private val ledger: StormLedger,
 ) {
-    /** Coroutines that use it now, and the sign bit when no more may. */
+    /** Number of coroutines that use the link; the sign bit is set when no more can. */
     private val users = AtomicInteger()
     private val unused = CompletableDeferred<Unit>()
 
@@ -72,7 +78,7 @@ class StormLink(
         server.qp.connect(client.qp.endpoint(OPTIONS), OPTIONS)
     }
 
-    /** Does what ends when the link does. */
+    /** Runs a block that ends when the link ends. */
     suspend inline fun use(block: () -> Unit) {
         enter()
         try {
@@ -92,7 +98,7 @@ class StormLink(
         if (users.decrementAndGet() == ENDING) unused.complete(Unit)
     }
 
-    /** Closes the queue pairs, by which every use of it must end, and looks at what it leaves. */
+    /** Closes the queue pairs, which must end every use of the link, and checks the remains. */
     suspend fun end() {
         if (users.getAndUpdate { it or ENDING } == 0) unused.complete(Unit)
         client.qp.close()
@@ -126,13 +132,13 @@ class StormLink(
     }
 
     companion object {
-        /** Far more than ten thousand coroutines take for a turn each, on a busy machine, too. */
+        /** Far longer than ten thousand coroutines need for one turn each, even on a busy machine. */
         const val HANG_MILLIS = 300_000L
         private const val ENDING = Int.MIN_VALUE
 
         /**
-         * Small packets; tries again after 8 ms, seven times; a peer without a receive is asked again after 0.08 ms,
-         * for ever.
+         * Small packets; retries after 8 ms, seven times; a peer without a receive is tried again after 0.08 ms, for
+         * ever.
          */
         val OPTIONS = connectOptions { timeout(11).retryCount(7).rnrRetry(7).minRnrTimer(6).pathMtu(Mtu.MTU_256) }
     }

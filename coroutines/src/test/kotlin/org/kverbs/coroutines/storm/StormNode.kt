@@ -13,7 +13,7 @@ import org.kverbs.dsl.MiB
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs
 
-/** A device of the storm, opened, with one completion queue for all and one pool of buffers. */
+/** An open device of the storm, with one completion queue and one pool of buffers for all. */
 class StormNode(
     val device: Device,
 ) {
@@ -28,7 +28,7 @@ class StormNode(
             maxBuffer(BUFFER)
         }
 
-    /** One end of a link. */
+    /** Creates one end of a link. */
     fun end(slots: Int): StormEnd {
         val region = pd.memoryRegion(StormEnd.SLOTS + slots * StormEnd.SLOT, *StormEnd.ACCESS)
         for (slot in 0 until slots) {
@@ -48,10 +48,10 @@ class StormNode(
     companion object {
         const val ENTRIES = 1 shl 16
 
-        /** All are as long as the longest message. */
+        /** The length of every buffer: that of the longest message. */
         const val BUFFER = 2048L
 
-        /** Far fewer buffers than there are coroutines. */
+        /** Far fewer buffers than coroutines. */
         val POOL = 8.MiB
     }
 }

@@ -18,7 +18,9 @@ import org.kverbs.coroutines.write
 import org.kverbs.dsl.write
 import kotlin.random.Random
 
-/** What a worker does on one link. Every buffer is painted when it is taken, and looked at when it is given back. */
+/**
+ * The operations of a worker on one link. Every buffer is painted when it is taken, and checked when it is given back.
+ */
 class StormOperations(
     private val link: StormLink,
     private val here: StormEnd,
@@ -29,7 +31,7 @@ class StormOperations(
 ) {
     private val at = StormEnd.at(slot)
 
-    /** Whose paint may stand in the slot: of the last write that is known to be done, and of those after it. */
+    /** The owners whose paint the slot can have: the last write that is known to be done, and the writes after it. */
     private val writers = ArrayList<Long>(listOf(StormEnd.NOBODY))
 
     suspend fun run(
@@ -60,7 +62,7 @@ class StormOperations(
         }
     }
 
-    /** Looks at what is left of the paint that this operation put into its buffer. */
+    /** Checks the rest of the paint that this operation put into its buffer. */
     private fun intact(
         buffer: RegisteredBuffer,
         id: StormId,
@@ -90,7 +92,7 @@ class StormOperations(
         id: StormId,
     ): Unit = if (random.nextBoolean()) took(here.qp.receive(buffer), buffer, id) else receivePosted(buffer, id)
 
-    /** Who gives up one that was posted has its message all the same, if that came first. */
+    /** Receives with a posted receive. A caller that gives up has the message all the same if it arrived first. */
     @OptIn(ExperimentalCoroutinesApi::class) // getCompleted
     private suspend fun receivePosted(
         buffer: RegisteredBuffer,
@@ -137,7 +139,7 @@ class StormOperations(
         wrote(id)
     }
 
-    /** The same bytes several times: only how they complete differs. */
+    /** Writes the same bytes several times; only the completions differ. */
     private suspend fun batch(
         buffer: RegisteredBuffer,
         id: StormId,
@@ -176,7 +178,7 @@ class StormOperations(
         here.uncertain.decrementAndGet()
     }
 
-    /** Uses the buffer for nothing: who had it before may still think it is his. */
+    /** Holds a buffer without using it, to find earlier owners that still write into it. */
     private suspend fun hold() {
         if (random.nextBoolean()) delay(1) else yield()
     }

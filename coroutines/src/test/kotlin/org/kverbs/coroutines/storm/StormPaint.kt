@@ -6,8 +6,8 @@ import java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED
 private const val PLACE = 0x61c8864680b583ebL
 
 /**
- * Paints memory with the number of an operation: each 8 bytes say whose they are and where in the paint they belong, so
- * that a stray byte shows, and who left it.
+ * Paints memory with the number of an operation: each 8 bytes contain their owner and their place in the paint, so that
+ * a stray byte shows, and its owner.
  */
 object StormPaint {
     /** Paints all of [memory], whose length is a multiple of 8. */
@@ -18,10 +18,10 @@ object StormPaint {
         for (i in 0 until memory.byteSize() / 8) memory.set(JAVA_LONG_UNALIGNED, i * 8, owner xor i * PLACE)
     }
 
-    /** Whose paint begins here. */
+    /** Returns the owner of the paint that begins here. */
     fun owner(memory: MemorySegment): Long = memory.get(JAVA_LONG_UNALIGNED, 0)
 
-    /** What is wrong with the paint of [owner] between two places, multiples of 8; null if nothing is. */
+    /** Describes the fault in the paint of [owner] between two places, multiples of 8; null if there is none. */
     fun flaw(
         memory: MemorySegment,
         owner: Long,
@@ -40,7 +40,7 @@ object StormPaint {
     }
 }
 
-/** The number of an operation: who does it, and its how manieth it is. */
+/** Returns the number of an operation from its worker and the worker's count. */
 @JvmInline
 value class StormId(
     val number: Long,

@@ -34,7 +34,7 @@ class StormSpec :
                 withClue("storm.seed=$seed, $ledger") {
                     ledger.violations.toList().shouldBeEmpty()
                     StormOutcome.entries.sumOf { ledger.count(it) } shouldBe ledger.begun
-                    // That it was one: if most failed at once this would prove little.
+                    // Check that most operations succeeded: otherwise the test proves little.
                     ledger.count(StormOutcome.COMPLETED) shouldBeGreaterThan operations / 20
                     ledger.count(StormOutcome.CANCELLED) shouldBeGreaterThan operations / 20
                     ledger.count(StormOutcome.FAILED) shouldBeGreaterThan operations / 100

@@ -12,11 +12,11 @@ import org.kverbs.WorkRequestException
 import kotlin.random.Random
 
 /**
- * A coroutine of the storm: does one operation after the other on its lane's link, and is disturbed in some of them.
+ * A coroutine of the storm: runs one operation after the other on its lane's link, and is disturbed in some of them.
  *
- * @param slot where at the other end it writes; no other worker of this end does
- * @param kinds what it does, at random
- * @param isOver whether that was enough
+ * @param slot the place at the other end that only this worker of its end writes
+ * @param kinds the operations, chosen at random
+ * @param isOver returns true if there were enough operations
  */
 class StormWorker(
     private val number: Int,
@@ -32,14 +32,14 @@ class StormWorker(
     private var operations: StormOperations? = null
     private var count = 0
 
-    /** Whether it has stopped. */
+    /** True if the worker has stopped. */
     @Volatile
     var isDone = false
         private set
 
     /**
-     * What it does now, null for waiting for a link or for its first turn, and since when, by System.nanoTime; for who
-     * looks for a hang.
+     * The current operation, null while the worker waits for a link or its first turn, and its begin by
+     * System.nanoTime; for the report of a hang.
      */
     @Volatile
     var doing: StormKind? = null
@@ -51,7 +51,7 @@ class StormWorker(
 
     val isReceiver: Boolean get() = kinds.size == 1
 
-    /** Works until it is over. */
+    /** Works until the storm is over. */
     suspend fun work() {
         while (!isOver()) {
             since = System.nanoTime()
@@ -92,7 +92,10 @@ class StormWorker(
         ledger.end(kind, outcome)
     }
 
-    /** Lets it be, or gives it little time, or cancels it at some moment. False if that was before its end. */
+    /**
+     * Runs an operation undisturbed, with a short timeout, or with a cancellation at some moment. False if it was ended
+     * early.
+     */
     private suspend fun disturbed(
         kind: StormKind,
         operation: suspend () -> Unit,
@@ -127,7 +130,7 @@ class StormWorker(
             !result.isCancelled && failure == null
         }
 
-    /** Why it failed, for the ledger. What a broken link can't be the reason of must not happen. */
+    /** Records a failure. A failure that a broken link cannot cause is a violation. */
     private fun reason(
         id: StormId,
         kind: StormKind,
@@ -154,7 +157,7 @@ class StormWorker(
     override fun toString(): String = "worker $number: $doing for ${(System.nanoTime() - since) / 1_000_000_000} s"
 
     private companion object {
-        /** How long a receive waits for a message that may never be sent. */
+        /** The time that a receive waits for a message, which is perhaps never sent. */
         const val RECEIVE_MILLIS = 50L
     }
 }

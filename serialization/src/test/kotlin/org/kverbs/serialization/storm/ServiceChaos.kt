@@ -6,12 +6,12 @@ import kotlin.random.Random
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.TimeMark
 
-/** What goes wrong while services run: now and then one thing, as the seed says. */
+/** Injects faults while services run: one now and then, determined by the seed. */
 internal class ServiceChaos(
     private val storm: ServiceStorm,
     private val random: Random,
 ) {
-    /** How often each thing went wrong. */
+    /** The number of faults of each kind. */
     val done = sortedMapOf<String, Int>()
 
     suspend fun rage(end: TimeMark) {
@@ -43,7 +43,7 @@ internal class ServiceChaos(
         )
     }
 
-    /** The server's side of a connection ends. */
+    /** Ends the server's side of a connection. */
     private fun close() {
         note("connections closed")
         storm.servers

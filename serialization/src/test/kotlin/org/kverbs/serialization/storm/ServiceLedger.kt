@@ -6,25 +6,25 @@ import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.atomic.AtomicLong
 import java.util.concurrent.atomic.LongAdder
 
-/** What became of each talk, and what must not have happened. Any thread. */
+/** Records the outcome of each talk, and violations. Any thread can call. */
 internal class ServiceLedger {
     private val outcomes = ConcurrentHashMap<String, LongAdder>()
     private val failures = ConcurrentHashMap<String, LongAdder>()
     private val finished = ConcurrentHashMap<Long, Int>()
     private val ids = AtomicLong()
 
-    /** Steps of all talks: while it grows nothing hangs. */
+    /** The steps of all talks; nothing hangs while this grows. */
     val steps = LongAdder()
 
-    /** Handlers of requests that nobody answers but by cancelling them. */
+    /** The handlers of requests that end only by cancellation. */
     val sleeping = AtomicInteger()
 
-    /** What must not have happened: the first of it. */
+    /** The first violations. */
     val violations = ConcurrentLinkedQueue<String>()
 
     fun nextId(): Long = ids.incrementAndGet()
 
-    /** A client has sent all its [messages] and says so next. */
+    /** Records that a client has sent all its [messages] and finishes next. */
     fun finishes(
         id: Long,
         messages: Int,
@@ -32,7 +32,7 @@ internal class ServiceLedger {
         finished[id] = messages
     }
 
-    /** How many messages a client has sent in all; null if it has not come to its end. */
+    /** Returns the number of messages that a client has sent in all; null if it has not finished. */
     fun messagesOf(id: Long): Int? = finished[id]
 
     fun end(
@@ -40,7 +40,7 @@ internal class ServiceLedger {
         outcome: Outcome,
     ): Unit = outcomes.computeIfAbsent("$talk $outcome") { LongAdder() }.increment()
 
-    /** How many ended so. */
+    /** Returns the number of talks with this outcome. */
     fun count(
         outcome: Outcome,
         talk: Talk? = null,
@@ -69,9 +69,9 @@ internal class ServiceLedger {
     }
 }
 
-/** What a client does with a connection. */
+/** The kinds of talks of a client over a connection. */
 internal enum class Talk {
-    /** Sends numbered messages, of which each comes back, and finishes. */
+    /** Sends numbered messages, gets each one back, and finishes. */
     MESSAGES,
 
     /** The same, and is cancelled on the way. */
@@ -86,10 +86,10 @@ internal enum class Talk {
     /** Sends a stream of bytes. */
     BYTES,
 
-    /** Is not let in. */
+    /** Is rejected by the server. */
     REFUSED,
 
-    /** Asks questions one by one, over one connection after the other. */
+    /** Makes requests one by one, over one connection after the other. */
     RECONNECTING,
 }
 

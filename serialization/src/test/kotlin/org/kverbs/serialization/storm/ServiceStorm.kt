@@ -29,10 +29,10 @@ import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 
 /**
- * Servers and clients on embedded devices of one fabric: the clients talk in all ways that there are ([Talk]), while
- * connections break, packets are lost and servers restart ([ServiceChaos]).
+ * Runs servers and clients on embedded devices of one fabric: the clients talk in all ways of [Talk], while connections
+ * break, packets are lost and servers restart ([ServiceChaos]).
  *
- * @param seed what is planned follows from it. Threads and timers take their own turns all the same
+ * @param seed determines the plan. The order of threads and timers is not determined
  */
 internal class ServiceStorm(
     seed: Long,
@@ -41,7 +41,7 @@ internal class ServiceStorm(
     val ledger = ServiceLedger()
     val fabric = EmbeddedFabric.realTime(seed)
     private val random = Random(seed)
-    private val clientDevice = fabric.addDevice() // the first, from which the connection manager leads to the others
+    private val clientDevice = fabric.addDevice() // the first device, whose connection manager leads to the others
     private val clients = List(2) { rdmaHost { device(clientDevice) } }
     private val scope = CoroutineScope(Dispatchers.Default + SupervisorJob())
     val servers = List(2) { StormServer(fabric.addDevice(), scope, ledger) }
@@ -65,10 +65,10 @@ internal class ServiceStorm(
         awaitEnd(working + raging)
         fabric.setFaults(Faults.NONE)
         if (ledger.violations.isNotEmpty()) return
-        // All are whole again.
+        // All devices work again.
         for (talk in Talk.entries) {
             val outcome = talkOnce(0, talk, Random(random.nextLong()))
-            val isCancelled = talk == Talk.CANCELLED && outcome == Outcome.CANCELLED // it can be, in fair weather too
+            val isCancelled = talk == Talk.CANCELLED && outcome == Outcome.CANCELLED // part of the plan
             if (outcome != Outcome.COMPLETED && !isCancelled) ledger.violation("$talk $outcome after the storm")
         }
         settle("after the storm")
@@ -102,7 +102,7 @@ internal class ServiceStorm(
         return outcome
     }
 
-    /** Waits for the end of all, as long as anything moves. */
+    /** Waits for the end of all talks while any talk makes progress. */
     private suspend fun awaitEnd(jobs: List<Job>) {
         var seen = -1L
         var since = TimeSource.Monotonic.markNow()
@@ -116,7 +116,7 @@ internal class ServiceStorm(
         }
     }
 
-    /** Waits until no client is left. */
+    /** Waits until no client is connected. */
     private suspend fun settle(whenever: String) {
         withTimeoutOrNull(LIMIT) {
             while (servers.any { !it.isIdle } || ledger.sleeping.get() != 0) delay(10.milliseconds)
@@ -125,7 +125,9 @@ internal class ServiceStorm(
 
     private fun held() = Diagnostics.openResources().map { it.resource() }.count { !isShared(it) }
 
-    /** Completion queues, and memory that is kept for the next: the connections of a device share them. */
+    /**
+     * The resources that the connections of a device share: completion queues, and memory kept for the next connection.
+     */
     private fun isShared(resource: Any) = resource is CompletionQueue || resource is MemoryRegion
 
     override fun close() {
@@ -141,7 +143,7 @@ internal class ServiceStorm(
     }
 }
 
-/** A connection or a call failed. That is what storms do, but only by what the documents name. */
+/** Records a failed connection or call. Only the documented exceptions can occur. */
 internal fun ServiceLedger.told(
     failure: Throwable,
     where: String,

@@ -31,7 +31,7 @@ internal val REVERSE = method<String, String>("reverse")
 internal val SLEEP = method<Unit, Unit>("sleep")
 internal val COUNT = streamMethod<Int, Int>("count")
 
-/** The clients' side of each [Talk]. */
+/** Runs the clients' side of each [Talk]. */
 internal class ServiceTalks(
     private val ledger: ServiceLedger,
 ) {
@@ -216,7 +216,7 @@ internal class ServiceTalks(
     }
 }
 
-/** The bytes that a client sends follow from its number, so that the server knows them. */
+/** Returns the bytes that a client sends; they follow from its number, so that the server knows them. */
 internal object StormBytes {
     fun message(
         id: Long,

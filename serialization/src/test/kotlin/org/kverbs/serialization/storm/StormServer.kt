@@ -17,7 +17,7 @@ import java.nio.ByteBuffer
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
-/** A server that answers every kind of talk, and looks that it gets nothing but what was sent. */
+/** A server that answers every kind of talk, and checks that it receives only what was sent. */
 internal class StormServer(
     val device: Device,
     private val scope: CoroutineScope,
@@ -28,13 +28,13 @@ internal class StormServer(
     @Volatile
     private lateinit var server: RdmaServer
 
-    /** Where it listens, whichever one it is now. */
+    /** The address of the current server. */
     lateinit var address: InetSocketAddress
         private set
 
     val connections: Collection<MessageConnection> get() = server.connections
 
-    /** Whether nobody is connected. */
+    /** True if no client is connected. */
     val isIdle: Boolean get() = server.connections.isEmpty() && server.stats.halfOpen == 0
 
     fun start() {
@@ -52,7 +52,7 @@ internal class StormServer(
         server.serve(scope) { serve(it) }
     }
 
-    /** Ends it, with its connections or after them, and puts another in its place. */
+    /** Ends the server, with its connections or after them, and starts another. */
     suspend fun restart(isGraceful: Boolean) {
         if (isGraceful) server.stop(50.milliseconds) else server.close()
         start()

@@ -21,7 +21,7 @@ public data class Headline(
     val text: String,
 )
 
-/** What the service offers: the interface is all that both sides share. */
+/** The service; both sides share only this interface. */
 @Rpc
 public interface News {
     public suspend fun latest(topic: String): Headline
@@ -32,7 +32,7 @@ public interface News {
     ): Flow<Headline>
 }
 
-/** The service. */
+/** Implements the service. */
 public class Newsroom : News {
     override suspend fun latest(topic: String): Headline {
         require(topic != "weather") { "no weather today" }
@@ -45,7 +45,7 @@ public class Newsroom : News {
     ): Flow<Headline> = (1..count).asFlow().map { Headline(topic, "page $it") }
 }
 
-/** `News.kt server 7471` serves; `News.kt HOST 7471` reads. */
+/** Serves with the arguments `server 7471`; reads the news with `HOST 7471`. */
 public fun main(arguments: Array<String>): Unit =
     runBlocking {
         val (host, port) = arguments
