@@ -16,7 +16,7 @@ import org.kverbs.cm.RejectReason
 import org.kverbs.embedded.EmbeddedProvider
 
 private const val OTHER_PROCESS =
-    "For a service in another process start both with KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp)"
+    "another process, start both processes with KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp)"
 
 /** Tests the messages to a program whose embedded devices do not reach a service. */
 class ReachSpec :
@@ -47,9 +47,9 @@ class ReachSpec :
                             rdmaHost { device(first.device()) }.use { client ->
                                 val rejected =
                                     shouldThrow<ConnectionRejectedException> { client.connect(first.address(), port) }
-                                rejected.message shouldContain "; this one has ${first.address()}. So a second service"
+                                rejected.message shouldContain "; this one has ${first.address()}. A second service"
                                 rejected.message shouldEndWith
-                                    "by KVERBS_EMBEDDED=udp:ADDRESS where the service is started."
+                                    "with KVERBS_EMBEDDED=udp:ADDRESS when you start the service."
                                 coroutineScope {
                                     val accepted = async { listener.accept() }
                                     client.connect(second.address(), port).use { accepted.await().close() }

@@ -125,10 +125,8 @@ final class Configuration {
         }
         String names = devices.stream().map(VerbsDevice::name).collect(Collectors.joining(", "));
         return "The embedded devices of this process (" + names + ") reach only one another. To reach a service in"
-                + " another"
-                + " process, start both processes with KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp). On different"
-                + " hosts, start each"
-                + " with its own KVERBS_EMBEDDED=udp:ADDRESS.";
+                + " another process, start both processes with KVERBS_EMBEDDED=udp (or -Dkverbs.embedded=udp)."
+                + " On different hosts, start each with its own KVERBS_EMBEDDED=udp:ADDRESS.";
     }
 
     List<VerbsDevice> devices() {

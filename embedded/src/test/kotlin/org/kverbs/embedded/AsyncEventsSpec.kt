@@ -124,10 +124,10 @@ class AsyncEventsSpec :
         test("should refuse events that the source cannot have") {
             Pair(EmbeddedFabric.virtual(1)).use { pair ->
                 fun refused(raise: () -> Unit) = shouldThrow<IllegalArgumentException> { raise() }.message
-                refused { pair.fabric.raise(pair.client, CQ_ERR) } shouldContain "CQ_ERR is no event of a device"
+                refused { pair.fabric.raise(pair.client, CQ_ERR) } shouldContain "CQ_ERR is not an event of a device"
                 refused { pair.fabric.raise(pair.a.qp, DEVICE_FATAL) } shouldContain
-                    "DEVICE_FATAL is no event of a queue pair"
-                refused { pair.fabric.raise(pair.a.qp, AsyncEventType.UNKNOWN) } shouldContain "UNKNOWN is no event"
+                    "DEVICE_FATAL is not an event of a queue pair"
+                refused { pair.fabric.raise(pair.a.qp, AsyncEventType.UNKNOWN) } shouldContain "UNKNOWN is not an event"
             }
         }
     })

@@ -161,8 +161,8 @@ class DeviceLimitsSpec :
 
         test("should refuse limits that are negative or too large") {
             shouldThrow<IllegalArgumentException> { DeviceLimits.DEFAULTS.queuePairs(-1) }.message shouldBe
-                "queuePairs -1: 0 to 65536"
+                "queuePairs is -1: give a number from 0 to 65536"
             shouldThrow<IllegalArgumentException> { DeviceLimits.DEFAULTS.entries(33) }.message shouldBe
-                "entries 33: 0 to 32"
+                "entries is 33: give a number from 0 to 32"
         }
     })

@@ -173,7 +173,7 @@ class EmbeddedFabricSpec :
 
         test("should refuse invalid faults, devices of another fabric, and the clock of a real-time fabric") {
             shouldThrow<IllegalArgumentException> { Faults.NONE.loss(1.5) }.message shouldBe
-                "loss 1.5: a part of all packets is 0 to 1"
+                "loss is 1.5: give a fraction of all packets, from 0 to 1"
             shouldThrow<IllegalArgumentException> { Faults.NONE.delay(Duration.ofMillis(2), Duration.ofMillis(1)) }
             EmbeddedFabric.realTime(1).use { one ->
                 EmbeddedFabric.virtual(1).use { other ->

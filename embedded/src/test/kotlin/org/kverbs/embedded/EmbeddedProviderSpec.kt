@@ -67,13 +67,13 @@ class EmbeddedProviderSpec :
             "" to "''",
             "memory,,memory" to "''",
             "none,memory" to "'none'",
-            "udp:" to "'' is no IPv4",
+            "udp:" to "'' is not an IPv4",
             "udp:224.0.0.5" to "'224.0.0.5' stands for several",
             "udp:ff02::1" to "'ff02::1' stands for several",
             "udp:0.0.0.0" to "'0.0.0.0' stands for several",
             "udp:::" to "'::' stands for several",
             "udp:255.255.255.255" to "'255.255.255.255' stands for several",
-            "udp:localhost" to "'localhost' is no IPv4",
+            "udp:localhost" to "'localhost' is not an IPv4",
         ).forEach { (words, named) ->
             test("should refuse the words '$words', and name the wrong one") {
                 shouldThrow<IllegalArgumentException> { EmbeddedProvider(words) }.message shouldContain named
@@ -86,7 +86,7 @@ class EmbeddedProviderSpec :
                 val message = shouldThrow<RdmaException> { Configuration.read() }.message
                 message shouldContain "kverbs.embedded"
                 message shouldContain "KVERBS_EMBEDDED"
-                message shouldContain "'card' is not memory"
+                message shouldContain "'card' is not a kind of device"
             } finally {
                 System.clearProperty("kverbs.embedded")
             }

@@ -341,9 +341,10 @@ class FailuresSpec :
         }
 
         test("should refuse a failure with SUCCESS or a number below 1") {
-            shouldThrow<IllegalArgumentException> { Failure.of(SEND, SUCCESS) }.message shouldBe "inject a status " +
-                "that is an error"
-            shouldThrow<IllegalArgumentException> { Failure.of(POLL, EIO).nth(0) }.message shouldBe "nth(0): from 1"
+            shouldThrow<IllegalArgumentException> { Failure.of(SEND, SUCCESS) }.message shouldBe
+                "the status is SUCCESS: inject a status that is an error"
+            shouldThrow<IllegalArgumentException> { Failure.of(POLL, EIO).nth(0) }.message shouldBe
+                "nth(0): give a number from 1"
             Failure.of(POST_SEND, ENOMEM).nth(3).times(2).toString() shouldBe
                 "POST_SEND with ENOMEM, from number 3 on, 2 times"
         }

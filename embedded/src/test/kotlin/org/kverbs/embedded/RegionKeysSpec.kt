@@ -77,8 +77,7 @@ class RegionKeysSpec :
                 System.setProperty(property, "mlx6")
                 shouldThrow<RdmaException> { keysDiffer() }.message shouldBe
                     "the property kverbs.embedded.semantics, or else the environment's KVERBS_EMBEDDED_SEMANTICS, " +
-                    "asks for 'mlx6'," +
-                    " and must be strict or rxe"
+                    "is 'mlx6': use strict or rxe"
             } finally {
                 if (before == null) System.clearProperty(property) else System.setProperty(property, before)
             }
