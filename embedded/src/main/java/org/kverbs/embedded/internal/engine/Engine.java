@@ -26,11 +26,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Engine implements AutoCloseable {
 
-    /** The number of events that the timer's thread runs before it gives the lock to waiting threads. */
-    private static final int TURN = 32;
-
-    private static final long PAUSE_NANOS = 100_000;
-
     /**
      * How long the timer's thread leaves the rest of long work to a polling thread, which then need not wait for the
      * timer's thread.
@@ -41,18 +36,16 @@ public final class Engine implements AutoCloseable {
     private static final int ENDLESS = 5_000_000;
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition due = lock.newCondition();
     private final EventHeap events = new EventHeap();
+    private final EventThread timer = new EventThread(this, lock, events);
     private final boolean virtual;
     private long virtualNanos;
     private boolean held;
     /** Events since the program last got something that it waits for. */
     private int fruitless;
 
-    private @Nullable Task firstTask;
-    private @Nullable Task lastTask;
-    private @Nullable Task firstLater;
-    private @Nullable Task lastLater;
+    private final TaskQueue readyTasks = new TaskQueue();
+    private final TaskQueue laterTasks = new TaskQueue();
     /** Whether {@link #later} tasks wait. Written with the lock held. */
     private volatile boolean workLeft;
     /** How long queued later work waits for a polling thread now, in nanoseconds. */
@@ -65,9 +58,6 @@ public final class Engine implements AutoCloseable {
         }
     };
 
-    private @Nullable Thread timer;
-    private long timerWakes = Long.MAX_VALUE;
-    private boolean closed;
     private final FailureLog log = new FailureLog(Level.ERROR);
     private Consumer<? super Throwable> handler =
             failure -> log.add("one event of the embedded device failed; the device goes on", failure);
@@ -181,8 +171,8 @@ public final class Engine implements AutoCloseable {
     /** Schedules an event after a delay; an event that is scheduled already moves to the new time. */
     public void schedule(Event event, long delayNanos) {
         events.schedule(event, now() + Math.max(0, delayNanos));
-        if (!virtual && event.time < timerWakes) {
-            wakeTimer();
+        if (!virtual) {
+            timer.scheduled(event);
         }
     }
 
@@ -202,21 +192,11 @@ public final class Engine implements AutoCloseable {
             return;
         }
         task.queued = true;
-        if (lastTask == null) {
-            firstTask = task;
-        } else {
-            lastTask.next = task;
-        }
-        lastTask = task;
+        readyTasks.add(task);
     }
 
     private void settle() {
-        for (Task task = firstTask; task != null; task = firstTask) {
-            firstTask = task.next;
-            if (firstTask == null) {
-                lastTask = null;
-            }
-            task.next = null;
+        for (Task task = readyTasks.poll(); task != null; task = readyTasks.poll()) {
             task.queued = false;
             run(task);
         }
@@ -248,6 +228,18 @@ public final class Engine implements AutoCloseable {
         }
     }
 
+    /** Removes an event from the schedule, and runs it with its immediate consequences. */
+    void carryOut(Event event) {
+        events.cancel(event);
+        happen(event);
+        settle();
+    }
+
+    /** Tells whether an event is the one that runs a task of {@link #later}. */
+    boolean isTurn(Event event) {
+        return event == turn;
+    }
+
     /**
      * Queues the rest of long work, so that other threads get the lock before it goes on. A thread that polls in vain
      * does one such task; otherwise the timer's thread does. On the virtual clock the task runs in the same call, after
@@ -258,12 +250,7 @@ public final class Engine implements AutoCloseable {
             ready(task);
             return;
         }
-        if (lastLater == null) {
-            firstLater = task;
-        } else {
-            lastLater.next = task;
-        }
-        lastLater = task;
+        laterTasks.add(task);
         workLeft = true;
         if (!turn.isScheduled()) {
             schedule(turn, patience);
@@ -277,14 +264,11 @@ public final class Engine implements AutoCloseable {
 
     /** Does one task of {@link #later}, and lets the timer's thread do the next one after a delay. */
     private void goOn(long delayNanos) {
-        Task task = firstLater;
+        Task task = laterTasks.poll();
         if (task == null) {
             return;
         }
-        firstLater = task.next;
-        task.next = null;
-        if (firstLater == null) {
-            lastLater = null;
+        if (laterTasks.isEmpty()) {
             workLeft = false;
             cancel(turn);
         } else {
@@ -347,9 +331,7 @@ public final class Engine implements AutoCloseable {
             return false;
         }
         virtualNanos = Math.max(virtualNanos, event.time);
-        events.cancel(event);
-        happen(event);
-        settle();
+        carryOut(event);
         return true;
     }
 
@@ -399,82 +381,12 @@ public final class Engine implements AutoCloseable {
         return true;
     }
 
-    private void wakeTimer() {
-        if (closed) {
-            return;
-        }
-        if (timer == null) {
-            timer = Thread.ofPlatform().daemon().name("kverbs-embedded-timer").start(this::runTimer);
-        } else {
-            due.signal();
-        }
-    }
-
-    private void runTimer() {
-        enter();
-        try {
-            while (!closed) {
-                try {
-                    runDue();
-                } catch (Throwable e) {
-                    // The thread itself has no memory left, or a similar error occurred: the thread must not end.
-                }
-            }
-        } finally {
-            leave();
-        }
-    }
-
-    /** Runs up to {@link #TURN} due events, or sleeps until the next one is due. */
-    private void runDue() {
-        for (int i = 0; i < TURN; i++) {
-            Event event = events.first();
-            long left = event == null ? Long.MAX_VALUE : event.time - System.nanoTime();
-            if (event == null) {
-                timerWakes = Long.MAX_VALUE;
-                due.awaitUninterruptibly();
-                return;
-            } else if (left > 0) {
-                timerWakes = event.time;
-                sleep(left);
-                return;
-            }
-            events.cancel(event);
-            happen(event);
-            settle();
-            if (event == turn) {
-                break;
-            }
-        }
-        giveWay();
-    }
-
-    /**
-     * Gives the lock to waiting threads. While events are due the timer's thread would otherwise keep the lock, which
-     * is not fair: it goes to a running thread rather than to the one that waits longest.
-     */
-    private void giveWay() {
-        if (lock.hasQueuedThreads()) {
-            timerWakes = Long.MIN_VALUE; // the thread looks again soon, whatever is scheduled in the meantime
-            sleep(PAUSE_NANOS);
-        }
-    }
-
-    private void sleep(long nanos) {
-        try {
-            due.await(nanos, TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            // No code interrupts this thread on purpose. An interrupt only makes it look at the clock earlier.
-        }
-    }
-
     /** Ends the timer's thread. Scheduled events no longer happen. */
     @Override
     public void close() {
         lock.lock();
         try {
-            closed = true;
-            due.signalAll();
+            timer.close();
         } finally {
             lock.unlock();
         }

@@ -1,8 +1,6 @@
 package org.kverbs.embedded.internal.udp;
 
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.net.BindException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
@@ -11,7 +9,6 @@ import java.net.NetworkInterface;
 import java.net.ProtocolFamily;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
-import java.nio.ByteBuffer;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
@@ -23,13 +20,11 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
-import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.objects.PacketPort;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.wire.Icrc;
 import org.kverbs.embedded.internal.wire.Packet;
-import org.kverbs.embedded.internal.wire.PacketCodec;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 
@@ -42,8 +37,6 @@ import org.kverbs.internal.abi.Errno;
 public final class UdpPort implements PacketPort {
 
     private static final int BUFFER = 4 << 20;
-    /** How many packets are taken in one go before other threads get the engine's lock. */
-    private static final int BATCH = 64;
     /** How long the thread sleeps before it checks whether the program still polls continuously, in nanoseconds. */
     private static final long NAP = 100_000;
     /** How long the thread sleeps after a failure that no packet caused, in nanoseconds. */
@@ -62,10 +55,7 @@ public final class UdpPort implements PacketPort {
     /** Guarded by the engine's lock. */
     private final Peers peers = new Peers();
     private final SocketSender sender;
-    private final Icrc receiveIcrc;
-    private final ByteBuffer receiveBuffer;
-    private final long receiveAddress;
-    private final Packet received = new Packet(0);
+    private final SocketReceiver receiver;
     /** Guards the receiving side. Taken before the engine's lock, or with tryLock. */
     private final ReentrantLock receiving = new ReentrantLock();
     private final List<Group> groups = new CopyOnWriteArrayList<>();
@@ -91,10 +81,7 @@ public final class UdpPort implements PacketPort {
         this.buffer = buffer;
         this.self = new Peer(address);
         this.sender = new SocketSender(device.engine(), self, device.counters);
-        MemorySegment receive = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
-        this.receiveIcrc = new Icrc(receive.asByteBuffer());
-        this.receiveBuffer = receive.asSlice(Icrc.HEADROOM).asByteBuffer();
-        this.receiveAddress = receive.address() + Icrc.HEADROOM;
+        this.receiver = new SocketReceiver(device, peers);
     }
 
     /**
@@ -289,89 +276,13 @@ public final class UdpPort implements PacketPort {
         }
     }
 
+    /** Takes the packets of all sockets. Called with {@link #receiving} held. */
     private void takeAll() {
-        take(channel, self);
+        receiver.take(channel, self);
         for (int i = 0; i < groups.size(); i++) {
             Group group = groups.get(i);
-            take(group.channel, group.peer);
+            receiver.take(group.channel, group.peer);
         }
-    }
-
-    /** Takes the packets of one socket. Called with {@link #receiving} held. */
-    private void take(@Nullable DatagramChannel from, Peer to) {
-        if (from == null) {
-            return;
-        }
-        try {
-            InetSocketAddress source = receiveOne(from);
-            if (source == null) {
-                return;
-            }
-            device.engine().enter();
-            try {
-                for (int i = 0; source != null; source = ++i < BATCH ? receiveOne(from) : null) {
-                    deliverGuarded(source, to);
-                }
-            } finally {
-                device.engine().leave();
-            }
-        } catch (IOException e) {
-            // The socket was closed in the meantime, or a router rejected a packet of ours, which a retry timer
-            // handles.
-        }
-    }
-
-    private @Nullable InetSocketAddress receiveOne(DatagramChannel from) throws IOException {
-        receiveBuffer.clear();
-        return (InetSocketAddress) from.receive(receiveBuffer);
-    }
-
-    /** Delivers one packet. If that fails, the next packets are still taken. */
-    private void deliverGuarded(InetSocketAddress source, Peer to) {
-        try {
-            deliver(source, to);
-            PollRate.seen();
-        } catch (Throwable e) {
-            device.engine().report(e);
-        }
-    }
-
-    private void deliver(InetSocketAddress source, Peer to) {
-        int length = receiveBuffer.position() - Icrc.LENGTH;
-        if (!device.isUp()) {
-            return;
-        }
-        if (length <= 0 || !PacketCodec.decode(received, receiveAddress, length)) {
-            device.counters.count(Counter.PORT_RCV_ERRORS);
-            return;
-        }
-        Peer known = peers.known(source.getAddress());
-        Peer peer = known == null ? new Peer(source.getAddress()) : known;
-        if (!isIntact(peer, to, source.getPort(), length)) {
-            device.counters.count(Counter.RX_ICRC_ENCAPSULATED);
-            return;
-        }
-        if (known == null) {
-            peers.keep(peer);
-        }
-        received.sourceGidHigh = peer.gidHigh;
-        received.sourceGidLow = peer.gidLow;
-        received.destinationGidHigh = to.gidHigh;
-        received.destinationGidLow = to.gidLow;
-        received.trafficClass = 0; // a UDP socket shows neither the traffic class nor the hop limit
-        received.hopLimit = 64;
-        received.flowLabel = 0;
-        received.sourcePort = source.getPort();
-        received.psnCount = 1;
-        device.take(received);
-    }
-
-    private boolean isIntact(Peer from, Peer to, int sourcePort, int length) {
-        int port = Icrc.UDP_PORT;
-        return from.isV4()
-                ? receiveIcrc.v4Fits((int) from.gidLow, (int) to.gidLow, sourcePort, port, receiveAddress, length)
-                : receiveIcrc.v6Fits(from.gidHigh, from.gidLow, to.gidHigh, to.gidLow, sourcePort, port, receiveAddress,
-                        length);
     }
 
     /**
