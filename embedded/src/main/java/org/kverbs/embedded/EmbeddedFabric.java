@@ -2,11 +2,9 @@ package org.kverbs.embedded;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
-import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.Device;
@@ -46,24 +44,6 @@ public final class EmbeddedFabric implements AutoCloseable {
     /** 198.18.0.0, the network for tests of network devices (RFC 2544). */
     private static final int NETWORK = 198 << 24 | 18 << 16;
     private static final int LARGEST_MTU = 4096;
-    private static final Set<AsyncEventType> DEVICE_EVENTS = EnumSet.of(
-            AsyncEventType.DEVICE_FATAL,
-            AsyncEventType.PORT_ACTIVE,
-            AsyncEventType.PORT_ERR,
-            AsyncEventType.LID_CHANGE,
-            AsyncEventType.PKEY_CHANGE,
-            AsyncEventType.SM_CHANGE,
-            AsyncEventType.CLIENT_REREGISTER,
-            AsyncEventType.GID_CHANGE);
-    private static final Set<AsyncEventType> QUEUE_PAIR_EVENTS = EnumSet.of(
-            AsyncEventType.QP_FATAL,
-            AsyncEventType.QP_REQ_ERR,
-            AsyncEventType.QP_ACCESS_ERR,
-            AsyncEventType.COMM_EST,
-            AsyncEventType.SQ_DRAINED,
-            AsyncEventType.PATH_MIG,
-            AsyncEventType.PATH_MIG_ERR,
-            AsyncEventType.QP_LAST_WQE_REACHED);
 
     private final Engine engine;
     private final InProcessNetwork network;
@@ -314,7 +294,7 @@ public final class EmbeddedFabric implements AutoCloseable {
      */
     public void raise(Device device, AsyncEventType type) {
         Hca source = hca(device);
-        require(type, DEVICE_EVENTS, "a device");
+        RaisableEvents.requireOfDevice(type);
         locked(() -> {
             if (type == AsyncEventType.DEVICE_FATAL) {
                 network.remove(source);
@@ -333,18 +313,12 @@ public final class EmbeddedFabric implements AutoCloseable {
      */
     public void raise(QueuePair queuePair, AsyncEventType type) {
         Hca source = hca(queuePair.protectionDomain().context().device());
-        require(type, QUEUE_PAIR_EVENTS, "a queue pair");
+        RaisableEvents.requireOfQueuePair(type);
         locked(() -> {
             if (!source.raise(queuePair.number(), type.code())) {
                 throw new IllegalArgumentException(queuePair.describe() + " is closed");
             }
         });
-    }
-
-    private static void require(AsyncEventType type, Set<AsyncEventType> possible, String source) {
-        if (!possible.contains(type)) {
-            throw new IllegalArgumentException(type + " is not an event of " + source + ": use one of " + possible);
-        }
     }
 
     /** Unplugs a device's cable: the device raises PORT_ERR, and its packets are lost. */

@@ -1,18 +1,13 @@
 package org.kverbs.embedded.internal.transport;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.objects.Counter;
-import org.kverbs.embedded.internal.objects.MemoryKey;
-import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcStatus;
-import org.kverbs.internal.abi.IbvWrOpcode;
 
 /** Turns the posted sends of a connected queue pair into packets, in order (IBA volume 1, 9.7.3 and 9.8.2). */
 final class Requester {
@@ -23,13 +18,10 @@ final class Requester {
      * addresses anew.
      */
     static final int STEP = 1 << 20;
-    /** The most PSNs that a read requests at once: far from half of the PSN space. */
-    private static final int MOST = 1 << 16;
 
     private final Qp qp;
     private final Packet packet = new Packet(0);
-    /** Gathers a payload that lies in several places. */
-    private @Nullable MemorySegment staging;
+    private final RequestPackets packets;
     private int nextPsn;
     private int sentEnd;
     /** Reads and atomics in flight. */
@@ -58,6 +50,7 @@ final class Requester {
 
     Requester(Qp qp) {
         this.qp = qp;
+        this.packets = new RequestPackets(qp, packet);
     }
 
     void start(int psn) {
@@ -252,11 +245,11 @@ final class Requester {
         qp.address(packet);
         int covered;
         if (wqe.isRead()) {
-            covered = read(wqe, room);
+            covered = packets.read(wqe, room);
         } else if (wqe.isAtomic()) {
-            covered = atomic(wqe);
+            covered = packets.atomic(wqe);
         } else {
-            covered = data(wqe);
+            covered = packets.data(wqe);
         }
         if (covered <= 0) {
             return false;
@@ -319,79 +312,6 @@ final class Requester {
             }
         }
         return false;
-    }
-
-    private int read(SendWqe wqe, int room) {
-        if (wqe.sent != wqe.received) {
-            return 0; // a part of the read is in flight
-        }
-        // The rest is requested when this part has arrived.
-        int covered = wqe.ask(qp.hca.link.carriesWholeMessages() ? MOST : room);
-        long offset = (long) wqe.sent * qp.pathMtu;
-        packet.opcode = Opcode.RC_READ_REQUEST;
-        packet.remoteAddress = wqe.remoteAddress + offset;
-        packet.rkey = wqe.rkey;
-        packet.dmaLength = (int) Math.min(wqe.length - offset, (long) covered * qp.pathMtu);
-        return covered;
-    }
-
-    private int atomic(SendWqe wqe) {
-        boolean swap = wqe.opcode == IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP;
-        packet.opcode = swap ? Opcode.RC_COMPARE_SWAP : Opcode.RC_FETCH_ADD;
-        packet.remoteAddress = wqe.remoteAddress;
-        packet.rkey = wqe.rkey;
-        packet.swapOrAdd = swap ? wqe.swap : wqe.compareOrAdd;
-        packet.compare = swap ? wqe.compareOrAdd : 0;
-        return 1;
-    }
-
-    private int data(SendWqe wqe) {
-        int mtu = qp.pathMtu;
-        long offset = (long) wqe.sent * mtu;
-        long left = wqe.length - offset;
-        int covered = 1;
-        long bytes = Math.min(left, mtu);
-        long place = MemoryKey.NONE;
-        if (left > mtu && qp.hca.link.carriesWholeMessages()) {
-            int most = Math.min(wqe.psns - wqe.sent, STEP / mtu);
-            long all = Math.min(left, (long) most * mtu);
-            place = wqe.contiguous(offset, all, qp);
-            if (place != MemoryKey.NONE) {
-                covered = most;
-                bytes = all;
-            }
-        }
-        if (place == MemoryKey.NONE) {
-            place = wqe.contiguous(offset, bytes, qp);
-        }
-        if (place == MemoryKey.NONE) {
-            place = staging();
-            if (!wqe.copy(offset, place, bytes, qp)) {
-                qp.completer.fail(wqe, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
-                return 0;
-            }
-        }
-        packet.payload = place;
-        packet.payloadLength = (int) bytes;
-        packet.psnCount = covered;
-        boolean first = wqe.sent == 0;
-        boolean last = wqe.sent + covered == wqe.psns;
-        packet.opcode = (qp.type == IbvQpType.IBV_QPT_UC ? Opcode.UC : Opcode.RC) | wqe.packetOpcode(first, last);
-        packet.immediate = wqe.immediate;
-        packet.solicited = last && wqe.is(IbvSendFlags.IBV_SEND_SOLICITED);
-        if (wqe.isWrite() && first) {
-            packet.remoteAddress = wqe.remoteAddress;
-            packet.rkey = wqe.rkey;
-            packet.dmaLength = (int) wqe.length;
-        }
-        return covered;
-    }
-
-    private long staging() {
-        if (staging == null) {
-            staging = Arena.ofAuto().allocate(4096, 8);
-        }
-        return staging.address();
     }
 
     /** Sends again from a PSN on (go-back-N, IBA volume 1, 9.7.5.1.2). */
