@@ -51,7 +51,7 @@ class BlockingMemorySpec :
             }
         }
 
-        test("should end a wait for memory by an interrupt, and by the peer's last message") {
+        test("should end a wait for memory by an interrupt or by the peer's last message") {
             connected({ it.receiveOrNull() }) { client ->
                 val waiting = FutureTask { shouldThrow<InterruptedException> { client.awaitRemote("never") } }
                 Thread.ofVirtual().start(waiting).interrupt()

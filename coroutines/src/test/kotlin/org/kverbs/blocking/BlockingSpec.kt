@@ -111,7 +111,7 @@ class BlockingSpec :
             }
         }
 
-        test("should end a wait by an interrupt, and give the message to the next") {
+        test("should end a wait when its thread is interrupted, and give the message to the next receiver") {
             served(ECHO) { _, connect ->
                 connect().use { client ->
                     val waiting = FutureTask { shouldThrow<InterruptedException> { client.receive() } }
@@ -131,7 +131,7 @@ class BlockingSpec :
             }
         }
 
-        test("should wait as long as it is told, and lose no message by it") {
+        test("should stop waiting after the timeout without losing a message") {
             served(ECHO) { _, connect ->
                 connect().use { client ->
                     for (timeout in listOf(Duration.ofMillis(1), Duration.ZERO, Duration.ofSeconds(-1))) {
@@ -155,7 +155,7 @@ class BlockingSpec :
             }
         }
 
-        test("should tell what a handler throws, and serve the others on") {
+        test("should report a handler's exception and keep serving other clients") {
             val failures = LinkedBlockingQueue<Throwable>()
             val handler =
                 ConnectionHandler {
@@ -177,7 +177,7 @@ class BlockingSpec :
             }
         }
 
-        test("should let those in whose private data is right, by a decision that may block") {
+        test("should accept clients by their private data, with a decision that can block") {
             hosted { host ->
                 val token = "open sesame".encodeToByteArray()
                 val builder =
@@ -196,7 +196,7 @@ class BlockingSpec :
             }
         }
 
-        test("should refuse a wrong setting where it is made") {
+        test("should refuse an invalid setting in the call that sets it") {
             hosted { host ->
                 shouldThrow<IllegalArgumentException> { host.server().maxConnections(0) }.message shouldContain
                     "maxConnections(0)"
@@ -204,7 +204,7 @@ class BlockingSpec :
             }
         }
 
-        test("should tell handlers of a stop, which end in good order, and interrupt none of them") {
+        test("should tell handlers about a stop and not interrupt those that end in good order") {
             val ends = LinkedBlockingQueue<String>()
             val handler =
                 ConnectionHandler { connection ->
@@ -235,7 +235,7 @@ class BlockingSpec :
             }
         }
 
-        test("should end a connection over which nothing goes") {
+        test("should end an idle connection") {
             val failures = LinkedBlockingQueue<Throwable>()
             val settings: (BlockingServerBuilder) -> Unit =
                 { it.idleTimeout(Duration.ofMillis(200)).keepAlive(null).onFailure(failures::add) }
@@ -247,7 +247,7 @@ class BlockingSpec :
             }
         }
 
-        test("should reject a client for which there is no memory, and refuse limits that contradict each other") {
+        test("should reject a client without free memory, and refuse limits that contradict each other") {
             val limited: (BlockingServerBuilder) -> Unit =
                 { it.maxMessageSize(1000).memory(200_000).memoryPerConnection(200_000).onFailure { } }
             served(ECHO, limited) { _, connect ->
@@ -301,7 +301,7 @@ class BlockingSpec :
             }
         }
 
-        test("should show Java nothing of Kotlin's") {
+        test("should show no Kotlin types to Java") {
             val shown =
                 listOf(
                     BlockingHost::class,

@@ -83,7 +83,7 @@ class AsyncQueuePairSpec :
             }
         }
 
-        test("should bring immediate data with a message and with a write") {
+        test("should deliver immediate data with a message and with a write") {
             TwoEnds().use { ends ->
                 coroutineScope {
                     val received = async { List(2) { ends.server.qp.receive(ends.server.region[0, 64]) } }
@@ -101,7 +101,7 @@ class AsyncQueuePairSpec :
             }
         }
 
-        test("should give the memory of its atomics back when it is closed, and register none for who comes later") {
+        test("should free the memory of its atomics when it is closed, and register none afterwards") {
             fun regions() = Diagnostics.openResources().map { it.resource() }.filterIsInstance<MemoryRegion>()
             Diagnostics.enable()
             try {
@@ -135,7 +135,7 @@ class AsyncQueuePairSpec :
             }
         }
 
-        test("should do a batch and make one completion for it") {
+        test("should run a batch with one completion") {
             TwoEnds(dispatcher = { callerPolls() }).use { ends ->
                 val remote = ends.server.region.remote()
                 coroutineScope {
@@ -164,7 +164,7 @@ class AsyncQueuePairSpec :
             }
         }
 
-        test("should suspend who finds the send queue full, and let all pass in the end") {
+        test("should suspend callers that find the send queue full, and serve all in the end") {
             TwoEnds(settings = { maxSendWr(4) }).use { ends ->
                 val remote = ends.server.region.remote()
                 coroutineScope {
@@ -228,7 +228,7 @@ class AsyncQueuePairSpec :
             }
         }
 
-        test("should fail with the status, and tell those behind the first cause") {
+        test("should fail with the status, and give flushed requests the first failure as cause") {
             TwoEnds().use { ends ->
                 val remote = ends.server.region.remote()
                 val outcomes =
@@ -252,7 +252,7 @@ class AsyncQueuePairSpec :
             }
         }
 
-        test("should name the operation of a batch that failed, and of what is flushed behind it") {
+        test("should name the failed operation of a batch, and the operations flushed after it") {
             TwoEnds().use { ends ->
                 val gone = ends.server.region.remote()
                 ends.server.region.close()
@@ -274,7 +274,7 @@ class AsyncQueuePairSpec :
             }
         }
 
-        test("should send and write no bytes, with 32 bits and without") {
+        test("should send and write no bytes, with and without immediate data") {
             TwoEnds().use { ends ->
                 val remote = ends.server.region.remote()
                 ends.server.region.memory().fill(7)
@@ -296,7 +296,7 @@ class AsyncQueuePairSpec :
             }
         }
 
-        test("should throw what the device refuses, and lose no room in the queue by it") {
+        test("should throw the device's refusal, and lose no queue entry by it") {
             openUnconnected { qp, region ->
                 repeat(10) { shouldThrow<WorkRequestException> { qp.send(region[0, 8]) } }
                 qp.sends.credits.tryAcquire(2) shouldBe true
@@ -387,7 +387,7 @@ class AsyncQueuePairSpec :
             }
         }
 
-        test("should make further completion queues when one is full") {
+        test("should create another completion queue when one is full") {
             TwoEnds(dispatcher = { queueEntries(256) }).use { ends ->
                 val more = List(5) { ends.client.dispatcher.qp(ends.client.pd, RC) { maxSendWr(100) } }
                 more

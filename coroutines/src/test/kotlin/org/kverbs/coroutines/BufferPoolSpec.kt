@@ -60,7 +60,7 @@ class BufferPoolSpec :
             size: Long,
         ): Deferred<RegisteredBuffer> = async(start = CoroutineStart.UNDISPATCHED) { pool.take(size) }
 
-        test("should lend buffers of the length that was asked for, none over another") {
+        test("should lend buffers of the requested length that do not overlap") {
             withPool(slabs = 4) { pool ->
                 val buffers = listOf(1L, 255, 256, 257, 1000, 4096, 300).map { pool.take(it) }
                 buffers.map { it.memory.byteSize() } shouldContainExactly listOf(1L, 255, 256, 257, 1000, 4096, 300)
@@ -77,7 +77,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should make slices that stay inside the buffer") {
+        test("should refuse slices outside the buffer") {
             withPool(slabs = 1) { pool ->
                 pool.take(256).use { first ->
                     pool.take(300 - 100).use { buffer ->
@@ -94,7 +94,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should register no more than its bound, and that only when it is needed") {
+        test("should register memory only when it is needed, up to its limit") {
             onDevice { pd ->
                 Diagnostics.enable()
                 try {
@@ -115,7 +115,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should refuse sizes that it never has") {
+        test("should refuse sizes that it cannot have") {
             withPool(slabs = 1) { pool ->
                 shouldThrow<IllegalArgumentException> { pool.take(4097) }.message.let {
                     it shouldContain "4097"
@@ -152,7 +152,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should serve in the order of asking, and let nobody pass") {
+        test("should serve callers in the order of their calls") {
             withPool(slabs = 1) { pool ->
                 val held = List(4) { pool.take(1024) }
                 val order = mutableListOf<Int>()
@@ -174,7 +174,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should cut a slab anew for another size when nothing of it is lent") {
+        test("should cut a slab for another size when no buffer of it is lent") {
             withPool(slabs = 1) { pool ->
                 List(16) { pool.take(256) }.forEach { it.close() }
                 pool.take(4096).use { pool.tryTake(256).shouldBeNull() }
@@ -211,7 +211,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should give a small buffer to who holds a large one while others wait for large ones") {
+        test("should give a small buffer to a caller with a large one while others wait for large ones") {
             withPool(slabs = 2) { pool ->
                 val large = pool.take(4096)
                 val small = pool.take(256)
@@ -223,7 +223,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should lend from a slab again when the one for whom it was kept has gone") {
+        test("should lend from a slab again when the waiter that it was drained for is cancelled") {
             withPool(slabs = 1) { pool ->
                 val small = pool.take(256)
                 val large = taking(pool, 4096)
@@ -252,7 +252,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should take a second close for nothing, even when another has the memory") {
+        test("should ignore a second close, even when another caller has the memory") {
             withPool(slabs = 1) { pool ->
                 val first = pool.take(4096)
                 first.close()
@@ -268,7 +268,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should say where a buffer was closed, and where leaked ones were taken") {
+        test("should tell where a buffer was closed and where leaked buffers were taken") {
             onDevice { pd ->
                 Diagnostics.enable()
                 try {
@@ -291,7 +291,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should end the waits when it is closed, or its protection domain is") {
+        test("should end the waits when the pool or its protection domain is closed") {
             for (closeDomain in listOf(false, true)) {
                 onDevice { pd ->
                     val pool = pd.bufferPool { maxBytes(1.MiB) }
@@ -332,7 +332,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should survive 10,000 coroutines that paint what they hold and are cancelled at random") {
+        test("should survive 10,000 coroutines that fill their buffers and are cancelled at random") {
             withPool(slabs = 16) { pool ->
                 val painted = AtomicInteger()
                 val random = Random(42)
@@ -367,7 +367,7 @@ class BufferPoolSpec :
             }
         }
 
-        test("should tell its numbers, in all and by size") {
+        test("should report its figures in total and by size") {
             withPool(slabs = 2) { pool ->
                 pool.stats shouldBe
                     BufferPoolStats(

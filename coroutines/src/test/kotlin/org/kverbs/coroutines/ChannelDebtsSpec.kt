@@ -14,8 +14,7 @@ import kotlin.random.Random
 class ChannelDebtsSpec :
     FunSpec({
         test(
-            "should never have more than two messages with nothing but credits under way, and never leave the peer " +
-                "without a credit",
+            "should never have more than two CREDIT messages under way, and never leave the peer without a credit",
         ) {
             for (seed in 1..500) {
                 val random = Random(seed)
@@ -64,7 +63,7 @@ class ChannelDebtsSpec :
             }
         }
 
-        test("should give all credits along with what goes anyway") {
+        test("should give all credits along with the next message") {
             val debts = ChannelDebts(8)
             repeat(4) {
                 debts.arrived()
@@ -76,13 +75,13 @@ class ChannelDebtsSpec :
             debts.isDue shouldBe false
         }
 
-        test("should not believe a peer that sends more than it has credits for") {
+        test("should fail for a peer that sends more than its credits allow") {
             val debts = ChannelDebts(2)
             repeat(2) { debts.arrived() }
             shouldThrow<ChannelProtocolException> { debts.arrived() }.message shouldContain "more messages than the 2"
         }
 
-        test("should say that it closes before all else") {
+        test("should send the close before everything else") {
             val debts = ChannelDebts(2)
             debts.oweDone(1)
             debts.oweAnswer()

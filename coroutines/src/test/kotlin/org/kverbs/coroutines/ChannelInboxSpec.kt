@@ -30,7 +30,7 @@ class ChannelInboxSpec :
         timeout = 60_000
 
         test(
-            "should give each message to the receiver that has waited longest, and that of a cancelled one to the next",
+            "should give each message to the receiver that has waited longest and is not cancelled",
         ) {
             val inbox = ChannelInbox {}
             val incoming = IncomingMessages(inbox)
@@ -48,7 +48,7 @@ class ChannelInboxSpec :
             }
         }
 
-        test("should hold back what comes behind a message that is still being fetched") {
+        test("should hold back messages behind one that is still being read") {
             val inbox = ChannelInbox {}
             val incoming = IncomingMessages(inbox)
             val large = ChannelArrival(3, null)
@@ -61,7 +61,7 @@ class ChannelInboxSpec :
             incoming.tryReceive().getOrThrow().decodeToString() shouldBe "small"
         }
 
-        test("should be selected like any channel, and lose nothing when another clause is") {
+        test("should work in select like any channel, and lose no message when another clause is selected") {
             val inbox = ChannelInbox {}
             val incoming = IncomingMessages(inbox)
             val other = CompletableDeferred<String>()
@@ -89,7 +89,7 @@ class ChannelInboxSpec :
             }
         }
 
-        test("should tell a clean end from a failure, in every way of receiving") {
+        test("should distinguish an orderly end from a failure in every receive function") {
             val ended = ChannelInbox {}.also { it.finish() }
             val failed = ChannelInbox {}.also { it.fail(ChannelClosedException("gone")) }
             IncomingMessages(ended).run {
@@ -111,7 +111,7 @@ class ChannelInboxSpec :
             }
         }
 
-        test("should give back what is dropped, now and later") {
+        test("should release messages that are dropped, now and later") {
             var gone = 0
             val inbox = ChannelInbox { gone++ }
             inbox.add("a")
@@ -122,7 +122,7 @@ class ChannelInboxSpec :
             inbox.end.await()
         }
 
-        test("should not tell a clean end to a receiver when messages were dropped before it") {
+        test("should not report an orderly end to a receiver after messages were dropped") {
             for (comes in listOf("before", "after", "never")) {
                 val inbox = ChannelInbox {}
                 val incoming = IncomingMessages(inbox)
@@ -143,7 +143,7 @@ class ChannelInboxSpec :
             }
         }
 
-        test("should lose, repeat or reorder nothing when receivers and selects are cancelled all the time") {
+        test("should not lose, repeat or reorder a message when receivers and selects are cancelled all the time") {
             for (seed in 1..50) {
                 val random = Random(seed)
                 val gone = AtomicInteger()

@@ -46,7 +46,7 @@ class ChannelKeepAliveSpec :
             "waits for the peer to read a large message" to { channel, buffer -> while (true) channel.send(buffer) },
             "waits for a name" to { channel, _ -> channel.awaitRemote("nothing") },
         )) {
-            test("should end the wait of a program that $what when the peer's machine dies without a word") {
+            test("should end the wait of a program that $what when the peer's machine dies") {
                 withMortalPeer(50.milliseconds) { ends, die ->
                     val pool = ends.clientPd.bufferPool { access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ) }
                     coroutineScope {
@@ -71,7 +71,7 @@ class ChannelKeepAliveSpec :
             }
         }
 
-        test("should leave a peer alone that says nothing for long and is there") {
+        test("should keep a silent peer that is alive") {
             withMortalPeer(1.milliseconds) { ends, _ ->
                 withTimeoutOrNull(200) { ends.client.receive() } shouldBe null
                 ends.server.send(ByteArray(1))
@@ -79,7 +79,7 @@ class ChannelKeepAliveSpec :
             }
         }
 
-        test("should look for no peer if it is told not to") {
+        test("should not probe the peer if keepAlive is null") {
             withMortalPeer(null) { ends, die ->
                 die()
                 withTimeoutOrNull(200) { ends.client.receive() } shouldBe null

@@ -20,7 +20,7 @@ class ChannelMemorySpec :
     FunSpec({
         timeout = 60_000
 
-        test("should use memory again that came back, as far as it may keep it") {
+        test("should reuse returned memory up to the number of bytes that it keeps") {
             openDevice("embedded0").use { device ->
                 RegionCache(device.protectionDomain(), 16_384, AccessFlag.LOCAL_WRITE).use { cache ->
                     val first = cache.take(5000)
@@ -38,7 +38,7 @@ class ChannelMemorySpec :
             }
         }
 
-        test("should clear what the last use of lent memory left behind the new one, and nothing more") {
+        test("should clear only the bytes of the last use behind the new use of lent memory") {
             openDevice("embedded0").use { device ->
                 RegionCache(device.protectionDomain(), 16_384, AccessFlag.LOCAL_WRITE, clears = true).use { cache ->
                     fun region(buffer: RegisteredBuffer) = buffer.part(0, 1).region().memory()
@@ -56,7 +56,7 @@ class ChannelMemorySpec :
             }
         }
 
-        test("should register little for a channel that asks and answers") {
+        test("should register little memory for a channel that sends one message at a time") {
             diagnosed {
                 TwoChannels().use { ends ->
                     repeat(100) {
@@ -75,7 +75,7 @@ class ChannelMemorySpec :
             }
         }
 
-        test("should refuse a pool of another protection domain, and take one of the channel's") {
+        test("should refuse a pool of another protection domain and accept one of the channel's domain") {
             openDevice("embedded0").use { device ->
                 val pd = device.protectionDomain()
                 val dispatcher = device.completionDispatcher()
@@ -90,7 +90,7 @@ class ChannelMemorySpec :
             }
         }
 
-        test("should leave no memory behind when the device refuses the queue pair or its completion queue") {
+        test("should free all memory when the device refuses the queue pair or its completion queue") {
             for (limits in listOf(DeviceLimits.DEFAULTS.queuePairs(1), DeviceLimits.DEFAULTS.completionQueues(1))) {
                 EmbeddedFabric.realTime(1).use { fabric ->
                     fabric.addDevice(limits.memoryRegions(2)).open().use { device ->

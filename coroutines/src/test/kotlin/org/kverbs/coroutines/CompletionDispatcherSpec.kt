@@ -14,7 +14,7 @@ import kotlin.time.Duration.Companion.seconds
 
 class CompletionDispatcherSpec :
     FunSpec({
-        test("should have the room of a closed queue pair again, though nothing completes any more") {
+        test("should free the entries of a closed queue pair although nothing completes any more") {
             val sleeps = CompletableFuture<Unit>()
             val strategy =
                 WaitStrategy {
@@ -33,8 +33,8 @@ class CompletionDispatcherSpec :
 
         for ((name, strategy) in mapOf("busy" to WaitStrategy.busy(), "event" to WaitStrategy.event())) {
             test(
-                "should cancel what it runs when the caller's thread is interrupted, and wait for its end, by the " +
-                    "$name strategy",
+                "should cancel the coroutine it runs when the caller's thread is interrupted, and wait for its end, " +
+                    "by the $name strategy",
             ) {
                 TwoEnds(dispatcher = {
                     callerPolls()

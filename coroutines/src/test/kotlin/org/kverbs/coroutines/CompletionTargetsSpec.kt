@@ -44,7 +44,7 @@ class CompletionTargetsSpec :
                 batch[0].copy()
             }
 
-        test("should hand a completion to the target that its id names, with the request's number") {
+        test("should give a completion to the target in its id, with the request's number") {
             val targets = CompletionTargets()
             val heard = List(40) { Heard() }
             val keys = heard.map { targets.add(it) }
@@ -53,7 +53,7 @@ class CompletionTargetsSpec :
             heard.filter { it.requests.isNotEmpty() }.size shouldBe 1
         }
 
-        test("should hand nothing to a target that was removed") {
+        test("should give no completion to a removed target") {
             val targets = CompletionTargets()
             val gone = Heard()
             val key = targets.add(gone)
@@ -62,7 +62,7 @@ class CompletionTargetsSpec :
             gone.requests.shouldBeEmpty()
         }
 
-        test("should hand nothing of a target that was removed to the one that has its place") {
+        test("should give no completion of a removed target to the target that has its index") {
             val targets = CompletionTargets()
             val key = targets.add(Heard())
             targets.remove(key)

@@ -59,22 +59,22 @@ class ConnectionEndSpec :
             }
         }
 
-        test("should give what had come, and then the clean end of a peer that had finished") {
+        test("should deliver the arrived messages, and then the orderly end of a peer that has finished") {
             endedUnseen({ it.finish() }) { connection ->
                 connection.receiveOrNull() shouldBe null
                 shouldThrow<RdmaException> { connection.send(ByteArray(1)) }
             }
         }
 
-        test("should give what had come, and then the end of a peer that had not finished") {
+        test("should deliver the arrived messages, and then the failure of a peer that has not finished") {
             endedUnseen({}) { connection ->
                 shouldThrow<RdmaException> { connection.receiveOrNull() }.shouldBeInstanceOf<ChannelClosedException>()
             }
         }
 
         test(
-            "should say that the connection has ended when the device flushes what waits before the manager tells of " +
-                "it",
+            "should report the end of the connection when the device flushes requests before the connection manager " +
+                "reports it",
         ) {
             coroutineScope {
                 rdmaHost { provider("embedded") }.use { host ->

@@ -105,13 +105,13 @@ class CreditsLincheckSpec :
 
         for (credits in listOf(PatientCredits::class, CancelledCredits::class)) {
             test(
-                "should lend and take back as if one did it at a time, in every order that model checking tries " +
+                "should lend and take back as one thread would, in every order that model checking tries " +
                     "(${credits.simpleName})",
             ) {
                 checkOrders(credits)
             }
 
-            test("should lend and take back as if one did it at a time, under stress (${credits.simpleName})") {
+            test("should lend and take back as one thread would, under stress (${credits.simpleName})") {
                 checkUnderStress(credits)
             }
         }

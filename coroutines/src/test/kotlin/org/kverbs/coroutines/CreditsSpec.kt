@@ -52,7 +52,7 @@ class CreditsSpec :
             block: suspend Queue.() -> Unit,
         ) = coroutineScope { Queue(this, capacity).block() }
 
-        test("should serve who waits in the order of asking") {
+        test("should serve waiting callers in the order of their calls") {
             queue(4) {
                 for (name in listOf("first", "second", "third")) waiter(name, 1)
                 repeat(3) { done ->
@@ -63,7 +63,7 @@ class CreditsSpec :
             }
         }
 
-        test("should let no small wish overtake a big one, nor who comes later") {
+        test("should not let a small request or a later caller overtake a large request") {
             queue(4) {
                 waiter("big", 3)
                 waiter("small", 1)
@@ -80,7 +80,7 @@ class CreditsSpec :
             }
         }
 
-        test("should serve those behind a big wish that was cancelled, and give it nothing") {
+        test("should serve the callers behind a cancelled large request") {
             queue(4) {
                 val big = waiter("big", 4)
                 waiter("small", 1)
@@ -96,7 +96,7 @@ class CreditsSpec :
             }
         }
 
-        test("should give what came to who was cancelled before he ran to the next") {
+        test("should give the credits of a caller that is cancelled before it runs to the next") {
             queue(2) {
                 val first = waiter("first", 2)
                 waiter("second", 2)
@@ -107,7 +107,7 @@ class CreditsSpec :
             }
         }
 
-        test("should take nothing for a wish whose time is up") {
+        test("should take no credits for a request whose timeout is over") {
             queue(2) {
                 withTimeoutOrNull(20) { credits.acquire(1) } shouldBe null
                 credits.release(2)
@@ -115,7 +115,7 @@ class CreditsSpec :
             }
         }
 
-        test("should fail all waits with the cause, and those to come") {
+        test("should fail all waits with the cause, and all later ones") {
             queue(2) {
                 val waits =
                     List(3) {
@@ -132,11 +132,14 @@ class CreditsSpec :
             }
         }
 
-        test("should refuse a wish that never can be granted") {
+        test("should refuse a request above the capacity") {
             shouldThrow<IllegalArgumentException> { Credits(4).acquire(5) }.message shouldContain "5 requests at once"
         }
 
-        test("should lend no more than there are, and have all again in the end, among threads and cancellations") {
+        test(
+            "should lend no more credits than there are, and have all again in the end, with many threads and " +
+                "cancellations",
+        ) {
             val credits = Credits(CAPACITY)
             val lent = AtomicInteger()
             withContext(Dispatchers.Default) {

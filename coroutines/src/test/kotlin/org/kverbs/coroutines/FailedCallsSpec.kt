@@ -56,7 +56,10 @@ class FailedCallsSpec :
                 frames("receive", 0) shouldExist { "FailingProgram" in it && "receiveAndClose" in it }
             }
 
-            test("should name the caller of a write that another awaits, in a JVM with ${options.joinToString(" ")}") {
+            test(
+                "should name the caller of a write that another coroutine awaits, in a JVM with " +
+                    "${options.joinToString(" ")}",
+            ) {
                 frames("awaited", 0) shouldExist { "FailingProgram" in it && "writeIntoNothing" in it }
                 if (options != listOf("-da")) {
                     frames("awaited", 0) shouldExist { "FailingProgram" in it && "awaitTheWrite" in it }
@@ -103,7 +106,7 @@ class FailedCallsSpec :
             }
         }
 
-        test("should give each call an exception of its own, with what happened first as its cause") {
+        test("should give each call an exception of its own, with the first failure as its cause") {
             TwoEnds().use { ends ->
                 val gone = ends.server.region.remote()
                 ends.server.region.close()
@@ -131,7 +134,7 @@ class FailedCallsSpec :
             }
         }
 
-        test("should give each wait that a close ends an exception of its own, and each call after it") {
+        test("should give each wait that a close ends, and each later call, an exception of its own") {
             TwoEnds(settings = { maxRecvWr(2) }).use { ends ->
                 val failures =
                     coroutineScope {
@@ -158,8 +161,8 @@ class FailedCallsSpec :
             Operation.REGISTER_MEMORY to "memory for what comes",
         )) {
             test(
-                "should give each wait that ends because the device refuses $what an exception of its own, and its " +
-                    "caller's",
+                "should give each wait that ends because the device refuses $what an exception of its own with its " +
+                    "caller",
             ) {
                 EmbeddedFabric.realTime(1).use { fabric ->
                     val device = fabric.addDevice()
@@ -218,7 +221,7 @@ class FailedCallsSpec :
             }
         }
 
-        test("should say of a batch that it was flushed, where a request before it failed") {
+        test("should report a batch as flushed if a request before it failed") {
             TwoEnds().use { ends ->
                 val open = ends.server.region.remote()
                 val gone = ends.server.pd.memoryRegion(64).use { it.remote() }

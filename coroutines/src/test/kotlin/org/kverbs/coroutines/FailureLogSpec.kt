@@ -8,7 +8,7 @@ import kotlin.time.TestTimeSource
 
 class FailureLogSpec :
     FunSpec({
-        test("should write one message a second, with the number of those that were left out") {
+        test("should write one message in each second, with the number of those left out") {
             val clock = TestTimeSource()
             val written = mutableListOf<String>()
             val log = FailureLog(clock = clock) { message, failure -> written += "$message: ${failure.message}" }

@@ -87,7 +87,7 @@ class FlowsSpec :
             "event" to WaitStrategy.event(),
             "adaptive" to WaitStrategy.adaptive(),
         )) {
-            test("should give every completion of a user's queue in order, by the $name strategy") {
+            test("should emit every completion of a program's queue in order, by the $name strategy") {
                 openDevice("embedded0").use { device ->
                     val looped = Looped(device, strategy)
                     coroutineScope {
@@ -99,7 +99,7 @@ class FlowsSpec :
             }
         }
 
-        test("should leave completions in the queue while the collector is slow, and go on when it isn't") {
+        test("should leave completions in the queue while the collector is slow, and continue later") {
             openDevice("embedded0").use { device ->
                 val looped = Looped(device, WaitStrategy.event())
                 val begun = CompletableDeferred<Unit>()
@@ -130,7 +130,7 @@ class FlowsSpec :
             }
         }
 
-        test("should give the next collector what one that was cancelled has not seen") {
+        test("should give the next collector the completions that a cancelled one has not seen") {
             openDevice("embedded0").use { device ->
                 val looped = Looped(device, WaitStrategy.event())
                 val flow = looped.dispatcher.completions(looped.cq)
@@ -141,7 +141,7 @@ class FlowsSpec :
             }
         }
 
-        test("should refuse a second collector at a time, and a queue that announces nothing to the dispatcher") {
+        test("should refuse a second collector at a time, and a queue of another channel") {
             openDevice("embedded0").use { device ->
                 val looped = Looped(device, WaitStrategy.event())
                 val flow = looped.dispatcher.completions(looped.cq)
@@ -165,7 +165,7 @@ class FlowsSpec :
                 "device" to { it.cq.context().close() },
             )
         for ((what, close) in endings) {
-            test("should end the flow of completions when the $what is closed, also for who comes later") {
+            test("should end the flow of completions when the $what is closed, also for later collectors") {
                 openDevice("embedded0").use { device ->
                     val looped = Looped(device, WaitStrategy.event())
                     val flow = looped.dispatcher.completions(looped.cq)
@@ -182,7 +182,7 @@ class FlowsSpec :
             }
         }
 
-        test("should tell what happens to the device") {
+        test("should emit the events of the device") {
             EmbeddedFabric.virtual(1).use { fabric ->
                 val pulled = fabric.addDevice()
                 pulled.open().use { device ->
@@ -214,7 +214,7 @@ class FlowsSpec :
             }
         }
 
-        test("should tell the state of a port, and its changes") {
+        test("should emit the state of a port and its changes") {
             EmbeddedFabric.virtual(1).use { fabric ->
                 val pulled = fabric.addDevice()
                 pulled.open().use { device ->

@@ -36,7 +36,7 @@ class GoneRequestSpec :
                 }
             }
 
-        test("should say that the peer has gone when it has before it was accepted") {
+        test("should report that the peer is gone when it left before the accept") {
             asked { client, listener, address ->
                 val asking = launch { client.connect(address) }
                 val request = listener.request()
@@ -51,7 +51,7 @@ class GoneRequestSpec :
             }
         }
 
-        test("should say that the peer has gone when it has while the connection is prepared") {
+        test("should report that the peer is gone when it left while the connection was being prepared") {
             asked { client, listener, address ->
                 val asking = launch(Dispatchers.Default) { client.connect(address) }
                 val request = listener.request()
@@ -70,7 +70,7 @@ class GoneRequestSpec :
             }
         }
 
-        test("should say that the peer has gone when it has between its answer and the asking side's next step") {
+        test("should report that the peer is gone when it left between its answer and the client's next step") {
             asked { client, listener, address ->
                 val steps = LinkedBlockingQueue<Runnable>()
                 val held =
@@ -100,7 +100,7 @@ class GoneRequestSpec :
             }
         }
 
-        test("should not say so of an answer that is too long") {
+        test("should not report an answer that is too long as a peer that is gone") {
             asked { client, listener, address ->
                 val asking = async { runCatching { client.connect(address) } }
                 val request = listener.request()
@@ -121,7 +121,7 @@ class GoneRequestSpec :
             }
         }
 
-        test("should serve on when a client has gone before it was accepted, and tell of it") {
+        test("should report a client that left before the accept, and keep serving") {
             val isAsked = CompletableDeferred<Unit>()
             val hasGone = CompletableDeferred<Unit>()
             val failure = CompletableDeferred<Throwable>()

@@ -33,7 +33,7 @@ class HalfOpenSpec :
                 runCatching { halfOpen.inPlace(source, block) }
             }
 
-        test("should let in clients of the address that has the fewest first") {
+        test("should prefer clients of the address with the fewest places") {
             runBlocking {
                 val halfOpen = HalfOpen { 2 }
                 val order = ArrayList<String>()
@@ -49,7 +49,10 @@ class HalfOpenSpec :
             }
         }
 
-        test("should give the oldest place of a crowd to another who has waited, and tell who lost it") {
+        test(
+            "should give the oldest place of a crowded address to a client that has waited, and tell the client that " +
+                "lost it",
+        ) {
             runBlocking {
                 val halfOpen = HalfOpen { 3 }
                 val crowd = List(3) { asking(halfOpen, CROWD) }
@@ -61,7 +64,7 @@ class HalfOpenSpec :
             }
         }
 
-        test("should not let a crowd wait without end, nor its waiting keep out the others") {
+        test("should limit the waiting clients of a crowded address, and not let them keep out others") {
             runBlocking {
                 val halfOpen = HalfOpen { 1 }
                 val inside = asking(halfOpen, OTHER)

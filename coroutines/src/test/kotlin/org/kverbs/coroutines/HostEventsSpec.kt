@@ -63,8 +63,7 @@ class HostEventsSpec :
         timeout = 60_000
 
         test(
-            "should serve the next client after a request that there was no room for, and that could not be rejected " +
-                "either",
+            "should serve the next client after a request that could be neither queued nor rejected",
         ) {
             val hosts = List(3) { rdmaHost { provider("embedded") } }
             val (server, client, other) = hosts

@@ -25,7 +25,7 @@ class HostPollSpec :
                 callerPolls()
             }
 
-        test("should serve and connect on the one thread that polls, and make no other") {
+        test("should serve and connect on the caller's polling thread without other threads") {
             val before = threads()
             runBlocking {
                 polled(coroutineContext).use { server ->
@@ -55,7 +55,7 @@ class HostPollSpec :
             }
         }
 
-        test("should end what waits when it is closed, and have nothing to do afterwards") {
+        test("should end all waits when it is closed, and poll nothing afterwards") {
             runBlocking {
                 val host = polled(coroutineContext)
                 val listener = host.listen(InetSocketAddress("127.0.0.1", 0))
@@ -66,7 +66,7 @@ class HostPollSpec :
             }
         }
 
-        test("should refuse to be polled beside threads of its own") {
+        test("should refuse poll if it has threads of its own") {
             rdmaHost { provider("embedded") }.use { host ->
                 shouldThrow<IllegalStateException> { host.poll() }.message shouldContain "callerPolls()"
             }

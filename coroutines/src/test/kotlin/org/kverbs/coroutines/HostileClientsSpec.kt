@@ -105,7 +105,7 @@ class HostileClientsSpec :
             }
         }
 
-        test("should serve others while one address asks for many connections and answers none") {
+        test("should serve other clients while one address requests many connections and confirms none") {
             echoing({
                 maxHalfOpen(16)
                 timeout(1.minutes)
@@ -119,7 +119,7 @@ class HostileClientsSpec :
             }
         }
 
-        test("should keep nothing of requests that are none of a message channel, and serve others meanwhile") {
+        test("should keep nothing of requests of another protocol, and serve other clients meanwhile") {
             diagnosed {
                 echoing { server, address, hostile, honest ->
                     talk(honest, address)
@@ -152,7 +152,7 @@ class HostileClientsSpec :
             }
         }
 
-        test("should free the places of clients that say nothing after the idle timeout, and not those that talk") {
+        test("should free the places of idle clients after the idle timeout, but not those of active clients") {
             val failures = ConcurrentLinkedQueue<String>()
             echoing({
                 maxConnections(20)
@@ -180,7 +180,7 @@ class HostileClientsSpec :
         }
 
         test(
-            "should not take a client for idle that only uses published memory, nor one whose memory the server uses",
+            "should not end a client that only uses published memory, nor one whose memory the server uses",
         ) {
             rdmaHost { provider("embedded") }.use { host ->
                 coroutineScope {
@@ -253,8 +253,7 @@ class HostileClientsSpec :
         }
 
         test(
-            "should hold no more than memory of large messages that nobody receives, and let the others wait in " +
-                "their senders' memory",
+            "should hold large messages up to its memory limit, and let further ones wait in their senders' memory",
         ) {
             val mayReceive = Channel<Unit>(Channel.UNLIMITED)
             val received = Channel<Int>(Channel.UNLIMITED)

@@ -49,7 +49,7 @@ class LateCancellationSpec :
             }
         }
 
-        test("should keep the message for the next receive, and no buffer") {
+        test("should keep the message of a late cancelled receive for the next one, and release its buffer") {
             handedOver { ends, pool, cancel ->
                 cancel()
                 pool.taken shouldBe 0
@@ -61,7 +61,7 @@ class LateCancellationSpec :
             }
         }
 
-        test("should keep nothing of it if the queue pair has been closed meanwhile") {
+        test("should keep nothing of a late cancelled receive if the queue pair was closed meanwhile") {
             handedOver { ends, pool, cancel ->
                 ends.server.qp.close()
                 cancel()

@@ -117,7 +117,7 @@ class LentMemorySpec :
             }
         }
 
-        test("should let a peer reach the memory that a region was moved to, and no more the one before") {
+        test("should let a peer reach the memory that a region was moved to, but not its old memory") {
             val reading: suspend CoroutineScope.(MessageConnection) -> Unit = { connection ->
                 for (name in connection.incoming) {
                     connection.send(
@@ -168,7 +168,7 @@ class LentMemorySpec :
             }
         }
 
-        test("should give a buffer back when its sending is cancelled, not before the window that was to lend it") {
+        test("should give a buffer back when its send is cancelled, but not before its memory window") {
             connected(echo) { connection ->
                 connection.shouldWork()
                 repeat(20) {
@@ -216,7 +216,7 @@ class LentMemorySpec :
             }
         }
 
-        test("should send large messages though the dispatcher of a coroutine that waited to lend one threw") {
+        test("should send large messages although the dispatcher of a coroutine that waited to lend one threw") {
             val uncaught = LinkedBlockingQueue<Throwable>()
             val before = Thread.getDefaultUncaughtExceptionHandler()
             Thread.setDefaultUncaughtExceptionHandler { _, e -> uncaught.add(e) }

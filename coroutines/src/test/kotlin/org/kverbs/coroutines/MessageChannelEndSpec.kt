@@ -36,7 +36,7 @@ class MessageChannelEndSpec :
     FunSpec({
         timeout = 120_000
 
-        test("should end every wait of its own side with a close, and say so at every call after it") {
+        test("should end every wait of its own side on close, and report the close in every later call") {
             TwoChannels({ receiveSlots(2) }).use { ends ->
                 coroutineScope {
                     val waits =
@@ -66,7 +66,7 @@ class MessageChannelEndSpec :
             }
         }
 
-        test("should give the peer of a closed channel what had come, and then no clean end") {
+        test("should give the peer of a closed channel the arrived messages and then a failure") {
             TwoChannels({ receiveSlots(4) }).use { ends ->
                 repeat(3) { ends.client.send(byteArrayOf(it.toByte())) }
                 coroutineScope {
@@ -100,7 +100,7 @@ class MessageChannelEndSpec :
             }
         }
 
-        test("should not end without an exception when a large message before the end could not be fetched") {
+        test("should end with an exception when a large message before the end could not be read") {
             TwoChannels(serverSettings = { fetchAhead(1000) }).use { ends ->
                 ends.client.send(ByteArray(5000))
                 ends.client.send(ByteArray(6000)) // waits until the first message is received
@@ -162,7 +162,7 @@ class MessageChannelEndSpec :
             }
         }
 
-        test("should end every wait with what a connection manager says") {
+        test("should end every wait with the failure that the connection manager reports") {
             TwoChannels().use { ends ->
                 ends.client.send("before".encodeToByteArray())
                 ends.client.finish()
@@ -177,7 +177,7 @@ class MessageChannelEndSpec :
             }
         }
 
-        test("should fail senders that wait when the channel is finished, and have sent all whose send returned") {
+        test("should fail waiting senders when the channel is finished, and deliver all messages whose send returned") {
             TwoChannels({ receiveSlots(2) }).use { ends ->
                 coroutineScope {
                     var sent = 0
@@ -200,7 +200,7 @@ class MessageChannelEndSpec :
             }
         }
 
-        test("should refuse what the peer doesn't take, and go on") {
+        test("should refuse a message that is longer than the peer takes, and go on") {
             TwoChannels({ maxMessage(5000) }).use { ends ->
                 shouldThrow<IllegalArgumentException> { ends.client.send(ByteArray(5001)) }.message shouldContain
                     "takes at most 5000"
@@ -211,7 +211,7 @@ class MessageChannelEndSpec :
             }
         }
 
-        test("should say that it isn't started") {
+        test("should report that it is not connected") {
             TwoChannels().use { ends ->
                 val channel = ends.clientDispatcher.messageChannel(ends.clientPd)
                 shouldThrow<IllegalStateException> { channel.send(ByteArray(1)) }.message shouldContain

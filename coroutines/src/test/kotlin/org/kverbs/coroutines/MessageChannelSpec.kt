@@ -23,7 +23,7 @@ class MessageChannelSpec :
     FunSpec({
         timeout = 120_000
 
-        test("should bring messages of every length around the limit of a slot") {
+        test("should deliver messages of every length around the slot size") {
             TwoChannels({ slotSize(256) }).use { ends ->
                 coroutineScope {
                     for (length in listOf(0, 1, 7, 8, 247, 248, 249, 256, 1000, 100_000, 3_000_000)) {
@@ -129,7 +129,7 @@ class MessageChannelSpec :
         }
 
         for (length in listOf(4000, 5000, 400_000, 3_000_000)) {
-            test("should bring $length bytes both ways when both sides send before they receive") {
+            test("should deliver $length bytes in both directions when both sides send before they receive") {
                 TwoChannels().use { ends ->
                     withTimeout(30_000) {
                         ends.client.send(numbered(1, length))
@@ -141,7 +141,7 @@ class MessageChannelSpec :
             }
         }
 
-        test("should register no memory for a message, once some have come") {
+        test("should register no more memory for messages after the first ones") {
             diagnosed {
                 TwoChannels({ largeMessages(1) }).use { ends ->
                     suspend fun echo(length: Int) {

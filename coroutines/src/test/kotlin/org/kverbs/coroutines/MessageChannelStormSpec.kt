@@ -29,7 +29,7 @@ class MessageChannelStormSpec :
     FunSpec({
         timeout = 300_000
 
-        test("should bring 100,000 messages of random length both ways, in order and whole") {
+        test("should deliver 100,000 messages of random length in both directions, whole and in order") {
             TwoChannels().use { ends ->
                 withContext(Dispatchers.Default) {
                     launch { exchange(ends.client, ends.server, 100_000, Random(1), longest = 5000) }
@@ -38,7 +38,7 @@ class MessageChannelStormSpec :
             }
         }
 
-        test("should lose, repeat or cut nothing when senders and receivers are cancelled all the time") {
+        test("should not lose, repeat or cut a message when senders and receivers are cancelled all the time") {
             for (seed in 1..10) {
                 withClue("seed $seed") {
                     val random = Random(seed)
@@ -76,7 +76,7 @@ class MessageChannelStormSpec :
             }
         }
 
-        test("should end without an exception exactly when the peer has finished, wherever it crashes") {
+        test("should end without an exception only if the peer has finished, wherever the peer crashes") {
             for (seed in 1..60) {
                 withClue("seed $seed") {
                     val random = Random(seed)
@@ -127,8 +127,7 @@ class MessageChannelStormSpec :
         }
 
         test(
-            "should never wait for a receiver of the other side, as long as there are credits, whatever the lengths " +
-                "are",
+            "should never wait for the peer's receiver while there are credits, whatever the lengths of messages",
         ) {
             for (seed in 1..30) {
                 withClue("seed $seed") {
@@ -168,7 +167,7 @@ class MessageChannelStormSpec :
             }
         }
 
-        test("should let every send end, though the peer reads nothing") {
+        test("should end every send although the peer reads nothing") {
             TwoChannels({ receiveSlots(2) }).use { ends ->
                 repeat(
                     2,
@@ -183,7 +182,7 @@ class MessageChannelStormSpec :
             }
         }
 
-        test("should be exact over a network that loses, repeats and reorders packets") {
+        test("should deliver every message once over a network that loses, repeats and reorders packets") {
             EmbeddedFabric.realTime(11).use { fabric ->
                 val one = fabric.addDevice()
                 val other = fabric.addDevice()

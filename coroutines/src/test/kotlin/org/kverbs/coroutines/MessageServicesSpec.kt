@@ -87,7 +87,7 @@ class MessageServicesSpec :
             }
         }
 
-        test("should live on when a handler throws, and tell of it") {
+        test("should report a handler's exception and keep serving") {
             val failures = Collections.synchronizedList(ArrayList<Throwable>())
             served(
                 onFailure = failures::add,
@@ -109,7 +109,7 @@ class MessageServicesSpec :
             }
         }
 
-        test("should fail a disconnect by whose timeout the peer had not taken all messages") {
+        test("should fail a disconnect if the peer has not taken all messages in time") {
             served(handler = { awaitCancellation() }) { host, address ->
                 val connection = host.connectMessages(address)
                 repeat(3) { connection.send(ByteArray(3_000_000)) } // the peer takes one of them
@@ -119,7 +119,7 @@ class MessageServicesSpec :
             }
         }
 
-        test("should refuse private data that a request has no room for, and name the limit") {
+        test("should refuse private data that is too long for a request, and name the limit") {
             served(handler = {}) { host, address ->
                 shouldThrow<IllegalArgumentException> {
                     host.connectMessages(address) { privateData(ByteArray(33)) }
@@ -129,7 +129,7 @@ class MessageServicesSpec :
             }
         }
 
-        test("should not let a handler that throws look like the end of all messages") {
+        test("should not let a handler's exception look like an orderly end") {
             served(handler = { connection ->
                 repeat(3) { connection.send(byteArrayOf(it.toByte())) }
                 connection.receive() // all messages have arrived
@@ -145,7 +145,7 @@ class MessageServicesSpec :
             }
         }
 
-        test("should not say that connecting failed when a connection ends that was up") {
+        test("should not report the end of an open connection as a failed connect") {
             val ended = CompletableDeferred<Throwable?>()
             served(handler = {
                 it.send(it.receive())
@@ -165,7 +165,7 @@ class MessageServicesSpec :
             }
         }
 
-        test("should end what waits when the peer's host is gone") {
+        test("should end all waits when the peer's host is gone") {
             val ended = CompletableDeferred<Throwable?>()
             served(handler = { ended.complete(runCatching { it.receive() }.exceptionOrNull()) }) { _, address ->
                 val gone = rdmaHost { provider("embedded") }
@@ -201,13 +201,13 @@ class MessageServicesSpec :
             }
         }
 
-        test("should refuse who doesn't speak messages") {
+        test("should refuse a client that does not use the message protocol") {
             served(handler = {}) { host, address ->
                 shouldThrow<ConnectionRejectedException> { host.connect(address) }
             }
         }
 
-        test("should tell a server in a line what its handler throws") {
+        test("should pass a handler's exception to onFailure of rdmaServer") {
             coroutineScope {
                 val listening = CompletableDeferred<InetSocketAddress>()
                 val failed = CompletableDeferred<Throwable>()
@@ -226,7 +226,7 @@ class MessageServicesSpec :
             }
         }
 
-        test("should be a server for IPv4 and IPv6 at every address, in a line") {
+        test("should serve IPv4 and IPv6 at every address with rdmaServer") {
             coroutineScope {
                 val listening = CompletableDeferred<InetSocketAddress>()
                 val server =
@@ -247,7 +247,7 @@ class MessageServicesSpec :
             }
         }
 
-        test("should try each address of a name until somebody answers at one") {
+        test("should try each address of a host name until a server answers") {
             rdmaHost { provider("embedded") }.use { host ->
                 host.bind(InetSocketAddress("198.18.0.1", 0)).use { server ->
                     coroutineScope {
@@ -270,8 +270,7 @@ class MessageServicesSpec :
         }
 
         test(
-            "should say that no host has the name, and at which step, without blocking the thread meanwhile or once " +
-                "it is cancelled",
+            "should report an unknown host name and the failed step, without blocking the thread",
         ) {
             // All coroutines here run on this thread: a lookup that blocks it would be over before the test goes on.
             runBlocking {

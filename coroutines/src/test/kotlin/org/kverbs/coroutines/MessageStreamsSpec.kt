@@ -106,7 +106,7 @@ class MessageStreamsSpec :
             }
         }
 
-        test("should carry the same bytes whatever the messages are cut into") {
+        test("should carry the same bytes for every message size") {
             for (size in listOf(1, 7, 4088, 4089, 65536, 5_000_000)) {
                 val part = bytes.copyOf(minOf(bytes.size, size * 50))
                 connected({ connection ->
@@ -115,7 +115,7 @@ class MessageStreamsSpec :
             }
         }
 
-        test("should send what is flushed, and go on") {
+        test("should send flushed bytes at once and keep the stream open") {
             connected({ connection ->
                 val sink = connection.asSink().buffered()
                 sink.write("question".encodeToByteArray())
@@ -193,7 +193,7 @@ class MessageStreamsSpec :
             }
         }
 
-        test("should be of no use after closing, but closing again does nothing") {
+        test("should refuse use after close, and ignore a second close") {
             connected({ it.receiveOrNull() }) { connection ->
                 val sink = connection.asSink()
                 sink.close()

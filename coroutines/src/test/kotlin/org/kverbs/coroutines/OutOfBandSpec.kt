@@ -84,7 +84,7 @@ class OutOfBandSpec :
             }
         }
 
-        test("should say so when the other end closes the socket, talks of something else, or without end") {
+        test("should report an end that closes the socket, sends something else, or sends a line without end") {
             for ((said, text) in listOf(
                 "" to "closed the socket before both queue pairs were connected",
                 "GET / HTTP/1.0\nHost: x\n" to "did not say what its queue pair is: not a queue pair endpoint",

@@ -104,7 +104,7 @@ class PollingThreadSpec :
             },
             "receive" to { it.client.qp.receive(it.client.region[0, 8]) },
         )) {
-            test("should poll on when the dispatcher of a coroutine that waits in $what throws") {
+            test("should keep polling when the dispatcher of a coroutine that waits in $what throws") {
                 TwoEnds(dispatcher = { strategy(WaitStrategy.event()) }).use { ends ->
                     ends.whileNobodyPolls {
                         CoroutineScope(
@@ -119,8 +119,8 @@ class PollingThreadSpec :
         }
 
         test(
-            "should poll on when the dispatcher of a coroutine that waits for room throws, and give the room to the " +
-                "next",
+            "should keep polling when the dispatcher of a coroutine that waits for a queue entry throws, and give " +
+                "the entry to the next",
         ) {
             TwoEnds(settings = { maxSendWr(1) }).use { ends ->
                 val remote = ends.server.region.remote()
@@ -153,7 +153,7 @@ class PollingThreadSpec :
             }
         }
 
-        test("should end the waits of a closed queue pair though the dispatcher of one of them throws") {
+        test("should end all waits of a closed queue pair although the dispatcher of one waiter throws") {
             TwoEnds().use { ends ->
                 val others =
                     coroutineScope {
@@ -175,7 +175,7 @@ class PollingThreadSpec :
             }
         }
 
-        test("should poll on when the dispatcher of a coroutine that waits for a buffer throws") {
+        test("should keep polling when the dispatcher of a coroutine that waits for a buffer throws") {
             TwoEnds().use { ends ->
                 val pool =
                     ends.client.pd.bufferPool {
@@ -218,7 +218,7 @@ class PollingThreadSpec :
             "remote" to { it.client.remote("nothing") },
             "awaitRemote" to { it.client.awaitRemote("memory") },
         )) {
-            test("should keep a channel open though the dispatcher of a coroutine that waits in $what throws") {
+            test("should keep a channel open although the dispatcher of a coroutine that waits in $what throws") {
                 TwoChannels().use { ends ->
                     ends.clientDispatcher.whileHeld {
                         CoroutineScope(
@@ -240,7 +240,7 @@ class PollingThreadSpec :
                 withTimeout(20.seconds) { served.await() }
             }
 
-        test("should take the events of connections on when the dispatcher of one that connects throws") {
+        test("should keep taking connection events when the dispatcher of a connecting coroutine throws") {
             rdmaHost { provider("embedded") }.use { host ->
                 val other = host.listen(ANYWHERE)
                 CoroutineScope(ThrowingDispatcher + Job()).launch(start = CoroutineStart.UNDISPATCHED) {
@@ -255,7 +255,8 @@ class PollingThreadSpec :
         }
 
         test(
-            "should reject a client when the dispatcher of the one that takes its request throws, and serve the next",
+            "should reject a client when the dispatcher of the coroutine that takes its request throws, and serve " +
+                "the next client",
         ) {
             rdmaHost { provider("embedded") }.use { host ->
                 val listener = host.listen(ANYWHERE)
@@ -268,7 +269,7 @@ class PollingThreadSpec :
             }
         }
 
-        test("should poll on when a strategy throws, by the default one") {
+        test("should keep polling with the default strategy when a strategy throws") {
             val asked = AtomicInteger()
             val strategy =
                 WaitStrategy {
@@ -282,7 +283,7 @@ class PollingThreadSpec :
             }
         }
 
-        test("should poll on when a task that it runs throws, and though the handler of that throws, too") {
+        test("should keep polling when a task throws, even if the handler of uncaught exceptions throws, too") {
             Thread.setDefaultUncaughtExceptionHandler { _, e ->
                 uncaught.add(e)
                 throw Planted()
@@ -294,7 +295,7 @@ class PollingThreadSpec :
             }
         }
 
-        test("should sleep between its looks though a coroutine has interrupted the thread") {
+        test("should sleep between polls although a coroutine has interrupted the thread") {
             val rounds = AtomicInteger()
             val strategy =
                 WaitStrategy {
@@ -311,7 +312,7 @@ class PollingThreadSpec :
             }
         }
 
-        test("should run one coroutine at a time after the close, too") {
+        test("should run one coroutine at a time even after the close") {
             for (callers in listOf(false, true)) {
                 TwoEnds(dispatcher = { if (callers) callerPolls() }).use { ends ->
                     val dispatcher = ends.client.dispatcher
@@ -340,7 +341,7 @@ class PollingThreadSpec :
             }
         }
 
-        test("should run to the end on the caller's thread though the dispatcher is closed meanwhile") {
+        test("should run a coroutine to its end on the caller's thread although the dispatcher is closed meanwhile") {
             for (strategy in listOf(WaitStrategy.event(), WaitStrategy.busy())) {
                 TwoEnds(dispatcher = {
                     callerPolls()

@@ -21,7 +21,7 @@ class PostedReceiveSpec :
     FunSpec({
         timeout = 60_000
 
-        test("should take a message before anybody awaits it") {
+        test("should take a message before a caller awaits it") {
             TwoEnds().use { ends ->
                 val posted = ends.server.qp.postReceive(ends.server.region[0, 64])
                 posted.isCompleted shouldBe false
@@ -31,7 +31,7 @@ class PostedReceiveSpec :
             }
         }
 
-        test("should take messages in the order of posting, with those of a suspended caller behind them") {
+        test("should take messages in the order of posting, before those of a later suspended caller") {
             TwoEnds().use { ends ->
                 val posted = List(3) { ends.server.qp.postReceive(ends.server.region[it * 64L, 64]) }
                 coroutineScope {
@@ -51,7 +51,7 @@ class PostedReceiveSpec :
             }
         }
 
-        test("should leave the message of one that was cancelled to the next receive, posted or awaited") {
+        test("should leave the message of a cancelled receive to the next one, posted or awaited") {
             TwoEnds(settings = { maxRecvWr(2) }).use { ends ->
                 List(2) { ends.server.qp.postReceive(ends.server.region[it * 64L, 64]) }.forEach { it.cancel() }
                 val posted = ends.server.qp.postReceive(ends.server.region[128, 64])
@@ -64,7 +64,10 @@ class PostedReceiveSpec :
             }
         }
 
-        test("should be posted though others were cancelled behind one that waits on, as often as the queue has room") {
+        test(
+            "should be posted while the queue has free entries, although other receives were cancelled behind a " +
+                "waiting one",
+        ) {
             TwoEnds(settings = { maxRecvWr(4) }).use { ends ->
                 coroutineScope {
                     val first = async(start = UNDISPATCHED) { ends.server.qp.receive(ends.server.region[0, 64]) }
@@ -82,7 +85,7 @@ class PostedReceiveSpec :
             }
         }
 
-        test("should take a message that came to one that was cancelled") {
+        test("should take the message of an earlier cancelled receive") {
             TwoEnds().use { ends ->
                 val (cancelled, next) = List(2) { ends.server.qp.postReceive(ends.server.region[it * 64L, 64]) }
                 cancelled.cancel()
@@ -93,7 +96,7 @@ class PostedReceiveSpec :
             }
         }
 
-        test("should stay posted when who awaits it gives up") {
+        test("should stay posted when the caller that awaits it gives up") {
             TwoEnds().use { ends ->
                 val posted = ends.server.qp.postReceive(ends.server.region[0, 64])
                 withTimeoutOrNull(20) { posted.await() } shouldBe null
@@ -102,7 +105,7 @@ class PostedReceiveSpec :
             }
         }
 
-        test("should refuse one more than the queue holds, and take one again when a message has come") {
+        test("should refuse one more receive than the queue holds, and take one again when a message has arrived") {
             TwoEnds(settings = { maxRecvWr(2) }).use { ends ->
                 val posted = List(2) { ends.server.qp.postReceive(ends.server.region[0, 64]) }
                 shouldThrow<IllegalStateException> {
@@ -117,7 +120,7 @@ class PostedReceiveSpec :
             }
         }
 
-        test("should keep a pooled buffer until its message has come") {
+        test("should keep a pooled buffer until its message has arrived") {
             TwoEnds().use { ends ->
                 ends.server.pd.bufferPool().use { pool ->
                     val buffer = pool.tryTake(64).shouldNotBeNull()
@@ -131,7 +134,7 @@ class PostedReceiveSpec :
             }
         }
 
-        test("should say that a queue pair made without receives has none to post") {
+        test("should refuse a receive on a queue pair created without receives") {
             TwoEnds(settings = { maxRecvWr(0) }).use { ends ->
                 shouldThrow<IllegalStateException> {
                     ends.server.qp.postReceive(
@@ -169,7 +172,7 @@ class PostedReceiveSpec :
             }
         }
 
-        test("should end with the reason when the queue pair is closed, unless it was cancelled before") {
+        test("should fail with the reason when the queue pair is closed, unless it was cancelled before") {
             TwoEnds(settings = { maxRecvWr(2) }).use { ends ->
                 val (posted, cancelled) = List(2) { ends.server.qp.postReceive(ends.server.region[0, 64]) }
                 cancelled.cancel()

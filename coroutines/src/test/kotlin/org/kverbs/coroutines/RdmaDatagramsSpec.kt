@@ -57,7 +57,7 @@ class RdmaDatagramsSpec :
             }
         }
 
-        test("should find a datagram service by its address, and answer whoever sends to it") {
+        test("should find a datagram service by its address and answer every sender") {
             service { listener, client, address ->
                 launch {
                     val first = First(this)
@@ -96,7 +96,7 @@ class RdmaDatagramsSpec :
             }
         }
 
-        test("should tell who is rejected why, and that nobody listens") {
+        test("should tell a rejected client the reason, and report a port where no program listens") {
             service { listener, client, address ->
                 launch { listener.request().reject("not today".encodeToByteArray()) }
                 val refusal = shouldThrow<ConnectionRejectedException> { client.connectDatagrams(address) }
@@ -108,8 +108,7 @@ class RdmaDatagramsSpec :
         }
 
         test(
-            "should not take a request for datagrams for one for a connection, nor the other way round, and leave it " +
-                "to be answered",
+            "should refuse to answer a request of the other kind and leave it open for the right answer",
         ) {
             service { listener, client, address ->
                 launch {
@@ -136,7 +135,7 @@ class RdmaDatagramsSpec :
             }
         }
 
-        test("should leave nothing open behind what is closed") {
+        test("should leave nothing open after close") {
             service { listener, client, address ->
                 val first = launch { listener.request().acceptDatagrams().close() }
                 client.connectDatagrams(address).close() // opens the device

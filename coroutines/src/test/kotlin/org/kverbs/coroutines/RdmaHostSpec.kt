@@ -77,7 +77,7 @@ class RdmaHostSpec :
             }
         }
 
-        test("should connect, move data both ways, and end on both sides") {
+        test("should connect, move data in both directions, and end on both sides") {
             pair { _, listener, client, address ->
                 coroutineScope {
                     val served =
@@ -104,7 +104,7 @@ class RdmaHostSpec :
             }
         }
 
-        test("should carry private data both ways") {
+        test("should carry private data in both directions") {
             pair { _, listener, client, address ->
                 coroutineScope {
                     launch {
@@ -119,7 +119,7 @@ class RdmaHostSpec :
             }
         }
 
-        test("should tell who is rejected why") {
+        test("should tell a rejected client the reason") {
             pair { _, listener, client, address ->
                 coroutineScope {
                     launch { listener.request().reject("not today".encodeToByteArray()) }
@@ -130,7 +130,7 @@ class RdmaHostSpec :
             }
         }
 
-        test("should tell that nobody listens") {
+        test("should report that no program listens at the port") {
             pair { _, listener, client, address ->
                 listener.close()
                 shouldThrow<ConnectionException> { client.connect(address) }.message shouldContain
@@ -138,14 +138,14 @@ class RdmaHostSpec :
             }
         }
 
-        test("should give up when nobody answers a request") {
+        test("should give up when no peer answers a request") {
             pair { _, _, client, address ->
                 val failure = shouldThrow<ConnectionException> { client.connect(address) { timeout(100.milliseconds) } }
                 failure.message shouldContain "127.0.0.1"
             }
         }
 
-        test("should leave nothing behind when connecting is cancelled while nobody answers") {
+        test("should leave nothing behind when connecting is cancelled before an answer") {
             diagnosed {
                 pair { _, listener, client, address ->
                     withTimeoutOrNull(100) { client.connect(address) } shouldBe null
@@ -162,7 +162,7 @@ class RdmaHostSpec :
             }
         }
 
-        test("should leave nothing behind when connecting is cancelled, at whatever step") {
+        test("should leave nothing behind when connecting is cancelled at any step") {
             diagnosed {
                 pair { _, listener, client, address ->
                     coroutineScope {
@@ -199,7 +199,7 @@ class RdmaHostSpec :
             }
         }
 
-        test("should fail what waits when the peer disconnects") {
+        test("should fail waiting calls when the peer disconnects") {
             pair { _, listener, client, address ->
                 coroutineScope {
                     launch { listener.accept().close() }
@@ -231,7 +231,7 @@ class RdmaHostSpec :
             }
         }
 
-        test("should end what connects when it is closed, though its thread is busy just then") {
+        test("should end connection attempts when it is closed, even if its thread is busy") {
             val isBusy = CountDownLatch(1)
             val mayGoOn = CountDownLatch(1)
             val slow =
@@ -266,7 +266,7 @@ class RdmaHostSpec :
             }
         }
 
-        test("should open no device while it is closed, that nobody would close") {
+        test("should not open a device during its close and leak it") {
             diagnosed {
                 repeat(60) { round ->
                     val host = rdmaHost { provider("embedded") }

@@ -37,7 +37,7 @@ class RdmaMulticastSpec :
     FunSpec({
         timeout = 60_000
 
-        test("should bring what one member sends to all others, and not to who has left") {
+        test("should deliver a member's datagram to all other members but not to one that has left") {
             rdmaHost { provider("embedded") }.use { host ->
                 val sender = host.joinMulticast(GROUP, at = HERE)
                 val ears = List(2) { Listening() }
@@ -56,7 +56,7 @@ class RdmaMulticastSpec :
             }
         }
 
-        test("should let who joined to send only send, and hear nothing") {
+        test("should let a send-only member send but not receive") {
             rdmaHost { provider("embedded") }.use { host ->
                 val deaf = Listening()
                 val mute = host.joinMulticast(GROUP, at = HERE, sendOnly = true, settings = deaf.settings)
@@ -70,7 +70,7 @@ class RdmaMulticastSpec :
             }
         }
 
-        test("should refuse what is no group, and an address that no device has, and leave nothing open") {
+        test("should refuse an address that is not a group and one that no device has, and leave nothing open") {
             rdmaHost { provider("embedded") }.use { host ->
                 host.joinMulticast(GROUP, at = HERE).close() // opens the device
                 Diagnostics.enable()

@@ -28,7 +28,7 @@ class RdmaServerSpec :
     FunSpec({
         timeout = 120_000
 
-        test("should know its connections and both addresses of each, as the clients do") {
+        test("should list its connections with both addresses of each") {
             bound { server, host, address ->
                 server.serve(this, ECHO)
                 server.connections.shouldBeEmpty()
@@ -46,7 +46,7 @@ class RdmaServerSpec :
             }
         }
 
-        test("should run handlers concurrently by default, though the caller has one thread") {
+        test("should run handlers concurrently by default, even if the caller has one thread") {
             runBlocking {
                 val both = CountDownLatch(2)
                 bound { server, host, address ->
@@ -68,7 +68,7 @@ class RdmaServerSpec :
             "an Error" to { throw StackOverflowError("planted") },
             "a timeout of its own" to { withTimeout(1) { awaitCancellation() } },
         )) {
-            test("should tell of a handler that ends by $what, end its connection, and serve on") {
+            test("should report a handler that ends by $what, end its connection, and keep serving") {
                 val failures = Channel<Throwable>(Channel.UNLIMITED)
                 bound({ onFailure { failures.trySend(it) } }) { server, host, address ->
                     server.serve(this) {
@@ -108,7 +108,7 @@ class RdmaServerSpec :
             }
         }
 
-        test("should let in no more clients than maxConnections, and the next one when one has gone") {
+        test("should accept at most maxConnections clients, and the next one when a client has left") {
             val failures = Channel<Throwable>(Channel.UNLIMITED)
             bound({
                 maxConnections(2)
@@ -132,7 +132,7 @@ class RdmaServerSpec :
             }
         }
 
-        test("should let a hook decide by what the client says, before anything is allocated for it") {
+        test("should let authorize decide by the client's private data, before anything is allocated for the client") {
             val queuePairs = Channel<Int>(Channel.UNLIMITED)
             diagnosed {
                 bound({
@@ -185,8 +185,8 @@ class RdmaServerSpec :
         }
 
         test(
-            "should not let a client reach what was published to another, nor a server what was published to another " +
-                "server",
+            "should not let a client reach memory published to another client, nor a server memory published to " +
+                "another server",
         ) {
             for (isShared in listOf(false, true)) {
                 bound({ if (isShared) sharedDomain() }) { server, host, address ->
@@ -213,7 +213,7 @@ class RdmaServerSpec :
             }
         }
 
-        test("should free with a connection what was registered in its domain") {
+        test("should free the memory of a connection's domain with the connection") {
             diagnosed {
                 bound { server, host, address ->
                     server.serve(this) {
@@ -238,7 +238,7 @@ class RdmaServerSpec :
             }
         }
 
-        test("should tell a client of something else why it is rejected") {
+        test("should tell a client of another protocol why it is rejected") {
             bound({ onFailure { } }) { server, host, address ->
                 server.serve(this, ECHO)
                 val refusal = shouldThrow<ConnectionRejectedException> { host.connect(address) }
@@ -246,7 +246,7 @@ class RdmaServerSpec :
             }
         }
 
-        test("should refuse limits that contradict each other, and keep no port for them") {
+        test("should refuse limits that contradict each other, and leave the port free") {
             rdmaHost { provider("embedded") }.use { host ->
                 val address = host.bind(0).use { it.address }
                 shouldThrow<IllegalArgumentException> {
@@ -261,7 +261,10 @@ class RdmaServerSpec :
             }
         }
 
-        test("should let clients in and take their messages though one waits, or did, for more memory than there is") {
+        test(
+            "should accept clients and their messages although one client waits, or waited, for more memory than " +
+                "there is",
+        ) {
             val mayReceive = CompletableDeferred<Unit>()
             bound({
                 memory(8.MiB)
@@ -292,8 +295,7 @@ class RdmaServerSpec :
         }
 
         test(
-            "should wait for no memory for what comes when the handler has returned, nor for what came and waited " +
-                "for it",
+            "should not wait for memory for messages after the handler has returned",
         ) {
             val isHeld = CompletableDeferred<Unit>()
             val mayReturn = CompletableDeferred<Unit>()
@@ -325,7 +327,7 @@ class RdmaServerSpec :
             }
         }
 
-        test("should tell in numbers what a connection holds and waits for") {
+        test("should report in figures what a connection holds and waits for") {
             bound({ channel { receiveSlots(2) } }) { server, host, address ->
                 val mayReceive = CompletableDeferred<Unit>()
                 server.serve(this) {

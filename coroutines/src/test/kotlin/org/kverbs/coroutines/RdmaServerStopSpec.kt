@@ -75,7 +75,7 @@ class RdmaServerStopSpec :
         timeout = 120_000
 
         test(
-            "should reject a request that was taken when serving is cancelled, whether its coroutine has begun or not",
+            "should reject a taken request when serving is cancelled, whether its coroutine has begun or not",
         ) {
             for (handlers in listOf(Dispatchers.Default, Holding())) {
                 val isAsked = Channel<Unit>(Channel.UNLIMITED)
@@ -97,7 +97,7 @@ class RdmaServerStopSpec :
             }
         }
 
-        test("should stop in good order: those that run end by themselves, nobody else comes in") {
+        test("should on stop let running handlers end by themselves and accept no more clients") {
             bound { server, host, address ->
                 val serving = server.serve(this) { it.send(it.receive()) }
                 val client = host.connectMessages(address)
@@ -122,7 +122,7 @@ class RdmaServerStopSpec :
             }
         }
 
-        test("should end what still runs at the deadline of a stop") {
+        test("should cancel handlers that still run at the timeout of a stop") {
             bound { server, host, address ->
                 val ended = CompletableDeferred<Unit>()
                 val serving =
@@ -154,7 +154,7 @@ class RdmaServerStopSpec :
             }
         }
 
-        test("should tell its handlers that it stops, which end in good order before the deadline") {
+        test("should tell its handlers about a stop, so that they end in good order before the timeout") {
             bound { server, host, address ->
                 server.serve(this) { connection ->
                     while (true) {
@@ -177,7 +177,7 @@ class RdmaServerStopSpec :
             }
         }
 
-        test("should say that it stops also when it is closed") {
+        test("should complete stopping when it is closed") {
             bound { server, _, _ ->
                 server.serve(this, ECHO)
                 server.close()
@@ -185,7 +185,7 @@ class RdmaServerStopSpec :
             }
         }
 
-        test("should have ended its handlers and connections when stop returns, also those that it had to cancel") {
+        test("should return from stop only when all handlers and connections have ended, also the cancelled ones") {
             bound { server, host, address ->
                 server.serve(this) {
                     it.send(ByteArray(1))
@@ -205,8 +205,7 @@ class RdmaServerStopSpec :
         }
 
         test(
-            "should say in the log whose handler ignores its cancellation, while stop waits for it as long as its " +
-                "caller does",
+            "should log the client whose handler ignores its cancellation, while stop waits for the handler",
         ) {
             val mayEnd = CompletableDeferred<Unit>()
             bound { server, host, address ->

@@ -23,7 +23,10 @@ class ReachSpec :
     FunSpec({
         timeout = 60_000
 
-        test("should say that devices in memory reach their own process, where nobody listens and where no way leads") {
+        test(
+            "should explain that in-memory devices reach only their own process, when no program listens and when " +
+                "there is no route",
+        ) {
             rdmaHost { provider("embedded") }.use { host ->
                 val rejected = shouldThrow<ConnectionRejectedException> { host.connect("127.0.0.1", 9) }
                 rejected.reason() shouldBe RejectReason.INVALID_SERVICE_ID
@@ -36,7 +39,10 @@ class ReachSpec :
             }
         }
 
-        test("should say at the first address of a machine that a second service is elsewhere, and reach it there") {
+        test(
+            "should connect to a second service of the machine at its own address, and say at the first address " +
+                "where the service is",
+        ) {
             udpDevice().open().use { first ->
                 udpDevice().open().use { second ->
                     // the first address is in use by now

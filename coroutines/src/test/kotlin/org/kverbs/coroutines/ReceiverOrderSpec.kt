@@ -61,7 +61,7 @@ class ReceiverOrderSpec :
             }
         }
 
-        test("should leave the memory of a receiver that has its message alone, though more messages come") {
+        test("should not write into the memory of a receiver that has its message") {
             TwoEnds().use { ends ->
                 coroutineScope {
                     val (first, second) = List(2) { receiving(ends, it) }
@@ -75,7 +75,7 @@ class ReceiverOrderSpec :
             }
         }
 
-        test("should leave the memory of a cancelled receiver alone at once") {
+        test("should not write into the memory of a cancelled receiver") {
             TwoEnds().use { ends ->
                 ends.server.pd.bufferPool().use { pool ->
                     withTimeoutOrNull(20) { pool.take(64).use { ends.server.qp.receive(it) } } shouldBe null
@@ -92,7 +92,7 @@ class ReceiverOrderSpec :
             }
         }
 
-        test("should serve those for whom the queue had no room, when those who had it were cancelled") {
+        test("should serve receivers that wait for a queue entry when the receivers with entries are cancelled") {
             TwoEnds(settings = { maxRecvWr(2) }).use { ends ->
                 coroutineScope {
                     val receivers = List(6) { receiving(ends, it) }
@@ -146,7 +146,7 @@ class ReceiverOrderSpec :
             }
         }
 
-        test("should give a message that its receiver was cancelled too early to see to the receiver that waits") {
+        test("should give the message of a late cancelled receiver to the receiver that waits") {
             TwoEnds(dispatcher = { callerPolls() }).use { ends ->
                 val late = LateDispatcher()
                 runBlocking {

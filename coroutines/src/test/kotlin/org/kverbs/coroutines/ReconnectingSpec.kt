@@ -28,7 +28,7 @@ class ReconnectingSpec :
     FunSpec({
         timeout = 60_000
 
-        test("should go on where it was when the server comes back, however the server went") {
+        test("should continue when the server comes back, however the server ended") {
             rdmaHost { provider("embedded") }.use { host ->
                 rdmaHost { provider("embedded") }.use { serving ->
                     logged {
@@ -71,7 +71,7 @@ class ReconnectingSpec :
             }
         }
 
-        test("should throw what the block throws, and why it failed when it gives up") {
+        test("should throw the block's exception, and the last failure when it gives up") {
             rdmaHost { provider("embedded") }.use { host ->
                 host.bind(0).use { server ->
                     coroutineScope {
@@ -112,7 +112,7 @@ class ReconnectingSpec :
             }
         }
 
-        test("should end at once when the server's authorize hook says no") {
+        test("should end at once when the server's authorize function refuses the client") {
             val decisions = AtomicInteger()
             bound({ authorize { decisions.incrementAndGet() < 0 } }) { host, server, address ->
                 server.serve(this) {}
@@ -139,7 +139,7 @@ class ReconnectingSpec :
             }
         }
 
-        test("should try again when the authorize hook failed, or did not decide in time") {
+        test("should try again when the server's authorize function failed or did not decide in time") {
             val decisions = AtomicInteger()
             bound({
                 timeout(100.milliseconds)
@@ -157,7 +157,7 @@ class ReconnectingSpec :
             }
         }
 
-        test("should ask the program, if told to, whether to try again") {
+        test("should ask retryIf whether to try again") {
             bound({ authorize { false } }) { host, server, address ->
                 server.serve(this) {}
                 val failures = ArrayList<Exception>()
@@ -187,7 +187,7 @@ class ReconnectingSpec :
             }
         }
 
-        test("should log in the server's words why it was rejected") {
+        test("should log the server's reason for a rejection") {
             rdmaHost { provider("embedded") }.use { host ->
                 val settings: ServerBuilder.() -> Unit = {
                     maxConnections(1)
@@ -213,7 +213,10 @@ class ReconnectingSpec :
             }
         }
 
-        test("should wait twice as long each time, up to the longest, and begin anew after a connection that lasted") {
+        test(
+            "should wait twice as long each time up to the longest pause, and start again after a connection that " +
+                "lasted",
+        ) {
             val clock = TestTimeSource()
             val backOff = BackOff(100.milliseconds, 1.seconds, Duration.INFINITE, clock, Random(1))
 
@@ -231,7 +234,7 @@ class ReconnectingSpec :
             next(200.milliseconds)
         }
 
-        test("should give up when there was no connection for so long") {
+        test("should give up after the given time without a connection") {
             val clock = TestTimeSource()
             val backOff = BackOff(100.milliseconds, 1.seconds, 5.seconds, clock)
             (backOff.pause()!! in 50.milliseconds..100.milliseconds) shouldBe true

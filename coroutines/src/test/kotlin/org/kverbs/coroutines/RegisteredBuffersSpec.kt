@@ -69,7 +69,7 @@ class RegisteredBuffersSpec :
             }
         }
 
-        test("should refuse what a kotlinx-io Buffer doesn't hold or doesn't fit, and take nothing of it") {
+        test("should refuse more bytes than a kotlinx-io Buffer has or than fit, and take nothing") {
             onBuffer(100) {
                 val from = Buffer().apply { write(ByteArray(101)) }
                 shouldThrow<IndexOutOfBoundsException> { it.write(from) }
@@ -86,7 +86,7 @@ class RegisteredBuffersSpec :
             }
         }
 
-        test("should take from a source that gives little at a time, and write to a buffered sink") {
+        test("should read from a source that returns few bytes at a time, and write to a buffered sink") {
             class Trickle(
                 private val bytes: Buffer,
             ) : RawSource {
@@ -117,7 +117,7 @@ class RegisteredBuffersSpec :
             }
         }
 
-        test("should refuse all when it is closed") {
+        test("should refuse every operation after close") {
             onBuffer(100) {
                 it.close()
                 shouldThrow<IllegalStateException> { it.asByteBuffer() }

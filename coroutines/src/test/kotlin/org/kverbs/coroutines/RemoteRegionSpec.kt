@@ -32,7 +32,7 @@ class RemoteRegionSpec :
     FunSpec({
         timeout = 60_000
 
-        test("should read and write memory that the peer has published, of any length and place") {
+        test("should read and write published memory at any offset and of any length") {
             TwoChannels().use { ends ->
                 val region = ends.serverPd.open(5_000_000)
                 ends.server.publish("table", region)
@@ -96,7 +96,7 @@ class RemoteRegionSpec :
             }
         }
 
-        test("should refuse what reaches beyond the memory, before anything is sent") {
+        test("should refuse bytes outside the memory before anything is sent") {
             TwoChannels().use { ends ->
                 val remote = ends.client.remote(ends.serverPd.open(64).remote())
                 shouldThrow<IndexOutOfBoundsException> { remote.read(60, 5) }.message shouldContain
@@ -126,7 +126,7 @@ class RemoteRegionSpec :
             }
         }
 
-        test("should answer what is published when a name is not, as one that is mistyped") {
+        test("should list the published names when a name is not published") {
             TwoChannels({ receiveSlots(1) }).use { ends ->
                 shouldThrow<NotPublishedException> { ends.client.remote("table") }.message shouldContain
                     "it has published nothing"
@@ -143,7 +143,7 @@ class RemoteRegionSpec :
             }
         }
 
-        test("should fill new memory before the peer hears of it, and publish nothing if that fails") {
+        test("should fill new memory before the peer is told, and publish nothing if that fails") {
             TwoChannels().use { ends ->
                 coroutineScope {
                     val table = async(start = CoroutineStart.UNDISPATCHED) { ends.client.awaitRemote("table") }
@@ -199,7 +199,7 @@ class RemoteRegionSpec :
             }
         }
 
-        test("should say that a region allows nothing, a name is taken, or will never be published") {
+        test("should report a region without remote access, a name in use, and a name that will never be published") {
             TwoChannels().use { ends ->
                 val region = ends.serverPd.open(64)
                 val closed = ends.serverPd.memoryRegion(64, AccessFlag.LOCAL_WRITE)

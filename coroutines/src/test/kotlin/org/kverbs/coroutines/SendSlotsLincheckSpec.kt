@@ -96,11 +96,11 @@ class SendSlotsLincheckSpec :
 
         beforeSpec { Completions.all }
 
-        test("should end each request once, as if one did it at a time, in every order that model checking tries") {
+        test("should end each request once, as one thread would, in every order that model checking tries") {
             checkOrders(SendSlotsUnderLincheck::class)
         }
 
-        test("should end each request once, as if one did it at a time, under stress") {
+        test("should end each request once, as one thread would, under stress") {
             checkUnderStress(SendSlotsUnderLincheck::class)
         }
     })

@@ -41,7 +41,10 @@ class SendSlotsSpec :
     FunSpec({
         timeout = 60_000
 
-        test("should tell who is flushed the first failure, though a close has ended the wait for that one already") {
+        test(
+            "should give flushed requests the first failure as cause, even if a close has ended the wait for that " +
+                "request",
+        ) {
             val (refused, flushed) = refusedAndFlushed()
             refused.status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
             flushed.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR

@@ -91,7 +91,7 @@ class SharedChannelsSpec :
         afterSpec { Diagnostics.disable() }
 
         for ((receives, slotSize) in listOf("shared" to SHARED, "private" to PRIVATE)) {
-            test("should refuse a client what was published to another, with $receives receives") {
+            test("should not let a client reach memory published to another client, with $receives receives") {
                 val publishing: suspend CoroutineScope.(MessageConnection) -> Unit = { connection ->
                     val table = connection.pd.memoryRegion(64, AccessFlag.REMOTE_READ)
                     table.memory().setString(0, "published")
@@ -109,7 +109,7 @@ class SharedChannelsSpec :
                 }
             }
 
-            test("should end a receive when a send fails that nobody waits for, with $receives receives") {
+            test("should end a receive when a send without a waiter fails, with $receives receives") {
                 val gone = CompletableDeferred<Unit>()
                 val failure = CompletableDeferred<Throwable>()
                 val sending: suspend CoroutineScope.(MessageConnection) -> Unit = { connection ->
@@ -126,7 +126,7 @@ class SharedChannelsSpec :
                 }
             }
 
-            test("should refuse a client the large message that waits for another, with $receives receives") {
+            test("should not let a client read a large message for another client, with $receives receives") {
                 val sending: suspend CoroutineScope.(MessageConnection) -> Unit = { connection ->
                     connection.send(ByteArray(100_000) { 7 })
                     connection.awaitEnd()
@@ -155,7 +155,7 @@ class SharedChannelsSpec :
             }
         }
 
-        test("should end a client's access to what was published when it is withdrawn, or its region is closed") {
+        test("should end a client's access to published memory when it is withdrawn or its region is closed") {
             for (name in listOf("table", "region")) {
                 val withdrawn = CompletableDeferred<Unit>()
                 val publishing: suspend CoroutineScope.(MessageConnection) -> Unit = { connection ->
@@ -179,7 +179,7 @@ class SharedChannelsSpec :
             }
         }
 
-        test("should not tell collectors of a device's events of the receives that connections share") {
+        test("should hide events of the shared receives from collectors of a device's events") {
             EmbeddedFabric.realTime(1).use { fabric ->
                 val device = fabric.addDevice()
                 rdmaHost { device(device) }.use { host ->
@@ -217,7 +217,7 @@ class SharedChannelsSpec :
             open<MemoryWindow>() shouldBe emptyList()
         }
 
-        test("should use memory of the connection's domain with a channel that is in another") {
+        test("should use memory of the connection's domain with a channel in another domain") {
             val echo: suspend CoroutineScope.(MessageConnection) -> Unit = { connection ->
                 connection.pd.bufferPool().use { pool ->
                     pool.take(50_000).use { buffer ->
@@ -260,7 +260,7 @@ class SharedChannelsSpec :
             }
         }
 
-        test("should receive still after many connections were closed with messages on their way") {
+        test("should still receive after many connections were closed with messages under way") {
             val rude: suspend CoroutineScope.(MessageConnection) -> Unit = { connection ->
                 if (connection.receive().size == 1) connection.close() else connection.send(ByteArray(2))
             }
@@ -277,7 +277,7 @@ class SharedChannelsSpec :
             }
         }
 
-        test("should give everything of a connection back when it ends") {
+        test("should free everything of a connection when it ends") {
             val echo: suspend CoroutineScope.(MessageConnection) -> Unit = { connection ->
                 connection.channel.publish("table", 64)
                 for (message in connection.incoming) connection.send(message)
@@ -301,7 +301,7 @@ class SharedChannelsSpec :
             }
         }
 
-        test("should register next to nothing for a further connection that is idle") {
+        test("should register almost nothing for another idle connection") {
             served(handler = { it.awaitEnd() }) { served ->
                 val clients = ArrayList<MessageConnection>()
                 repeat(60) { clients += served.connect() }

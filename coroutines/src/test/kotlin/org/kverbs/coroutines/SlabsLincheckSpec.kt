@@ -78,11 +78,11 @@ class SlabsLincheckSpec :
                 .close()
         }
 
-        test("should lend and take back as if one did it at a time, in every order that model checking tries") {
+        test("should lend and take back as one thread would, in every order that model checking tries") {
             checkOrders(SlabsUnderLincheck::class, iterations = 5, invocations = 200)
         }
 
-        test("should lend and take back as if one did it at a time, under stress") {
+        test("should lend and take back as one thread would, under stress") {
             checkUnderStress(SlabsUnderLincheck::class, invocations = 2000)
         }
     })

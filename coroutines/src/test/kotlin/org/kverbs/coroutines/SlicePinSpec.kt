@@ -73,7 +73,7 @@ class SlicePinSpec :
             }
         }
 
-        test("should give a buffer back once when all requests of a batch that use parts of it are done") {
+        test("should give a buffer back once, when all requests of a batch that use parts of it have completed") {
             TwoEnds().use { ends ->
                 ends.client.pd.bufferPool().use { pool ->
                     val buffers = List(3) { pool.take(64) }
@@ -87,7 +87,7 @@ class SlicePinSpec :
             }
         }
 
-        test("should refuse a slice whose buffer is closed, though another has the memory now") {
+        test("should refuse a slice of a closed buffer whose memory has another owner") {
             TwoEnds().use { ends ->
                 ends.client.pd.bufferPool { maxBytes(1.MiB) }.use { pool ->
                     val slice = pool.take(1.MiB).use { it.slice(0, 8) }

@@ -146,7 +146,7 @@ class UntrustedPeerSpec :
             }
         }
 
-        test("should not remember what a peer publishes without end") {
+        test("should limit the number of names that a peer publishes") {
             val names = RemoteNames()
 
             fun publish(name: Int) = names.arrived(3, region(1, "$name".encodeToByteArray()))
@@ -154,7 +154,9 @@ class UntrustedPeerSpec :
             shouldThrow<ChannelProtocolException> { publish(1024) }.message shouldContain "more than 1024 regions"
         }
 
-        test("should end the channel when the peer's large message isn't where it says, and take no memory for it") {
+        test(
+            "should end the channel when the peer's large message is not at its address, and allocate no memory for it",
+        ) {
             Liar().use { liar ->
                 liar.say(2, body = large(60L shl 20))
                 shouldThrow<WorkCompletionException> { liar.channel.receive() }
@@ -162,7 +164,7 @@ class UntrustedPeerSpec :
             }
         }
 
-        test("should end with nothing but a protocol exception, whatever bytes come") {
+        test("should end only with a protocol exception for any bytes") {
             for (seed in 1..60) {
                 withClue("seed $seed") {
                     val random = Random(seed)
@@ -184,7 +186,7 @@ class UntrustedPeerSpec :
             }
         }
 
-        test("should refuse a hello that is foreign, and say why") {
+        test("should refuse an invalid hello with the reason") {
             Liar().use { liar ->
                 fun refuse(
                     hello: ByteArray,

@@ -26,15 +26,15 @@ class WaitStrategySpec :
 
         fun WaitStrategy.idle(rounds: IntRange) = rounds.map { idle(it) }
 
-        test("should look again at once when busy, however long nothing comes") {
+        test("should always poll again at once in busy mode") {
             for (rounds in listOf(1, 1000, Int.MAX_VALUE)) WaitStrategy.busy().idle(rounds) shouldBe SPIN
         }
 
-        test("should ask for an event at once in event mode") {
+        test("should wait for an event at once in event mode") {
             for (rounds in listOf(1, 1000, Int.MAX_VALUE)) WaitStrategy.event().idle(rounds) shouldBe EVENT
         }
 
-        test("should look so many times in adaptive mode, and then ask for an event") {
+        test("should poll the given number of times in adaptive mode, and then wait for an event") {
             WaitStrategy.adaptive(2).idle(1..4) shouldContainExactly listOf(SPIN, SPIN, EVENT, EVENT)
             WaitStrategy.adaptive(0).idle(1) shouldBe EVENT
             WaitStrategy.adaptive(2000).idle(Int.MAX_VALUE) shouldBe EVENT
@@ -47,8 +47,7 @@ class WaitStrategySpec :
         }
 
         test(
-            "should sleep the longest back-off for good, and never less than before on the way there, whatever the " +
-                "durations",
+            "should lengthen its sleep up to the longest back-off, for all durations",
         ) {
             for ((from, upTo) in listOf(
                 1.microseconds to 1.hours,
@@ -64,7 +63,7 @@ class WaitStrategySpec :
             }
         }
 
-        test("should refuse settings that make no sense") {
+        test("should refuse invalid settings") {
             shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(spins = -1) }.message shouldContain
                 "spins is -1"
             shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(from = Duration.ZERO) }.message shouldContain
@@ -79,7 +78,7 @@ class WaitStrategySpec :
             shouldThrow<IllegalArgumentException> { WaitStrategy.adaptive(-2) }.message shouldContain "rounds is -2"
         }
 
-        test("should use next to no processor time while nothing comes in event and adaptive mode, unlike a busy one") {
+        test("should use almost no processor time while nothing comes in event and adaptive mode, unlike busy mode") {
             val strategies = listOf(WaitStrategy.busy(), WaitStrategy.event(), WaitStrategy.adaptive())
             val ends = strategies.map { strategy -> TwoEnds(dispatcher = { strategy(strategy) }) }
             try {

@@ -42,7 +42,7 @@ class ConnectionTransportSpec :
             endsCleanly: Boolean = false,
         ) = ConnectionTransport(connection, this, endsCleanly)
 
-        test("should carry texts and bytes as what they are") {
+        test("should carry texts as texts and bytes as bytes") {
             connected({ connection ->
                 val transport = transport(connection, endsCleanly = true)
                 repeat(4) { transport.send(transport.receive()) }
@@ -59,7 +59,7 @@ class ConnectionTransportSpec :
             }
         }
 
-        test("should end a server's transport, and not what is around it, when the client has finished") {
+        test("should end a server's transport but not the scope around it when the client has finished") {
             val ended = CompletableDeferred<Throwable?>()
             connected({ connection ->
                 val transport = transport(connection, endsCleanly = true)
@@ -70,7 +70,7 @@ class ConnectionTransportSpec :
             ended.await() shouldBe null
         }
 
-        test("should fail what is around a client's transport when the server finishes") {
+        test("should fail the scope around a client's transport when the server finishes") {
             connected({ }) { connection ->
                 shouldThrow<ChannelClosedException> {
                     coroutineScope {
@@ -83,7 +83,7 @@ class ConnectionTransportSpec :
         }
 
         for (message in listOf(byteArrayOf(), byteArrayOf(7, 1), byteArrayOf(-1))) {
-            test("should fail what is around a transport whose peer sends ${message.toList()}") {
+            test("should fail the scope around a transport whose peer sends ${message.toList()}") {
                 val outcome = CompletableDeferred<Throwable?>()
                 connected({ connection ->
                     val ended =

@@ -12,7 +12,7 @@ class CounterSpec :
     FunSpec({
         timeout = 60_000
 
-        test("should give several clients numbers that no other gets, by all their devices") {
+        test("should give each client of several devices numbers that no other client gets") {
             coroutineScope {
                 val port = CompletableDeferred<Int>()
                 val server = launch { counterServer(0, "embedded0") { port.complete(it.port) } }

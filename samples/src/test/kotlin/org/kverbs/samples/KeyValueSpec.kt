@@ -29,7 +29,7 @@ class KeyValueSpec :
         suspend fun connected(block: suspend (MessageConnection) -> Unit) =
             served { port -> rdmaClient("198.18.0.1", port, "embedded0") { block(it) } }
 
-        test("should be one table for clients that come by different devices") {
+        test("should share one table among clients of different devices") {
             served { port ->
                 rdmaClient("198.18.0.1", port, "embedded0") { first ->
                     rdmaClient("198.18.0.2", port, "embedded1") { second ->
@@ -64,7 +64,7 @@ class KeyValueSpec :
             }
         }
 
-        test("should say that the table is full, and change what is there") {
+        test("should report that the table is full, and still change existing entries") {
             connected { connection ->
                 connection.keyValues {
                     repeat(1024) { put("key $it", "$it") }
@@ -77,7 +77,7 @@ class KeyValueSpec :
             }
         }
 
-        test("should give up on an entry whose change does not end, as that of a server that died in it") {
+        test("should give up on an entry whose change does not end, as after a server's crash") {
             coroutineScope {
                 val port = CompletableDeferred<Int>()
                 val server =

@@ -63,7 +63,7 @@ class CancelledRequestsSpec :
         timeout = 120_000
 
         test(
-            "should end the requests of callers that are cancelled at any point, and have room for as many as before",
+            "should end the requests of callers that are cancelled at any point, and free their permits",
         ) {
             val running = AtomicInteger()
             val met = AtomicInteger()

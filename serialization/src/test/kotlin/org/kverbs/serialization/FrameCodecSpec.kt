@@ -69,15 +69,15 @@ private fun Frame.fields(): List<Any?> =
 
 class FrameCodecSpec :
     FunSpec({
-        test("should decode every frame to what was encoded") {
+        test("should decode every frame to the encoded value") {
             checkAll(2000, frames) { frame -> decodeFrame(frame.encode()).fields() shouldBe frame.fields() }
         }
 
-        test("should decode any bytes to a frame or call them a breach of the protocol") {
+        test("should decode any bytes to a frame or throw a protocol exception") {
             checkAll(5000, payloads) { bytes -> frameOrNull(bytes) }
         }
 
-        test("should decode a frame with any byte changed, or cut anywhere, or call it a breach") {
+        test("should decode a frame with any byte changed, or cut anywhere, or throw a protocol exception") {
             checkAll(300, frames) { frame ->
                 val good = frame.encode()
                 for (i in good.indices) {

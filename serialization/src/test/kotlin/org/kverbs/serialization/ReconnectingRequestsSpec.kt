@@ -57,7 +57,7 @@ class ReconnectingRequestsSpec :
             }
         }
 
-        test("should throw what the server answers, without asking again") {
+        test("should throw the server's failure without asking again") {
             hosts { serving, host ->
                 val server = serving.bind(0)
                 server.answering(this) { error("planted") }

@@ -38,7 +38,7 @@ class RequestStreamsSpec :
             }
         }
 
-        test("should stream to many collectors and answer calls beside them") {
+        test("should stream to many collectors and answer calls at the same time") {
             asked({
                 answer(count) { (0..<it).asFlow() }
                 answer(echo) { it }
@@ -59,7 +59,7 @@ class RequestStreamsSpec :
             ahead.get() shouldBeLessThanOrEqual 9 // the buffer, and the item that waits for its credit
         }
 
-        test("should not tell of the loss of a connection as of a failure of the handler that streams over it") {
+        test("should not report the loss of a connection as a failure of the handler") {
             val failures = ConcurrentLinkedQueue<Throwable>()
             val ended = CompletableDeferred<Unit>()
             served({ connection ->
@@ -116,7 +116,7 @@ class RequestStreamsSpec :
             }
         }
 
-        test("should end a stream whose time is over") {
+        test("should end a stream at its timeout") {
             asked({
                 answer(count) {
                     flow {
@@ -129,7 +129,7 @@ class RequestStreamsSpec :
             }
         }
 
-        test("should say how many items had come when a stream takes too long") {
+        test("should report the number of items that had arrived when a stream takes too long") {
             asked({
                 answer(count) { items ->
                     flow {

@@ -49,20 +49,20 @@ class RequestsSpec :
             }
         }
 
-        test("should answer a thousand requests of a few callers at a time, each by its own answer") {
+        test("should give each of a thousand requests its own answer") {
             asked({ answer(echo) { it.reversed() } }) {
                 List(1000) { async { call(echo, "request $it") } }.awaitAll()
             } shouldBe List(1000) { "request $it".reversed() }
         }
 
-        test("should carry long requests and answers beside short ones") {
+        test("should carry long requests and answers along with short ones") {
             val long = "x".repeat(100_000)
             asked({ answer(echo) { it + it } }) {
                 List(40) { async { call(echo, if (it % 2 == 0) long else "y") } }.awaitAll()
             } shouldBe List(40) { if (it % 2 == 0) long + long else "yy" }
         }
 
-        test("should speak another format") {
+        test("should use another format") {
             asked({
                 format(ProtoBuf)
                 answer(echo) { it }
@@ -141,7 +141,7 @@ class RequestsSpec :
             }
         }
 
-        test("should fail the caller with the message of what the handler threw, and go on") {
+        test("should fail the caller with the message of the handler's exception, and go on") {
             val told = Collections.synchronizedList(ArrayList<String>())
             asked({
                 answer(echo) { it }
@@ -157,13 +157,13 @@ class RequestsSpec :
             told shouldBe listOf("fail IllegalStateException", "fail StackOverflowError")
         }
 
-        test("should fail the caller when a handler's own time is over, and not cancel it") {
+        test("should fail the caller when a timeout inside the handler is over, and not cancel the caller") {
             asked({ answer(sleep) { withTimeout(1.milliseconds) { awaitCancellation() } } }) {
                 shouldThrow<RemoteFailureException> { call(sleep, Unit) }.message shouldContain "imed out"
             }
         }
 
-        test("should name the class of a handler's exception when it is told to") {
+        test("should name the class of a handler's exception with showFailureClasses") {
             asked({
                 showFailureClasses()
                 onFailure { _, _ -> }
@@ -174,7 +174,7 @@ class RequestsSpec :
             }
         }
 
-        test("should name the methods there are to a caller of another") {
+        test("should name the methods of the peer to a caller of an unknown method") {
             asked({
                 answer(echo) { it }
                 answer(fail) {}
@@ -184,7 +184,7 @@ class RequestsSpec :
             }
         }
 
-        test("should name the type and length of a request or an answer of another type, and go on") {
+        test("should name the type and length of a request or answer that cannot be decoded, and go on") {
             asked({ answer(echo) { it } }) {
                 shouldThrow<RemoteFailureException> { call(method<Int, String>("echo"), 1) }.message shouldContain
                     "the message of 1 bytes is no kotlin.String"
@@ -194,7 +194,7 @@ class RequestsSpec :
             }
         }
 
-        test("should ask and answer on both sides of one connection") {
+        test("should make and answer requests on both sides of one connection") {
             served({ connection ->
                 connection.requests({ answer(echo) { "server $it" } }) {
                     call(echo, "asks") shouldBe "client asks"
@@ -250,7 +250,7 @@ class RequestsSpec :
             }
         }
 
-        test("should refuse names that are too long, and two handlers for one") {
+        test("should refuse names that are too long, and a second handler for a method") {
             shouldThrow<IllegalArgumentException> { method<Int, Int>("") }
             shouldThrow<IllegalArgumentException> { streamMethod<Int, Int>("x".repeat(MAX_NAME + 1)) }
             shouldThrow<IllegalArgumentException> {

@@ -19,7 +19,7 @@ class TypedConnectionSpec :
         timeout = 60_000
 
         for ((name, format) in mapOf("CBOR" to DefaultFormat, "ProtoBuf" to ProtoBuf.Default)) {
-            test("should carry values of a sealed type both ways as $name") {
+            test("should carry values of a sealed type in both directions as $name") {
                 val shapes =
                     listOf(
                         Shape.Circle(3),
@@ -51,7 +51,7 @@ class TypedConnectionSpec :
             areas shouldBe List(10) { Area(it) }
         }
 
-        test("should tell the end from a value, by null or by an exception") {
+        test("should report the end of the messages by null or by an exception") {
             served({}) { connection ->
                 val typed = connection.typed<Area, Area>()
                 typed.receiveOrNull() shouldBe null
@@ -59,7 +59,7 @@ class TypedConnectionSpec :
             }
         }
 
-        test("should name the type and the length of a message that is no such value, and go on") {
+        test("should name the type and the length of a message that cannot be decoded, and go on") {
             served({ connection ->
                 connection.send(byteArrayOf(1, 2, 3))
                 connection.typed<Area, Shape>().send(Shape.Circle(2))
@@ -75,7 +75,7 @@ class TypedConnectionSpec :
             }
         }
 
-        test("should read a newer peer's value, whose further fields it does not know") {
+        test("should read the value of a newer peer that has unknown fields") {
             @Serializable
             @SerialName("area")
             class NewArea(
@@ -89,7 +89,7 @@ class TypedConnectionSpec :
             ) shouldBe Area(3, "n")
         }
 
-        test("should send bytes as bytes") {
+        test("should encode byte arrays as byte strings") {
             @Serializable
             class Block(
                 @ByteString val bytes: ByteArray,
@@ -97,7 +97,7 @@ class TypedConnectionSpec :
             (DefaultFormat.encodeToByteArray(Block(ByteArray(1000) { -1 })).size < 1020) shouldBe true
         }
 
-        test("should take a message nested too deep for an undecodable one") {
+        test("should report a message that is nested too deep as undecodable") {
             @Serializable
             class Nest(
                 val inner: List<Nest>,

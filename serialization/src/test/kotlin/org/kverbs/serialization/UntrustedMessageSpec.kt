@@ -18,13 +18,13 @@ class UntrustedMessageSpec :
         val path = Shape.Path(listOf(1, 2, 3_000_000_000), "p")
         val value = Shape.Group(listOf(Shape.Circle(70), path), mapOf("red" to 1))
 
-        test("should take any bytes for a value or for an undecodable message") {
+        test("should decode any bytes to a value or report an undecodable message") {
             checkAll(2000, Arb.byteArray(Arb.int(0..64), Arb.byte())) { bytes ->
                 for (format in formats) decoded { format.decode(Shape.serializer(), bytes) }
             }
         }
 
-        test("should take a value with any byte changed for a value or for an undecodable message") {
+        test("should decode a value with any byte changed to a value or report an undecodable message") {
             for (format in formats) {
                 val good = format.encodeToByteArray(Shape.serializer(), value)
                 for (i in good.indices) {
@@ -36,7 +36,7 @@ class UntrustedMessageSpec :
             }
         }
 
-        test("should not take memory for a length that a message only claims") {
+        test("should not allocate memory for a length that a message only claims") {
             // {"points": an array of 2^31 - 1 elements, which end here}
             val claim = byteArrayOf(0x9a.toByte(), 0x7f, -1, -1, -1)
             val bytes = byteArrayOf(0xa1.toByte(), 0x66) + "points".encodeToByteArray() + claim

@@ -85,7 +85,7 @@ class UntrustedRequestsSpec :
             }
         }
 
-        test("should bear with what can cross an end on its way") {
+        test("should ignore frames that cross the end of their request") {
             answering { connection ->
                 connection.send(hello)
                 connection.send(Frame.Cancel(5).encode())
@@ -94,7 +94,7 @@ class UntrustedRequestsSpec :
             } shouldBe null
         }
 
-        test("should end a request at its deadline even when its client says nothing") {
+        test("should end a request at its timeout even if the client sends nothing") {
             answering { connection ->
                 connection.send(hello)
                 connection.send(request(3, timeout = 20.milliseconds))
@@ -113,7 +113,7 @@ class UntrustedRequestsSpec :
             } shouldBe null
         }
 
-        test("should end a stream whose client takes nothing of it and finishes") {
+        test("should end a stream whose client takes no items and finishes") {
             answering { connection ->
                 connection.send(hello)
                 val endless = DefaultFormat.encodeToByteArray(count.request, 1)
@@ -141,7 +141,7 @@ class UntrustedRequestsSpec :
             asking(first, first) shouldBe null
         }
 
-        test("should fail a stream that sends more items than it was asked for") {
+        test("should fail a stream that sends more items than its credits allow") {
             val outcome = CompletableDeferred<Throwable?>()
             served({ connection ->
                 connection.send(hello)

@@ -37,7 +37,7 @@ class ConnectionChurnSpec :
         invocationTimeout = timeout
         val connections = System.getProperty("churn.connections", "6000").toInt()
 
-        test("should not hold more and more in the course of $connections connections") {
+        test("should not accumulate resources over $connections connections") {
             val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
             val command = listOf(java, "--enable-native-access=ALL-UNNAMED") + OPTIONS
             val program = listOf("-cp", System.getProperty("java.class.path"), PROGRAM, "$connections")

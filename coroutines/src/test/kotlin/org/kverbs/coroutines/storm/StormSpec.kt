@@ -18,8 +18,7 @@ class StormSpec :
         val seed = System.getProperty("storm.seed")?.toLong() ?: System.nanoTime()
 
         test(
-            "should end each operation once, touch no buffer of another, and lose and leak nothing in a storm (seed " +
-                "$seed)",
+            "should end each operation once, touch no other buffer, and lose and leak nothing in a storm (seed $seed)",
         ) {
             Storm(seed, operations).use { storm ->
                 val started = System.nanoTime()

@@ -19,8 +19,8 @@ class ServiceStormSpec :
         val seed = System.getProperty("storm.seed")?.toLong() ?: System.nanoTime()
 
         test(
-            "should lose, repeat, reorder and leak nothing, and take no crash for an end, in a storm of $time (seed " +
-                "$seed)",
+            "should lose, repeat, reorder and leak nothing, and report no crash as an orderly end, in a storm of " +
+                "$time (seed $seed)",
         ) {
             Diagnostics.enable()
             try {

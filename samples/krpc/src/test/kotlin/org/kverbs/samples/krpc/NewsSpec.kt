@@ -134,7 +134,7 @@ class NewsSpec :
             }
         }
 
-        test("should end the service of a peer that speaks no kRPC, with the reason") {
+        test("should end the service of a peer that does not use kRPC, with the reason") {
             val outcome = CompletableDeferred<Throwable?>()
             connected({ outcome.complete(runCatching { it.serve(Newsroom()) }.exceptionOrNull()) }) { connection ->
                 connection.send("hello".encodeToByteArray())
