@@ -2,6 +2,7 @@ package example
 
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import org.kverbs.coroutines.bind
 import org.kverbs.coroutines.connectMessages
 import org.kverbs.embedded.Faults
 import org.kverbs.testkit.connectedHosts
