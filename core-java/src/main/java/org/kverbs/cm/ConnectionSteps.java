@@ -57,7 +57,7 @@ final class ConnectionSteps {
         if (millis >= Integer.MAX_VALUE) {
             return Integer.MAX_VALUE;
         }
-        return (int) (timeout.getNano() % 1_000_000 == 0 ? millis : millis + 1);
+        return (int) (timeout.toNanosPart() % 1_000_000 == 0 ? millis : millis + 1);
     }
 
     void connect(QueuePair qp, ConnectionParameters parameters) {

@@ -164,6 +164,7 @@ public final class Guard {
         return Outcome.BUSY;
     }
 
+    @SuppressWarnings("ThreadPriorityCheck") // the thread inside leaves soon: yielding is cheaper than parking
     private boolean await(Entry entry) {
         for (int round = 0; round < 200; round++) {
             Outcome outcome = attempt(entry);

@@ -66,6 +66,8 @@ class EmbeddedProviderSpec :
         listOf(
             "" to "''",
             "memory,,memory" to "''",
+            "memory," to "''",
+            "," to "''",
             "none,memory" to "'none'",
             "udp:" to "'' is not an IPv4",
             "udp:224.0.0.5" to "'224.0.0.5' stands for several",

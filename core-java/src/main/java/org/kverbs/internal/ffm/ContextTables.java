@@ -50,7 +50,7 @@ final class ContextTables {
 
     ContextTables(long context) {
         this.context = context;
-        long abiCompat = IbvContext.ABI_COMPAT + MUTEX_SHIFT;
+        long abiCompat = (long) IbvContext.ABI_COMPAT + MUTEX_SHIFT;
         boolean extended = pointerAt(context + abiCompat) == -1L;
         // verbs_context.sz is the size of the whole structure: the extension and the context, whose last member is
         // abi_compat

@@ -51,7 +51,7 @@ final class Agent implements Gsi.Handler {
      * Identifies one side of a connection by what a stranger claims. The address is part of the key, so that strangers
      * cannot speak for others.
      */
-    private record Side(long guid, int id, long gidHigh, long gidLow) {
+    record Side(long guid, int id, long gidHigh, long gidLow) {
         static Side of(long guid, int id, Remote remote) {
             return new Side(guid, id, remote.gidHigh(), remote.gidLow());
         }

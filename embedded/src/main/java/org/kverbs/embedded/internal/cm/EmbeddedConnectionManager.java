@@ -240,8 +240,10 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     public int resolveAddress(long id, @Nullable MemorySegment source, MemorySegment destination, int timeoutMillis) {
         Address from = source == null ? null : Address.read(source);
         Address to = Address.read(destination);
-        boolean unknown = to == null || source != null && from == null;
-        return unknown ? -Errno.EAFNOSUPPORT : with(id, found -> found.resolveAddress(from, to));
+        if (to == null || source != null && from == null) {
+            return -Errno.EAFNOSUPPORT;
+        }
+        return with(id, found -> found.resolveAddress(from, to));
     }
 
     @Override

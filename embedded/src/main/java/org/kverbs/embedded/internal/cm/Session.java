@@ -147,8 +147,10 @@ final class Session implements Connection.Owner, Resolving.Owner {
         if (resolved != null) {
             return privateData.length > SidrRep.PRIVATE ? -Errno.EINVAL : resolved.reject(privateData);
         }
-        boolean can = connection != null && privateData.length <= Message.Rej.PRIVATE;
-        return can ? connection.reject(reason, privateData) : -Errno.EINVAL;
+        if (connection == null || privateData.length > Message.Rej.PRIVATE) {
+            return -Errno.EINVAL;
+        }
+        return connection.reject(reason, privateData);
     }
 
     int establish() {

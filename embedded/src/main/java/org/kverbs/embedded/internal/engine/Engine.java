@@ -351,6 +351,8 @@ public final class Engine implements AutoCloseable {
      * @return false if the deadline has passed
      * @throws InterruptedException if the thread is interrupted
      */
+    // Callers loop until what they wait for is there; the yield only offers the lock, nothing relies on it.
+    @SuppressWarnings({"WaitNotInLoop", "ThreadPriorityCheck"})
     public boolean await(Condition condition, long deadline) throws InterruptedException {
         settle();
         Event event = virtual && !held ? events.first() : null;

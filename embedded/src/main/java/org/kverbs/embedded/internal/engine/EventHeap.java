@@ -1,6 +1,7 @@
 package org.kverbs.embedded.internal.engine;
 
 import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,8 +82,6 @@ final class EventHeap {
     }
 
     private Event at(int index) {
-        Event event = events[index];
-        assert event != null;
-        return event;
+        return Objects.requireNonNull(events[index]);
     }
 }

@@ -99,6 +99,7 @@ final class EventThread {
         }
     }
 
+    @SuppressWarnings("WaitNotInLoop") // the timer looks at the clock whenever it wakes, and sleeps again
     private void sleep(long nanos) {
         try {
             due.await(nanos, TimeUnit.NANOSECONDS);

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** Holds the counts of a queue pair, or those of a device without its queue pairs. Guarded by the engine's lock. */
+@SuppressWarnings("EnumOrdinal") // an index into an array of this JVM alone
 public final class Counters {
 
     private final long[] values = new long[Counter.ALL.length];

@@ -123,7 +123,7 @@ public final class Cq implements CompletionQueueOps {
             MemorySegment.copy(old, (long) from * IbvWc.SIZE, ring, (long) i * IbvWc.SIZE, IbvWc.SIZE);
             occupied[i] = oldOccupied[from];
             slots[i] = oldSlots[from];
-            if (requests != null) {
+            if (requests != null && oldPosted != null) {
                 requests[i] = oldPosted[from];
             }
         }

@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.objects;
 
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
@@ -68,6 +69,11 @@ public final class Handles<T> {
     /** Returns the object, or null if there is none. */
     public @Nullable T get(long address) {
         return address == 0 ? null : objects.get(Memory.getInt(address + handleOffset));
+    }
+
+    /** Returns the object at an address that {@link #add} returned and {@link #remove} has not forgotten. */
+    public T require(long address) {
+        return Objects.requireNonNull(get(address));
     }
 
     /** Forgets the object. Another object may reuse its structure. */

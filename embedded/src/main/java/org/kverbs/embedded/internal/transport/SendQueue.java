@@ -3,6 +3,7 @@ package org.kverbs.embedded.internal.transport;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.Ah;
 import org.kverbs.embedded.internal.objects.Mr;
 import org.kverbs.embedded.internal.objects.Mw;
@@ -207,7 +208,8 @@ public final class SendQueue {
     }
 
     /** Adds the binding of a type 1 window, which has a call of its own. Returns 0 or -errno. */
-    public int postBind(long id, int flags, Mw window, Mr region, long address, long length, int access) {
+    public int postBind(
+            long id, int flags, Mw window, @Nullable Mr region, long address, long length, int access) {
         if (occupied.count() == capacity) {
             return -Errno.ENOMEM;
         }
@@ -284,29 +286,25 @@ public final class SendQueue {
     }
 
     private int readTarget(SendWqe wqe, long request) {
-        switch (wqe.opcode) {
+        return switch (wqe.opcode) {
             case IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP, IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD -> {
                 wqe.remoteAddress = Memory.getLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR);
                 wqe.compareOrAdd = Memory.getLong(request + IbvSendWr.WR_ATOMIC_COMPARE_ADD);
                 wqe.swap = Memory.getLong(request + IbvSendWr.WR_ATOMIC_SWAP);
                 wqe.rkey = Memory.getInt(request + IbvSendWr.WR_ATOMIC_RKEY);
-                return wqe.length < 8 || wqe.isInline() || (wqe.remoteAddress & 7) != 0 ? -Errno.EINVAL : 0;
+                yield wqe.length < 8 || wqe.isInline() || (wqe.remoteAddress & 7) != 0 ? -Errno.EINVAL : 0;
             }
-            case IbvWrOpcode.IBV_WR_BIND_MW -> {
-                return readBind(wqe, request);
-            }
-            case IbvWrOpcode.IBV_WR_LOCAL_INV -> {
-                return 0;
-            }
+            case IbvWrOpcode.IBV_WR_BIND_MW -> readBind(wqe, request);
+            case IbvWrOpcode.IBV_WR_LOCAL_INV -> 0;
             default -> {
                 if (qp.type == IbvQpType.IBV_QPT_UD) {
-                    return readDatagram(wqe, request);
+                    yield readDatagram(wqe, request);
                 }
                 wqe.remoteAddress = Memory.getLong(request + IbvSendWr.WR_RDMA_REMOTE_ADDR);
                 wqe.rkey = Memory.getInt(request + IbvSendWr.WR_RDMA_RKEY);
-                return wqe.isRead() && wqe.isInline() ? -Errno.EINVAL : 0;
+                yield wqe.isRead() && wqe.isInline() ? -Errno.EINVAL : 0;
             }
-        }
+        };
     }
 
     private int readDatagram(SendWqe wqe, long request) {

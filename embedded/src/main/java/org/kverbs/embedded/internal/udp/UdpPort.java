@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.objects.Gids;
@@ -41,12 +40,6 @@ public final class UdpPort implements PacketPort {
     private static final long NAP = 100_000;
     /** How long the thread sleeps after a failure that no packet caused, in nanoseconds. */
     private static final long RECOVERY = 5_000_000;
-
-    /**
-     * Ignores the key: a set of selected keys would allocate an object at each wake-up, and the sockets are few enough
-     * to try all.
-     */
-    private static final Consumer<SelectionKey> READY = key -> {};
 
     private final Hca device;
     private final InetAddress address;
@@ -258,10 +251,16 @@ public final class UdpPort implements PacketPort {
     private void receiveOnce(Selector waiting) throws IOException {
         if (polls.isDense()) {
             LockSupport.parkNanos(NAP);
-        } else if (waiting.select(READY) > 0) {
+        } else if (waiting.select(UdpPort::ready) > 0) {
             takeUnlessSomebodyPolls();
         }
     }
+
+    /**
+     * Ignores the key: a set of selected keys would allocate an object at each wake-up, and the sockets are few enough
+     * to try all.
+     */
+    private static void ready(SelectionKey key) {}
 
     private void takeUnlessSomebodyPolls() {
         // Not tryLock: if the polling thread has the lock but no processor, the selector would wake this thread again

@@ -42,7 +42,7 @@ final class AddressVerbs {
         }
         long structure = handles.add(at -> new Ah(at, domain));
         if (structure > 0) {
-            handles.get(structure).route.read(given);
+            handles.require(structure).route.read(given);
             domain.users++;
             Memory.putLong(structure + IbvAh.PD, pd);
         }

@@ -86,8 +86,10 @@ final class CompletionVerbs {
 
     int resize(long cq, int entries) {
         Cq found = queues.get(cq);
-        boolean refused = found == null || entries < 1 || entries > hca.limits.completions();
-        return refused ? -Errno.EINVAL : found.resize(entries);
+        if (found == null || entries < 1 || entries > hca.limits.completions()) {
+            return -Errno.EINVAL;
+        }
+        return found.resize(entries);
     }
 
     int destroy(long cq) {

@@ -93,7 +93,7 @@ final class MemoryVerbs {
             }
         }
         if (structure > 0) {
-            Mr region = regions.get(structure);
+            Mr region = regions.require(structure);
             hca.keys.add(region);
             domain.users++;
             Memory.putLong(structure + IbvMr.PD, pd);
@@ -180,7 +180,7 @@ final class MemoryVerbs {
         }
         long structure = windows.add(at -> new Mw(domain, hca.keys.fresh(), at, type));
         if (structure > 0) {
-            Mw window = windows.get(structure);
+            Mw window = windows.require(structure);
             hca.keys.add(window);
             domain.users++;
             Memory.putLong(structure + IbvMw.PD, pd);

@@ -90,7 +90,7 @@ final class QueuePairVerbs {
             Memory.putInt(structure + IbvQp.QP_NUM, number);
             Memory.putInt(structure + IbvQp.QP_TYPE, init.type());
             enlist(structure, number, init);
-            attributes(queuePairs.get(structure)).writeCapabilities(initAttributes + IbvQpInitAttr.CAP);
+            attributes(queuePairs.require(structure)).writeCapabilities(initAttributes + IbvQpInitAttr.CAP);
         }
         return structure;
     }
@@ -100,7 +100,7 @@ final class QueuePairVerbs {
      * destroyed.
      */
     private void enlist(long structure, int number, QpInit init) {
-        Qp qp = queuePairs.get(structure);
+        Qp qp = queuePairs.require(structure);
         init.countUsers(1);
         try {
             qp.keep(attributes.add(at -> new QpAttributes(qp, at)));
@@ -130,7 +130,7 @@ final class QueuePairVerbs {
     }
 
     private QpAttributes attributes(Qp qp) {
-        return attributes.get(qp.kept());
+        return attributes.require(qp.kept());
     }
 
     /** Changes attributes from a {@code struct ibv_qp_attr}. */

@@ -28,7 +28,6 @@ public final class Icrc {
     public static final int HEADROOM = 64;
 
     private static final int IPV4_HEADER = 20;
-    private static final int IPV6_HEADER = 40;
     private static final int UDP_HEADER = 8;
     private static final int UDP_PROTOCOL = 17;
     /** The offset of byte 4 of the BTH. */
@@ -71,7 +70,7 @@ public final class Icrc {
     public int ofV4(int source, int destination, int identification, int sourcePort, int destinationPort, long at,
             int length) {
         long bth = place(at, length);
-        long udpLength = UDP_HEADER + length + LENGTH;
+        long udpLength = (long) length + UDP_HEADER + LENGTH;
         NetworkOrder.putLong(bth - 36, -1);
         NetworkOrder.putLong(bth - 28, 0x45ffL << 48 | IPV4_HEADER + udpLength << 32
                 | Integer.toUnsignedLong(identification));
@@ -86,7 +85,7 @@ public final class Icrc {
     public int ofV6(long sourceHigh, long sourceLow, long destinationHigh, long destinationLow,
             int sourcePort, int destinationPort, long at, int length) {
         long bth = place(at, length);
-        long udpLength = UDP_HEADER + length + LENGTH;
+        long udpLength = (long) length + UDP_HEADER + LENGTH;
         NetworkOrder.putLong(bth - 56, -1);
         NetworkOrder.putLong(bth - 48, 0x6fff_ffffL << 32 | udpLength << 16 | UDP_PROTOCOL << 8 | 0xff);
         NetworkOrder.putLong(bth - 40, sourceHigh);
