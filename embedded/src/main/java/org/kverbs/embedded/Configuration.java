@@ -104,7 +104,7 @@ final class Configuration {
     private static Configuration of(String words, boolean diagnoses, Semantics semantics) {
         var configuration = new Configuration(words, diagnoses, semantics);
         if (!words.strip().equals(NONE)) {
-            for (String word : words.split(",")) {
+            for (String word : words.split(",", -1)) {
                 configuration.add(word.strip());
             }
         }
