@@ -181,7 +181,7 @@ class ArchitectureSpec :
                     .filter { method ->
                         (method.rawParameterTypes + method.rawReturnType).map { it.baseComponentType }.any { type ->
                             "internal" in type.packageName.split('.') ||
-                                method.owner.packageName == ATTRIBUTES && type.isEquivalentTo(MemorySegment::class.java)
+                                (method.owner.packageName == ATTRIBUTES && type.isEquivalentTo(MemorySegment::class.java))
                         }
                     }.map { it.fullName }
                     .shouldBeEmpty()
