@@ -12,7 +12,7 @@ import kotlin.math.abs
 
 /**
  * Serves only clients that have the [secret]. The server decides by the private data of the request, before it
- * allocates anything for the client. It does not protect what is sent then: RDMA encrypts nothing.
+ * allocates anything for the client. This does not protect the messages: RDMA encrypts nothing.
  */
 suspend fun vault(
     port: Int,
@@ -25,7 +25,7 @@ suspend fun vault(
     }
 
 /**
- * Asks a [vault] what it knows.
+ * Opens a [vault] and returns its message.
  *
  * @throws org.kverbs.cm.ConnectionRejectedException if the secret is wrong
  */
@@ -39,7 +39,7 @@ suspend fun openVault(
         connection.receive().decodeToString()
     }
 
-/** 8 bytes of time and 24 of its HMAC, which nobody can make without the secret. */
+/** Returns 8 bytes of time and 24 bytes of its HMAC. Only a program with the secret can compute the HMAC. */
 internal fun ticket(
     secret: String,
     millis: Long,
@@ -49,7 +49,9 @@ internal fun ticket(
     return time + mac.doFinal(time).copyOf(TICKET - time.size)
 }
 
-/** A ticket is good for half a minute, so that one which somebody read on the network is soon worth nothing. */
+/**
+ * Checks a ticket. A ticket is valid for half a minute, so that a ticket that was read on the network soon expires.
+ */
 private fun isGood(
     ticket: ByteArray,
     secret: String,
@@ -60,7 +62,7 @@ private fun isGood(
         MessageDigest.isEqual(ticket.copyOf(TICKET), ticket(secret, millis))
 }
 
-/** Bytes of private data that a request has room for. */
+/** The most bytes of private data in a request. */
 private const val TICKET = 32
 
 /**
