@@ -82,6 +82,7 @@ internal class ConnectionTimeoutSpec :
                 Device.byName("rxe0").open().use { context ->
                     val cq = context.completionQueue(16)
                     val qp = context.protectionDomain().queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq))
+
                     // dummy0 does not resolve addresses
                     val id = channel.resolved(InetSocketAddress("10.99.0.77", 7471))
                     id.prepare(qp, INIT)
