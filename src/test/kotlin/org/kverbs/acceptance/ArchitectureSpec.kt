@@ -179,9 +179,10 @@ class ArchitectureSpec :
             withClue("parameters and results") {
                 methods
                     .filter { method ->
+                        val isValue = method.owner.packageName == ATTRIBUTES
                         (method.rawParameterTypes + method.rawReturnType).map { it.baseComponentType }.any { type ->
                             "internal" in type.packageName.split('.') ||
-                                (method.owner.packageName == ATTRIBUTES && type.isEquivalentTo(MemorySegment::class.java))
+                                (isValue && type.isEquivalentTo(MemorySegment::class.java))
                         }
                     }.map { it.fullName }
                     .shouldBeEmpty()
