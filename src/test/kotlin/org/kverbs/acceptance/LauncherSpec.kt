@@ -49,6 +49,15 @@ private fun built() =
 private fun java.nio.file.Path.age(seconds: Long) =
     setLastModifiedTime(FileTime.from(Instant.now().minusSeconds(seconds)))
 
+private fun succeeds(vararg command: String) =
+    runCatching { ProcessBuilder(*command).redirectErrorStream(true).start().waitFor() == 0 }.getOrDefault(false)
+
+/** Whether this user may mount over folders, in a world of its own. */
+private val canHide = succeeds("unshare", "-rm", "true")
+
+/** Whether this user may become another one, who has no folder. */
+private val canBeNobody = succeeds("setpriv", "--reuid=65534", "--clear-groups", "true")
+
 class LauncherSpec :
     FunSpec({
         test("should build what is missing, say so, and run the command") {
@@ -158,6 +167,42 @@ class LauncherSpec :
             ScratchProject().use {
                 it.run("./kverbs") shouldBe
                     Outcome(1, "kverbs: Maven is needed to build it; as root: apt-get install maven\n")
+            }
+        }
+
+        test("should say what it needs where there is no JDK at all").config(enabled = canHide) {
+            built().use {
+                val nowhere = it.file("nowhere/file").parent
+                val hide = "mount --bind $nowhere /usr/lib/jvm; unset KVERBS_JAVA_HOME JAVA_HOME JAVA25_HOME"
+                val (status, output) = it.run("unshare", "-rm", "bash", "-c", "$hide; ./kverbs devices")
+                status shouldBe 1
+                output shouldBe
+                    "kverbs needs a JDK 25: install one under /usr/lib/jvm, or set KVERBS_JAVA_HOME to where it is.\n"
+            }
+        }
+
+        test("should keep Maven's libraries in the checkout where the user's folder can't be written, and say so")
+            .config(enabled = canBeNobody) {
+                ScratchProject().use {
+                    it.program("mvn", $$"echo \"mvn $*\"; exit 1")
+                    it.run("chmod", "-R", "a+rwX", "${it.root}")
+                    val (status, output) = it.run("setpriv", "--reuid=65534", "--clear-groups", "./kverbs", "devices")
+                    status shouldBe 1
+                    val libraries = "${it.root}/.cache/m2"
+                    output shouldContain "can't be written, so Maven's libraries go to $libraries\n"
+                    output shouldContain "-Dmaven.repo.local=$libraries "
+                }
+            }
+
+        test("should say that a checkout can't be built where this user can't write").config(enabled = canBeNobody) {
+            ScratchProject().use {
+                it.program("mvn", "echo built")
+                it.run("chmod", "-R", "go-w,a+rX", "${it.root}")
+                val (status, output) = it.run("setpriv", "--reuid=65534", "--clear-groups", "./kverbs", "devices")
+                status shouldBe 1
+                output shouldBe
+                    "kverbs: it is built in its own folder, and this user can't write to ${it.root}: " +
+                    "take a copy, or build it as its owner\n"
             }
         }
 

@@ -142,7 +142,7 @@ internal class ScratchProject : AutoCloseable {
                 "date",
                 "sort",
             ) +
-                listOf("diff", "cksum", "unshare", "mount", "mountpoint")
+                listOf("diff", "cksum", "unshare", "mount", "mountpoint", "setpriv", "chmod")
     }
 
     private fun programOnPath(name: String): Path =

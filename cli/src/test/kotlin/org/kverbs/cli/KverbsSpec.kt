@@ -2,22 +2,101 @@ package org.kverbs.cli
 
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.datatest.withData
+import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldBeEmpty
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldNotContain
 import io.kotest.matchers.string.shouldStartWith
+import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.int
+import kotlinx.serialization.json.jsonArray
+import kotlinx.serialization.json.jsonObject
+import kotlinx.serialization.json.jsonPrimitive
 import org.kverbs.Device
 
 /** The command line on a machine without a device, or with the devices of one. */
 internal class KverbsSpec :
     FunSpec({
-        test("should list its commands in the help, and the launcher's own beside them") {
-            val help = Outcome("--help")
-            help.status shouldBe 0
-            listOf("devices", "devinfo", "pingpong", "sample", "script", "./kverbs lab").forEach {
-                help.out shouldContain
-                    it
+        listOf(listOf(), listOf("help"), listOf("--help")).forEach { arguments ->
+            test("should list its commands in groups: kverbs ${arguments.joinToString(" ")}") {
+                val help = Outcome(*arguments.toTypedArray())
+                help.status shouldBe 0
+                help.err.shouldBeEmpty()
+                help.out.lines().filter { it.endsWith(":") } shouldBe
+                    listOf("Look at the devices:", "Try them out:", "Write programs:", "Get help:", "Options:")
+                val listed = listOf("devices", "devinfo", "pingpong", "file", "sample", "lab", "script", "new", "help")
+                listed.forEach { help.out.lines().count { line -> line.startsWith("  $it ") } shouldBe 1 }
             }
+        }
+
+        val documented = listOf("devices", "devinfo", "pingpong", "file", "sample", "lab")
+        for (command in documented + listOf("script", "new", "help", "completion")) {
+            test("should explain $command, with lines that fit") {
+                val help = Outcome("help", command)
+                help.status shouldBe 0
+                help.out shouldStartWith "Usage: kverbs $command"
+                help.out shouldBe Outcome(command, "--help").out
+                help.out.lines().filter { it.length > 100 }.shouldBeEmpty()
+            }
+        }
+
+        for (command in documented - "sample" + "completion") {
+            test("should show examples of $command that begin as its command line") {
+                val examples = Outcome(command, "--help").out.substringAfter("Examples:\n").lines()
+                examples.count { "kverbs $command" in it } shouldBeGreaterThan 1
+            }
+        }
+
+        context("should suggest what a misspelt word may stand for, with the usage of the command that it is in") {
+            withData(
+                nameFn = { (arguments, _) -> arguments },
+                "divices" to listOf("no such subcommand divices. Did you mean devices?", "Try kverbs --help"),
+                "help divices" to listOf("no such subcommand divices. Did you mean devices?", "Try kverbs --help"),
+                "devinfo --verbos" to
+                    listOf("no such option --verbos. Did you mean --verbose?", "Try kverbs devinfo --help"),
+                "devinfo -i 9" to listOf("has ports 1 to 1, not 9", "Usage: kverbs devinfo [OPTIONS]\n"),
+                "file nothing /tmp" to listOf("there is no file to read at nothing", "Usage: kverbs file"),
+            ) { (arguments, said) ->
+                val outcome = Outcome(*arguments.split(' ').toTypedArray())
+                outcome.status shouldBe 2
+                said.forEach { outcome.err shouldContain it }
+                outcome.err shouldStartWith "Error: "
+            }
+        }
+
+        for (shell in listOf("bash", "zsh", "fish")) {
+            test("should print a completion for $shell that knows the commands and their options") {
+                val script = Outcome("completion", shell)
+                script.status shouldBe 0
+                listOf("devices", "pingpong", "warm-up", "thousand-clients").forEach { script.out shouldContain it }
+            }
+        }
+
+        test("should print devices as JSON") {
+            val devices = Json.parseToJsonElement(Outcome("devices", "--json").out).jsonArray.map { it.jsonObject }
+            devices.map { it.getValue("name").jsonPrimitive.content } shouldBe Device.list().map { it.name() }
+            devices.last().getValue("port1").jsonObject.getValue("state").jsonPrimitive.content shouldBe "ACTIVE"
+        }
+
+        test("should print what a device is and can do as JSON") {
+            val text = Outcome("devinfo", "-d", "embedded1", "--json").out
+            val device = Json.parseToJsonElement(text).jsonArray.single().jsonObject
+            device.getValue("name").jsonPrimitive.content shouldBe "embedded1"
+            Device.byName("embedded1").open().use {
+                val limits = device.getValue("limits").jsonObject
+                limits.getValue("maxQueuePairs").jsonPrimitive.int shouldBe it.queryDevice().maxQp()
+            }
+            val port = device.getValue("ports").jsonArray.single().jsonObject
+            port.getValue("gids").jsonObject.getValue("1").jsonPrimitive.content shouldBe "::ffff:198.18.0.2"
+            Json.parseToJsonElement(Outcome("devinfo", "-l", "--json").out).jsonArray.size shouldBe Device.list().size
+        }
+
+        test("should write plain text where the output is no terminal") {
+            Outcome("--help").out shouldNotContain "\u001b"
+            Outcome("devices").out.lines().first().split(Regex(" +")).size shouldBe 9
+            Outcome("nonsense").err shouldNotContain "\u001b"
         }
 
         context("should refuse a wrong command line with status 2 and say what is wrong") {

@@ -123,7 +123,7 @@ internal class PingPongSpec :
         }
 
         test("should name the device and print C's lines and the latency when it is both ends") {
-            val said = Said("pingpong", "-d", DEVICE, "-n", "100", "-s", "64", "-c")
+            val said = Said("pingpong", "-d", DEVICE, "-n", "100", "--warm-up", "10", "-s", "64", "-c")
             withClue(said) {
                 said.status shouldBe 0
                 said.out shouldMatch
@@ -133,6 +133,7 @@ internal class PingPongSpec :
                         |  played by:      suspend functions of coroutines, polling all the time
                         |  local address:  LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:10\.99\.0\.1
                         |  remote address: LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:10\.99\.0\.1
+                        |  warm-up:        10 rounds, which are not measured
                         |12800 bytes in \d+\.\d\d seconds = \d+\.\d\d Mbit/sec
                         |100 iters in \d+\.\d\d seconds = \d+\.\d\d usec/iter
                         |there and back: min \d+\.\d\d, median \d+\.\d\d, 99% \d+\.\d\d usec

@@ -3,6 +3,7 @@ package org.kverbs.cli.devinfo
 import org.kverbs.Device
 import org.kverbs.attributes.AtomicCapability
 import org.kverbs.attributes.DeviceAttributes
+import org.kverbs.attributes.DeviceAttributesEx
 import org.kverbs.attributes.DeviceCapability
 import org.kverbs.cli.text
 import java.io.IOException
@@ -12,9 +13,9 @@ import java.nio.file.Path
 /** Adds who made the device, its names and its ports: what ibv_devinfo(1) shows first. */
 internal fun InfoText.identity(
     device: Device,
-    attributes: DeviceAttributes,
-    portCount: Int,
+    extended: DeviceAttributesEx,
 ) {
+    val attributes = extended.original()
     field("hca_id", device.name(), indent = 0, column = 0)
     field("transport", "${device.transportType().text()} (${device.rawTransportType()})")
     if (attributes.firmwareVersion().isNotEmpty()) field("fw_ver", attributes.firmwareVersion())
@@ -24,11 +25,14 @@ internal fun InfoText.identity(
     field("vendor_part_id", attributes.vendorPartId().toUInt())
     field("hw_ver", upperHex(attributes.hwVersion().toUInt().toLong()))
     boardId(device)?.let { field("board_id", it) }
-    field("phys_port_cnt", portCount)
+    field("phys_port_cnt", extended.portCount)
 }
 
+/** How many ports there are: devices with more than 255 say so in the extended attributes alone. */
+internal val DeviceAttributesEx.portCount: Int get() = physPortCntEx().takeIf { it != 0 } ?: original().physPortCnt()
+
 /** What the kernel knows as the board's identity; only some drivers do. */
-private fun boardId(device: Device): String? {
+internal fun boardId(device: Device): String? {
     if (device.provider() != "native") return null
     return try {
         Files.readString(Path.of("/sys/class/infiniband", device.name(), "board_id")).trim().ifEmpty { null }

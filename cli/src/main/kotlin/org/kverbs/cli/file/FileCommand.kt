@@ -1,9 +1,9 @@
 package org.kverbs.cli.file
 
+import com.github.ajalt.clikt.completion.CompletionCandidates
 import com.github.ajalt.clikt.core.CliktError
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
-import com.github.ajalt.clikt.core.UsageError
 import com.github.ajalt.clikt.parameters.arguments.argument
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
@@ -11,6 +11,7 @@ import me.tongfei.progressbar.ConsoleProgressBarConsumer
 import me.tongfei.progressbar.ProgressBar
 import me.tongfei.progressbar.ProgressBarBuilder
 import org.kverbs.cli.deviceOption
+import org.kverbs.cli.wrong
 import org.kverbs.samples.both
 import java.io.IOException
 import java.io.PrintStream
@@ -28,8 +29,12 @@ import kotlin.time.DurationUnit.SECONDS
 
 /** `kverbs file`: copies a file by RDMA, from a client to a server in this process. */
 class FileCommand : CoreCliktCommand("file") {
-    private val source by argument("FROM", help = "The file to send")
-    private val target by argument("TO", help = "The file, or an existing folder, to receive it")
+    private val source by argument("FROM", help = "The file to send", completionCandidates = CompletionCandidates.Path)
+    private val target by argument(
+        "TO",
+        help = "The file, or an existing folder, to receive it",
+        completionCandidates = CompletionCandidates.Path,
+    )
     private val device by deviceOption("RDMA device (default the first)")
     private val progress by option("--progress", help = "Show a bar even if standard error is no terminal").flag()
 
@@ -37,11 +42,19 @@ class FileCommand : CoreCliktCommand("file") {
         """
         Copy a file by RDMA, and measure it.
 
-        A client and a server in this process, as the other samples: the client writes pieces of 1 MiB into the server's memory, eight at
-        a time, and both compare checksums at the end. sendFile and fileServer are the two halves for programs on two machines.
+        A client and a server run in this process. The client writes pieces of 1 MiB into the server's memory, eight at
+        a time, and both compare checksums at the end. For programs on two machines there are the functions sendFile and
+        fileServer.
 
         It treats TO as cp does: links are followed, an existing file keeps its mode and its hard links, a new file gets
         the mode of FROM. It writes to regular files only.
+        """.trimIndent()
+
+    override fun helpEpilog(context: Context) =
+        """
+        Examples:
+          kverbs file movie.mkv /tmp
+          kverbs file movie.mkv copy.mkv -d rxe0
         """.trimIndent()
 
     override fun run() {
@@ -91,11 +104,6 @@ class FileCommand : CoreCliktCommand("file") {
             size / seconds / 1e6,
         )
     }
-
-    private fun wrong(
-        parameter: String,
-        message: String,
-    ): Nothing = throw UsageError("invalid value for $parameter: $message").also { it.context = currentContext }
 
     private companion object {
         const val MIB = 1L shl 20

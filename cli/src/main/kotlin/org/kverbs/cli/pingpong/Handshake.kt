@@ -10,6 +10,7 @@ import java.net.Socket
 import java.net.SocketTimeoutException
 import java.net.UnknownHostException
 import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.TimeSource
 
 /**
@@ -17,36 +18,72 @@ import kotlin.time.TimeSource
  * ibv_ud_pingpong(1) of rdma-core 44: the client sends its address, the server connects its queue pair and answers with
  * its own, and the client says "done". Then the client must close the connection, which the C server waits for.
  *
+ * Two ends of ours tell each other their [Rules], too: the server as soon as it has read "done", when a C client has
+ * closed the connection, and the client as soon as it has read those, which a C server does not send.
+ *
  * Every step ends when [timeout] has passed, however slowly the peer's bytes drip. Errors are [PingPongException].
  */
 internal class Handshake(
     private val socket: Socket,
     private val timeout: Duration,
 ) : AutoCloseable {
-    /** The client's side: gives the address of the server. */
-    fun asClient(local: QueuePairEndpoint): QueuePairEndpoint =
+    /** The client's side: gives the address of the server, and its rules if it is one of ours. */
+    fun asClient(
+        local: QueuePairEndpoint,
+        rules: Rules,
+    ): Pair<QueuePairEndpoint, Rules?> =
         step("exchanging addresses with the server") {
             send(addressText(local))
-            parseAddress(receive(ADDRESS_BYTES)).also { send(DONE) }
+            val remote = parseAddress(receive(ADDRESS_BYTES))
+            send(DONE)
+            remote to receiveRules(minOf(timeout, C_SERVER_IS_SILENT))?.also { send(rules.toLine()) }
         }
 
-    /** The server's side: gives the address of the client, after [connect] has made the queue pair ready for it. */
+    /**
+     * The server's side: gives the address of the client, after [connect] has made the queue pair ready for it, and its
+     * rules if it is one of ours.
+     */
     fun asServer(
         local: QueuePairEndpoint,
+        rules: Rules,
         connect: (QueuePairEndpoint) -> Unit,
-    ): QueuePairEndpoint =
+    ): Pair<QueuePairEndpoint, Rules?> =
         step("exchanging addresses with the client") {
             val remote = parseAddress(receive(ADDRESS_BYTES))
             connect(remote)
             send(addressText(local))
             val done = receive(DONE.length).decodeToString()
             if (done != DONE) {
-                throw PingPongException(
-                    "the client ended the exchange of addresses with ${shown(done)}, not \"done\"",
-                )
+                throw PingPongException("the client ended the exchange of addresses with ${shown(done)}, not \"done\"")
             }
-            remote
+            remote to tell(rules)
         }
+
+    /** A C client has closed the connection by now, so that this may fail. */
+    private fun tell(rules: Rules): Rules? =
+        try {
+            send(rules.toLine())
+            receiveRules(timeout)
+        } catch (_: IOException) {
+            null
+        }
+
+    /** A line of the peer's, if one comes [within] this time and is one of ours. */
+    private fun receiveRules(within: Duration): Rules? {
+        val line = StringBuilder()
+        socket.soTimeout = within.inWholeMilliseconds.toInt().coerceAtLeast(1)
+        try {
+            while (line.length < Rules.MOST) {
+                val byte = socket.getInputStream().read()
+                if (byte < 0) return null
+                if (byte == '\n'.code) return Rules.parse(line.toString())
+                line.append(byte.toChar())
+            }
+        } catch (_: IOException) {
+            return null // nothing came in time, or the peer is gone: both is what ping-pongs of rdma-core do
+        }
+        return null
+    }
 
     private fun send(text: String) = socket.getOutputStream().write(text.encodeToByteArray())
 
@@ -86,6 +123,9 @@ internal class Handshake(
     companion object {
         /** "done" and the end of a C string. */
         private const val DONE = "done\u0000"
+
+        /** Our servers answer "done" at once. */
+        private val C_SERVER_IS_SILENT = 250.milliseconds
 
         /** LID, queue pair number, PSN and GID in hexadecimal, and the end of a C string. */
         private const val ADDRESS_BYTES = 4 + 1 + 6 + 1 + 6 + 1 + 32 + 1
@@ -172,7 +212,7 @@ internal class Handshake(
             } catch (e: SocketTimeoutException) {
                 throw PingPongException("no client came to $place within $timeout (--timeout)", e)
             } catch (e: IOException) {
-                throw PingPongException("listening at $place: ${e.message}; --port chooses another", e)
+                throw PingPongException("can't listen at $place: ${e.message}; choose another by --port OTHER", e)
             }
         }
     }

@@ -20,6 +20,15 @@ class PingPong(
     private val options: PingPongOptions,
     private val report: (String) -> Unit = {},
 ) {
+    @Volatile
+    private var client: PingPong? = null
+
+    @Volatile
+    private var first: PingPongEnd? = null
+
+    /** The figures until now, while it runs, from any thread; null before the first measured round. */
+    fun soFar(): PingPongResult? = client?.soFar() ?: first?.soFar()
+
     /**
      * Runs it. Both ends over UDP get a process each: this one the client's, and another, which is gone afterwards, the
      * server's.
@@ -32,7 +41,9 @@ class PingPong(
      */
     fun run(): PingPongResult =
         if (options.transport is Transport.Udp && options.peer is Peer.Own) {
-            ServerProcess(options).use { server -> server.play { PingPong(server.clientOptions, report).run() } }
+            ServerProcess(options).use { server ->
+                server.play { PingPong(server.clientOptions, report).also { client = it }.run() }
+            }
         } else {
             val venue = Venue.of(options)
             venue.near.open().use { near ->
@@ -133,10 +144,8 @@ class PingPong(
         isDone: () -> Boolean,
     ) = Rally(ends, options.timeout) { dispatchers.sumOf { it.poll() } }.runUntil(isDone)
 
-    private fun result(first: PingPongEnd): PingPongResult {
-        val measured = options.iterations - options.warmUp
-        return PingPongResult(options.size, measured, first.elapsed, first.roundTrips.takeIf { it.count > 0 })
-    }
+    private fun result(first: PingPongEnd) =
+        PingPongResult(options.size, options.iterations, first.elapsed, first.roundTrips.takeIf { it.count > 0 })
 
     /** Makes the ends that are this process's, and brings them together with those that they play with. */
     private fun <E : PingPongEnd> meet(
@@ -152,7 +161,7 @@ class PingPong(
             is Peer.Own -> listOf(client(), server(far!!)).also { (client, server) -> introduce(client, server) }
             is Peer.Server -> listOf(client().also { call(peer, it, device) })
             is Peer.Client -> listOf(server(device).also { answer(peer, it, device) })
-        }
+        }.also { first = it.first() }
     }
 
     private fun contents(checked: (Int) -> Contents): Contents =
@@ -167,6 +176,9 @@ class PingPong(
         client.connect(server.address)
         server.connect(client.address)
         reportRemote(server.address)
+        val warmUp = options.rules().warmUp
+        listOf(client, server).forEach { it.warmUp(warmUp) }
+        reportWarmUp(warmUp)
     }
 
     private fun call(
@@ -175,9 +187,13 @@ class PingPong(
         device: Context,
     ) {
         reportLocal(end)
-        val remote = Handshake.connect(server.host, server.port, options.timeout).use { it.asClient(end.address) }
+        val (remote, rules) =
+            Handshake.connect(server.host, server.port, options.timeout).use {
+                it.asClient(end.address, options.rules())
+            }
         reportRemote(remote)
         requireRoute(remote, device)
+        agree(end, rules)
         end.connect(remote)
     }
 
@@ -187,14 +203,30 @@ class PingPong(
         device: Context,
     ) {
         reportLocal(end)
-        val remote =
+        val (remote, rules) =
             Handshake.accept(client, options.timeout) { report("$LISTENING$it") }.use { handshake ->
-                handshake.asServer(end.address) {
+                handshake.asServer(end.address, options.rules()) {
                     requireRoute(it, device)
                     end.connect(it)
                 }
             }
         reportRemote(remote)
+        agree(end, rules)
+    }
+
+    /** With one of ours on its rules; one of rdma-core's plays the iterations that it was told, without a warm-up. */
+    private fun agree(
+        end: PingPongEnd,
+        peer: Rules?,
+    ) {
+        peer?.let { options.rules().requireSame(it) }
+        end.warmUp(if (peer == null) options.warmUp ?: 0 else peer.warmUp)
+        reportWarmUp(end.warmUp)
+    }
+
+    private fun reportWarmUp(rounds: Int) {
+        val text = if (rounds == 0) "none: a cold JVM is measured" else "$rounds rounds, which are not measured"
+        report("  warm-up:        $text")
     }
 
     /** A C program sends no GID unless it is told to, and Ethernet has no other address. */

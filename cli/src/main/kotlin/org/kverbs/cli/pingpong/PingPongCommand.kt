@@ -1,9 +1,9 @@
 package org.kverbs.cli.pingpong
 
+import com.github.ajalt.clikt.completion.CompletionCandidates
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
 import com.github.ajalt.clikt.core.ProgramResult
-import com.github.ajalt.clikt.core.UsageError
 import com.github.ajalt.clikt.parameters.arguments.argument
 import com.github.ajalt.clikt.parameters.arguments.optional
 import com.github.ajalt.clikt.parameters.options.OptionCallTransformContext
@@ -16,67 +16,63 @@ import com.github.ajalt.clikt.parameters.types.int
 import com.github.ajalt.clikt.parameters.types.restrictTo
 import org.kverbs.attributes.Mtu
 import org.kverbs.attributes.QueuePairType
+import org.kverbs.cli.bytesOf
 import org.kverbs.cli.deviceOption
+import org.kverbs.cli.wrong
 import java.io.OutputStream
 import kotlin.time.Duration.Companion.seconds
 
 /** `kverbs pingpong`: [PingPong] with the options of ibv_rc_pingpong(1), and more. */
 class PingPongCommand : CoreCliktCommand("pingpong") {
-    private val host by argument("HOST[:PORT]", help = "The server to be the client of").optional()
-    private val type by option("--type", help = "The transport (default rc)")
-        .choice("rc" to QueuePairType.RC, "uc" to QueuePairType.UC, "ud" to QueuePairType.UD)
+    private val host by argument(HOST, help = "The server to be the client of").optional()
+    private val type by option("--type", metavar = "rc|uc|ud", help = "Type of the queue pairs (default rc)")
+        .convert(completionCandidates = CompletionCandidates.Fixed("rc", "uc", "ud")) { type(it) }
         .default(QueuePairType.RC)
     private val listen by option("--listen", help = "Be the server, and wait for a client").flag()
     private val port by option("-p", "--port", metavar = "PORT", help = "TCP port to meet the peer at (default 18515)")
         .int()
         .restrictTo(1..TCP_PORTS)
-    private val device by deviceOption(
-        "RDMA device (default the first; without hardware, both ends get an embedded one)",
-    )
+    private val device by deviceOption("RDMA device (default the first; without hardware, an embedded one each)")
     private val transport by option(
         "--transport",
-        metavar = "NAME",
+        metavar = "memory|udp|udp:ADDRESS",
         help =
-            "On embedded devices: memory (in process), udp (RoCEv2, two processes), udp:ADDRESS (this end's, with " +
-                "HOST or --listen)",
+            "What joins embedded devices: memory (in one process), udp (RoCEv2, two processes), " +
+                "udp:ADDRESS (this end's, with HOST or --listen)",
     ).convert { transport(it) }
     private val untilInputEnds by option(ServerProcess.UNTIL_INPUT_ENDS, hidden = true).flag()
-    private val devicePort by option(
-        "-i",
-        "--ib-port",
-        metavar = "PORT",
-        help = "Port of the device, from 1 (default 1)",
-    ).int()
+    private val devicePort by option("-i", "--ib-port", metavar = "PORT", help = "Port of the device (default 1)")
+        .int()
         .restrictTo(1..255)
         .default(1)
-    private val size by option("-s", "--size", metavar = "BYTES", help = "Size of a message (default 4096, ud 1024)")
-        .int()
-        .restrictTo(1..(1 shl 30))
+    private val size by option(
+        "-s",
+        "--size",
+        metavar = "BYTES",
+        help = "Size of a message, such as 64, 4K or 1MiB (default 4096, ud 1024)",
+    ).convert { size(it) }
     private val mtu by option(
         "-m",
         "--mtu",
         metavar = "BYTES",
         help = "Path MTU, 256 to 4096 (default 1024); not for ud",
     ).choice((8..12).map { Mtu.ofBytes(1 shl it) }.associateBy { "${it.bytes()}" })
-    private val receiveDepth by option(
-        "-r",
-        "--rx-depth",
-        metavar = "COUNT",
-        help = "Receives posted at a time (default 500)",
-    ).int()
+    private val receiveDepth by option("-r", "--rx-depth", metavar = "COUNT", help = "Receives posted (default 500)")
+        .int()
         .restrictTo(1..1_000_000)
         .default(500)
     private val iterations by option("-n", "--iters", metavar = "COUNT", help = "Messages each way (default 1000)")
         .int()
-        .restrictTo(min = 1)
+        .restrictTo(1..MOST_ROUNDS)
         .default(1000)
     private val warmUp by option(
         "--warm-up",
         metavar = "COUNT",
-        help = "How many of these to leave out of the figures (default 0)",
+        help =
+            "Messages each way before these (default 20000, fewer if they are long; none if the peer is a ping-pong " +
+                "of rdma-core)",
     ).int()
-        .restrictTo(min = 0)
-        .default(0)
+        .restrictTo(0..MOST_ROUNDS)
     private val serviceLevel by option("-l", "--sl", metavar = "LEVEL", help = "Service level (default 0)")
         .int()
         .restrictTo(0..15)
@@ -109,11 +105,26 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
 
     override fun help(context: Context) =
         """
-        Send messages there and back, and measure it; the peer can be ibv_rc_pingpong, ibv_uc_pingpong or ibv_ud_pingpong.
+        Measure messages there and back between two ends.
 
-        With HOST it is the client, with --listen the server, with neither it is both ends: in one process, or with --transport udp in
-        two. Give both ends the same type, size, MTU and iterations. Without hardware, HOST is a loopback address, which --listen
-        prints; ends on two machines without hardware each give their own address, --transport udp:ADDRESS.
+        With HOST the command is the client, with --listen the server, with neither it is both ends: in one process, or
+        with --transport udp in two. The peer can be ibv_rc_pingpong, ibv_uc_pingpong or ibv_ud_pingpong, too. Give both
+        ends the same type, size, MTU and number of messages.
+
+        The JVM compiles what runs often. So the first messages are not measured; the figures are those of the steady
+        state. Ctrl-C prints the figures so far.
+
+        Without hardware, HOST is a loopback address, which --listen prints. Ends on two machines without hardware each
+        give their own address, --transport udp:ADDRESS.
+        """.trimIndent()
+
+    override fun helpEpilog(context: Context) =
+        """
+        Examples:
+          kverbs pingpong                      both ends here, on the first device
+          kverbs pingpong --type ud -s 64      another type of queue pair, short messages
+          kverbs pingpong --listen             one end; it prints the command for the other one
+          kverbs pingpong -s 1MiB -n 100 HOST  the other end
         """.trimIndent()
 
     override fun run() {
@@ -121,7 +132,6 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
             wrong("--mtu", "it is for rc and uc; a message of ud is one packet")
         }
         if (untilInputEnds) endWithInput()
-        if (warmUp >= iterations) wrong("--warm-up", "$warmUp of $iterations messages (--iters) leave none to measure")
         val options =
             PingPongOptions(
                 type = type,
@@ -154,21 +164,46 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         val options = given.forTwoTerminals()
         val server = options.peer as? Peer.Client
         val isOurChoice = given.transport == null && options.transport != null
-        return PingPong(options) { line ->
-            echo(line)
-            if (server != null && isOurChoice && line.startsWith(PingPong.LISTENING)) {
-                echo("  the other end:  ${options.clientCommand(server)}")
+        val game =
+            PingPong(options) { line ->
+                echo(line)
+                if (server != null && isOurChoice && line.startsWith(PingPong.LISTENING)) {
+                    echo("  the other end:  ${options.clientCommand(server)}")
+                }
             }
-        }.run()
+        return Interruption({ tellSoFar(game) }).use { game.run() }
     }
+
+    private fun tellSoFar(game: PingPong) {
+        val figures = game.soFar()
+        val text = if (figures == null) " before the first message was measured" else "; so far:\n$figures"
+        echo("interrupted$text")
+    }
+
+    private fun OptionCallTransformContext.type(text: String): QueuePairType =
+        when (text.lowercase()) {
+            "rc" -> QueuePairType.RC
+            "uc" -> QueuePairType.UC
+            "ud" -> QueuePairType.UD
+            "memory", "udp" -> fail("$text joins embedded devices and is for --transport; a type is rc, uc or ud")
+            else -> fail("$text is not rc, uc or ud")
+        }
 
     private fun OptionCallTransformContext.transport(text: String): Transport =
         when {
             text == "memory" -> Transport.Memory
             text == "udp" -> Transport.Udp()
             text.startsWith("udp:") -> Transport.Udp(text.removePrefix("udp:"))
+            text.lowercase() in listOf("rc", "uc", "ud") -> fail("$text is a type of queue pair: --type $text")
             else -> fail("$text is not memory, udp or udp:ADDRESS")
         }
+
+    private fun OptionCallTransformContext.size(text: String): Int {
+        val bytes = bytesOf(text) ?: fail("$text is no size: give bytes, or a number with a unit as 64K, 1MiB or 1MB")
+        val same = if (text.all { it.isDigit() }) text else "$text, $bytes bytes,"
+        if (bytes !in 1..LONGEST) fail("$same is not in the valid range of 1 to $LONGEST (1GiB)")
+        return bytes.toInt()
+    }
 
     /** Whoever started this process holds the other end of its standard input, which ends with that one. */
     private fun endWithInput() {
@@ -181,10 +216,7 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
     private fun waiting(): Waiting =
         when {
             poll && (events || adaptive) -> {
-                wrong(
-                    "--poll",
-                    "it never sleeps: leave out --${if (events) "events" else "adaptive"} or this",
-                )
+                wrong("--poll", "it never sleeps: leave out --${if (events) "events" else "adaptive"} or this")
             }
 
             events && adaptive -> {
@@ -253,14 +285,11 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         return Peer.Server(ipv6 + name, number ?: port ?: Peer.DEFAULT_PORT)
     }
 
-    private fun wrong(
-        parameter: String,
-        message: String,
-    ): Nothing = throw UsageError("invalid value for $parameter: $message").also { it.context = currentContext }
-
     private companion object {
         const val HOST = "HOST[:PORT]"
         const val TCP_PORTS = 65535
+        const val MOST_ROUNDS = 999_999_999
+        const val LONGEST = 1L shl 30
         val BARE_IPV6 = Regex("[0-9a-fA-F.]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.+)?")
         val SERVER = Regex("(?:\\[([0-9a-fA-F:.]+(?:%[^]]+)?)]|([^:\\[\\]]+))(?::([0-9]{1,5}))?")
     }

@@ -45,8 +45,15 @@ internal abstract class PingPongEnd(
     protected var sent = 0
     private var sentAt = 0L
 
+    /** How many rounds come before those that are measured. */
+    var warmUp = 0
+        private set
+
+    /** How many rounds there are, with the warm-up. */
+    protected val rounds: Int get() = warmUp + options.iterations
+
     /** How long each measured message took there and back. */
-    val roundTrips = RoundTrips(options.iterations - options.warmUp)
+    val roundTrips = RoundTrips(options.iterations)
 
     /** From before the first measured message until all was done. */
     var elapsed = Duration.ZERO
@@ -56,6 +63,11 @@ internal abstract class PingPongEnd(
     /** What the peer must know. */
     abstract val address: QueuePairEndpoint
 
+    /** Sets how many rounds come before those that are measured; called before the game. */
+    fun warmUp(rounds: Int) {
+        warmUp = rounds
+    }
+
     /** Makes it ready to send to the peer. */
     abstract fun connect(remote: QueuePairEndpoint)
 
@@ -64,9 +76,15 @@ internal abstract class PingPongEnd(
     }
 
     /** How far it came, for a message. */
-    val progress: String get() =
-        "after $posted messages posted, $sent sent and $received received of " +
-            "${options.iterations}"
+    val progress: String get() = "after $posted messages posted, $sent sent and $received received of $rounds"
+
+    /** The figures of what was measured until now, from any thread; null during the warm-up. */
+    fun soFar(): PingPongResult? {
+        val measured = received - warmUp
+        if (measured <= 0) return null
+        val time = if (elapsed == Duration.ZERO) measuredFrom.elapsedNow() else elapsed
+        return PingPongResult(options.size, measured, time, roundTrips.takeIf { it.count > 0 })
+    }
 
     protected fun startClock() {
         measuredFrom = TimeSource.Monotonic.markNow()
@@ -91,9 +109,9 @@ internal abstract class PingPongEnd(
             )
         }
         if (received == posted + lead) throw PingPongException("the peer sent a message without waiting for an answer")
-        if (lead == 0 && received >= options.warmUp) roundTrips.add(System.nanoTime() - sentAt)
+        if (lead == 0 && received >= warmUp) roundTrips.add(System.nanoTime() - sentAt)
         contents.received(received++, arrived)
-        if (received == options.warmUp) startClock()
+        if (received == warmUp) startClock()
     }
 
     private companion object {

@@ -19,8 +19,9 @@ import kotlin.time.Duration.Companion.seconds
  * @property size bytes of a message
  * @property mtu the path MTU; UD has none, as a message is a packet
  * @property receiveDepth how many receives are posted at a time
- * @property iterations how often a message goes there and back
- * @property warmUp how many of the iterations come before those that are measured; the JVM compiles meanwhile
+ * @property iterations how often a message goes there and back, and is measured
+ * @property warmUp how often one does before these, while the JVM compiles; null for 20,000 times, less often if the
+ *   messages are long, and never if the peer is a ping-pong of rdma-core, which has no warm-up
  * @property serviceLevel of the packets, 0 to 15
  * @property waiting by suspend functions, which is the default, or by polling
  * @property gidIndex the entry of the port's GID table to send from, or null for the one that suits best
@@ -37,7 +38,7 @@ data class PingPongOptions(
     val mtu: Mtu = Mtu.MTU_1024,
     val receiveDepth: Int = 500,
     val iterations: Int = 1000,
-    val warmUp: Int = 0,
+    val warmUp: Int? = 0,
     val serviceLevel: Int = 0,
     val waiting: Waiting = Waiting.SUSPENDED,
     val gidIndex: Int? = null,
@@ -95,8 +96,30 @@ data class PingPongOptions(
         if (!fits) throw UnfitOptionException(option, message())
     }
 
+    /** What to tell a peer that is one of ours. */
+    internal fun rules() =
+        Rules(
+            type = type,
+            size = size,
+            mtu = if (type == QueuePairType.UD) 0 else mtu.bytes(),
+            iterations = iterations,
+            warmUp = warmUp ?: usualWarmUp(),
+            check = check,
+        )
+
+    /** Fewer for long messages. */
+    private fun usualWarmUp(): Int {
+        val rounds = WARM_UP.toLong() * DEFAULT_SIZE / size
+        return rounds.coerceIn(FEWEST_WARM_UP, WARM_UP.toLong()).toInt()
+    }
+
     companion object {
+        /** The JVM has compiled all that a round needs by then. */
+        private const val WARM_UP = 20_000
+        private const val FEWEST_WARM_UP = 100L
+        private const val DEFAULT_SIZE = 4096
+
         /** The default size of messages, bytes. */
-        fun defaultSize(type: QueuePairType): Int = if (type == QueuePairType.UD) 1024 else 4096
+        fun defaultSize(type: QueuePairType): Int = if (type == QueuePairType.UD) 1024 else DEFAULT_SIZE
     }
 }

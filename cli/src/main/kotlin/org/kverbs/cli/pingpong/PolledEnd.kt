@@ -44,7 +44,7 @@ internal class PolledEnd(
     }
 
     /** Whether all messages went there and back. */
-    val isDone: Boolean get() = sent >= options.iterations && received >= options.iterations
+    val isDone: Boolean get() = sent >= rounds && received >= rounds
 
     override fun connect(remote: QueuePairEndpoint) {
         if (options.type == QueuePairType.UD) {
@@ -83,7 +83,7 @@ internal class PolledEnd(
     }
 
     private fun sendIfItsTurn() {
-        if (posted == options.iterations || sent < posted || received < posted + lead) return
+        if (posted == rounds || sent < posted || received < posted + lead) return
         prepareMessage()
         val to = destination
         qp.post {

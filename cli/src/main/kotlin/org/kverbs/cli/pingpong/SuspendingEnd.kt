@@ -51,26 +51,21 @@ internal class SuspendingEnd(
 
     override fun connect(remote: QueuePairEndpoint) = queue.connect(remote)
 
-    /**
-     * Begins the game, on the thread that polls for the dispatcher: to send and receive, each
-     * [PingPongOptions.iterations] times.
-     */
+    /** Begins the game, on the thread that polls for the dispatcher: to send and receive, once each round. */
     fun start(): Job = coroutines.launch { play() }
 
     private suspend fun play() {
         val watch = if (isWatched) coroutines.launch(Dispatchers.Default) { watch() } else null
         startClock()
         if (lead > 0) receive()
-        repeat(options.iterations) {
+        repeat(rounds) {
             if (messages.first().isCompleted) {
-                throw PingPongException(
-                    "the peer sent a message without waiting for an answer",
-                )
+                throw PingPongException("the peer sent a message without waiting for an answer")
             }
             prepareMessage()
             queue.send()
             sent++
-            if (received < options.iterations) receive()
+            if (received < rounds) receive()
         }
         stopClock()
         watch?.cancel()

@@ -61,6 +61,7 @@ internal fun PingPongOptions.clientCommand(server: Peer.Client): String {
             " --size $size".takeIf { size != usual.size },
             " --mtu ${mtu.bytes()}".takeIf { mtu != usual.mtu },
             " --iters $iterations".takeIf { iterations != usual.iterations },
+            " --warm-up $warmUp".takeIf { warmUp != null },
             " --chk".takeIf { check },
         )
     return words.joinToString("")

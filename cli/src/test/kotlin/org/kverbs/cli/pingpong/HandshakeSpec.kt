@@ -26,6 +26,7 @@ import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.seconds
 
 private const val ADDRESS = "0001:00002a:abcdef:00000000000000000000ffff0a630001\u0000"
+private val rules = PingPongOptions().rules()
 private val endpoint = QueuePairEndpoint(1, Gid.parse("10.99.0.1"), 0x2a, 0xabcdef, 0, QKEY)
 
 /** A TCP connection: our end does [ours], and the peer, in this thread, [theirs]. */
@@ -91,7 +92,7 @@ class HandshakeSpec :
         }
 
         test("should as a client send its address, read the server's, say done and hang up") {
-            meet(ours = { asClient(endpoint) }) {
+            meet(ours = { asClient(endpoint, rules).first }) {
                 it.hear(52) shouldBe ADDRESS
                 it.say(ADDRESS.replace("00002a", "00002b"))
                 it.hear(6) shouldBe "done\u0000"
@@ -100,16 +101,46 @@ class HandshakeSpec :
 
         test("should as a server connect before it answers") {
             var connected = false
-            meet(ours = { asServer(endpoint) { connected = true } }) {
+            meet(ours = { asServer(endpoint, rules) { connected = true } }) {
                 it.say(ADDRESS.replace("00002a", "00002b"))
                 it.hear(52) shouldBe ADDRESS
                 connected shouldBe true
                 it.say("done\u0000")
-            }.getOrThrow().queuePairNumber() shouldBe 0x2b
+            }.getOrThrow().first.queuePairNumber() shouldBe 0x2b
+        }
+
+        test("should as a client tell its rules to a server that tells its own, and else think it one of rdma-core") {
+            meet(ours = { asClient(endpoint, rules) }) {
+                it.hear(52)
+                it.say(ADDRESS)
+                it.hear(5)
+                it.say(rules.copy(size = 7).toLine())
+                it.hear(rules.toLine().length) shouldBe rules.toLine()
+            }.getOrThrow().second shouldBe rules.copy(size = 7)
+            for (said in listOf("", "something else\n", "x".repeat(1000))) {
+                meet(ours = { asClient(endpoint, rules) }) {
+                    it.say(ADDRESS + said)
+                    it.hear(57)
+                    it.getInputStream().read() shouldBe -1 // as a C server, it waits for the end of the connection
+                }.getOrThrow().second shouldBe null
+            }
+        }
+
+        test("should as a server tell its rules to a client that said done, which may be gone then") {
+            meet(ours = { asServer(endpoint, rules) {} }) {
+                it.say(ADDRESS + "done\u0000")
+                it.hear(52 + rules.toLine().length) shouldBe ADDRESS + rules.toLine()
+                it.say(rules.toLine())
+            }.getOrThrow().second shouldBe rules
+            meet(ours = { asServer(endpoint, rules) {} }) {
+                it.say(ADDRESS)
+                it.hear(52)
+                it.say("done\u0000")
+            }.getOrThrow().second shouldBe null
         }
 
         test("should put together an address that comes in pieces") {
-            meet(ours = { asClient(endpoint) }) { socket ->
+            meet(ours = { asClient(endpoint, rules).first }) { socket ->
                 socket.tcpNoDelay = true
                 ADDRESS.chunked(7).forEach {
                     socket.say(it)
@@ -119,13 +150,13 @@ class HandshakeSpec :
         }
 
         test("should say how much came when the peer hangs up early") {
-            val failure = meet(ours = { asClient(endpoint) }) { it.say(ADDRESS.take(30)) }.exceptionOrNull()
+            val failure = meet(ours = { asClient(endpoint, rules) }) { it.say(ADDRESS.take(30)) }.exceptionOrNull()
             (failure as PingPongException).message shouldContain "after 30 of 52 bytes"
         }
 
         test("should refuse another word than done") {
             val failure =
-                meet(ours = { asServer(endpoint) {} }) {
+                meet(ours = { asServer(endpoint, rules) {} }) {
                     it.say(ADDRESS)
                     it.hear(52)
                     it.say("\u001b[2J!")
@@ -137,7 +168,7 @@ class HandshakeSpec :
         test("should end in time when the peer says nothing, and when its bytes drip") {
             listOf("", ADDRESS).forEach { drops ->
                 val result =
-                    meet(timeout = 300.milliseconds, ours = { asClient(endpoint) }) { socket ->
+                    meet(timeout = 300.milliseconds, ours = { asClient(endpoint, rules).first }) { socket ->
                         socket.tcpNoDelay = true
                         socket.soTimeout = 60_000 // hangs up on one that waits for ever, which then has another message
                         runCatching {
@@ -171,7 +202,7 @@ class HandshakeSpec :
         test("should name the port that another program listens at") {
             ServerSocket(0).use {
                 shouldThrow<PingPongException> { Handshake.accept(Peer.Client(it.localPort), 1.seconds) }
-                    .message shouldContain "listening at TCP port ${it.localPort}"
+                    .message shouldContain "can't listen at TCP port ${it.localPort}: Address already in use; choose"
             }
         }
     })

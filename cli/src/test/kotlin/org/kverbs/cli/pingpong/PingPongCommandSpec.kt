@@ -4,6 +4,7 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
+import org.kverbs.cli.Outcome
 import org.kverbs.cli.kverbs
 
 class PingPongCommandSpec :
@@ -18,16 +19,18 @@ class PingPongCommandSpec :
             "[::1" to "HOST[:PORT]: \"[::1\" is no host",
             "host --listen" to "HOST[:PORT]: a server waits for its client",
             "one two" to "unexpected extra argument (two)",
-            "--type rd" to "--type: invalid choice: rd",
+            "--type rd" to "--type: rd is not rc, uc or ud",
+            "--type udp" to "--type: udp joins embedded devices and is for --transport",
+            "--transport UD" to "--transport: UD is a type of queue pair: --type UD",
             "--type ud -m 1024" to "--mtu: it is for rc and uc",
             "-m 1000" to "-m: invalid choice: 1000",
             "-i 0" to "-i: 0 is not in the valid range",
             "-s 0" to "-s: 0 is not in the valid range",
-            "-s 1k" to "-s: 1k is not a valid integer",
+            "-s 64q" to "-s: 64q is no size: give bytes, or a number with a unit as 64K",
+            "-s 10GB" to "-s: 10GB, 10000000000 bytes, is not in the valid range of 1 to 1073741824 (1GiB)",
             "-r 0" to "-r: 0 is not in the valid range",
-            "-n 0" to "-n: 0 is smaller than the minimum valid value of 1",
-            "-n 10 --warm-up 10" to "--warm-up: 10 of 10 messages (--iters) leave none to measure",
-            "--warm-up -1" to "--warm-up: -1 is smaller than the minimum valid value of 0",
+            "-n 0" to "-n: 0 is not in the valid range of 1 to",
+            "--warm-up -1" to "--warm-up: -1 is not in the valid range of 0 to",
             "-e --poll" to "--poll: it never sleeps: leave out --events or this",
             "--adaptive --poll" to "--poll: it never sleeps: leave out --adaptive or this",
             "-e --adaptive" to "--adaptive: it sleeps when nothing comes, --events always: leave out one",
@@ -49,6 +52,7 @@ class PingPongCommandSpec :
                 kverbs(listOf("pingpong") + arguments.split(' '), out, err) shouldBe 2
                 err.toString() shouldContain message
                 err.toString() shouldContain "Usage: kverbs pingpong"
+                err.toString() shouldContain "Try kverbs pingpong --help"
                 out.toString() shouldBe ""
             }
         }
@@ -57,9 +61,9 @@ class PingPongCommandSpec :
             for (waiting in Waiting.entries) {
                 val options = PingPongOptions(device = "embedded0", iterations = 50, warmUp = 20, waiting = waiting)
                 val result = PingPong(options).run()
-                result.iterations shouldBe 30
-                result.roundTrips?.count shouldBe 30
-                result.toString() shouldContain "30 iters in "
+                result.iterations shouldBe 50
+                result.roundTrips?.count shouldBe 50
+                result.toString() shouldContain "50 iters in "
             }
         }
 

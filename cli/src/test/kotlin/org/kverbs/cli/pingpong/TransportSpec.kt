@@ -5,6 +5,7 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldBeEmpty
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldMatch
 import io.kotest.matchers.string.shouldNotContain
@@ -31,6 +32,9 @@ private fun local(gid: String) =
 private fun remote(gid: String) =
     " {2}remote address: LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID ::ffff:$gid"
 
+private val USUAL = listOf("--warm-up", "10", "-s", "1000", "-c", "--type")
+private const val WARM_UP = " {2}warm-up: {8}10 rounds, which are not measured"
+
 private fun played(by: Waiting) = " {2}played by: {6}$by"
 
 private fun pair(by: Waiting = Waiting.SUSPENDED) =
@@ -41,6 +45,7 @@ private fun pair(by: Waiting = Waiting.SUSPENDED) =
         played(by),
         local("198\\.18\\.0\\.1"),
         remote("198\\.18\\.0\\.2"),
+        WARM_UP,
     )
 
 private fun children(of: ProcessHandle = ProcessHandle.current()) = of.descendants().asSequence().toList()
@@ -53,13 +58,21 @@ private fun serverOf(process: ProcessHandle): ProcessHandle =
         )
     }.take(WAIT_SECONDS.toInt() * 50).firstNotNullOf { children(process).firstOrNull() }
 
+/** The program, in a process of its own. */
+private fun process(arguments: List<String>): Process {
+    val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
+    val classPath = System.getProperty("java.class.path")
+    val code = listOf("--enable-native-access=ALL-UNNAMED", "-cp", classPath, "org.kverbs.cli.KverbsKt")
+    return ProcessBuilder(listOf(java) + code + arguments).start()
+}
+
 internal class TransportSpec :
     FunSpec({
         val isBare = Device.list().first().provider() == "embedded"
 
         test("should take hardware if there is any, and else give each end an embedded device") {
             val first = Device.list().first()
-            val outcome = Outcome("pingpong", "-n", "20", "-c")
+            val outcome = Outcome("pingpong", "-n", "20", "-c", "--warm-up", "10")
             withClue(outcome) {
                 outcome.status shouldBe 0
                 if (first.provider() == "embedded") {
@@ -81,7 +94,7 @@ internal class TransportSpec :
         for ((by, option) in options) {
             for (type in listOf("rc", "uc", "ud")) {
                 test("should play $type in one process, on two embedded devices, by $by") {
-                    val arguments = listOfNotNull("-n", "200", "-s", "1000", "-c", "--type", type, option)
+                    val arguments = listOf("-n", "200") + USUAL + listOfNotNull(type, option)
                     val outcome = Outcome("pingpong", "--transport", "memory", *arguments.toTypedArray())
                     withClue(outcome) {
                         outcome.status shouldBe 0
@@ -92,7 +105,7 @@ internal class TransportSpec :
                 }
 
                 test("should play $type between two processes over UDP, by $by, and leave none behind") {
-                    val arguments = listOfNotNull("-n", "50", "-s", "1000", "-c", "--type", type, option)
+                    val arguments = listOf("-n", "50") + USUAL + listOfNotNull(type, option)
                     val outcome = Outcome("pingpong", "--transport", "udp", *arguments.toTypedArray())
                     withClue(outcome) {
                         outcome.status shouldBe 0
@@ -103,6 +116,7 @@ internal class TransportSpec :
                                 played(by),
                                 local("127\\.[0-9.]+"),
                                 remote("127\\.[0-9.]+"),
+                                WARM_UP,
                             )
                         outcome.out shouldContain "100000 bytes in "
                         children().shouldBeEmpty()
@@ -216,20 +230,26 @@ internal class TransportSpec :
             }
         }
 
+        for (transport in listOf("memory", "udp")) {
+            test("should print the figures so far, and nothing else, when it is interrupted: $transport") {
+                val command = listOf("pingpong", "--transport", transport, "-n", ENDLESS, "--warm-up", "0")
+                val game = process(command)
+                val lines = game.inputReader().lineSequence().iterator()
+                lines.asSequence().first { "warm-up" in it }
+                Thread.sleep(4000) // the first rounds take some time on a busy machine
+                ProcessBuilder("kill", "-INT", "${game.pid()}").start().waitFor() shouldBe 0
+                val rest = lines.asSequence().toList()
+                game.waitFor(WAIT_SECONDS, SECONDS) shouldBe true
+                rest.first() shouldBe "interrupted; so far:"
+                rest[2] shouldMatch "[0-9]+ iters in .* usec/iter"
+                game.errorReader().readText().shouldBeEmpty()
+                game.exitValue() shouldBe 130
+            }
+        }
+
         for (forcibly in listOf(false, true)) {
             test("should take the server's process with it when it is ${if (forcibly) "killed" else "terminated"}") {
-                val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
-                val code =
-                    listOf(
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "org.kverbs.cli.KverbsKt",
-                    )
-                val client =
-                    ProcessBuilder(
-                        listOf(java) + code + listOf("pingpong", "--transport", "udp", "-n", ENDLESS),
-                    ).start()
+                val client = process(listOf("pingpong", "--transport", "udp", "-n", ENDLESS))
                 val server =
                     try {
                         client.inputReader().useLines { lines -> lines.any { "remote address" in it } } shouldBe true

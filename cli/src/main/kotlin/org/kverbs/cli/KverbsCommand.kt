@@ -1,0 +1,65 @@
+package org.kverbs.cli
+
+import com.github.ajalt.clikt.completion.CompletionCommand
+import com.github.ajalt.clikt.core.Context
+import com.github.ajalt.clikt.core.CoreCliktCommand
+import com.github.ajalt.clikt.core.installMordant
+import com.github.ajalt.clikt.core.subcommands
+import com.github.ajalt.clikt.core.terminal
+import com.github.ajalt.clikt.parameters.options.flag
+import com.github.ajalt.clikt.parameters.options.option
+import com.github.ajalt.clikt.parameters.options.versionOption
+import org.kverbs.cli.devices.DevicesCommand
+import org.kverbs.cli.devinfo.DevInfoCommand
+import org.kverbs.cli.file.FileCommand
+import org.kverbs.cli.pingpong.PingPongCommand
+import org.kverbs.cli.project.NewCommand
+import org.kverbs.cli.script.ScriptCommand
+
+/** `kverbs` itself: the list of its commands, and the options before a command. */
+internal class KverbsCommand : CoreCliktCommand("kverbs") {
+    val debug by option("--debug", help = "Show where an error comes from").flag()
+
+    /** The commands under the titles of the help, in its order. */
+    private val groups: Map<String, List<CoreCliktCommand>> =
+        mapOf(
+            "Look at the devices" to listOf(DevicesCommand(), DevInfoCommand()),
+            "Try them out" to listOf(PingPongCommand(), FileCommand(), SampleCommand(), LabCommand()),
+            "Write programs" to listOf(ScriptCommand(), NewCommand()),
+        ).let { it + ("Get help" to listOf(HelpCommand(names(it.values.flatten())), completion())) }
+
+    init {
+        installMordant()
+        subcommands(groups.values.flatten())
+        configureContext {
+            // As it is: Mordant turns tabs into blanks.
+            echoMessage = { context, message, newline, isError ->
+                context.terminal.rawPrint(if (newline) "$message\n" else "$message", isError)
+            }
+            helpFormatter = { KverbsHelp(it, groups.mapValues { (_, all) -> names(all) }) }
+        }
+        val version = javaClass.getPackage().implementationVersion
+        versionOption(version ?: "(run from class files, not from its jar)") { "kverbs $it" }
+    }
+
+    override fun help(context: Context) = "RDMA for Kotlin and Java: shows this machine's devices, and tries them out."
+
+    override fun run() = Unit
+
+    private companion object {
+        fun names(commands: List<CoreCliktCommand>): List<String> = commands.map { it.commandName }
+
+        fun completion() =
+            CompletionCommand(
+                name = "completion",
+                help = "Print the completion of a shell's Tab key for kverbs.",
+                epilog =
+                    """
+                    Examples:
+                      source <(kverbs completion bash)
+                      kverbs completion bash > ~/.local/share/bash-completion/completions/kverbs
+                      kverbs completion fish > ~/.config/fish/completions/kverbs.fish
+                    """.trimIndent(),
+            )
+    }
+}
