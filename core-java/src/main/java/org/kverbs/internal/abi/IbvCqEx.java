@@ -38,6 +38,5 @@ public final class IbvCqEx {
     public static final int READ_CVLAN = 256; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
     public static final int READ_FLOW_TAG = 264; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
     public static final int READ_TM_INFO = 272; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int READ_COMPLETION_WALLCLOCK_NS =
-            280; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int READ_COMPLETION_WALLCLOCK_NS = 280; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
 }

@@ -40,8 +40,7 @@ public final class IbvQpEx {
     public static final int WR_SET_UD_ADDR = 272; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
     public static final int WR_SET_XRC_SRQN = 280; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
     public static final int WR_SET_INLINE_DATA = 288; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_SET_INLINE_DATA_LIST =
-            296; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int WR_SET_INLINE_DATA_LIST = 296; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
     public static final int WR_SET_SGE = 304; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
     public static final int WR_SET_SGE_LIST = 312; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
     public static final int WR_START = 320; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
