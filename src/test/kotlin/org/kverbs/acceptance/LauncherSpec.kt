@@ -177,7 +177,7 @@ class LauncherSpec :
                 val (status, output) = it.run("unshare", "-rm", "bash", "-c", "$hide; ./kverbs devices")
                 status shouldBe 1
                 output shouldBe
-                    "kverbs needs a JDK 25: install one under /usr/lib/jvm, or set KVERBS_JAVA_HOME to where it is.\n"
+                    "kverbs needs a JDK 25: install one under /usr/lib/jvm, or set KVERBS_JAVA_HOME to its home.\n"
             }
         }
 
