@@ -33,10 +33,13 @@ class ScriptSpec :
 
         test("should show where an error comes from with --debug in front") {
             val path = tempfile(suffix = ".main.kts").apply { writeText("error(\"deliberate\")") }.path
-            kverbs("script", path).output shouldNotContain "\tat "
-            kverbs("--debug", "script", path).output shouldContain "\tat "
+            kverbs("script", path).output shouldNotContain FRAME
+            kverbs("--debug", "script", path).output shouldContain FRAME
         }
     })
+
+/** A line of a stack trace. The JVM indents it by a tab, a terminal's writer by blanks. */
+private val FRAME = Regex("(?m)^\\s+at ")
 
 private fun kverbs(vararg arguments: String) = run(listOf("./kverbs") + arguments)
 
