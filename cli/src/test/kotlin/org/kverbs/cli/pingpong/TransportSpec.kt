@@ -58,12 +58,15 @@ private fun serverOf(process: ProcessHandle): ProcessHandle =
         )
     }.take(WAIT_SECONDS.toInt() * 50).firstNotNullOf { children(process).firstOrNull() }
 
-/** The program, in a process of its own. */
+/**
+ * The program, in a process of its own. Ctrl-C reaches it, even if this process was started in the background, where
+ * shells ignore that signal.
+ */
 private fun process(arguments: List<String>): Process {
     val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
     val classPath = System.getProperty("java.class.path")
     val code = listOf("--enable-native-access=ALL-UNNAMED", "-cp", classPath, "org.kverbs.cli.KverbsKt")
-    return ProcessBuilder(listOf(java) + code + arguments).start()
+    return ProcessBuilder(listOf("env", "--default-signal=INT", java) + code + arguments).start()
 }
 
 internal class TransportSpec :
