@@ -128,7 +128,8 @@ class MachineGuardSpec :
                         "$tool; rm $system/gone"
                 val guarded = arrayOf("bash", "-c", $$"KVERBS_GUARDED=$1 exec lab/guard bash -c \"$2\"", "x", "$system")
                 val outcome = it.run(*guarded, script)
-                outcome.output shouldContain "made read-only, so its files are compared after the command: no mounts here\n"
+                outcome.output shouldContain
+                    "made read-only, so its files are compared after the command: no mounts here\n"
                 outcome.output shouldContain
                     "these files of the system changed while the command ran:\n$system\n$system/added\n$tool\n"
                 outcome.status shouldBe 1
