@@ -11,6 +11,7 @@ module org.kverbs {
     exports org.kverbs.attributes;
     exports org.kverbs.cm;
     exports org.kverbs.spi;
+    exports org.kverbs.umad;
 
     exports org.kverbs.internal to
             org.kverbs.coroutines,

@@ -21,16 +21,17 @@ static atomic_int live[NULL_KINDS];
 static _Atomic uint64_t destroyed[LOGGED];
 static atomic_uint destroyed_count;
 /*
- * Objects that were destroyed, of each kind. The next one is at the address of the last: what malloc does now and then, and
- * the worst case for a caller that holds on to an address for too long.
+ * Objects that were destroyed, of each kind. The next one is at the address of the last: what malloc does now and then,
+ * and the worst case for a caller that holds on to an address for too long.
  */
 static struct spare {
 	struct spare *next;
 } *spares[NULL_KINDS];
 static pthread_mutex_t spares_lock = PTHREAD_MUTEX_INITIALIZER;
 /*
- * Asynchronous events that were taken and not acknowledged. Real ones are counted in each object; here those of objects whose
- * addresses have the same hash are counted together, which is too strict only for a caller that acknowledges late.
+ * Asynchronous events that were taken and not acknowledged. Real ones are counted in each object; here those of objects
+ * whose addresses have the same hash are counted together, which is too strict only for a caller that acknowledges
+ * late.
  */
 static unsigned taken[LOGGED];
 static pthread_mutex_t taken_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -21,7 +21,7 @@ final class AccessFlags {
             AccessFlag asked = (mask & AccessFlag.REMOTE_WRITE.bit()) != 0
                     ? AccessFlag.REMOTE_WRITE : AccessFlag.REMOTE_ATOMIC;
             throw new IllegalArgumentException(
-                    asked + " needs LOCAL_WRITE too: a region that others may write, this side may write as well");
+                    asked + " needs LOCAL_WRITE too: add it. Peers can write only where this side can write");
         }
     }
 }

@@ -127,13 +127,16 @@ public final class CompletionQueue extends Resource {
      * @throws RdmaSystemException if the queue is broken, by an overrun for example
      */
     public int poll(WorkCompletions batch) {
-        int count = hasInterrupted ? takeInterrupted(batch) : 0;
-        if (count == 0) {
-            count = fetch(batch.capacity(), batch.address());
+        try {
+            int count = hasInterrupted ? takeInterrupted(batch) : 0;
+            if (count == 0) {
+                count = fetch(batch.capacity(), batch.address());
+            }
+            batch.size(count);
+            return count;
+        } finally {
+            Reference.reachabilityFence(batch); // the device writes to the batch by its address
         }
-        batch.size(count);
-        Reference.reachabilityFence(batch); // the device writes to the batch by its address
-        return count;
     }
 
     private int fetch(int limit, long address) {
@@ -181,7 +184,7 @@ public final class CompletionQueue extends Resource {
      * the guard takes the spare batch, and only when completions arrived.
      */
     private @Nullable HandlerBatch fetch(int limit) {
-        HandlerBatch batch;
+        HandlerBatch batch = null;
         int count;
         enterPoll();
         try {
@@ -199,8 +202,8 @@ public final class CompletionQueue extends Resource {
             }
         } finally {
             pollGuard.exit();
+            Reference.reachabilityFence(batch); // the device writes to the batch by its address
         }
-        Reference.reachabilityFence(batch); // the device writes to the batch by its address
         return checked(count) == 0 ? null : batch;
     }
 
@@ -247,8 +250,11 @@ public final class CompletionQueue extends Resource {
         }
         int count = Math.min(into.capacity(), batch.completions.size() - batch.next);
         long from = batch.completions.address() + (long) batch.next * IbvWc.SIZE;
-        Memory.copy(from, into.address(), (long) count * IbvWc.SIZE);
-        Reference.reachabilityFence(batch);
+        try {
+            Memory.copy(from, into.address(), (long) count * IbvWc.SIZE);
+        } finally {
+            Reference.reachabilityFence(batch);
+        }
         batch.next += count;
         if (batch.next < batch.completions.size()) {
             keepInterrupted(batch);

@@ -1,7 +1,5 @@
 package org.kverbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
@@ -36,7 +34,12 @@ public final class MemoryRegion extends Resource {
     private volatile @Nullable MemorySegment movedTo;
     private volatile long requestAddress;
     private volatile int access;
+    // Copies of the native object's keys: a slice needs no entry into the guard for its key.
+    private volatile int lkey;
+    private volatile int rkey;
     private boolean deregistered;
+    /** Held by a reregistration, so that of two the address, the rights and the keys come from the same one. */
+    private final Object moving = new Object();
 
     MemoryRegion(
             ProtectionDomain pd, long handle, MemorySegment memory, long requestAddress, int access,
@@ -48,6 +51,8 @@ public final class MemoryRegion extends Resource {
         this.requestAddress = requestAddress;
         this.access = access;
         this.owned = owned;
+        this.lkey = Memory.getInt(handle + IbvMr.LKEY);
+        this.rkey = Memory.getInt(handle + IbvMr.RKEY);
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
@@ -66,9 +71,7 @@ public final class MemoryRegion extends Resource {
      * @throws IllegalStateException if the region is closed
      */
     public MemorySegment memory() {
-        if (!isOpen()) {
-            throw closed();
-        }
+        requireOpen();
         return memory;
     }
 
@@ -111,22 +114,35 @@ public final class MemoryRegion extends Resource {
         return memory.byteSize();
     }
 
-    /** Returns the key for scatter and gather entries of this side ({@code lkey}). */
+    /**
+     * Returns the key for scatter and gather entries of this side ({@code lkey}).
+     *
+     * @throws IllegalStateException if the region is closed
+     */
     public int lkey() {
-        return key(IbvMr.LKEY);
+        requireOpen();
+        return lkey;
     }
 
-    /** Returns the key that gives a peer access to the region ({@code rkey}). */
+    /**
+     * Returns the key that gives a peer access to the region ({@code rkey}).
+     *
+     * @throws IllegalStateException if the region is closed
+     */
     public int rkey() {
-        return key(IbvMr.RKEY);
+        requireOpen();
+        return rkey;
     }
 
-    private int key(int offset) {
-        lifetime.enter();
-        try {
-            return Memory.at(handle, IbvMr.SIZE).get(JAVA_INT, offset);
-        } finally {
-            lifetime.exit();
+    /** Copies the keys of the native object. The caller is inside the guard and holds {@link #moving}. */
+    private void noteKeys() {
+        lkey = Memory.getInt(handle + IbvMr.LKEY);
+        rkey = Memory.getInt(handle + IbvMr.RKEY);
+    }
+
+    private void requireOpen() {
+        if (!isOpen()) {
+            throw closed();
         }
     }
 
@@ -178,13 +194,16 @@ public final class MemoryRegion extends Resource {
     public void reregister(AccessFlag... newAccess) {
         int mask = AccessFlag.mask(newAccess);
         AccessFlags.requireConsistent(mask);
-        reregister(IbvReregMrFlags.IBV_REREG_MR_CHANGE_ACCESS, memory, mask);
-        access = mask;
+        synchronized (moving) {
+            reregister(IbvReregMrFlags.IBV_REREG_MR_CHANGE_ACCESS, memory, mask);
+            access = mask;
+        }
     }
 
     /**
      * Moves the region to other memory of the caller ({@code ibv_rereg_mr}, IBV_REREG_MR_CHANGE_TRANSLATION). The keys
-     * can change. A region that owns its memory cannot move.
+     * can change. A region that owns its memory cannot move. A slice that another thread makes meanwhile can have the
+     * old address and the new key: make slices when the call has returned.
      *
      * @throws IllegalArgumentException if the region owns its memory
      * @throws RdmaSystemException as {@link #reregister(AccessFlag...)}
@@ -195,21 +214,25 @@ public final class MemoryRegion extends Resource {
                     describe() + " owns its memory; register memory of your own to move a region later");
         }
         requireRegistrable(newMemory);
-        movedTo = newMemory;
-        reregister(IbvReregMrFlags.IBV_REREG_MR_CHANGE_TRANSLATION, newMemory, access);
-        memory = newMemory;
-        requestAddress = requestAddress(newMemory, access);
+        synchronized (moving) {
+            movedTo = newMemory;
+            reregister(IbvReregMrFlags.IBV_REREG_MR_CHANGE_TRANSLATION, newMemory, access);
+            memory = newMemory;
+            requestAddress = requestAddress(newMemory, access);
+        }
     }
 
     private void reregister(int flags, MemorySegment target, int mask) {
         String operation = "ibv_rereg_mr(%s, flags=%d, addr=0x%x, length=%d, access=%s)"
                 .formatted(pd.context().device().name(), flags, target.address(), target.byteSize(),
                         AccessFlag.of(mask));
-        command(
-                operation,
-                () -> pd.context()
-                        .verbs
-                        .reregisterMemory(handle, flags, pd.handle(), target, mask));
+        command(operation, () -> {
+            try {
+                return pd.context().verbs.reregisterMemory(handle, flags, pd.handle(), target, mask);
+            } finally {
+                noteKeys(); // a failed call can have changed them too
+            }
+        });
     }
 
     private void destroy() {

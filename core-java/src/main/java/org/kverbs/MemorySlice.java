@@ -24,7 +24,7 @@ public final class MemorySlice {
         if (length > LARGEST) {
             throw new IllegalArgumentException("a slice of " + length
                     + " bytes doesn't fit into one scatter and gather entry, which holds at most 4294967295; use "
-                    + "several");
+                    + "several slices");
         }
         this.region = region;
         this.offset = offset;

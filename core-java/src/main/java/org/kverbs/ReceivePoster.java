@@ -63,8 +63,12 @@ final class ReceivePoster {
 
     private void postEntered(ReceiveRequests list) {
         refused.set(JAVA_LONG, 0, 0); // a driver that names no request leaves the request of an earlier refusal here
-        int result = ops.postReceive(list.requests.first(), refused.address());
-        Reference.reachabilityFence(list);
+        int result;
+        try {
+            result = ops.postReceive(list.requests.first(), refused.address());
+        } finally {
+            Reference.reachabilityFence(list);
+        }
         if (result < 0) {
             throw refusal(list, -result);
         }

@@ -87,7 +87,8 @@ public record RemoteMemory(long address, long length, int rkey) {
      */
     public static RemoteMemory of(byte[] bytes) {
         if (bytes.length != BYTES) {
-            throw new IllegalArgumentException("a remote memory has " + BYTES + " bytes, got " + bytes.length);
+            throw new IllegalArgumentException("a remote memory has " + BYTES + " bytes, got " + bytes.length
+                    + ": give what toBytes returned");
         }
         ByteBuffer buffer = ByteBuffer.wrap(bytes);
         return new RemoteMemory(buffer.getLong(), buffer.getLong(), buffer.getInt());
@@ -100,7 +101,8 @@ public record RemoteMemory(long address, long length, int rkey) {
      */
     public RemoteMemory {
         if (length < 0) {
-            throw new IllegalArgumentException("length " + length + " of a remote memory is below zero");
+            throw new IllegalArgumentException(
+                    "length " + length + " of a remote memory is below zero: give 0 or more");
         }
     }
 }

@@ -38,7 +38,7 @@ public abstract class Resource implements AutoCloseable {
 
     final Lifetime lifetime;
 
-    /** For kverbs' own kinds. */
+    /** Constructor for the subclasses in kverbs. */
     @SuppressWarnings("exports") // code outside kverbs cannot get a lifetime
     protected Resource(Lifetime lifetime) {
         this.lifetime = lifetime;

@@ -130,8 +130,8 @@ final class SendPoster implements Posting<SendRequests> {
             while (entered > 0) {
                 requests.used[--entered].lifetime.exit();
             }
+            Reference.reachabilityFence(requests);
         }
-        Reference.reachabilityFence(requests);
         return result == 0 ? requests.size() : accepted(requests, -result);
     }
 

@@ -53,7 +53,7 @@ public final class SendRequests {
     private Object[] owners = new Object[4];
 
     private int ownerCount;
-    /** Whether a request binds a window, so that {@link #keepKeys} must run. */
+    /** True if a request binds a window, so that {@link #keepKeys} must run. */
     boolean binds;
 
     private long current;
@@ -116,7 +116,8 @@ public final class SendRequests {
      */
     public WorkCompletionOpcode completionOpcode(int index) {
         if (index < 0 || index >= size()) {
-            throw new IndexOutOfBoundsException("request " + index + " was asked for, and the list has " + size());
+            throw new IndexOutOfBoundsException(
+                    "request " + index + " is not in the list, which has " + size() + ", numbered from 0");
         }
         return switch (Memory.getInt(requests.first() + (long) index * IbvSendWr.SIZE + IbvSendWr.OPCODE)) {
             case IbvWrOpcode.IBV_WR_SEND, IbvWrOpcode.IBV_WR_SEND_WITH_IMM, IbvWrOpcode.IBV_WR_SEND_WITH_INV ->

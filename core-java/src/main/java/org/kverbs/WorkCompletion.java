@@ -37,27 +37,35 @@ public final class WorkCompletion {
     }
 
     private long longAt(int offset) {
-        long value = Memory.getLong(address + offset);
-        Reference.reachabilityFence(this); // keeps the memory alive during the read, as in the three methods below
-        return value;
+        try {
+            return Memory.getLong(address + offset);
+        } finally {
+            Reference.reachabilityFence(this); // keeps the memory alive during the read, as in the three methods below
+        }
     }
 
     private int intAt(int offset) {
-        int value = Memory.getInt(address + offset);
-        Reference.reachabilityFence(this);
-        return value;
+        try {
+            return Memory.getInt(address + offset);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
     }
 
     private int shortAt(int offset) {
-        int value = Short.toUnsignedInt(Memory.getShort(address + offset));
-        Reference.reachabilityFence(this);
-        return value;
+        try {
+            return Short.toUnsignedInt(Memory.getShort(address + offset));
+        } finally {
+            Reference.reachabilityFence(this);
+        }
     }
 
     private int byteAt(int offset) {
-        int value = Byte.toUnsignedInt(Memory.getByte(address + offset));
-        Reference.reachabilityFence(this);
-        return value;
+        try {
+            return Byte.toUnsignedInt(Memory.getByte(address + offset));
+        } finally {
+            Reference.reachabilityFence(this);
+        }
     }
 
     /** Returns a copy that stays valid when the batch is used again. */

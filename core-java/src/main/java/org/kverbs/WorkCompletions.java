@@ -66,7 +66,7 @@ public final class WorkCompletions {
     public WorkCompletion get(int index) {
         if (index < 0 || index >= count) {
             throw new IndexOutOfBoundsException(
-                    "completion " + index + " was asked for, and the last poll gave " + count);
+                    "completion " + index + " is not in the batch: the last poll gave " + count + ", numbered from 0");
         }
         return view.moveTo(index);
     }

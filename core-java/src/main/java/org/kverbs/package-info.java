@@ -23,8 +23,8 @@
  *   RdmaException                       and what extends it: what a system, a device or a peer refused
  * </pre>
  *
- * <p>Who makes an object knows its class, and the object knows what it was made from: such circles there are inside
- * this room, and none between rooms. {@link org.kverbs.Resource} knows none of its kinds.
+ * <p>A class that makes objects refers to their class, and the objects refer to what they were made from. Such cycles
+ * exist within this package, and none between packages. {@link org.kverbs.Resource} refers to none of its subclasses.
  *
  * <pre>
  *   org.kverbs.cm             connections by IP address

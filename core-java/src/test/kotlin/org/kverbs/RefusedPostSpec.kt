@@ -10,7 +10,7 @@ import org.kverbs.attributes.QueuePairCapabilities
 import org.kverbs.internal.abi.Errno
 
 /**
- * What a program is told when a driver refuses a request. mlx5 and mlx4 answer ENOMEM for a full queue, for too many
+ * Tests the exceptions of requests that a driver refuses. mlx5 and mlx4 answer ENOMEM for a full queue, for too many
  * entries and for too long inline data alike.
  */
 class RefusedPostSpec :

@@ -30,7 +30,7 @@ import java.util.concurrent.CountDownLatch
 import java.util.concurrent.ExecutionException
 import kotlin.concurrent.thread
 
-/** Who lives how long: the promises of [Resource]. */
+/** Tests which resources a close ends, and when: the promises of [Resource]. */
 class ResourceTreeSpec :
     FunSpec({
         onNullDevice()
@@ -138,7 +138,7 @@ class ResourceTreeSpec :
             }
         }
 
-        test("should destroy each object once, whoever closes it, how often and at what time") {
+        test("should destroy each object once, by whichever thread it is closed, how often and at what time") {
             repeat(200) {
                 NullVerbs.reset()
                 val bench = NullBench()
@@ -375,7 +375,7 @@ class ResourceTreeSpec :
         }
     })
 
-/** Of a pipe(7) in Linux: 64 KiB, and one page more may be half read. */
+/** More than a pipe(7) of Linux holds: 64 KiB, and one page that can be half read. */
 private const val MORE_THAN_A_PIPE_HOLDS = 1L shl 18
 
 private val WRITE = native("write", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG)

@@ -22,7 +22,7 @@ import org.kverbs.internal.memory.Memory
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
 /**
- * What the operations write, field by field; [org.kverbs.internal.abi.AbiSpec] shows that the offsets are the
+ * Tests the fields that each operation writes; [org.kverbs.internal.abi.AbiSpec] shows that the offsets are the
  * compiler's.
  */
 class SendRequestsSpec :
@@ -80,7 +80,7 @@ class SendRequestsSpec :
                 }
             }
             shouldThrow<IndexOutOfBoundsException> { requests.completionOpcode(requests.size()) }.message shouldBe
-                "request ${requests.size()} was asked for, and the list has ${requests.size()}"
+                "request ${requests.size()} is not in the list, which has ${requests.size()}, numbered from 0"
         }
 
         test("should copy inline bytes, and gather them in order") {
@@ -178,7 +178,7 @@ class SendRequestsSpec :
         }
     })
 
-/** What the operation with each number of `enum ibv_wr_opcode` completes as. */
+/** The completion opcode of each operation, by its number in `enum ibv_wr_opcode`. */
 private val completions =
     mapOf(
         0 to WorkCompletionOpcode.RDMA_WRITE,

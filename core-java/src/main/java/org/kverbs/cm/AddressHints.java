@@ -41,11 +41,12 @@ public record AddressHints(
      */
     public AddressHints {
         if (family == StandardProtocolFamily.UNIX) {
-            throw new IllegalArgumentException("a family is INET or INET6, not UNIX");
+            throw new IllegalArgumentException("family UNIX is not an IP family: give INET or INET6");
         }
         if (isPassive && source != null) {
-            throw new IllegalArgumentException("who listens has no source " + SocketAddresses.format(source)
-                    + ": the address to listen on is the host that is asked for");
+            throw new IllegalArgumentException("hints for a listening id have the source "
+                    + SocketAddresses.format(source)
+                    + ": leave it out, and ask for the address to listen on as the host");
         }
     }
 

@@ -32,7 +32,7 @@ import org.kverbs.spi.ConnectionManager;
  * <p><b>Queue pairs.</b> The program makes the queue pair itself, on any open {@link Context} of the device that the id
  * is bound to ({@link #deviceName}). These are the steps of both sides of a connection:
  * <pre>{@code
- * // who asks                                          // who is asked
+ * // the connecting side                               // the listening side
  *                                                      id.bind(port); id.listen(backlog)
  * id.resolveAddress(address, timeout)
  *   -> ADDR_RESOLVED
@@ -134,7 +134,8 @@ public final class ConnectionId extends Resource {
     public Device device() {
         String name = deviceName();
         if (name == null) {
-            throw new IllegalStateException(describe() + " is bound to no device yet");
+            throw new IllegalStateException(describe()
+                    + " is bound to no device yet: resolve its address, or bind it to an address of a device");
         }
         return channel().device(name);
     }
@@ -348,7 +349,7 @@ public final class ConnectionId extends Resource {
     public void migrate(ConnectionEventChannel to) {
         if (to.manager != manager) {
             throw new IllegalArgumentException(describe() + " can't go to " + to.describe()
-                    + ": it is of another provider");
+                    + ": it is of another provider; move it to a channel of the same one");
         }
         synchronized (migration) {
             ConnectionEventChannel from = channel;

@@ -51,7 +51,7 @@ final class ConnectionSteps {
 
     private static int millis(Duration timeout) {
         if (!timeout.isPositive()) {
-            throw new IllegalArgumentException("timeout " + timeout + " must be above 0: the step needs time");
+            throw new IllegalArgumentException("timeout " + timeout + " is out of range: give a time above 0");
         }
         long millis = TimeUnit.MILLISECONDS.convert(timeout);
         if (millis >= Integer.MAX_VALUE) {

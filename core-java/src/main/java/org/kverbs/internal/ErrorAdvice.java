@@ -35,6 +35,9 @@ public final class ErrorAdvice {
             return "The completion queue overran or broke, and its completions are lost: make it and its queue pairs "
                     + "anew, with as many entries as requests can be outstanding on all of them.";
         }
+        if (function.startsWith("umad_")) {
+            return ManagementAdvice.call(function, errno);
+        }
         String ofConnections = function.startsWith("rdma_") ? ConnectionAdvice.call(function, errno) : null;
         if (ofConnections != null) {
             return ofConnections;

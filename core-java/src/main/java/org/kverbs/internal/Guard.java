@@ -2,6 +2,7 @@ package org.kverbs.internal;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
@@ -210,8 +211,8 @@ public final class Guard {
     private Queue<Thread> parkedThreads() {
         Queue<Thread> threads = parked;
         if (threads == null) {
-            PARKED.compareAndSet(this, null, new ConcurrentLinkedQueue<Thread>());
-            threads = parked;
+            Queue<Thread> created = new ConcurrentLinkedQueue<>();
+            threads = PARKED.compareAndSet(this, null, created) ? created : Objects.requireNonNull(parked);
         }
         return threads;
     }

@@ -4,6 +4,8 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvSge;
 import org.kverbs.internal.memory.Memory;
@@ -18,6 +20,11 @@ public final class WorkRequestArena {
 
     /** From an {@code org.kverbs.SendRequests} to the memory that it writes. */
     public static final Door<WorkRequestArena> DOOR = new Door<>();
+
+    /** Spreads the first stamps of the arenas evenly over all numbers: 2^32 divided by the golden ratio. */
+    private static final int STRIDE = 0x9e37_79b9;
+
+    private static final AtomicInteger ARENAS = new AtomicInteger();
 
     private final int requestSize;
     private final int nextOffset;
@@ -34,6 +41,11 @@ public final class WorkRequestArena {
     private int entryCount;
     /** The address of the last request. */
     private long last;
+    /**
+     * A number for the requests since the last {@link #clear}. The next clear adds one, and each arena begins with
+     * another number, so that hardly ever two lists have the same one.
+     */
+    private int stamp = ARENAS.getAndIncrement() * STRIDE;
 
     /**
      * Makes an empty list.
@@ -69,6 +81,7 @@ public final class WorkRequestArena {
     public void clear() {
         count = 0;
         entryCount = 0;
+        stamp++;
     }
 
     /** Returns the number of requests. */
@@ -126,6 +139,53 @@ public final class WorkRequestArena {
         Memory.putInt(entry + IbvSge.LKEY, lkey);
         entryCount++;
         Memory.putInt(last + numSgeOffset, Memory.getInt(last + numSgeOffset) + 1);
+    }
+
+    /** Returns the ticket of the last request, by which {@link #flag} finds it until the next {@link #clear}. */
+    public long lastTicket() {
+        return (long) stamp << 32 | (count - 1);
+    }
+
+    /** Makes the success of a send request a completion (IBV_SEND_SIGNALED); see {@link #flag}. */
+    public void signal(long ticket) {
+        flag(ticket, IbvSendFlags.IBV_SEND_SIGNALED);
+    }
+
+    /** Makes a send request a solicited message (IBV_SEND_SOLICITED); see {@link #flag}. */
+    public void solicit(long ticket) {
+        flag(ticket, IbvSendFlags.IBV_SEND_SOLICITED);
+    }
+
+    /** Makes a send request wait for the reads and atomics before it (IBV_SEND_FENCE); see {@link #flag}. */
+    public void fence(long ticket) {
+        flag(ticket, IbvSendFlags.IBV_SEND_FENCE);
+    }
+
+    /** Throws an IllegalStateException if the ticket is of another list, or the list was cleared since. */
+    private void flag(long ticket, int bit) {
+        long flags = at(indexOfTicket(ticket)) + IbvSendWr.SEND_FLAGS;
+        Memory.putInt(flags, Memory.getInt(flags) | bit);
+    }
+
+    /**
+     * Refuses a ticket that is not of the last request.
+     *
+     * @throws IllegalStateException if another request was added since; otherwise as {@link #flag}
+     */
+    public void requireLast(long ticket) {
+        if (indexOfTicket(ticket) != count - 1) {
+            throw new IllegalStateException(
+                    "and() adds a buffer to the last request only, and another request was begun after this one");
+        }
+    }
+
+    private int indexOfTicket(long ticket) {
+        int index = (int) ticket;
+        if ((int) (ticket >>> 32) != stamp || index >= count) {
+            throw new IllegalStateException(
+                    "this request is not of this post: change a request only inside the block that has made it");
+        }
+        return index;
     }
 
     private void growRequests() {

@@ -2,11 +2,11 @@
  * The classes that the packages of core-java share. They are not part of the public API.
  *
  * <pre>
- *   lives       Lifetime (with Guard and Traces): who was made from whom, who is inside, how it ends
+ *   lives       Lifetime (with Guard and Traces): which resource was made from which, and how each is closed
  *   providers   Providers: those that ServiceLoader found
  *   work        WorkRequestArena, InlineArea, RequestLimits: work requests in native memory
  *   errors      ErrorAdvice, ConnectionAdvice, ErrnoNames, Refusal, QueuePairTransitions, MemlockLimit,
- *               DeviceNodes: what to say
+ *               DeviceNodes: the sentences of error messages
  *   others      SocketAddresses, SysfsCounters
  * </pre>
  *
@@ -15,8 +15,8 @@
  *   org.kverbs.internal --> org.kverbs.attributes, org.kverbs.spi, .internal.memory, .internal.values, .internal.abi
  * </pre>
  *
- * <p>Nothing here knows a resource or a device by its class. Where another room has to come from one to its private
- * part, the class itself opens a {@link org.kverbs.internal.Door}.
+ * <p>No class of this package refers to a resource or a device by its class. If another package needs the private part
+ * of one, the class itself opens a {@link org.kverbs.internal.Door}.
  */
 @NullMarked
 package org.kverbs.internal;

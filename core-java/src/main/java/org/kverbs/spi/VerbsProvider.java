@@ -37,6 +37,15 @@ public interface VerbsProvider {
     }
 
     /**
+     * Returns the ports of the provider that take management datagrams, or null if it has none.
+     *
+     * @throws org.kverbs.LibraryUnavailableException if they cannot work on this machine; the message has the reason
+     */
+    default @Nullable ManagementPorts managementPorts() {
+        return null;
+    }
+
+    /**
      * Returns the state of the protection of registered memory against fork(), an {@code enum ibv_fork_status}. A
      * provider in Java returns {@code IBV_FORK_UNNEEDED}.
      *

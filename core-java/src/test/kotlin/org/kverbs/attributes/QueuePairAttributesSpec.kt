@@ -52,7 +52,7 @@ private fun QueuePairAttributesBuilder.set(attribute: QueuePairAttribute): Queue
         QueuePairAttribute.RATE_LIMIT -> rateLimit(0xfffffffeL)
     }
 
-/** What the getters of one attribute return. */
+/** The results of the getters of one attribute. */
 private fun QueuePairAttributes.get(attribute: QueuePairAttribute): Any =
     when (attribute) {
         QueuePairAttribute.STATE -> {

@@ -303,7 +303,7 @@ class ConnectionEventSpec :
             val fake = FakeConnectionManager()
             val from = fake.open()
             val to = fake.open()
-            // Whoever else takes ids in and gives them back makes the move longer.
+            // These threads make and close ids in the other channel, which makes the move longer.
             val others =
                 List(2) { thread(isDaemon = true) { while (to.isOpen) runCatching { to.id(PortSpace.TCP).close() } } }
             val closed =
@@ -382,7 +382,7 @@ class ConnectionEventSpec :
                     "the host name of peer.invalid"
                 shouldThrow<IllegalArgumentException> { id.bind(nameless) }.message shouldContain "has no IP address"
                 shouldThrow<IllegalArgumentException> { id.resolveAddress(PEER, Duration.ZERO) }.message shouldBe
-                    "timeout PT0S must be above 0: the step needs time"
+                    "timeout PT0S is out of range: give a time above 0"
                 shouldThrow<IllegalArgumentException> { id.joinMulticast(PEER) }.message shouldStartWith
                     "10.0.0.1:7471 is no multicast address"
                 shouldThrow<IllegalArgumentException> { id.reject(ByteArray(256)) }.message shouldBe
@@ -395,7 +395,8 @@ class ConnectionEventSpec :
                             PortSpace.TCP,
                         ).from(PEER)
                 }.message shouldBe
-                    "who listens has no source 10.0.0.1:7471: the address to listen on is the host that is asked for"
+                    "hints for a listening id have the source 10.0.0.1:7471: leave it out, and ask for the address " +
+                    "to listen on as the host"
                 val toListenOn = AddressInfo(PortSpace.TCP, PortSpace.TCP.code(), QueuePairType.RC, PEER, null)
                 shouldThrow<IllegalArgumentException> { id.resolveAddress(toListenOn, SECOND) }.message shouldContain
                     "has no destination"

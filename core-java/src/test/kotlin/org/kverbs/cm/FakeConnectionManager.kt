@@ -32,13 +32,13 @@ internal class FakeConnectionManager private constructor(
 
     constructor() : this(Answering())
 
-    /** What a call returns in place of 0, by the name that it has in the interface. */
+    /** The result of a call in place of 0, by its name in the interface. */
     val answers: MutableMap<String, Int> get() = answering.answers
 
     /** Each call on an id or event, in order: its name and the address that it names. */
     val calls: MutableList<Pair<String, Long>> get() = answering.calls
 
-    /** What happens while an id is moved to another channel. */
+    /** Runs while an id is moved to another channel. */
     var whileMigrating: () -> Unit = {}
 
     /** Ids that there are. */

@@ -81,7 +81,7 @@ class GuardSpec :
             }
         }
 
-        test("should let every closer return, and wait for who is inside") {
+        test("should let every closer return, and wait for the threads inside") {
             val guard = Guard()
             val returned = AtomicInteger()
             guard.enterShared()

@@ -8,7 +8,7 @@ package org.kverbs.internal.abi;
 public final class IbvContext {
     private IbvContext() {}
 
-    public static final int SIZE = 328; // x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int SIZE = 328; // x86_64, moves with pthread_mutex_t
     public static final int DEVICE = 0; // struct ibv_device *
     public static final int OPS = 8; // struct ibv_context_ops
     public static final int OPS__COMPAT_QUERY_DEVICE = 8; // function pointer
@@ -47,5 +47,5 @@ public final class IbvContext {
     public static final int ASYNC_FD = 268; // int
     public static final int NUM_COMP_VECTORS = 272; // int
     public static final int MUTEX = 280; // pthread_mutex_t
-    public static final int ABI_COMPAT = 320; // void *; x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int ABI_COMPAT = 320; // void *; x86_64, moves with pthread_mutex_t
 }

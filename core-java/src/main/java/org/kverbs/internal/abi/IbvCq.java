@@ -8,14 +8,14 @@ package org.kverbs.internal.abi;
 public final class IbvCq {
     private IbvCq() {}
 
-    public static final int SIZE = 128; // x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int SIZE = 128; // x86_64, moves with pthread_mutex_t
     public static final int CONTEXT = 0; // struct ibv_context *
     public static final int CHANNEL = 8; // struct ibv_comp_channel *
     public static final int CQ_CONTEXT = 16; // void *
     public static final int HANDLE = 24; // uint32_t
     public static final int CQE = 28; // int
     public static final int MUTEX = 32; // pthread_mutex_t
-    public static final int COND = 72; // pthread_cond_t; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int COMP_EVENTS_COMPLETED = 120; // uint32_t; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int ASYNC_EVENTS_COMPLETED = 124; // uint32_t; x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int COND = 72; // pthread_cond_t; x86_64, moves with pthread_mutex_t
+    public static final int COMP_EVENTS_COMPLETED = 120; // uint32_t; x86_64, moves with pthread_mutex_t
+    public static final int ASYNC_EVENTS_COMPLETED = 124; // uint32_t; x86_64, moves with pthread_mutex_t
 }

@@ -8,7 +8,7 @@ package org.kverbs.internal.abi;
 public final class IbvQp {
     private IbvQp() {}
 
-    public static final int SIZE = 160; // x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int SIZE = 160; // x86_64, moves with pthread_mutex_t
     public static final int CONTEXT = 0; // struct ibv_context *
     public static final int QP_CONTEXT = 8; // void *
     public static final int PD = 16; // struct ibv_pd *
@@ -20,6 +20,6 @@ public final class IbvQp {
     public static final int STATE = 56; // enum ibv_qp_state
     public static final int QP_TYPE = 60; // enum ibv_qp_type
     public static final int MUTEX = 64; // pthread_mutex_t
-    public static final int COND = 104; // pthread_cond_t; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int EVENTS_COMPLETED = 152; // uint32_t; x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int COND = 104; // pthread_cond_t; x86_64, moves with pthread_mutex_t
+    public static final int EVENTS_COMPLETED = 152; // uint32_t; x86_64, moves with pthread_mutex_t
 }

@@ -8,7 +8,7 @@ package org.kverbs.internal.abi;
 public final class IbvQpEx {
     private IbvQpEx() {}
 
-    public static final int SIZE = 352; // x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int SIZE = 352; // x86_64, moves with pthread_mutex_t
     public static final int QP_BASE = 0; // struct ibv_qp
     public static final int QP_BASE_CONTEXT = 0; // struct ibv_context *
     public static final int QP_BASE_QP_CONTEXT = 8; // void *
@@ -21,30 +21,30 @@ public final class IbvQpEx {
     public static final int QP_BASE_STATE = 56; // enum ibv_qp_state
     public static final int QP_BASE_QP_TYPE = 60; // enum ibv_qp_type
     public static final int QP_BASE_MUTEX = 64; // pthread_mutex_t
-    public static final int QP_BASE_COND = 104; // pthread_cond_t; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int QP_BASE_EVENTS_COMPLETED = 152; // uint32_t; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int COMP_MASK = 160; // uint64_t; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_ID = 168; // uint64_t; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_FLAGS = 176; // unsigned int; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_ATOMIC_CMP_SWP = 184; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_ATOMIC_FETCH_ADD = 192; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_BIND_MW = 200; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_LOCAL_INV = 208; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_RDMA_READ = 216; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_RDMA_WRITE = 224; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_RDMA_WRITE_IMM = 232; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_SEND = 240; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_SEND_IMM = 248; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_SEND_INV = 256; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_SEND_TSO = 264; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_SET_UD_ADDR = 272; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_SET_XRC_SRQN = 280; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_SET_INLINE_DATA = 288; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_SET_INLINE_DATA_LIST = 296; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_SET_SGE = 304; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_SET_SGE_LIST = 312; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_START = 320; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_COMPLETE = 328; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_ABORT = 336; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int WR_ATOMIC_WRITE = 344; // function pointer; x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int QP_BASE_COND = 104; // pthread_cond_t; x86_64, moves with pthread_mutex_t
+    public static final int QP_BASE_EVENTS_COMPLETED = 152; // uint32_t; x86_64, moves with pthread_mutex_t
+    public static final int COMP_MASK = 160; // uint64_t; x86_64, moves with pthread_mutex_t
+    public static final int WR_ID = 168; // uint64_t; x86_64, moves with pthread_mutex_t
+    public static final int WR_FLAGS = 176; // unsigned int; x86_64, moves with pthread_mutex_t
+    public static final int WR_ATOMIC_CMP_SWP = 184; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_ATOMIC_FETCH_ADD = 192; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_BIND_MW = 200; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_LOCAL_INV = 208; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_RDMA_READ = 216; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_RDMA_WRITE = 224; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_RDMA_WRITE_IMM = 232; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_SEND = 240; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_SEND_IMM = 248; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_SEND_INV = 256; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_SEND_TSO = 264; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_SET_UD_ADDR = 272; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_SET_XRC_SRQN = 280; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_SET_INLINE_DATA = 288; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_SET_INLINE_DATA_LIST = 296; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_SET_SGE = 304; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_SET_SGE_LIST = 312; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_START = 320; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_COMPLETE = 328; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_ABORT = 336; // function pointer; x86_64, moves with pthread_mutex_t
+    public static final int WR_ATOMIC_WRITE = 344; // function pointer; x86_64, moves with pthread_mutex_t
 }

@@ -8,12 +8,12 @@ package org.kverbs.internal.abi;
 public final class IbvSrq {
     private IbvSrq() {}
 
-    public static final int SIZE = 128; // x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int SIZE = 128; // x86_64, moves with pthread_mutex_t
     public static final int CONTEXT = 0; // struct ibv_context *
     public static final int SRQ_CONTEXT = 8; // void *
     public static final int PD = 16; // struct ibv_pd *
     public static final int HANDLE = 24; // uint32_t
     public static final int MUTEX = 32; // pthread_mutex_t
-    public static final int COND = 72; // pthread_cond_t; x86_64, moves with sizeof(pthread_mutex_t)
-    public static final int EVENTS_COMPLETED = 120; // uint32_t; x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int COND = 72; // pthread_cond_t; x86_64, moves with pthread_mutex_t
+    public static final int EVENTS_COMPLETED = 120; // uint32_t; x86_64, moves with pthread_mutex_t
 }

@@ -8,7 +8,7 @@ package org.kverbs.internal.abi;
 public final class VerbsContext {
     private VerbsContext() {}
 
-    public static final int SIZE = 648; // x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int SIZE = 648; // x86_64, moves with pthread_mutex_t
     public static final int QUERY_PORT = 0; // function pointer
     public static final int ADVISE_MR = 8; // function pointer
     public static final int ALLOC_NULL_MR = 16; // function pointer
@@ -88,5 +88,5 @@ public final class VerbsContext {
     public static final int CONTEXT_ASYNC_FD = 588; // int
     public static final int CONTEXT_NUM_COMP_VECTORS = 592; // int
     public static final int CONTEXT_MUTEX = 600; // pthread_mutex_t
-    public static final int CONTEXT_ABI_COMPAT = 640; // void *; x86_64, moves with sizeof(pthread_mutex_t)
+    public static final int CONTEXT_ABI_COMPAT = 640; // void *; x86_64, moves with pthread_mutex_t
 }

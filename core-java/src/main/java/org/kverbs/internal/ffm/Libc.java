@@ -9,7 +9,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.Errno;
 
-/** The functions of the C library for waiting on a file descriptor. */
+/** The functions of the C library for file descriptors. */
 final class Libc {
 
     private static final MemorySegment POLL = find("poll");
@@ -17,11 +17,13 @@ final class Libc {
     private static final MemorySegment READ = find("read");
     private static final MemorySegment WRITE = find("write");
     private static final MemorySegment CLOSE = find("close");
+    private static final MemorySegment OPEN = find("open");
     private static final MemorySegment FCNTL = find("fcntl");
 
     private static final int F_GETFL = 3;
     private static final int F_SETFL = 4;
     private static final int O_NONBLOCK = 0x800;
+    private static final int O_CLOEXEC = 0x80000;
     private static final int EFD_CLOEXEC = 0x80000;
     private static final int EFD_NONBLOCK = 0x800;
     private static final short POLLIN = 1;
@@ -61,6 +63,14 @@ final class Libc {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(JAVA_LONG);
             Downcalls.call(READ, eventFd, count.address(), Long.BYTES);
+        }
+    }
+
+    /** Opens a file to read, without waiting ({@code man 2 open}). Returns a descriptor or -errno. */
+    static int openToRead(String file) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment path = arena.allocateFrom(file);
+            return Downcalls.number(Downcalls.withErrno(OPEN, path.address(), O_NONBLOCK | O_CLOEXEC));
         }
     }
 

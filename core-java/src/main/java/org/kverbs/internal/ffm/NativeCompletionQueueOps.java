@@ -9,7 +9,7 @@ final class NativeCompletionQueueOps implements CompletionQueueOps {
     private final long cq;
     private final MemorySegment pollCq;
     private final MemorySegment requestNotifyCq;
-    /** Whether a poll is made by a critical call. */
+    /** True if a poll is made by a critical call. */
     private boolean isShort;
 
     NativeCompletionQueueOps(long cq, MemorySegment pollCq, MemorySegment requestNotifyCq, boolean isShort) {

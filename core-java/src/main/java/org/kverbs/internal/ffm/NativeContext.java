@@ -34,7 +34,7 @@ final class NativeContext implements VerbsContext {
     private final Libibverbs verbs;
     private final long context;
     private final ContextTables tables;
-    /** Whether posts and polls are made by critical calls, since the driver never enters the kernel in them. */
+    /** True if posts and polls are made by critical calls, since the driver never enters the kernel in them. */
     private final boolean isShort;
     private final int asyncFd;
     /** The addresses of the extended completion queues. */

@@ -17,6 +17,7 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvDevice;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ConnectionManager;
+import org.kverbs.spi.ManagementPorts;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
 
@@ -32,6 +33,7 @@ public final class NativeProvider implements VerbsProvider {
      */
     private final List<NativeDevice> known = new ArrayList<>();
     private @Nullable NativeConnectionManager connections;
+    private @Nullable Libibumad management;
 
     /** Makes the provider; {@link java.util.ServiceLoader} calls this. */
     public NativeProvider() {}
@@ -91,6 +93,16 @@ public final class NativeProvider implements VerbsProvider {
     }
 
     /** Loads librdmacm at the first call, so that a program without connections runs without it. */
+    @Override
+    public synchronized ManagementPorts managementPorts() {
+        Libibumad loaded = management;
+        if (loaded == null) {
+            loaded = new Libibumad();
+            management = loaded;
+        }
+        return loaded;
+    }
+
     @Override
     public synchronized ConnectionManager connectionManager() {
         NativeConnectionManager made = connections;

@@ -16,7 +16,7 @@ internal object CCompiler {
             runCatching { inTemporaryFolder { compile(it, includes(headers), "-E") } }.isFailure -> {
                 "<${headers.joinToString(
                     ">, <",
-                )}> do not compile: run 'apt-get install libibverbs-dev librdmacm-dev libc6-dev', or " +
+                )}> do not compile: run 'apt-get install libibverbs-dev librdmacm-dev libibumad-dev libc6-dev', or " +
                     "./verify, which does."
             }
 

@@ -46,7 +46,7 @@ public final class Engine implements AutoCloseable {
 
     private final TaskQueue readyTasks = new TaskQueue();
     private final TaskQueue laterTasks = new TaskQueue();
-    /** Whether {@link #later} tasks wait. Written with the lock held. */
+    /** True if {@link #later} tasks wait. Written with the lock held. */
     private volatile boolean workLeft;
     /** How long queued later work waits for a polling thread now, in nanoseconds. */
     private long patience = LEFT_NANOS;
@@ -61,7 +61,7 @@ public final class Engine implements AutoCloseable {
     private final FailureLog log = new FailureLog(Level.ERROR);
     private Consumer<? super Throwable> handler =
             failure -> log.add("one event of the embedded device failed; the device goes on", failure);
-    /** Whether this lock holder may have touched memory of a mapped file. */
+    /** True if this lock holder may have touched memory of a mapped file. */
     private boolean touchesFiles;
     /** The last thread that entered, and whether two threads have entered; kept on the virtual clock only. */
     private @Nullable Thread user;

@@ -65,7 +65,7 @@ public enum Counter {
     static final Counter[] ALL = values();
 
     final String sysfsName = name().toLowerCase(Locale.ROOT);
-    /** Whether queue pairs have this counter, too; otherwise only the device has it. */
+    /** True if queue pairs have this counter, too; otherwise only the device has it. */
     final boolean isOfQueuePairs;
 
     Counter(boolean isOfQueuePairs) {

@@ -53,7 +53,7 @@ public abstract class DeviceState {
     /** The failures that a test injected, if any. */
     @Nullable Failures failures;
     private Consumer<BufferMisuse> freed = misuse -> {};
-    /** Whether the device broke, so that it only takes calls of {@link #OF_THE_DEAD}. */
+    /** True if the device broke, so that it only takes calls of {@link #OF_THE_DEAD}. */
     private boolean dead;
 
     private final int mtu;

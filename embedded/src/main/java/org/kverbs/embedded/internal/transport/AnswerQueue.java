@@ -32,7 +32,7 @@ final class AnswerQueue extends Event {
     }
 
     private final Qp qp;
-    /** Whether the next step of a copy waits until other threads had the device. */
+    /** True if the next step of a copy waits until other threads had the device. */
     private boolean rests;
 
     private final Task nextStep = new Task() {

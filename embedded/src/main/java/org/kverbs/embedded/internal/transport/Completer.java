@@ -31,9 +31,9 @@ final class Completer {
     private int unacknowledged;
     private int retriesLeft;
     private int rnrRetriesLeft;
-    /** Whether the peer's receive queue was empty and the RNR timer still runs. */
+    /** True if the peer's receive queue was empty and the RNR timer still runs. */
     private boolean isHeldBack;
-    /** Whether all was sent again since the last progress: a second sign of the same loss has no effect. */
+    /** True if all was sent again since the last progress: a second sign of the same loss has no effect. */
     private boolean wentBack;
 
     Completer(Qp qp) {

@@ -27,9 +27,9 @@ final class Requester {
     /** Reads and atomics in flight. */
     private int answersDue;
     private int sinceAckRequest;
-    /** Whether the peer answers the packet that was sent last. */
+    /** True if the peer answers the packet that was sent last. */
     private boolean lastIsAnswered;
-    /** Whether the next packet must request an acknowledgement. */
+    /** True if the next packet must request an acknowledgement. */
     private boolean mustAsk;
     /** The peer's window, while requests can be sent. */
     private @Nullable PeerWindow window;
@@ -37,7 +37,7 @@ final class Requester {
     private int onTheWay;
     /** The bytes left in this step. */
     private long left;
-    /** Whether the next step waits until other threads had the device. */
+    /** True if the next step waits until other threads had the device. */
     private boolean rests;
 
     private final Task nextStep = new Task() {

@@ -58,7 +58,7 @@ final class SendWqe {
     @Nullable Posted posted;
 
     // Progress.
-    /** Whether the request has its PSNs. */
+    /** True if the request has its PSNs. */
     boolean started;
     boolean done;
     int status;

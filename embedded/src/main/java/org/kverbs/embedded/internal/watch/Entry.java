@@ -23,7 +23,7 @@ final class Entry {
     final WatchedMemory region;
     final long address;
     final long length;
-    /** Whether the device writes to this memory. */
+    /** True if the device writes to this memory. */
     final boolean isDestination;
     private @Nullable MemorySegment copy;
 
