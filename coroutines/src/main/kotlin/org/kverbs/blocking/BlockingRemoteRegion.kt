@@ -66,13 +66,13 @@ public class BlockingRemoteRegion internal constructor(
         add: Long,
     ): Long = blocking { region.fetchAndAdd(offset, add) }
 
-    /** Replaces the 8 bytes at [offset] by [value] if they equal [expected]; otherwise as [fetchAndAdd]. */
+    /** Replaces the 8 bytes at [offset] by [swap] if they equal [compare]; otherwise as [fetchAndAdd]. */
     @Throws(InterruptedException::class)
     public fun compareAndSwap(
         offset: Long,
-        expected: Long,
-        value: Long,
-    ): Long = blocking { region.compareAndSwap(offset, expected, value) }
+        compare: Long,
+        swap: Long,
+    ): Long = blocking { region.compareAndSwap(offset, compare, swap) }
 
     /** Shows the address, the key and the length in bytes. */
     override fun toString(): String = region.toString()

@@ -33,7 +33,7 @@ public class BlockingServer internal constructor(
     public fun address(): InetSocketAddress = server.address
 
     /** Returns the number of open connections. */
-    public fun connections(): Int = server.connections.size
+    public fun connectionCount(): Int = server.connections.size
 
     /**
      * Returns true if [stop] or [close] was called. A handler asks its connection ([BlockingConnection.isStopping]).
@@ -46,14 +46,14 @@ public class BlockingServer internal constructor(
 
     /**
      * Stops taking clients, tells the handlers ([BlockingConnection.receiveUnlessStopping]), waits until they have
-     * ended or [deadline] is over, closes the server, and interrupts the handlers that still run. Returns when all
+     * ended or [timeout] is over, closes the server, and interrupts the handlers that still run. Returns when all
      * handlers have ended. A handler that ignores the interrupt delays the return; after one second the [System.Logger]
      * `org.kverbs.coroutines` warns and names its client.
      *
      * @throws InterruptedException if the thread is interrupted; the server is closed then
      */
     @Throws(InterruptedException::class)
-    public fun stop(deadline: Duration): Unit = blocking { server.stop(deadline.toKotlinDuration()) }
+    public fun stop(timeout: Duration): Unit = blocking { server.stop(timeout.toKotlinDuration()) }
 
     /**
      * Stops taking clients, interrupts the handlers and closes the connections now; does not wait for the handlers.

@@ -44,12 +44,13 @@ public class BlockingServerBuilder internal constructor(
      * received yet. The server rejects a client whose slots exceed the limit; a large message that exceeds it waits in
      * its sender's memory.
      */
-    public fun memory(bytes: Long): BlockingServerBuilder = with { memory(bytes) }
+    public fun maxMemory(bytes: Long): BlockingServerBuilder = with { maxMemory(bytes) }
 
     /**
-     * Limits the bytes of [memory] that one connection holds: at least its slots and one message of [maxMessageSize].
+     * Limits the bytes of [maxMemory] that one connection holds: at least its slots and one message of
+     * [maxMessageSize].
      */
-    public fun memoryPerConnection(bytes: Long): BlockingServerBuilder = with { memoryPerConnection(bytes) }
+    public fun maxMemoryPerConnection(bytes: Long): BlockingServerBuilder = with { maxMemoryPerConnection(bytes) }
 
     /**
      * Ends a connection over which nothing came or went for this time; null for never. A handler that works longer on

@@ -113,7 +113,7 @@ public fun <V : Verbs> CompletionDispatcher.qp(
     val qp = typed.queuePair
     val queue =
         requireNotNull(room) {
-            "the block chose completion queues of its own; those of the dispatcher are taken without a word"
+            "the block sets completion queues: leave out cq, sendCq and recvCq, as the dispatcher supplies the queue"
         }
     val failures = Failures()
     val sends = SendSide(qp, this, queue, sendCount, failures)

@@ -53,8 +53,8 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.sendWithImmediate(immediate: I
 /** Sends a message whose arrival invalidates one of the peer's rkeys. */
 public suspend fun AsyncQueuePair<ReadVerbs>.sendWithInvalidate(
     local: MemorySlice,
-    invalidate: Int,
-): Unit = sends.await(SEND_WITH_INVALIDATE, local, local.pin, 0, invalidate, 0, null)
+    rkey: Int,
+): Unit = sends.await(SEND_WITH_INVALIDATE, local, local.pin, 0, rkey, 0, null)
 
 /** Sends a datagram. The device drops a datagram that is longer than the MTU of its port, without an error. */
 public suspend fun AsyncQueuePair<DatagramVerbs>.send(
@@ -185,7 +185,9 @@ private fun RemoteMemory.address(
     length: Long,
 ): Long {
     if (offset < 0 || length > length() - offset) {
-        throw IndexOutOfBoundsException("$length bytes at $offset reach beyond the remote memory of ${length()} bytes")
+        throw IndexOutOfBoundsException(
+            "$length bytes at offset $offset reach beyond the remote memory of ${length()} bytes",
+        )
     }
     return address() + offset
 }

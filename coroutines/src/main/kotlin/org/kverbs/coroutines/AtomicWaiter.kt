@@ -21,7 +21,11 @@ internal class AtomicWaiter(
             result = results.getAtIndex(JAVA_LONG, slot.toLong())
         } catch (e: IllegalStateException) {
             // Another thread is closing the queue pair, and its memory with it.
-            closed = IllegalStateException("the queue pair was closed when the result of its atomic came", e)
+            closed =
+                IllegalStateException(
+                    "the queue pair was closed before an atomic's result was read; the peer's number can have changed",
+                    e,
+                )
         }
     }
 

@@ -21,7 +21,7 @@ import java.util.concurrent.ConcurrentHashMap
 public class BufferPool internal constructor(
     private val pd: ProtectionDomain,
     private val slabs: Slabs,
-    internal val maxBuffer: Long,
+    internal val maxBufferSize: Long,
 ) : AutoCloseable {
     /** The buffers that were taken with diagnostics on and are still lent. */
     private val traces = ConcurrentHashMap<PooledBuffer, Throwable>()
@@ -53,7 +53,7 @@ public class BufferPool internal constructor(
      * A cancelled caller takes nothing: a buffer that becomes free at that moment goes to the next caller. With
      * `withTimeout`, use the buffer inside the block: the block's result is lost if the time ends at that moment.
      *
-     * @throws IllegalArgumentException if [size] is not above 0, or is above the pool's `maxBuffer`
+     * @throws IllegalArgumentException if [size] is not above 0, or is above the pool's `maxBufferSize`
      * @throws IllegalStateException if the pool or its protection domain is closed, before or during the wait
      * @throws org.kverbs.RdmaSystemException if the device cannot register a slab; for ENOMEM the message names the
      *   memlock limit
@@ -72,10 +72,17 @@ public class BufferPool internal constructor(
         return lend(slabs.tryTake(size) ?: return null, size)
     }
 
+    /** Takes a buffer, with the size as `Int`. */
+    public suspend fun take(size: Int): RegisteredBuffer = take(size.toLong())
+
+    /** Takes a buffer, or returns null if none is free, with the size as `Int`. */
+    public fun tryTake(size: Int): RegisteredBuffer? = tryTake(size.toLong())
+
     private fun requireSize(size: Long) {
-        require(size > 0) { "a buffer of $size bytes; ask for 1 or more" }
-        require(size <= maxBuffer) {
-            "$size bytes are above maxBuffer($maxBuffer) of the ${describe()}; take several buffers, or raise it"
+        require(size > 0) { "a buffer can't have $size bytes; ask for 1 or more" }
+        require(size <= maxBufferSize) {
+            "$size bytes are above maxBufferSize($maxBufferSize) of the ${describe()}; take several buffers, " +
+                "or raise it"
         }
     }
 
@@ -132,7 +139,7 @@ public class BufferPool internal constructor(
 }
 
 /**
- * Creates a pool of registered buffers: `pd.bufferPool { maxBytes(16.MiB); maxBuffer(64.KiB) }`. The pool registers
+ * Creates a pool of registered buffers: `pd.bufferPool { maxBytes(16.MiB); maxBufferSize(64.KiB) }`. The pool registers
  * memory when callers need it.
  *
  * @throws IllegalArgumentException if two settings exclude each other; the message names them

@@ -9,9 +9,9 @@ import org.kverbs.dsl.RdmaDsl
 @RdmaDsl
 public class BufferPoolBuilder internal constructor() {
     private var maxBytes = 64.MiB
-    private var minBuffer = 256L
-    private var maxBuffer = 1.MiB
-    private var slab = 1.MiB
+    private var minBufferSize = 256L
+    private var maxBufferSize = 1.MiB
+    private var slabSize = 1.MiB
     private var access = arrayOf(AccessFlag.LOCAL_WRITE)
 
     /**
@@ -23,18 +23,18 @@ public class BufferPoolBuilder internal constructor() {
     }
 
     /** Sets the smallest buffer, a power of two; default 256. A smaller request takes a buffer of this size. */
-    public fun minBuffer(bytes: Long) {
-        minBuffer = powerOfTwo("minBuffer", bytes)
+    public fun minBufferSize(bytes: Long) {
+        minBufferSize = powerOfTwo("minBufferSize", bytes)
     }
 
     /** Sets the largest buffer, a power of two; default 1 MiB. */
-    public fun maxBuffer(bytes: Long) {
-        maxBuffer = powerOfTwo("maxBuffer", bytes)
+    public fun maxBufferSize(bytes: Long) {
+        maxBufferSize = powerOfTwo("maxBufferSize", bytes)
     }
 
     /** Sets the size of a slab, which is one memory region, a power of two; default 1 MiB. */
-    public fun slab(bytes: Long) {
-        slab = powerOfTwo("slab", bytes)
+    public fun slabSize(bytes: Long) {
+        slabSize = powerOfTwo("slabSize", bytes)
     }
 
     /** Sets the access that the device and peers have to the memory; replaces the default LOCAL_WRITE. */
@@ -47,34 +47,36 @@ public class BufferPoolBuilder internal constructor() {
         bytes: Long,
     ): Long {
         require(bytes > 0 && bytes.countOneBits() == 1) {
-            "$name($bytes) isn't a power of two; buffers are cut by halves from a slab"
+            "$name($bytes) isn't a power of two: give one, such as 4096; slabs are halved into buffers"
         }
         return bytes
     }
 
     internal fun build(pd: ProtectionDomain): BufferPool {
-        require(minBuffer <= maxBuffer) {
-            "minBuffer($minBuffer) is above maxBuffer($maxBuffer); lower the first or raise the second"
+        require(minBufferSize <= maxBufferSize) {
+            "minBufferSize($minBufferSize) is above maxBufferSize($maxBufferSize); lower the first or raise the second"
         }
-        require(maxBuffer <= slab) {
-            "maxBuffer($maxBuffer) is above slab($slab), from which it would be cut; raise slab to it"
+        require(maxBufferSize <= slabSize) {
+            "maxBufferSize($maxBufferSize) is above slabSize($slabSize), from which it would be cut; " +
+                "raise slabSize to it"
         }
-        require(slab <= maxBytes) {
-            "slab($slab) is above maxBytes($maxBytes), so there could be none; lower slab or raise maxBytes"
+        require(slabSize <= maxBytes) {
+            "slabSize($slabSize) is above maxBytes($maxBytes), so the pool has no room for a slab; lower slabSize or " +
+                "raise maxBytes"
         }
-        require(maxBytes / slab <= Int.MAX_VALUE && slab / minBuffer <= Int.MAX_VALUE) {
-            "maxBytes($maxBytes), slab($slab) and minBuffer($minBuffer) make more than 2147483647 pieces; raise slab " +
-                "or minBuffer"
+        require(maxBytes / slabSize <= Int.MAX_VALUE && slabSize / minBufferSize <= Int.MAX_VALUE) {
+            "maxBytes($maxBytes), slabSize($slabSize) and minBufferSize($minBufferSize) make more than 2147483647 " +
+                "pieces; raise slabSize or minBufferSize"
         }
         val slabs =
             Slabs(
-                (maxBytes / slab).toInt(),
-                slab,
-                minBuffer.countTrailingZeroBits(),
-                maxBuffer.countTrailingZeroBits(),
+                (maxBytes / slabSize).toInt(),
+                slabSize,
+                minBufferSize.countTrailingZeroBits(),
+                maxBufferSize.countTrailingZeroBits(),
             ) {
-                pd.memoryRegion(slab, *access)
+                pd.memoryRegion(slabSize, *access)
             }
-        return BufferPool(pd, slabs, maxBuffer)
+        return BufferPool(pd, slabs, maxBufferSize)
     }
 }

@@ -68,11 +68,11 @@ internal class ChannelArrivals(
         val rkey = buffer.getInt()
         val address = buffer.getLong()
         val bytes = buffer.getLong()
-        val most = link.settings.maxMessage
+        val most = link.settings.maxMessageSize
         if (bytes !in 0..most) {
             val told = java.lang.Long.toUnsignedString(bytes)
             throw ChannelProtocolException(
-                "the peer has a message of $told bytes, above maxMessage($most) of this side",
+                "the peer has a message of $told bytes, above maxMessageSize($most) of this side",
             )
         }
         link.fetches.begin(id, RemoteMemory(address, bytes, rkey))
@@ -98,7 +98,11 @@ internal class ChannelArrivals(
             }
 
             ChannelMessage.CLOSE -> {
-                link.fail(ChannelClosedException("the peer closed the message channel"))
+                link.fail(
+                    ChannelClosedException(
+                        "the peer closed the message channel without finish() or disconnect(); see at the peer why",
+                    ),
+                )
             }
         }
     }

@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import java.nio.ByteBuffer
+import java.util.Locale
 
 /**
  * Tells the other side of a [MessageChannel] the limits of this side before the first message: 24 bytes in network byte
@@ -45,7 +46,7 @@ internal data class ChannelHello(
             if (bytes.size < BYTES) throw foreign("it has ${bytes.size} bytes and not $BYTES")
             val buffer = ByteBuffer.wrap(bytes)
             val magic = buffer.getInt()
-            if (magic != MAGIC) throw foreign("it begins with 0x%08x and not 0x%08x".format(magic, MAGIC))
+            if (magic != MAGIC) throw foreign("it begins with 0x%08x and not 0x%08x".format(Locale.ROOT, magic, MAGIC))
             val version = buffer.getShort()
             if (version != VERSION) {
                 throw foreign("it is of version $version, this side of $VERSION; use the same kverbs on both")

@@ -134,7 +134,10 @@ internal class ChannelInbox(
         wakeNext()
     }
 
-    private fun dropped() = ChannelClosedException("this side has disconnected and dropped messages that came")
+    private fun dropped() =
+        ChannelClosedException(
+            "this side has disconnected and dropped messages that came: receive them before disconnect()",
+        )
 
     /** Takes the first message if it is complete and no receiver waits for it. */
     fun tryTake(fits: (Long) -> Unit = {}): ChannelArrival? {

@@ -87,7 +87,7 @@ internal class ChannelLink(
         opening: Opening,
     ) {
         val started = ChannelWindow(ChannelHello.parse(hello), settings.slotSize, opening == Opening.LISTENS)
-        check(window == null) { "the channel was started before; a channel has one peer" }
+        check(window == null) { "the channel has a peer already; make another channel for another peer" }
         window = started
         if (keepAlive.heard > 0) started.open()
         failure.get()?.let(started::fail)

@@ -10,12 +10,12 @@ import org.kverbs.RdmaException
  */
 @OptIn(ExperimentalCoroutinesApi::class)
 public class ChannelProtocolException internal constructor(
-    message: String,
-) : RdmaException(message),
+    private val fault: String,
+) : RdmaException("$fault. Use the same function of the same version of kverbs at both ends."),
     CopyableThrowable<ChannelProtocolException> {
     /** Copies the exception for another call; this exception is the cause of the copy. */
     override fun createCopy(): ChannelProtocolException =
-        ChannelProtocolException(checkNotNull(message)).also {
+        ChannelProtocolException(fault).also {
             it.initCause(this)
         }
 }

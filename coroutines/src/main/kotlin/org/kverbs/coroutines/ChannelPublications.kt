@@ -81,7 +81,7 @@ internal class ChannelPublications(
         rights: List<AccessFlag>,
     ): MemorySlice {
         require(rights.isNotEmpty()) {
-            "${region.describe()} allows a peer nothing; register it with REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC"
+            "${region.describe()} gives a peer no access; register it with REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC"
         }
         return requireNotNull(link.memory.local(region.slice())) {
             "${region.describe()} belongs to another protection domain than the channel, so that the peer cannot" +
@@ -100,7 +100,7 @@ internal class ChannelPublications(
             require(names.size < RemoteNames.MOST) {
                 "there are ${RemoteNames.MOST} published regions; withdraw one before"
             }
-            require(names.add(name)) { "'$name' is published already; withdraw it before" }
+            require(names.add(name)) { "'$name' is published already; withdraw it before, or choose another name" }
         }
     }
 

@@ -25,7 +25,7 @@ internal class ChannelQueuePair(
     val polled: PolledQueue = requireNotNull(room)
     val messages = SendSide(queuePair, dispatcher, polled, settings.sendSlots, failures)
     val controls = SendSide(queuePair, dispatcher, polled, CONTROLS, failures, onRoom)
-    val oneSided = SendSide(queuePair, dispatcher, polled, settings.oneSided, failures)
+    val oneSided = SendSide(queuePair, dispatcher, polled, settings.oneSidedOperations, failures)
 
     /**
      * The memory windows that lend memory to the peer in a shared domain; null if the channel has a domain of its own.
@@ -49,7 +49,7 @@ internal class ChannelQueuePair(
         settings: MessageChannelBuilder,
     ): TypedQueuePair<RcVerbs> {
         val shared = memory.receives
-        val sendCount = settings.sendSlots + CONTROLS + settings.oneSided + windowRequests
+        val sendCount = settings.sendSlots + CONTROLS + settings.oneSidedOperations + windowRequests
         try {
             return memory.pd.qp(RC) {
                 maxSendWr(sendCount)

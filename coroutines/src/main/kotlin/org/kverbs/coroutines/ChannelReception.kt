@@ -36,7 +36,11 @@ internal class ChannelReception(
         } catch (e: RuntimeException) {
             link.fail(e)
         }
-        if (!isFree) free()
+        try {
+            if (!isFree) free()
+        } catch (e: RuntimeException) {
+            link.fail(e) // the device refused the receive that was to be posted again
+        }
     }
 
     fun requireMessage(completion: WorkCompletion) {

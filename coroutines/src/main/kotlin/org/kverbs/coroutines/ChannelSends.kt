@@ -30,7 +30,9 @@ internal class ChannelSends(
         length: Long,
     ) {
         val window = link.window()
-        require(length in 0..buffer.memory.byteSize()) { "$length bytes of a buffer of ${buffer.memory.byteSize()}" }
+        require(length in 0..buffer.memory.byteSize()) {
+            "$length bytes of a buffer of ${buffer.memory.byteSize()} bytes can't be sent; give 0 to that size"
+        }
         val body = buffer.part(0, length)
         val local = memory.local(body)
         val isShort = length <= window.eagerLimit
@@ -73,7 +75,7 @@ internal class ChannelSends(
     ) {
         require(
             length <= window.maxMessage,
-        ) { "a message of $length bytes; the peer takes at most ${window.maxMessage} (its maxMessage setting)" }
+        ) { "a message of $length bytes; the peer takes at most ${window.maxMessage} (its maxMessageSize setting)" }
     }
 
     private suspend fun sendLarge(

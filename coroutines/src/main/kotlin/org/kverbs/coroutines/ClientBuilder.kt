@@ -34,7 +34,7 @@ public class ClientBuilder internal constructor() {
      * Limits the time of each step: to find the address, to find the route, and for the server's answer. Default 10 s.
      */
     public fun timeout(step: Duration) {
-        require(step.isPositive()) { "timeout is $step; a step needs time" }
+        require(step.isPositive()) { "timeout($step): give a time above 0" }
         timeout = step
     }
 
@@ -70,7 +70,7 @@ public class ClientBuilder internal constructor() {
         longest: Duration = maxOf(first, 10.seconds),
     ) {
         require(first.isPositive() && longest >= first) {
-            "backOff($first, $longest): give two times, the shorter first"
+            "backOff($first, $longest): give two times above 0, the shorter first"
         }
         firstPause = first
         longestPause = longest
@@ -78,7 +78,7 @@ public class ClientBuilder internal constructor() {
 
     /** Ends [reconnecting] after this time without a connection; default never. */
     public fun giveUpAfter(time: Duration) {
-        require(time.isPositive()) { "giveUpAfter($time): give a time" }
+        require(time.isPositive()) { "giveUpAfter($time): give a time above 0" }
         giveUpAfter = time
     }
 
@@ -101,7 +101,7 @@ public class ClientBuilder internal constructor() {
         val interval = keepAlive
         val further = channel
         return host.channelSetUp(privateData, timeout, isShared) {
-            longest?.let(::maxMessage)
+            longest?.let(::maxMessageSize)
             keepAlive(interval)
             further()
         }

@@ -29,13 +29,13 @@ import kotlin.coroutines.EmptyCoroutineContext
  *
  * **Threads.** One thread polls: a daemon thread of the dispatcher, or a thread of the caller
  * ([CompletionDispatcherBuilder.callerPolls]). A resumed coroutine runs on its own coroutine dispatcher. With
- * [coroutines] it runs on the polling thread, without a switch to another thread, and must not block. Any thread can
- * call the functions of this class.
+ * [coroutineDispatcher] it runs on the polling thread, without a switch to another thread, and must not block. Any
+ * thread can call the functions of this class.
  *
  * **Faults in other code.** If a coroutine's dispatcher throws when it has to resume the coroutine, or a task on
- * [coroutines] throws, the exception goes to the thread's handler of uncaught exceptions, and polling goes on; that
- * coroutine never runs again. The exception of a [WaitStrategy] goes there, too, and [WaitStrategy.adaptive] replaces
- * the strategy.
+ * [coroutineDispatcher] throws, the exception goes to the thread's handler of uncaught exceptions, and polling goes
+ * on; that coroutine never runs again. The exception of a [WaitStrategy] goes there, too, and [WaitStrategy.adaptive]
+ * replaces the strategy.
  *
  * **Ownership.** The dispatcher belongs to the device's context, and owns its queue pairs: [close] ends all waits with
  * an IllegalStateException that names the reason, closes its queue pairs and completion queues, and stops the thread.
@@ -76,7 +76,7 @@ public class CompletionDispatcher internal constructor(
      * Runs coroutines on the polling thread, one at a time; after [close] on [Dispatchers.Default], still one at a
      * time.
      */
-    public val coroutines: CoroutineDispatcher =
+    public val coroutineDispatcher: CoroutineDispatcher =
         object : CoroutineDispatcher() {
             override fun isDispatchNeeded(context: CoroutineContext): Boolean = Thread.currentThread() !== poller.get()
 
@@ -161,8 +161,8 @@ public class CompletionDispatcher internal constructor(
     }
 
     /**
-     * Polls every queue once, resumes the coroutines whose requests have completed, and runs the tasks of [coroutines].
-     * Never blocks.
+     * Polls every queue once, resumes the coroutines whose requests have completed, and runs the tasks of
+     * [coroutineDispatcher]. Never blocks.
      *
      * @return the number of completions taken and tasks run
      * @throws IllegalStateException if the dispatcher has a thread of its own
@@ -179,7 +179,7 @@ public class CompletionDispatcher internal constructor(
     @OptIn(ExperimentalCoroutinesApi::class)
     public fun <T> run(block: suspend CoroutineScope.() -> T): T =
         asPoller {
-            val result = CoroutineScope(coroutines).async(block = block)
+            val result = CoroutineScope(coroutineDispatcher).async(block = block)
             result.invokeOnCompletion { loop.wake() }
             var interrupt: InterruptedException? = null
             while (!result.isCompleted) {
@@ -208,7 +208,9 @@ public class CompletionDispatcher internal constructor(
         check(
             thread == null,
         ) { "this dispatcher polls on a thread of its own; make it with callerPolls() to poll on yours" }
-        check(poller.compareAndSet(null, Thread.currentThread())) { "thread ${poller.get()?.name} is polling already" }
+        check(poller.compareAndSet(null, Thread.currentThread())) {
+            "thread ${poller.get()?.name} is polling already; poll on one thread at a time"
+        }
         try {
             return block()
         } finally {
@@ -246,7 +248,7 @@ public class CompletionDispatcher internal constructor(
 
     /**
      * Closes the dispatcher's queue pairs and queues, ends all waits and stops polling. Any thread can call, also a
-     * coroutine on [coroutines].
+     * coroutine on [coroutineDispatcher].
      */
     override fun close() {
         try {

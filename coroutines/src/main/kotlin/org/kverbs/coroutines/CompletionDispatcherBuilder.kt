@@ -30,7 +30,7 @@ public class CompletionDispatcherBuilder internal constructor() {
      * another queue.
      */
     public fun queueEntries(count: Int) {
-        require(count > 0) { "queueEntries is $count; it must be above 0" }
+        require(count > 0) { "queueEntries($count): give 1 or more" }
         queueEntries = count
     }
 }

@@ -29,7 +29,10 @@ internal class CompletionFlow(
         flow {
             check(
                 isCollected.compareAndSet(false, true),
-            ) { "the completions of ${cq.describe()} are being collected already; shareIn serves several" }
+            ) {
+                "the completions of ${cq.describe()} are being collected already; share the flow " +
+                    "with shareIn for several collectors"
+            }
             isArmed = false // an event that came while no collector ran has no meaning
             loop.add(this@CompletionFlow)
             try {

@@ -44,7 +44,7 @@ public class ConnectionBuilder internal constructor() {
      * Limits the time of each step: to find the address, to find the route, and for the peer's answer. Default 10 s.
      */
     public fun timeout(step: Duration) {
-        require(step.isPositive()) { "timeout is $step; a step needs time" }
+        require(step.isPositive()) { "timeout($step): give a time above 0" }
         timeout = step
     }
 

@@ -87,10 +87,13 @@ public class ConnectionRequest internal constructor(
     internal fun beginAnswer(portSpace: PortSpace) {
         val asked = steps.id.portSpace()
         check(asked == portSpace) {
-            val what = if (asked.isDatagram) "datagrams: acceptDatagrams" else "a connection: accept"
-            "${remoteAddress.shown()} asks for $what answers that"
+            val what =
+                if (asked.isDatagram) "datagrams: answer with acceptDatagrams" else "a connection: answer with accept"
+            "${remoteAddress.shown()} asks for $what"
         }
-        check(isAnswered.compareAndSet(false, true)) { "the request of ${remoteAddress.shown()} was answered already" }
+        check(isAnswered.compareAndSet(false, true)) {
+            "the request of ${remoteAddress.shown()} was answered already; accept or reject it once"
+        }
     }
 
     /** False if the answer is too long: the kernel ends the connection then, too. */

@@ -55,7 +55,7 @@ internal class Credits(
      */
     suspend fun acquire(count: Int) {
         require(count <= capacity) {
-            "$count requests at once do not fit into a queue of $capacity; make fewer, or the queue longer"
+            "$count requests at once do not fit into a queue of $capacity; post fewer at once, or make the queue longer"
         }
         if (!tryAcquire(count)) await(count)
     }

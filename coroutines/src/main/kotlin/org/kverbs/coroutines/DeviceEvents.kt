@@ -10,13 +10,15 @@ import kotlinx.coroutines.flow.flow
 import org.kverbs.AsyncEvent
 import org.kverbs.Context
 import java.time.Duration
+import java.util.concurrent.ConcurrentHashMap
 
 /**
  * Returns the asynchronous events of the device, its ports and its queues (ibv_get_async_event(3)).
  *
  * A thread of its own waits for events while the flow is collected, and the device keeps them for a slow collector.
- * Each event goes to one collector only: use `asyncEvents().shareIn(scope, Eagerly)` for several. After the collector
- * is cancelled, the thread needs up to 100 ms to notice; an event that comes meanwhile is lost.
+ * A device has one collector at a time, because each event is given out once: use
+ * `asyncEvents().shareIn(scope, Eagerly)` for several. A second collector gets an IllegalStateException. After the
+ * collector is cancelled, the thread needs up to 100 ms to notice; an event that comes meanwhile is lost.
  *
  * The flow leaves out events of the receive queues that message connections share (SRQ_LIMIT_REACHED,
  * QP_LAST_WQE_REACHED): the library handles them.
@@ -25,15 +27,26 @@ import java.time.Duration
  */
 public fun Context.asyncEvents(): Flow<AsyncEvent> =
     callbackFlow {
-        val thread =
-            Thread
-                .ofPlatform()
-                .daemon()
-                .name(
-                    "kverbs-events-${device().name()}",
-                ).start { hand(this@asyncEvents) }
-        awaitClose { thread.interrupt() }
+        check(collected.add(this@asyncEvents)) {
+            "the events of ${describe()} are being collected already; share the flow with shareIn for several " +
+                "collectors"
+        }
+        try {
+            val thread =
+                Thread
+                    .ofPlatform()
+                    .daemon()
+                    .name(
+                        "kverbs-events-${device().name()}",
+                    ).start { hand(this@asyncEvents) }
+            awaitClose { thread.interrupt() }
+        } finally {
+            collected.remove(this@asyncEvents)
+        }
     }
+
+/** The devices whose events are collected now. */
+private val collected: MutableSet<Context> = ConcurrentHashMap.newKeySet()
 
 private fun ProducerScope<AsyncEvent>.hand(device: Context) {
     try {
@@ -54,7 +67,7 @@ private val FOREVER = Duration.ofDays(1)
 /**
  * Returns the state of every port, and then each change of a port.
  *
- * @param events the events of the ports. The default takes the device's events, so that no other collector gets them
+ * @param events the events of the ports. The default collects [asyncEvents], which has one collector at a time
  */
 public fun Context.ports(events: Flow<AsyncEvent> = asyncEvents()): Flow<PortStatus> =
     flow {

@@ -100,7 +100,11 @@ public class IncomingMessages internal constructor(
                 return message != null
             }
 
-            override fun next(): ByteArray = checkNotNull(message) { "call hasNext() first" }.also { message = null }
+            override fun next(): ByteArray =
+                checkNotNull(message) { "next() has no message: call hasNext() before each next()" }.also {
+                    message =
+                        null
+                }
         }
 
     /** Drops the messages that have arrived and those still to come; the other direction stays open. */

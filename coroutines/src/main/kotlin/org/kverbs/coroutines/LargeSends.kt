@@ -59,7 +59,7 @@ internal class LargeSends(
         val read =
             synchronized(lock) { waiting.remove(id) }
                 ?: throw ChannelProtocolException(
-                    "the peer says that it has read the large message $id, which isn't under way",
+                    "the peer has read the large message $id, which this side is not sending",
                 )
         read.buffer.unpin()
         room.release(1)

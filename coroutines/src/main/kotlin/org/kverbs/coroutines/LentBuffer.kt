@@ -35,7 +35,7 @@ internal class LentBuffer(
     ): MemorySlice = buffer.part(offset, length)
 
     override fun pin() {
-        check(users.getAndUpdate { if (it == 0) 0 else it + 1 } > 0) { "the buffer is closed" }
+        check(users.getAndUpdate { if (it == 0) 0 else it + 1 } > 0) { "the buffer is closed: use it before its close" }
     }
 
     override fun unpin() {

@@ -24,7 +24,7 @@ import java.lang.foreign.MemorySegment
  * ```
  *
  * **Messages** arrive whole, once and in the order of sending. A message has 0 bytes up to the peer's
- * [MessageChannelBuilder.maxMessage]. A message that fits into a receive slot ([MessageChannelBuilder.slotSize]) is
+ * [MessageChannelBuilder.maxMessageSize]. A message that fits into a receive slot ([MessageChannelBuilder.slotSize]) is
  * sent into the slot. A longer message, a *large* one, is copied into registered memory of this side; the peer's device
  * reads it from there before the peer's program receives it ([MessageChannelBuilder.fetchAhead]). Therefore both sides
  * can send first and receive later, whatever the length.
@@ -63,7 +63,7 @@ public class MessageChannel internal constructor(
      */
     public val isOpen: Boolean get() = link.isAlive
 
-    /** What the channel has done so far, and what it holds now. */
+    /** The counts of what the channel has done so far, and what it holds now. */
     public val stats: ChannelStats get() = link.stats
 
     /**
@@ -145,6 +145,12 @@ public class MessageChannel internal constructor(
         length: Long = buffer.memory.byteSize(),
     ): Unit = link.reporting { sends.send(buffer, length) }
 
+    /** Sends the first [length] bytes of a buffer, with the length as `Int`. */
+    public suspend fun send(
+        buffer: RegisteredBuffer,
+        length: Int,
+    ): Unit = send(buffer, length.toLong())
+
     /**
      * Receives a message; suspends until there is one.
      *
@@ -173,7 +179,7 @@ public class MessageChannel internal constructor(
         room: Long,
     ): Unit =
         require(length <= room) {
-            "a message of $length bytes came, the buffer has $room; take it with a larger one, or receive()"
+            "a message of $length bytes came, and the buffer has $room; receive it into a larger one, or with receive()"
         }
 
     /** Inline, so that only a failing receive makes another suspend call. */
@@ -185,7 +191,7 @@ public class MessageChannel internal constructor(
 
     private fun noMore() =
         ChannelClosedException(
-            "the peer has sent its last message; receiveOrNull and incoming tell that without an exception",
+            "the peer has sent its last message; receiveOrNull() and incoming end without an exception",
         )
 
     /**

@@ -15,9 +15,9 @@ public class MessageChannelBuilder internal constructor() {
     internal var receiveSlots = 16
     internal var slotSize = 4.KiB.toInt()
     private var ownSendSlots: Int? = null
-    internal var oneSided = 32
+    internal var oneSidedOperations = 32
     internal var largeMessages = 4
-    internal var maxMessage = 64.MiB
+    internal var maxMessageSize = 64.MiB
     internal var fetchAhead = 1.MiB.toInt()
     internal var keepAlive: Duration? = 5.seconds
     internal var pool: BufferPool? = null
@@ -49,11 +49,11 @@ public class MessageChannelBuilder internal constructor() {
      * device supports shared receive queues and type 2 memory windows, and the device is not iWARP. Otherwise, and with
      * a shared protection domain, each connection has slots of its own.
      */
-    public fun slotSize(bytes: Int) {
-        require(bytes in MIN_SLOT..MAX_SLOT && bytes % 8 == 0) {
+    public fun slotSize(bytes: Long) {
+        require(bytes in MIN_SLOT..MAX_SLOT && bytes % 8 == 0L) {
             "slotSize($bytes): give a multiple of 8, $MIN_SLOT to $MAX_SLOT"
         }
-        slotSize = bytes
+        slotSize = bytes.toInt()
     }
 
     /**
@@ -69,9 +69,9 @@ public class MessageChannelBuilder internal constructor() {
      * Sets the number of reads, writes and atomics under way at once, 1 to 4096, including those for large messages;
      * default 32.
      */
-    public fun oneSided(count: Int) {
-        require(count in 1..MAX_SLOTS) { "oneSided($count): give 1 to $MAX_SLOTS" }
-        oneSided = count
+    public fun oneSidedOperations(count: Int) {
+        require(count in 1..MAX_SLOTS) { "oneSidedOperations($count): give 1 to $MAX_SLOTS" }
+        oneSidedOperations = count
     }
 
     /**
@@ -87,20 +87,20 @@ public class MessageChannelBuilder internal constructor() {
      * Sets the longest message that the peer can send, in bytes, below 2 GiB; default 64 MiB. A peer that announces a
      * longer message ends the channel.
      */
-    public fun maxMessage(bytes: Long) {
-        require(bytes in 1..MAX_MESSAGE) { "maxMessage($bytes): give 1 to $MAX_MESSAGE" }
-        maxMessage = bytes
+    public fun maxMessageSize(bytes: Long) {
+        require(bytes in 1..MAX_MESSAGE) { "maxMessageSize($bytes): give 1 to $MAX_MESSAGE" }
+        maxMessageSize = bytes
     }
 
     /**
      * Limits the bytes of large messages that the channel reads from the peer's memory before the program receives
-     * them; default 1 MiB. A message within the limit is read when the peer announces it; a longer one is read when the
-     * channel holds no other large message. Therefore a channel holds at most this many bytes of large messages, or one
-     * message of up to [maxMessage].
+     * them; default 1 MiB, below 2 GiB. A message within the limit is read when the peer announces it; a longer one is
+     * read when the channel holds no other large message. Therefore a channel holds at most this many bytes of large
+     * messages, or one message of up to [maxMessageSize].
      */
-    public fun fetchAhead(bytes: Int) {
-        require(bytes >= 1) { "fetchAhead($bytes): give 1 or more" }
-        fetchAhead = bytes
+    public fun fetchAhead(bytes: Long) {
+        require(bytes in 1..Int.MAX_VALUE) { "fetchAhead($bytes): give 1 to ${Int.MAX_VALUE}" }
+        fetchAhead = bytes.toInt()
     }
 
     /**
@@ -132,12 +132,12 @@ public class MessageChannelBuilder internal constructor() {
         this.pool = pool
     }
 
-    internal fun hello(): ByteArray = ChannelHello(receiveSlots, slotSize, maxMessage).toBytes()
+    internal fun hello(): ByteArray = ChannelHello(receiveSlots, slotSize, maxMessageSize).toBytes()
 
     private companion object {
         const val MAX_SLOTS = 4096
-        const val MIN_SLOT = 256
-        const val MAX_SLOT = 1 shl 20
+        const val MIN_SLOT = 256L
+        const val MAX_SLOT = 1L shl 20
         const val MAX_LARGE = 256
 
         /** The longest byte array. */

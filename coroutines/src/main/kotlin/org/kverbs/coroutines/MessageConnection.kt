@@ -9,6 +9,7 @@ import org.kverbs.cm.ConnectionException
 import org.kverbs.cm.ConnectionStep
 import java.lang.foreign.MemorySegment
 import java.net.InetSocketAddress
+import java.util.concurrent.atomic.AtomicReference
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
@@ -44,6 +45,7 @@ public class MessageConnection internal constructor(
                 it.size,
             )
         }
+    private val claimedBy = AtomicReference<String?>()
     private val end = LostConnection(remoteAddress, "the connection has ended")
     private val lifetime =
         ConnectionLifetime(host, connection, onEnd = { channel.fail(end) }, onFlushed = { channel.stop(end) })
@@ -74,7 +76,7 @@ public class MessageConnection internal constructor(
      */
     public val isOpen: Boolean get() = lifetime.isOpen && channel.isOpen
 
-    /** What the channel has done so far, and what it holds now. */
+    /** The counts of what the channel has done so far, and what it holds now. */
     public val stats: ChannelStats get() = channel.stats
 
     /** The messages from the peer; see [MessageChannel.incoming]. */
@@ -88,6 +90,12 @@ public class MessageConnection internal constructor(
         buffer: RegisteredBuffer,
         length: Long = buffer.memory.byteSize(),
     ): Unit = channel.send(buffer, length)
+
+    /** Sends the first [length] bytes of a buffer, with the length as `Int`. */
+    public suspend fun send(
+        buffer: RegisteredBuffer,
+        length: Int,
+    ): Unit = channel.send(buffer, length.toLong())
 
     /** Receives a message; see [MessageChannel.receive]. */
     public suspend fun receive(): ByteArray = channel.receive()
@@ -127,6 +135,20 @@ public class MessageConnection internal constructor(
 
     /** Finds memory that the peer publishes, now or later; see [MessageChannel.awaitRemote]. */
     public suspend fun awaitRemote(name: String): RemoteRegion = channel.awaitRemote(name)
+
+    /**
+     * Gives all messages of this connection to a protocol, for a library that implements one: two protocols on one
+     * connection take each other's messages. The calls of this class do not look at it.
+     *
+     * @param protocol the name for messages of exceptions, such as "kRPC"
+     * @return null if the protocol has the messages now; the name of the protocol that has them already
+     */
+    public fun claimMessages(protocol: String): String? = claimedBy.compareAndExchange(null, protocol)
+
+    /** Gives up the claim of a protocol that [claimMessages] has given the messages to; otherwise does nothing. */
+    public fun releaseMessages(protocol: String) {
+        if (claimedBy.get() == protocol) claimedBy.set(null)
+    }
 
     /** Suspends until the connection has ended, by either side. */
     public suspend fun awaitEnd(): Unit = lifetime.awaitEnd()

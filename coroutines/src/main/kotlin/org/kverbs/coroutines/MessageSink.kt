@@ -7,7 +7,7 @@ import kotlinx.io.readByteArray
 /** Sends the bytes of a stream as messages; see [asSink]. */
 internal class MessageSink(
     private val connection: MessageConnection,
-    private val messageSize: Int,
+    private val messageSize: Long,
 ) : RawSink {
     private val buffer = Buffer()
     private var isClosed = false
@@ -16,18 +16,18 @@ internal class MessageSink(
         source: Buffer,
         byteCount: Long,
     ) {
-        check(!isClosed) { "the sink was closed" }
+        check(!isClosed) { "the sink was closed: write before the close" }
         buffer.write(source, byteCount)
         while (buffer.size >= messageSize) send(messageSize)
     }
 
     override fun flush() {
-        check(!isClosed) { "the sink was closed" }
-        if (!buffer.exhausted()) send(buffer.size.toInt())
+        check(!isClosed) { "the sink was closed: write before the close" }
+        if (!buffer.exhausted()) send(buffer.size)
     }
 
-    private fun send(length: Int) {
-        val bytes = buffer.readByteArray(length)
+    private fun send(length: Long) {
+        val bytes = buffer.readByteArray(length.toInt())
         streaming { connection.send(bytes) }
     }
 

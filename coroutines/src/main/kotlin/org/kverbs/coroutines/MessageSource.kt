@@ -18,8 +18,8 @@ internal class MessageSource(
         sink: Buffer,
         byteCount: Long,
     ): Long {
-        require(byteCount >= 0) { "$byteCount bytes can't be read" }
-        check(!isClosed) { "the source was closed" }
+        require(byteCount >= 0) { "$byteCount bytes can't be read; give 0 or more" }
+        check(!isClosed) { "the source was closed: read before the close" }
         if (byteCount == 0L) return 0
         while (rest.exhausted()) {
             rest.write(streaming { connection.receiveOrNull() } ?: return -1)

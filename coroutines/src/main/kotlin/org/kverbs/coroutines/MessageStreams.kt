@@ -7,7 +7,7 @@ import kotlinx.io.RawSink
 import kotlinx.io.RawSource
 import kotlinx.io.readByteArray
 
-private const val MESSAGE_SIZE = 65536
+private const val MESSAGE_SIZE = 65_536L
 
 /**
  * Returns the peer's messages as a blocking kotlinx-io source of bytes, without the borders between messages. The
@@ -43,10 +43,10 @@ public fun MessageConnection.asSource(): RawSource = MessageSource(this)
  * [java.io.InterruptedIOException] if the thread is interrupted.
  *
  * @param messageSize bytes of a message
- * @throws IllegalArgumentException if [messageSize] is not above 0
+ * @throws IllegalArgumentException if [messageSize] is not above 0, or 2 GiB and more
  */
-public fun MessageConnection.asSink(messageSize: Int = MESSAGE_SIZE): RawSink {
-    require(messageSize > 0) { "a message of a stream has 1 byte at least, not $messageSize" }
+public fun MessageConnection.asSink(messageSize: Long = MESSAGE_SIZE): RawSink {
+    requireMessageSize(messageSize)
     return MessageSink(this, messageSize)
 }
 
@@ -59,19 +59,19 @@ public fun MessageConnection.asSink(messageSize: Int = MESSAGE_SIZE): RawSink {
  * @return the number of bytes sent
  * @throws kotlinx.io.IOException if the source fails
  * @throws org.kverbs.RdmaException if the connection fails
- * @throws IllegalArgumentException if [messageSize] is not above 0, or more than the peer takes
+ * @throws IllegalArgumentException if [messageSize] is not above 0, or 2 GiB and more, or more than the peer takes
  */
 public suspend fun MessageConnection.transferFrom(
     source: RawSource,
-    messageSize: Int = MESSAGE_SIZE,
+    messageSize: Long = MESSAGE_SIZE,
 ): Long {
-    require(messageSize > 0) { "a message of a stream has 1 byte at least, not $messageSize" }
+    requireMessageSize(messageSize)
     return withContext(Dispatchers.IO) {
         val buffer = Buffer()
         var sent = 0L
         do {
             val isLast = source.readAtMostTo(buffer, messageSize - buffer.size) < 0
-            if (buffer.size == messageSize.toLong() || (isLast && !buffer.exhausted())) {
+            if (buffer.size == messageSize || (isLast && !buffer.exhausted())) {
                 sent += buffer.size
                 send(buffer.readByteArray())
             }
@@ -100,3 +100,7 @@ public suspend fun MessageConnection.transferTo(sink: RawSink): Long =
         sink.flush()
         received
     }
+
+private fun requireMessageSize(bytes: Long) {
+    require(bytes in 1..Int.MAX_VALUE) { "messageSize($bytes): give 1 to ${Int.MAX_VALUE}" }
+}

@@ -18,5 +18,5 @@ public class NotPublishedException internal constructor(
                         published.sorted().joinToString { "'$it'" }
                 }
             ) +
-            ". If it still will, await it: awaitRemote(\"$name\")",
+            ". If the peer publishes it later, call awaitRemote(\"$name\")",
     )

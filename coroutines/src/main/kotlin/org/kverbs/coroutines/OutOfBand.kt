@@ -54,7 +54,7 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.connectOver(
     val mine = note.encodeToByteArray()
     require(
         '\n' !in note && mine.size <= LONGEST_LINE,
-    ) { "a note of ${mine.size} bytes: it must be one line of at most $LONGEST_LINE bytes" }
+    ) { "a note of ${mine.size} bytes can't be sent: give one line of at most $LONGEST_LINE bytes" }
     val ours = endpoint(options).toText()
     try {
         return runInterruptible(Dispatchers.IO) {
@@ -68,7 +68,9 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.connectOver(
             val last = socket.line()
             if (last != READY) {
                 throw ProtocolException(
-                    "${socket.remoteAddress} said '${last.take(100)}' where '$READY' was expected",
+                    "${socket.remoteAddress} sent '${last.take(
+                        100,
+                    )}' instead of '$READY': call connectOver at both ends",
                 )
             }
             told
@@ -87,7 +89,9 @@ private fun endpointOf(
     try {
         QueuePairEndpoint.parse(line)
     } catch (e: IllegalArgumentException) {
-        throw ProtocolException("${socket.remoteAddress} did not say what its queue pair is: ${e.message}").initCause(e)
+        throw ProtocolException(
+            "${socket.remoteAddress} did not send its queue pair; call connectOver at both ends: ${e.message}",
+        ).initCause(e)
     }
 
 private fun SocketChannel.sendLine(bytes: ByteArray) {
@@ -101,12 +105,16 @@ private fun SocketChannel.line(): String {
     while (line.hasRemaining()) {
         line.limit(line.position() + 1)
         if (read(line) < 0) {
-            throw EOFException("$remoteAddress closed the socket before both queue pairs were connected")
+            throw EOFException(
+                "$remoteAddress closed the socket before both queue pairs were connected; see at the peer why",
+            )
         }
         if (line[line.position() - 1] == '\n'.code.toByte()) {
             return String(line.array(), 0, line.position() - 1, Charsets.UTF_8)
         }
         line.limit(line.capacity())
     }
-    throw ProtocolException("$remoteAddress sent a line of more than $LONGEST_LINE bytes")
+    throw ProtocolException(
+        "$remoteAddress sent a line of more than $LONGEST_LINE bytes; call connectOver at both ends",
+    )
 }

@@ -94,7 +94,7 @@ internal class PollLoop(
         val cause =
             failure as? IllegalStateException
                 ?: IllegalStateException(
-                    "the completions of ${queue.cq.describe()} can't be taken: ${failure.message}",
+                    "the completions of ${queue.cq.describe()} can't be polled any more: ${failure.message}",
                     failure,
                 )
         waking { queue.fail(cause) }
@@ -141,7 +141,7 @@ internal class PollLoop(
         if (tasks.isEmpty()) LockSupport.parkNanos(nanos)
         sleep = AWAKE
         // Clear an interrupt: an interrupted thread never parks, and would spin.
-        if (Thread.interrupted()) throw InterruptedException("interrupted while no completion came")
+        if (Thread.interrupted()) throw InterruptedException("interrupted while it waited for completions")
     }
 
     /**

@@ -39,7 +39,7 @@ internal class PrivateMemory(
     override fun takeLent(length: Long): RegisteredBuffer = lent.take(length)
 
     override fun takePrivate(length: Long): RegisteredBuffer =
-        pool?.let { if (length <= it.maxBuffer) it.tryTake(length) else null } ?: private.take(length)
+        pool?.let { if (length <= it.maxBufferSize) it.tryTake(length) else null } ?: private.take(length)
 
     override fun local(memory: MemorySlice): MemorySlice? = memory.takeIf { it.region().protectionDomain() === pd }
 

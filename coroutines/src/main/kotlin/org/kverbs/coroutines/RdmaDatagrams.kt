@@ -53,7 +53,9 @@ public class RdmaDatagrams internal constructor(
         buffer: MemorySegment,
     ): Destination {
         val completion =
-            requireNotNull(received.completion) { "$received has no global routing header, and so no sender" }
+            requireNotNull(received.completion) {
+                "$received has no global routing header, which names the sender: give a received datagram"
+            }
         return Destination(pd.addressHandle(port, completion, buffer), received.sourceQueuePair, qkey)
     }
 
@@ -119,7 +121,10 @@ public fun ConnectionRequest.acceptDatagrams(
     steps.id.use { id ->
         require(
             host.node(id) === datagrams.node,
-        ) { "${remoteAddress.shown()} asks at ${id.deviceName()}, and $datagrams are on ${datagrams.node}" }
+        ) {
+            "${remoteAddress.shown()} asks at ${id.deviceName()}, and $datagrams are on ${datagrams.node}; " +
+                "answer with datagrams on the same device"
+        }
         id.accept(datagrams.queuePair.queuePair, ConnectionParameters.DEFAULTS.withPrivateData(privateData))
     }
 }

@@ -44,7 +44,7 @@ public class RdmaHost internal constructor(
     @Volatile
     private var dispatchers = emptyList<CompletionDispatcher>()
 
-    /** Why the host no longer takes events; null while it does. */
+    /** The reason why the host no longer takes events; null while it does. */
     @Volatile
     private var end: Throwable? = null
 
@@ -66,7 +66,8 @@ public class RdmaHost internal constructor(
         } catch (e: Throwable) {
             if (channel.isOpen) {
                 // No thread takes events any more: end the waits, and refuse new ones.
-                cause = IllegalStateException("the connection manager's events can't be taken any more", e)
+                cause =
+                    IllegalStateException("the connection manager's events can't be taken any more: make a new host", e)
                 channel.close()
                 throw e
             }

@@ -27,7 +27,7 @@ public class RdmaListener internal constructor(
      *
      * @throws IllegalStateException if the listener or its host is closed
      */
-    public suspend fun request(): ConnectionRequest {
+    public suspend fun awaitRequest(): ConnectionRequest {
         val next = requests.receiveCatching()
         return next.getOrElse { throw checkNotNull(it).calledHere() }
     }
@@ -39,11 +39,15 @@ public class RdmaListener internal constructor(
         return next.getOrNull()
     }
 
-    /** Returns the requests as they come. The flow fails with IllegalStateException when the listener is closed. */
+    /**
+     * Returns the requests as they come. Several collectors, and callers of [request], share them: each request goes to
+     * one. The flow fails with IllegalStateException when the listener is closed.
+     */
     public fun requests(): Flow<ConnectionRequest> = requests.receiveAsFlow()
 
     /** Suspends until a request comes, and accepts it; errors as [ConnectionRequest.accept]. */
-    public suspend fun accept(settings: ConnectionBuilder.() -> Unit = {}): RdmaConnection = request().accept(settings)
+    public suspend fun accept(settings: ConnectionBuilder.() -> Unit = {}): RdmaConnection =
+        awaitRequest().accept(settings)
 
     internal fun end(cause: Throwable) {
         requests.close(cause)

@@ -50,7 +50,7 @@ public class RdmaServer internal constructor(
     /** The open connections: a live view. */
     public val connections: Collection<MessageConnection> = Collections.unmodifiableCollection(reception.open)
 
-    /** What the server has done so far, and what it holds now. */
+    /** The counts of what the server has done so far, and what it holds now. */
     public val stats: ServerStats get() = reception.stats
 
     /**
@@ -72,8 +72,8 @@ public class RdmaServer internal constructor(
 
     /**
      * Runs [handler] for each connection in a coroutine of its own, until the job is cancelled or the server is stopped
-     * or closed. The handlers are children of the job and run concurrently, on many threads ([ServerBuilder.handlers]):
-     * state that they share must be thread-safe.
+     * or closed. The handlers are children of the job and run concurrently, on many threads
+     * ([ServerBuilder.handlerContext]): state that they share must be thread-safe.
      *
      * When a handler returns, the server disconnects its connection ([MessageConnection.disconnect]). When a handler
      * throws, the server closes its connection and calls [ServerBuilder.onFailure]; the other connections live on. An
@@ -87,8 +87,10 @@ public class RdmaServer internal constructor(
         scope: CoroutineScope,
         handler: suspend CoroutineScope.(MessageConnection) -> Unit,
     ): Job {
-        check(isServing.compareAndSet(false, true)) { "the server at ${address.shown()} is served already" }
-        val job = scope.launch(settings.handlers ?: host.context) { takeRequests(handler) }
+        check(isServing.compareAndSet(false, true)) {
+            "the server at ${address.shown()} is served already; call serve once, or bind another server"
+        }
+        val job = scope.launch(settings.handlerContext ?: host.context) { takeRequests(handler) }
         serving = job
         if (isClosed) job.cancel()
         job.invokeOnCompletion { close() }
@@ -125,17 +127,17 @@ public class RdmaServer internal constructor(
     }
 
     /**
-     * Stops taking clients, tells the handlers ([stopping]), suspends until they have ended or [deadline] is over, and
+     * Stops taking clients, tells the handlers ([stopping]), suspends until they have ended or [timeout] is over, and
      * closes the server. Then cancels the handlers that still run, and waits for them without a limit. A handler that
      * ignores its cancellation, as a blocking call does, delays the return; after one second the [System.Logger]
      * `org.kverbs.coroutines` warns and names its client. `withTimeoutOrNull(30.seconds) { server.stop() }` waits at
      * most 30 s; the server is closed then, too.
      */
-    public suspend fun stop(deadline: Duration = 10.seconds) {
+    public suspend fun stop(timeout: Duration = 10.seconds) {
         try {
             stops.complete()
             listener.close()
-            withTimeoutOrNull(deadline) { serving?.join() }
+            withTimeoutOrNull(timeout) { serving?.join() }
         } finally {
             close()
         }

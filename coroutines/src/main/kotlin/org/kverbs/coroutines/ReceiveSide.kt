@@ -51,33 +51,47 @@ internal class ReceiveSide(
     ) {
         if (!receiver.isActive) return
         while (!slots.tryJoin(receiver, length)) {
-            synchronized(lock) {
-                checkNotEnded()
-                val slot = slots.put(receiver, length)
-                if (slot != null) {
-                    post(slot, receiver)
-                    return
+            var refusal: Refusal? = null
+            val hasSlot =
+                synchronized(lock) {
+                    checkNotEnded()
+                    slots.put(receiver, length)?.also { refusal = post(it, receiver) } != null
                 }
-            }
+            refusal?.let { settle(it, receiver) }
+            if (hasSlot) return
         }
     }
 
-    /**
-     * Posts a receive. Throws the device's exception, unless the receiver has got a message meanwhile. Called under the
-     * lock.
-     */
+    /** A receive that the device refused, and the receiver that is left without a request; null if there is none. */
+    private class Refusal(
+        val receiver: Any?,
+        val cause: RuntimeException,
+    )
+
+    /** Posts a receive. Called under the lock; the caller gives the refusal to [settle] outside it. */
     private fun post(
         slot: ReceiveSlot,
         receiver: Any,
-    ) {
-        var posted = false
+    ): Refusal? =
         try {
             post(id(slot.index), checkNotNull(slot.memory))
-            posted = true
+            null
         } catch (e: RuntimeException) {
-            posted = !slots.takeBack(slot, receiver)
-            if (!posted) throw e
+            Refusal(slots.takeBack(slot, receiver), e)
         }
+
+    /**
+     * Ends the receiver of a refused receive, which is [caller] or another one, and gives the free entry to those that
+     * wait. Without a request under way no completion does that.
+     */
+    private fun settle(
+        refusal: Refusal,
+        caller: Any?,
+    ) {
+        val receiver = refusal.receiver
+        if (receiver != null && receiver !== caller) slots.end(receiver, refusal.cause)
+        postForWaiting()
+        if (receiver != null && receiver === caller) throw refusal.cause
     }
 
     /** Posts a receive, or takes over that of a cancelled caller, and returns at once. */
@@ -99,20 +113,31 @@ internal class ReceiveSide(
     }
 
     private fun begin(receive: PostedReceive) {
-        if (slots.tryJoin(receive, receive.memory.length())) {
-            receive.message.invokeOnCompletion { receive.pin?.unpin() }
-            return
-        }
-        val slot =
-            synchronized(lock) {
-                checkNotEnded()
-                (slots.put(receive) ?: refuse()).also { post(it, receive) }
+        var slot: ReceiveSlot? = null
+        while (slot == null) {
+            if (slots.tryJoin(receive, receive.memory.length())) {
+                receive.message.invokeOnCompletion { receive.pin?.unpin() }
+                return
             }
+            var refusal: Refusal? = null
+            slot =
+                synchronized(lock) {
+                    checkNotEnded()
+                    slots.put(receive)?.also { refusal = post(it, receive) }
+                }
+            refusal?.let { settle(it, receive) }
+            // Another thread can have taken the entry since tryJoin, for a caller that is cancelled by now.
+            if (slot == null && slots.isFull()) refuse()
+        }
+        val posted = slot
         // Called for every end. After the request has completed this does nothing.
-        receive.message.invokeOnCompletion { slots.desert(slot, receive.message) }
+        receive.message.invokeOnCompletion { slots.desert(posted, receive.message) }
     }
 
-    private fun checkCapacity() = check(capacity > 0) { "this queue pair was made with maxRecvWr(0): it can't receive" }
+    private fun checkCapacity() =
+        check(capacity > 0) {
+            "this queue pair was made with maxRecvWr(0), so it can't receive; give it maxRecvWr(1) or more"
+        }
 
     private fun refuse(): Nothing =
         error(
@@ -125,6 +150,10 @@ internal class ReceiveSide(
         completion: WorkCompletion,
     ) {
         slots.complete(request, completion)
+        postForWaiting()
+    }
+
+    private fun postForWaiting() {
         var more = slots.isAwaited
         while (more) more = postForNext()
     }
@@ -134,21 +163,17 @@ internal class ReceiveSide(
      * entry.
      */
     private fun postForNext(): Boolean {
-        val next: ReceiveSlots.Promotion
-        var failure: RuntimeException?
-        synchronized(lock) {
-            if (hasEnded) return false
-            next = slots.promote() ?: return false
-            failure = next.failure
-            if (next.slot != null) {
-                try {
+        val refusal =
+            synchronized(lock) {
+                if (hasEnded) return false
+                val next = slots.promote() ?: return false
+                if (next.slot != null) {
                     post(next.slot, next.receiver)
-                } catch (e: RuntimeException) {
-                    failure = e
+                } else {
+                    Refusal(next.receiver, checkNotNull(next.failure))
                 }
             }
-        }
-        failure?.let { slots.end(next.receiver, it) }
+        refusal?.receiver?.let { slots.end(it, refusal.cause) }
         return true
     }
 

@@ -93,6 +93,10 @@ internal class ReceiveSlots(
         if (!all && receivers.size < sweepAt) return
         receivers.removeAll { !isActive(it) }
         sweepAt = 2 * receivers.size + SWEEP_AT
+        // Those that wait for an entry although requests of cancelled receivers are left, which the list still held.
+        while (all && waiting.isNotEmpty() && loose > receivers.size) {
+            receivers.addLast(waiting.removeFirst().receiver)
+        }
     }
 
     /**
@@ -117,6 +121,13 @@ internal class ReceiveSlots(
                 it.keeper = receive.pin
                 it.owner = receive.message
             }
+        }
+
+    /** True if a [PostedReceive] must be refused: it can neither join, nor has the queue a free entry for it. */
+    fun isFull(): Boolean =
+        synchronized(lock) {
+            forgetCancelled(all = true)
+            unclaimed.isEmpty() && (waiting.isNotEmpty() || (free.isEmpty() && loose <= receivers.size))
         }
 
     private fun take(length: Long): ReceiveSlot {
@@ -167,17 +178,22 @@ internal class ReceiveSlots(
             Promotion(next.receiver, null, e)
         }
 
-    /** Frees the slot of a refused request. True if [receiver] still waits; if not, it has got a message. */
+    /**
+     * Frees the slot of a refused request. Returns the receiver that has no request now: [receiver], or the last one if
+     * another has joined the request meanwhile. Null if all receivers have one.
+     */
     fun takeBack(
         slot: ReceiveSlot,
         receiver: Any,
-    ): Boolean =
+    ): Any? =
         synchronized(lock) {
             val keeper = slot.keeper
             release(slot)
-            if (receiver is PostedReceive) return true
+            if (receiver is PostedReceive) return receiver
             letGo(keeper)
-            receivers.remove(receiver)
+            if (receivers.remove(receiver)) return receiver
+            receivers.removeAll { !isActive(it) }
+            if (receivers.size > loose) receivers.removeLast() else null
         }
 
     private fun release(slot: ReceiveSlot) {
@@ -220,7 +236,7 @@ internal class ReceiveSlots(
         }
         if (message == null) {
             letGo(keeper)
-            if (receiver != null) end(receiver, failure!!)
+            if (receiver != null) end(receiver, checkNotNull(failure))
         } else if (receiver != null) {
             hand(message, receiver)
         }

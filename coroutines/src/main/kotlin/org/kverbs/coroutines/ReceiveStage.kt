@@ -41,14 +41,14 @@ internal class ReceiveStage(
         val slab = Slab(regions.size, register(count * bytes))
         regions.add(slab.region)
         size.count += count
-        var first: Chunk? = null
-        for (i in count - 1 downTo 0) first = Chunk(slab, i * bytes, bytes).also { it.next = first }
-        return first!!
+        var first = Chunk(slab, (count - 1) * bytes, bytes)
+        for (i in count - 2 downTo 0) first = Chunk(slab, i * bytes, bytes).also { it.next = first }
+        return first
     }
 
     @Synchronized
     fun giveBack(chunk: Chunk) {
-        val size = sizes[chunk.size.countTrailingZeroBits()]!!
+        val size = checkNotNull(sizes[chunk.size.countTrailingZeroBits()])
         chunk.next = size.free
         size.free = chunk
     }

@@ -13,7 +13,7 @@ internal class Reception(
     private val host: RdmaHost,
     private val settings: ServerBuilder,
 ) {
-    private val memory = ServerMemory(settings.memory)
+    private val memory = ServerMemory(settings.maxMemory)
     private val channelSettings = settings.channelSettings()
     private val slotBytes = MessageChannelBuilder().apply(channelSettings).slotBytes
 
@@ -83,7 +83,7 @@ internal class Reception(
         }
         val hasRoom = share.tryTake(slotBytes)
         if (!hasRoom) {
-            val why = "the connections hold all ${settings.memory} bytes of the server (memory)"
+            val why = "the connections hold all ${settings.maxMemory} bytes of the server (maxMemory)"
             throw request.refused(Rejection.FULL, why)
         }
         val setUp =

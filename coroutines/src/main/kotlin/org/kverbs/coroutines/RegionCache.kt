@@ -99,7 +99,7 @@ internal class RegionCache(
 
         override fun pin(): Unit =
             synchronized(this) {
-                check(users > 0) { "${region.describe()} is closed" }
+                check(users > 0) { "${region.describe()} is closed: use the buffer before its close" }
                 users++
             }
 

@@ -22,6 +22,12 @@ public abstract class RegisteredBuffer internal constructor() : AutoCloseable {
         length: Long = memory.byteSize() - offset,
     ): MemorySlice
 
+    /** Returns a part of the buffer for a work request, with both numbers as `Int`. */
+    public fun slice(
+        offset: Int,
+        length: Int,
+    ): MemorySlice = slice(offset.toLong(), length.toLong())
+
     /**
      * Returns a part without an owner, for a request whose poster pins the buffer; unlike [slice] it can avoid an
      * allocation.

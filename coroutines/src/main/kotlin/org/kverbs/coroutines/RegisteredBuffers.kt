@@ -32,6 +32,12 @@ public fun RegisteredBuffer.write(
     range(offset, bytes.size.toLong()).copyFrom(MemorySegment.ofArray(bytes))
 }
 
+/** Copies [bytes] into the buffer, with the offset as `Int`. */
+public fun RegisteredBuffer.write(
+    bytes: ByteArray,
+    offset: Int,
+): Unit = write(bytes, offset.toLong())
+
 /**
  * Moves [length] bytes from a kotlinx-io [Buffer] into this buffer, from byte [offset] on, without a copy in between.
  *
@@ -44,7 +50,7 @@ public fun RegisteredBuffer.write(
     length: Long = from.size,
 ) {
     val target = range(offset, length)
-    if (from.size < length) throw EOFException("the kotlinx-io Buffer holds ${from.size} bytes and not $length")
+    if (from.size < length) throw EOFException("the kotlinx-io Buffer holds ${from.size} bytes, not $length")
     moveInto(target, 0, from, length)
 }
 

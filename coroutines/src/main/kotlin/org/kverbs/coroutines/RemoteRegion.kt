@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.dsl.RcVerbs
+import java.util.Locale
 
 /**
  * Reads and writes memory of the peer; the peer's program is not told. Offsets and lengths are in bytes. Numbers have
@@ -35,6 +36,21 @@ public class RemoteRegion internal constructor(
         length: Int,
     ): ByteArray = transfers.read(part(offset, length.toLong()))
 
+    /** Reads [length] bytes, at most 2 GiB, with both numbers as `Long`. */
+    public suspend fun read(
+        offset: Long,
+        length: Long,
+    ): ByteArray {
+        require(length <= Int.MAX_VALUE) { "a byte array of $length bytes; read parts, or into a buffer" }
+        return transfers.read(part(offset, length))
+    }
+
+    /** Reads [length] bytes, with both numbers as `Int`. */
+    public suspend fun read(
+        offset: Int,
+        length: Int,
+    ): ByteArray = read(offset.toLong(), length)
+
     /** Reads [length] bytes, from byte [offset] of the region on, into the start of a buffer without a copy. */
     public suspend fun read(
         into: RegisteredBuffer,
@@ -50,6 +66,12 @@ public class RemoteRegion internal constructor(
         bytes: ByteArray,
         offset: Long = 0,
     ): Unit = transfers.write(part(offset, bytes.size.toLong()), bytes)
+
+    /** Writes [bytes], with the offset as `Int`. */
+    public suspend fun write(
+        bytes: ByteArray,
+        offset: Int,
+    ): Unit = write(bytes, offset.toLong())
 
     /** Writes the first [length] bytes of a buffer without a copy, from byte [offset] of the region on. */
     public suspend fun write(
@@ -67,6 +89,9 @@ public class RemoteRegion internal constructor(
         return queuePair.sends.awaitResult(READ) { requests, id -> requests.read(id, at) }
     }
 
+    /** Reads the 8 bytes at [offset], an `Int`, as a number. */
+    public suspend fun readLong(offset: Int): Long = readLong(offset.toLong())
+
     /** Writes a number as the 8 bytes at [offset]. */
     public suspend fun writeLong(
         offset: Long,
@@ -76,8 +101,14 @@ public class RemoteRegion internal constructor(
         queuePair.sends.awaitNumber(WRITE, value) { requests, id -> requests.write(id, at) }
     }
 
+    /** Writes a number as the 8 bytes at [offset], an `Int`. */
+    public suspend fun writeLong(
+        offset: Int,
+        value: Long,
+    ): Unit = writeLong(offset.toLong(), value)
+
     /**
-     * Replaces the 8 bytes at [offset] by [value] if they equal [expected]. This is atomic for all atomics of the
+     * Replaces the 8 bytes at [offset] by [swap] if they equal [compare]. This is atomic for all atomics of the
      * peer's device.
      *
      * @param offset gives an address of the peer that is a multiple of 8
@@ -86,15 +117,28 @@ public class RemoteRegion internal constructor(
      */
     public suspend fun compareAndSwap(
         offset: Long,
-        expected: Long,
-        value: Long,
-    ): Long = queuePair.compareAndSwap(aligned(offset), expected, value)
+        compare: Long,
+        swap: Long,
+    ): Long = queuePair.compareAndSwap(aligned(offset), compare, swap)
+
+    /** Compares and swaps the 8 bytes at [offset], an `Int`. */
+    public suspend fun compareAndSwap(
+        offset: Int,
+        compare: Long,
+        swap: Long,
+    ): Long = compareAndSwap(offset.toLong(), compare, swap)
 
     /** Adds [add] to the 8 bytes at [offset]; otherwise as [compareAndSwap]. */
     public suspend fun fetchAndAdd(
         offset: Long,
         add: Long,
     ): Long = queuePair.fetchAndAdd(aligned(offset), add)
+
+    /** Adds [add] to the 8 bytes at [offset], an `Int`. */
+    public suspend fun fetchAndAdd(
+        offset: Int,
+        add: Long,
+    ): Long = fetchAndAdd(offset.toLong(), add)
 
     private fun part(
         offset: Long,
@@ -112,6 +156,7 @@ public class RemoteRegion internal constructor(
         val at = part(offset, Long.SIZE_BYTES.toLong())
         require(at.address() % Long.SIZE_BYTES == 0L) {
             "an atomic at offset $offset is at address 0x%x of the peer; it must be a multiple of 8".format(
+                Locale.ROOT,
                 at.address(),
             )
         }

@@ -21,16 +21,16 @@ public class ServerBuilder internal constructor() {
         private set
     internal var onFailure: ((Throwable) -> Unit)? = null
         private set
-    internal var handlers: CoroutineContext? = null
+    internal var handlerContext: CoroutineContext? = null
         private set
     internal var isShared = false
         private set
     internal var idleTimeout: Duration? = null
         private set
-    internal var memory = 1.GiB
+    internal var maxMemory = 1.GiB
         private set
     private var maxMessageSize = 4.MiB
-    private var memoryPerConnection: Long? = null
+    private var maxMemoryPerConnection: Long? = null
     private var keepAlive: Duration? = 5.seconds
     private var channel: MessageChannelBuilder.() -> Unit = {}
 
@@ -67,18 +67,18 @@ public class ServerBuilder internal constructor() {
      * them. The server rejects a client whose slots exceed the limit; a large message that exceeds it waits in its
      * sender's memory.
      */
-    public fun memory(bytes: Long) {
-        require(bytes > 0) { "memory($bytes): give 1 or more" }
-        memory = bytes
+    public fun maxMemory(bytes: Long) {
+        require(bytes > 0) { "maxMemory($bytes): give 1 or more" }
+        maxMemory = bytes
     }
 
     /**
-     * Limits the bytes of [memory] that one connection holds: at least its slots and one message of [maxMessageSize].
-     * Default is 1 MiB more than these.
+     * Limits the bytes of [maxMemory] that one connection holds: at least its slots and one message of
+     * [maxMessageSize]. Default is 1 MiB more than these.
      */
-    public fun memoryPerConnection(bytes: Long) {
-        require(bytes > 0) { "memoryPerConnection($bytes): give 1 or more" }
-        memoryPerConnection = bytes
+    public fun maxMemoryPerConnection(bytes: Long) {
+        require(bytes > 0) { "maxMemoryPerConnection($bytes): give 1 or more" }
+        maxMemoryPerConnection = bytes
     }
 
     /**
@@ -91,7 +91,7 @@ public class ServerBuilder internal constructor() {
      * keepAlive is null only its messages count.
      */
     public fun idleTimeout(time: Duration?) {
-        require(time == null || time.isPositive()) { "idleTimeout($time): give a time, or null" }
+        require(time == null || time.isPositive()) { "idleTimeout($time): give a time above 0, or null" }
         idleTimeout = time
     }
 
@@ -106,7 +106,7 @@ public class ServerBuilder internal constructor() {
 
     /** Limits the time for an accepted client to answer, and for [authorize] to decide; default 10 s. */
     public fun timeout(step: Duration) {
-        require(step.isPositive()) { "timeout is $step; a step needs time" }
+        require(step.isPositive()) { "timeout($step): give a time above 0" }
         timeout = step
     }
 
@@ -132,8 +132,8 @@ public class ServerBuilder internal constructor() {
      * Sets the context in which handlers run; default [RdmaHostBuilder.context], which by default has many threads. A
      * job in it has no effect.
      */
-    public fun handlers(context: CoroutineContext) {
-        handlers = context.minusKey(Job)
+    public fun handlerContext(context: CoroutineContext) {
+        handlerContext = context.minusKey(Job)
     }
 
     /**
@@ -155,19 +155,21 @@ public class ServerBuilder internal constructor() {
         val interval = keepAlive
         val further = channel
         val slots = MessageChannelBuilder().apply(further).slotBytes
-        val most = memoryPerConnection ?: (slots + longest + 1.MiB)
+        val most = maxMemoryPerConnection ?: (slots + longest + 1.MiB)
         require(most >= slots + longest) {
-            "memoryPerConnection($most): $slots bytes of slots and a message of $longest are more"
+            "maxMemoryPerConnection($most): a connection needs $slots bytes for its slots and " +
+                "$longest for the longest message; give ${slots + longest} or more, or lower maxMessageSize"
         }
         require(
-            memory >= most,
+            maxMemory >= most,
         ) {
-            "memory($memory): one connection may take $most; give more, or lower maxMessageSize or memoryPerConnection"
+            "maxMemory($maxMemory): one connection may take $most; give more, or lower maxMessageSize or " +
+                "maxMemoryPerConnection"
         }
         return {
-            maxMessage(longest)
+            maxMessageSize(longest)
             keepAlive(interval)
-            fetchAhead(minOf(most - slots, Int.MAX_VALUE.toLong()).toInt())
+            fetchAhead(minOf(most - slots, Int.MAX_VALUE.toLong()))
             further()
         }
     }

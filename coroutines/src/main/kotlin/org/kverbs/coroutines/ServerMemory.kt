@@ -24,7 +24,7 @@ internal class ServerMemory(
         /** Takes memory; suspends until it is free. */
         suspend fun take(bytes: Long) {
             free.acquire(kib(bytes))
-            check(keep(kib(bytes))) { "the connection was closed" }
+            check(keep(kib(bytes))) { "the connection was closed while it waited for memory of the server" }
         }
 
         private fun keep(count: Int): Boolean {

@@ -6,15 +6,15 @@ package org.kverbs.coroutines
  * @property connections number of open connections
  * @property halfOpen number of clients whose connections are being set up
  * @property accepted number of connections that were set up since the server was created
- * @property refused number of clients since then that were rejected, or whose connection could not be set up
+ * @property rejected number of clients since then that were rejected, or whose connection could not be set up
  * @property failed number of connections since then whose handler threw an exception
- * @property memory bytes that the connections hold, as [ServerBuilder.memory] counts them
+ * @property memory bytes that the connections hold, as [ServerBuilder.maxMemory] counts them
  */
 public data class ServerStats(
     public val connections: Int,
     public val halfOpen: Int,
     public val accepted: Long,
-    public val refused: Long,
+    public val rejected: Long,
     public val failed: Long,
     public val memory: Long,
 )

@@ -40,6 +40,9 @@ internal class SharedReceives(
     private val slots = arrayOfNulls<MemorySlice>(most)
     private var slotCount = 0
 
+    /** Registered slots whose receive the device has refused so far. */
+    private val unposted = ArrayDeque<MemorySlice>()
+
     /** The number of slots that the joined channels ask for. */
     private var wanted = 0
 
@@ -112,11 +115,16 @@ internal class SharedReceives(
     }
 
     private fun grow() {
-        val more = minOf(AT_ONCE, capacity - slotCount)
-        val region = pd.memoryRegion(more.toLong() * slotSize, AccessFlag.LOCAL_WRITE)
-        repeat(more) {
-            slots[slotCount] = region[it.toLong() * slotSize, slotSize.toLong()]
-            post(slotCount++)
+        if (unposted.isEmpty()) {
+            val more = minOf(AT_ONCE, capacity - slotCount)
+            val region = pd.memoryRegion(more.toLong() * slotSize, AccessFlag.LOCAL_WRITE)
+            repeat(more) { unposted += region[it.toLong() * slotSize, slotSize.toLong()] }
+        }
+        while (unposted.isNotEmpty()) {
+            slots[slotCount] = unposted.first()
+            post(slotCount)
+            slotCount++
+            unposted.removeFirst()
         }
     }
 

@@ -61,7 +61,8 @@ internal class SlabList {
     }
 
     fun remove(slab: Slab) {
-        if (first === slab) first = slab.next else slab.previous!!.next = slab.next
+        val previous = slab.previous
+        if (previous == null) first = slab.next else previous.next = slab.next
         slab.next?.previous = slab.previous
         slab.next = null
         slab.previous = null

@@ -36,8 +36,10 @@ public fun interface WaitStrategy {
             from: Duration = 1.microseconds,
             upTo: Duration = 1000.microseconds,
         ): WaitStrategy {
-            require(spins >= 0) { "spins is $spins; it must not be negative" }
-            require(from.isPositive() && from <= upTo) { "from ($from) must be above zero and not above upTo ($upTo)" }
+            require(spins >= 0) { "spins($spins): give 0 or more" }
+            require(
+                from.isPositive() && from <= upTo,
+            ) { "from($from) and upTo($upTo): give times above 0, the shorter first" }
             val first = from.inWholeNanoseconds.coerceAtLeast(1)
             val last = upTo.inWholeNanoseconds
             return WaitStrategy { rounds ->
@@ -64,7 +66,7 @@ public fun interface WaitStrategy {
          * The default.
          */
         public fun adaptive(rounds: Int = 2000): WaitStrategy {
-            require(rounds >= 0) { "rounds is $rounds; it must not be negative" }
+            require(rounds >= 0) { "rounds($rounds): give 0 or more" }
             return WaitStrategy { idle -> if (idle <= rounds) SPIN else EVENT }
         }
     }

@@ -65,7 +65,7 @@ class BlockingSpec :
                         client.send(message)
                         client.receive() shouldBe message
                     }
-                    server.connections() shouldBe 1
+                    server.connectionCount() shouldBe 1
                     client.isOpen() shouldBe true
                     client.remoteAddress()?.port shouldBe server.address().port
                     client.finish()
@@ -249,7 +249,7 @@ class BlockingSpec :
 
         test("should reject a client without free memory, and refuse limits that contradict each other") {
             val limited: (BlockingServerBuilder) -> Unit =
-                { it.maxMessageSize(1000).memory(200_000).memoryPerConnection(200_000).onFailure { } }
+                { it.maxMessageSize(1000).maxMemory(200_000).maxMemoryPerConnection(200_000).onFailure { } }
             served(ECHO, limited) { _, connect ->
                 connect().use { client ->
                     client.send("in")
@@ -258,7 +258,7 @@ class BlockingSpec :
                 }
             }
             hosted { host ->
-                val contradicting = host.server().memory(200_000)
+                val contradicting = host.server().maxMemory(200_000)
                 shouldThrow<IllegalArgumentException> { contradicting.serve(0, ECHO) }.message shouldContain "200000"
                 shouldThrow<IllegalArgumentException> { host.server().idleTimeout(Duration.ZERO) }
             }

@@ -292,7 +292,7 @@ class AsyncQueuePairSpec :
                 untouched.mismatch(untouched.asSlice(4)) shouldBe 65536 - 8
                 shouldThrow<IndexOutOfBoundsException> {
                     ends.client.qp.writeEmpty(to = remote, offset = 65537)
-                }.message shouldBe "0 bytes at 65537 reach beyond the remote memory of 65536 bytes"
+                }.message shouldBe "0 bytes at offset 65537 reach beyond the remote memory of 65536 bytes"
             }
         }
 
@@ -363,7 +363,7 @@ class AsyncQueuePairSpec :
         test("should run coroutines on the polling thread") {
             TwoEnds().use { ends ->
                 val names =
-                    withContext(ends.client.dispatcher.coroutines) {
+                    withContext(ends.client.dispatcher.coroutineDispatcher) {
                         List(3) {
                             ends.client.qp.write(ends.client.region[0, 8], to = ends.server.region.remote())
                             Thread.currentThread().name.substringBefore(' ')

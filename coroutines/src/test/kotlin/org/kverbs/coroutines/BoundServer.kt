@@ -7,7 +7,7 @@ import kotlinx.coroutines.withTimeout
 import java.net.InetSocketAddress
 import kotlin.time.Duration.Companion.seconds
 
-/** What a server does that sends back what comes. */
+/** The handler of a server that sends back each message. */
 internal val ECHO: suspend CoroutineScope.(
     MessageConnection,
 ) -> Unit = { for (message in it.incoming) it.send(message) }

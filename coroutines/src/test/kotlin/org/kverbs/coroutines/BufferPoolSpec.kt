@@ -49,9 +49,9 @@ class BufferPoolSpec :
                     .protectionDomain()
                     .bufferPool {
                         maxBytes(slabs * 4.KiB)
-                        minBuffer(256)
-                        maxBuffer(4.KiB)
-                        slab(4.KiB)
+                        minBufferSize(256)
+                        maxBufferSize(4.KiB)
+                        slabSize(4.KiB)
                     }.use { pool -> coroutineScope { block(pool) } }
             }
 
@@ -119,7 +119,7 @@ class BufferPoolSpec :
             withPool(slabs = 1) { pool ->
                 shouldThrow<IllegalArgumentException> { pool.take(4097) }.message.let {
                     it shouldContain "4097"
-                    it shouldContain "maxBuffer(4096)"
+                    it shouldContain "maxBufferSize(4096)"
                 }
                 shouldThrow<IllegalArgumentException> { pool.tryTake(0) }
                 shouldThrow<IllegalArgumentException> { pool.take(-1) }
@@ -132,13 +132,13 @@ class BufferPoolSpec :
                     shouldThrow<IllegalArgumentException> { pd.bufferPool(block) }.message
 
                 refusal {
-                    minBuffer(4096)
-                    maxBuffer(1024)
-                } shouldContain "minBuffer(4096) is above maxBuffer(1024)"
-                refusal { maxBuffer(2.MiB) } shouldContain "maxBuffer(2097152) is above slab(1048576)"
-                refusal { maxBytes(1000) } shouldContain "slab(1048576) is above maxBytes(1000)"
-                refusal { minBuffer(100) } shouldContain "minBuffer(100) isn't a power of two"
-                refusal { slab(0) } shouldContain "slab(0)"
+                    minBufferSize(4096)
+                    maxBufferSize(1024)
+                } shouldContain "minBufferSize(4096) is above maxBufferSize(1024)"
+                refusal { maxBufferSize(2.MiB) } shouldContain "maxBufferSize(2097152) is above slabSize(1048576)"
+                refusal { maxBytes(1000) } shouldContain "slabSize(1048576) is above maxBytes(1000)"
+                refusal { minBufferSize(100) } shouldContain "minBufferSize(100) isn't a power of two"
+                refusal { slabSize(0) } shouldContain "slabSize(0)"
             }
         }
 
@@ -383,7 +383,9 @@ class BufferPoolSpec :
                 val waiting = taking(pool, 1000)
                 val now = pool.stats
                 now.copy(sizes = emptyList()) shouldBe BufferPoolStats(8192, 8192, 4608, 3, 1, emptyList())
-                now.sizes.associate { it.size to listOf(it.registered, it.lent.toLong(), it.waiting.toLong()) } shouldBe
+                now.sizes.associate {
+                    it.size to listOf(it.registered, it.taken.toLong(), it.waiting.toLong())
+                } shouldBe
                     mapOf(
                         256L to listOf(16L, 2L, 0L),
                         512L to listOf(0L, 0L, 0L),

@@ -5,7 +5,8 @@ import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.jetbrains.lincheck.datastructures.Operation
 
-private const val DROPPED = "this side has disconnected and dropped messages that came"
+private const val DROPPED =
+    "this side has disconnected and dropped messages that came: receive them before disconnect()"
 
 /** An inbox with numbered messages, and the polling thread that fills it. */
 abstract class FilledInbox {
@@ -216,7 +217,7 @@ class InboxInWords {
 
 class ChannelInboxLincheckSpec :
     FunSpec({
-        timeout = 300_000
+        timeout = 1_200_000
 
         for (inbox in listOf(InboxUnderLincheck::class, InboxOfLateReceivers::class)) {
             test(

@@ -42,7 +42,7 @@ class ConnectionEndSpec :
                         clients.connectMessages(InetSocketAddress("127.0.0.1", server.address.port)).use { connection ->
                             val isHeld = CompletableDeferred<Unit>()
                             val holding =
-                                launch(connection.node.dispatcher.coroutines) {
+                                launch(connection.node.dispatcher.coroutineDispatcher) {
                                     isHeld.complete(Unit)
                                     runBlocking { connection.awaitEnd() } // holds the polling thread
                                 }

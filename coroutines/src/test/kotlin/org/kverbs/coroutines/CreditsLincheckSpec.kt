@@ -101,7 +101,7 @@ class CancelledCredits : LentCredits() {
 
 class CreditsLincheckSpec :
     FunSpec({
-        timeout = 300_000
+        timeout = 1_200_000
 
         for (credits in listOf(PatientCredits::class, CancelledCredits::class)) {
             test(

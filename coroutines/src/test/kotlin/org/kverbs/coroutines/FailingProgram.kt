@@ -55,7 +55,7 @@ object FailingProgram {
                     async(start = CoroutineStart.UNDISPATCHED) {
                         runCatching { connectForEver(host, listener.address.port) }.exceptionOrNull()
                     }
-                listener.request()
+                listener.awaitRequest()
                 host.close()
                 connecting.await()
             }

@@ -10,10 +10,12 @@ import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
+import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.collect
+import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.flow.map
 import kotlinx.coroutines.flow.produceIn
 import kotlinx.coroutines.flow.take
@@ -38,7 +40,6 @@ import org.kverbs.dsl.memoryRegion
 import org.kverbs.dsl.openDevice
 import org.kverbs.dsl.post
 import org.kverbs.dsl.qp
-import org.kverbs.dsl.signaled
 import org.kverbs.dsl.write
 import org.kverbs.embedded.EmbeddedFabric
 import java.util.concurrent.ConcurrentLinkedQueue
@@ -67,10 +68,7 @@ private class Looped(
 
     fun write(ids: LongRange) =
         ids.forEach { id ->
-            qp.post {
-                write(region[0, 8], to = region.remote(), id = id)
-                signaled()
-            }
+            qp.post { write(region[0, 8], to = region.remote(), id = id).signaled() }
         }
 
     /** Returns the ids of the next completions. */
@@ -194,6 +192,25 @@ class FlowsSpec :
                         withTimeout(PATIENCE.seconds) { events.receive() }.type() shouldBe AsyncEventType.PORT_ACTIVE
                         events.cancel()
                     }
+                }
+            }
+        }
+
+        test("should refuse a second collector of the events of a device or its ports until the first has ended") {
+            openDevice("embedded0").use { device ->
+                coroutineScope {
+                    val first = launch(start = UNDISPATCHED) { device.asyncEvents().collect() }
+                    withTimeout(PATIENCE.seconds) { while (eventThreads() == 0) delay(10) }
+                    shouldThrow<IllegalStateException> { device.asyncEvents().collect() }.message shouldContain
+                        "are being collected already"
+                    shouldThrow<IllegalStateException> { device.ports().collect() }.message shouldContain
+                        "are being collected already"
+                    first.cancelAndJoin()
+                    device.ports().first().port shouldBe 1
+                    val second = launch(start = UNDISPATCHED) { device.asyncEvents().collect() }
+                    delay(1)
+                    second.isActive shouldBe true
+                    second.cancel()
                 }
             }
         }

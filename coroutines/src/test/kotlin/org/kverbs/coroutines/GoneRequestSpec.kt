@@ -39,7 +39,7 @@ class GoneRequestSpec :
         test("should report that the peer is gone when it left before the accept") {
             asked { client, listener, address ->
                 val asking = launch { client.connect(address) }
-                val request = listener.request()
+                val request = listener.awaitRequest()
                 asking.cancelAndJoin()
                 request.steps.events
                     .receive()
@@ -54,7 +54,7 @@ class GoneRequestSpec :
         test("should report that the peer is gone when it left while the connection was being prepared") {
             asked { client, listener, address ->
                 val asking = launch(Dispatchers.Default) { client.connect(address) }
-                val request = listener.request()
+                val request = listener.awaitRequest()
                 val failure =
                     shouldThrow<ConnectionException> {
                         request.accept {
@@ -83,7 +83,7 @@ class GoneRequestSpec :
                         }
                     }
                 val asking = CoroutineScope(held).async { runCatching { client.connect(address) } }
-                val requested = async(Dispatchers.Default) { listener.request() }
+                val requested = async(Dispatchers.Default) { listener.awaitRequest() }
                 while (!requested.isCompleted) {
                     steps.poll()?.run()
                     delay(1)
@@ -103,7 +103,7 @@ class GoneRequestSpec :
         test("should not report an answer that is too long as a peer that is gone") {
             asked { client, listener, address ->
                 val asking = async { runCatching { client.connect(address) } }
-                val request = listener.request()
+                val request = listener.awaitRequest()
                 val failure = shouldThrow<RdmaSystemException> { request.accept { privateData(ByteArray(197)) } }
                 failure.message shouldContain "at most 196 bytes"
                 asking.await().exceptionOrNull().shouldBeInstanceOf<ConnectionException>()
@@ -113,7 +113,7 @@ class GoneRequestSpec :
         test("should refuse to be accepted twice, and keep the connection") {
             asked { client, listener, address ->
                 val asking = async { client.connect(address) }
-                val request = listener.request()
+                val request = listener.awaitRequest()
                 val accepted = request.accept()
                 shouldThrow<IllegalStateException> { request.accept() }.message shouldContain "answered already"
                 asking.await().disconnect()

@@ -47,7 +47,7 @@ private class HeldEvents {
     private val over = CountDownLatch(1)
 
     suspend fun hold(listener: RdmaListener) {
-        val request = listener.request()
+        val request = listener.awaitRequest()
         val thread = Thread.currentThread().name.substringBefore(' ') // the rest of the name names the coroutine
         check(thread == "kverbs-connections") { "$thread is held, which takes no events" }
         begun.complete(Unit)
@@ -79,12 +79,12 @@ class HostEventsSpec :
                     held.begun.await() // requests come in order, so the first has arrived and fills the backlog
                     client.ask(full).close()
                     client.ask(meanwhile)
-                    meanwhile.request().reject() // so the one before it has arrived and is gone
+                    meanwhile.awaitRequest().reject() // so the one before it has arrived and is gone
                     held.end()
                     holder.join()
                     client.ask(holding)
-                    holding.request().reject() // so the host has found the backlog full and the peer gone
-                    full.request().reject()
+                    holding.awaitRequest().reject() // so the host has found the backlog full and the peer gone
+                    full.awaitRequest().reject()
                     first.close()
 
                     val served = async(start = CoroutineStart.UNDISPATCHED) { full.accept().use { it.awaitEnd() } }

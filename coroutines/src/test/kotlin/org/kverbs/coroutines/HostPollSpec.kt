@@ -59,7 +59,7 @@ class HostPollSpec :
             runBlocking {
                 val host = polled(coroutineContext)
                 val listener = host.listen(InetSocketAddress("127.0.0.1", 0))
-                launch { shouldThrow<IllegalStateException> { listener.request() } }
+                launch { shouldThrow<IllegalStateException> { listener.awaitRequest() } }
                 yield()
                 host.close()
                 host.poll() shouldBe 0

@@ -72,7 +72,7 @@ private suspend fun connected(
 private inline fun MessageConnection.whileNobodyPolls(block: () -> Unit) {
     val isHeld = CountDownLatch(1)
     val mayGo = CountDownLatch(1)
-    node.dispatcher.coroutines.dispatch(EmptyCoroutineContext) {
+    node.dispatcher.coroutineDispatcher.dispatch(EmptyCoroutineContext) {
         isHeld.countDown()
         mayGo.await()
     }
@@ -199,8 +199,8 @@ class LentMemorySpec :
                 val pool =
                     connection.pd.bufferPool {
                         maxBytes(8.MiB)
-                        slab(2.MiB)
-                        maxBuffer(2.MiB)
+                        slabSize(2.MiB)
+                        maxBufferSize(2.MiB)
                         access(*PEER_READS)
                     }
                 val sending =

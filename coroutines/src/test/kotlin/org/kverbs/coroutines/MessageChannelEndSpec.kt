@@ -201,7 +201,7 @@ class MessageChannelEndSpec :
         }
 
         test("should refuse a message that is longer than the peer takes, and go on") {
-            TwoChannels({ maxMessage(5000) }).use { ends ->
+            TwoChannels({ maxMessageSize(5000) }).use { ends ->
                 shouldThrow<IllegalArgumentException> { ends.client.send(ByteArray(5001)) }.message shouldContain
                     "takes at most 5000"
                 coroutineScope {
@@ -218,7 +218,7 @@ class MessageChannelEndSpec :
                     "call connect(endpoint, hello)"
                 channel.close()
                 shouldThrow<IllegalStateException> { ends.client.start(ends.server.hello) }.message shouldContain
-                    "started before"
+                    "has a peer already"
             }
         }
 

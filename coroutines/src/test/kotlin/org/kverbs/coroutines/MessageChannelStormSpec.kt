@@ -84,7 +84,7 @@ class MessageChannelStormSpec :
                         receiveSlots(random.nextInt(1, 5))
                         slotSize(256)
                         largeMessages(2)
-                        fetchAhead(random.nextInt(1, 2000))
+                        fetchAhead(random.nextLong(1, 2000))
                     }).use { ends ->
                         val count = 20
                         val crashAfter = random.nextInt(count + 1)
@@ -206,13 +206,13 @@ class MessageChannelStormSpec :
                 val pool =
                     ends.clientPd.bufferPool {
                         access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ)
-                        slab(4.MiB)
-                        maxBuffer(4.MiB)
+                        slabSize(4.MiB)
+                        maxBufferSize(4.MiB)
                     }
                 val private =
                     ends.serverPd.bufferPool {
-                        slab(4.MiB)
-                        maxBuffer(4.MiB)
+                        slabSize(4.MiB)
+                        maxBufferSize(4.MiB)
                     }
                 withContext(Dispatchers.Default) {
                     for (length in listOf(100L, 5_000L, 3_000_000L)) {

@@ -107,8 +107,8 @@ class MessageStreamsSpec :
         }
 
         test("should carry the same bytes for every message size") {
-            for (size in listOf(1, 7, 4088, 4089, 65536, 5_000_000)) {
-                val part = bytes.copyOf(minOf(bytes.size, size * 50))
+            for (size in listOf(1L, 7, 4088, 4089, 65536, 5_000_000)) {
+                val part = bytes.copyOf(minOf(bytes.size.toLong(), size * 50).toInt())
                 connected({ connection ->
                     connection.asSink(size).buffered().use { sink -> Buffer().apply { write(part) }.transferTo(sink) }
                 }) { connection -> connection.asSource().buffered().readByteArray() shouldBe part }

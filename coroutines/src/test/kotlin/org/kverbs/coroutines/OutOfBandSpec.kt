@@ -87,7 +87,8 @@ class OutOfBandSpec :
         test("should report an end that closes the socket, sends something else, or sends a line without end") {
             for ((said, text) in listOf(
                 "" to "closed the socket before both queue pairs were connected",
-                "GET / HTTP/1.0\nHost: x\n" to "did not say what its queue pair is: not a queue pair endpoint",
+                "GET / HTTP/1.0\nHost: x\n" to
+                    "did not send its queue pair; call connectOver at both ends: not a queue pair endpoint",
                 "x".repeat(5000) to "sent a line of more than 4096 bytes",
             )) {
                 sockets { near, far ->
@@ -126,7 +127,7 @@ class OutOfBandSpec :
                 queuePair { qp ->
                     for (note in listOf("a\nb", "ü".repeat(2049))) {
                         shouldThrow<IllegalArgumentException> { qp.connectOver(near, note) }.message shouldContain
-                            "it must be one line of at most 4096 bytes"
+                            "give one line of at most 4096 bytes"
                     }
                     near.close()
                     far.read(ByteBuffer.allocate(1)) shouldBe -1

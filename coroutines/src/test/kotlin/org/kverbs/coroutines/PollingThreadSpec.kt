@@ -79,7 +79,7 @@ class PollingThreadSpec :
         fun CompletionDispatcher.whileHeld(begin: () -> Unit) {
             val isHeld = CountDownLatch(1)
             val hasBegun = CountDownLatch(1)
-            coroutines.dispatch(EmptyCoroutineContext) {
+            coroutineDispatcher.dispatch(EmptyCoroutineContext) {
                 isHeld.countDown()
                 hasBegun.await()
             }
@@ -180,7 +180,7 @@ class PollingThreadSpec :
                 val pool =
                     ends.client.pd.bufferPool {
                         maxBytes(1.MiB)
-                        maxBuffer(1.MiB)
+                        maxBufferSize(1.MiB)
                     }
                 val buffer = pool.take(1.MiB)
                 val posted = ends.client.qp.postReceive(buffer)
@@ -262,7 +262,7 @@ class PollingThreadSpec :
                 val listener = host.listen(ANYWHERE)
                 CoroutineScope(
                     ThrowingDispatcher + Job(),
-                ).launch(start = CoroutineStart.UNDISPATCHED) { listener.request() }
+                ).launch(start = CoroutineStart.UNDISPATCHED) { listener.awaitRequest() }
                 shouldThrow<ConnectionRejectedException> { host.connect(addressOf(listener)) }
                 shouldBeReported()
                 host.shouldServe(listener)
@@ -289,7 +289,7 @@ class PollingThreadSpec :
                 throw Planted()
             }
             TwoEnds().use { ends ->
-                ends.client.dispatcher.coroutines.dispatch(EmptyCoroutineContext) { throw Planted() }
+                ends.client.dispatcher.coroutineDispatcher.dispatch(EmptyCoroutineContext) { throw Planted() }
                 shouldBeReported()
                 ends.stillWork()
             }
@@ -303,12 +303,14 @@ class PollingThreadSpec :
                     1_000_000
                 }
             TwoEnds(dispatcher = { strategy(strategy) }).use { ends ->
-                withContext(ends.client.dispatcher.coroutines) { Thread.currentThread().interrupt() }
+                withContext(ends.client.dispatcher.coroutineDispatcher) { Thread.currentThread().interrupt() }
                 rounds.set(0)
                 delay(300)
                 // about 600 for both; a spinning thread polls millions of times
                 rounds.get() shouldBeLessThan 1000
-                withContext(ends.client.dispatcher.coroutines) { Thread.currentThread().isInterrupted } shouldBe false
+                withContext(ends.client.dispatcher.coroutineDispatcher) {
+                    Thread.currentThread().isInterrupted
+                } shouldBe false
             }
         }
 
@@ -322,7 +324,7 @@ class PollingThreadSpec :
                     coroutineScope {
                         val jobs =
                             List(50) {
-                                launch(dispatcher.coroutines) {
+                                launch(dispatcher.coroutineDispatcher) {
                                     if (!callers) go.await()
                                     repeat(200) {
                                         if (inside.incrementAndGet() != 1) overlapped.set(true)

@@ -7,7 +7,9 @@ import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineStart.LAZY
 import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
+import kotlinx.coroutines.Job
 import kotlinx.coroutines.async
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
@@ -16,6 +18,7 @@ import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.get
+import java.util.concurrent.FutureTask
 
 class PostedReceiveSpec :
     FunSpec({
@@ -47,6 +50,47 @@ class PostedReceiveSpec :
                     }
                     val last = ends.server.qp.receive(ends.server.region[3 * 64L, 64])
                     posted.map { it.await().length } + last.length shouldContainExactly listOf(1L, 2L, 3L, 4L)
+                }
+            }
+        }
+
+        test("should be posted if the last entry of the queue went to a receive that is cancelled by now") {
+            TwoEnds().use { ends ->
+                val dispatcher = ends.server.dispatcher
+                lateinit var side: ReceiveSide
+                val asked = FutureTask { side.post(ends.server.region[0, 64], null) }
+                val second = Thread(asked)
+                lateinit var first: Job
+                side =
+                    ReceiveSide(dispatcher, dispatcher.reserve(1), 1, Failures(), ends.server.pd) { _, _ ->
+                        // The first receive has the only entry, and the second one waits for the lock.
+                        second.start()
+                        while (second.state != Thread.State.BLOCKED) Thread.onSpinWait()
+                        first.cancel()
+                    }
+                coroutineScope {
+                    first = launch(start = LAZY) { side.await(ends.server.region[64, 64], null) }
+                    first.join()
+                }
+                asked.get().isActive shouldBe true
+                side.end(IllegalStateException("closed"))
+            }
+        }
+
+        test("should be posted if the requests of cancelled receives are enough for it and a receive that waits") {
+            TwoEnds(settings = { maxRecvWr(4) }).use { ends ->
+                coroutineScope {
+                    val receives =
+                        List(4) {
+                            async(start = UNDISPATCHED) { ends.server.qp.receive(ends.server.region[it * 64L, 64]) }
+                        }
+                    receives.drop(1).forEach { it.cancelAndJoin() }
+                    // It waits for an entry: the queue is full, and the cancelled receives are still listed.
+                    val waiting = async(start = UNDISPATCHED) { ends.server.qp.receive(ends.server.region[64, 64]) }
+                    val posted = ends.server.qp.postReceive(ends.server.region[128, 64])
+                    for (word in listOf("a", "bb", "ccc")) ends.client.qp.send(ends.client.text(word))
+                    listOf(receives[0].await(), waiting.await(), posted.await()).map { it.length } shouldContainExactly
+                        listOf(1L, 2L, 3L)
                 }
             }
         }

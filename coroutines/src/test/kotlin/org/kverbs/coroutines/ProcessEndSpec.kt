@@ -31,7 +31,7 @@ class ProcessEndSpec :
                     host.listen(InetSocketAddress(server, 0)).use { listener ->
                         val process = clientProcess(client, how, server, listener.address.port)
                         try {
-                            val connection = listener.request().acceptMessages()
+                            val connection = listener.awaitRequest().acceptMessages()
                             val came = mutableListOf<String>()
                             shouldThrow<ConnectionException> {
                                 for (message in connection.incoming) {
@@ -61,7 +61,7 @@ class ProcessEndSpec :
                     host.listen(InetSocketAddress(server, 0)).use { listener ->
                         val process = clientProcess(client, "is killed", server, listener.address.port)
                         try {
-                            val connection = listener.request().acceptMessages { keepAlive(100.milliseconds) }
+                            val connection = listener.awaitRequest().acceptMessages { keepAlive(100.milliseconds) }
                             connection.receive().decodeToString() shouldBe "I am here"
                             coroutineScope {
                                 val waiting =

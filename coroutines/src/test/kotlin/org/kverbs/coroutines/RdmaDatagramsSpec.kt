@@ -61,7 +61,7 @@ class RdmaDatagramsSpec :
             service { listener, client, address ->
                 launch {
                     val first = First(this)
-                    val request = listener.request()
+                    val request = listener.awaitRequest()
                     request.privateData.decodeToString() shouldStartWith "who is there"
                     request
                         .acceptDatagrams {
@@ -98,7 +98,7 @@ class RdmaDatagramsSpec :
 
         test("should tell a rejected client the reason, and report a port where no program listens") {
             service { listener, client, address ->
-                launch { listener.request().reject("not today".encodeToByteArray()) }
+                launch { listener.awaitRequest().reject("not today".encodeToByteArray()) }
                 val refusal = shouldThrow<ConnectionRejectedException> { client.connectDatagrams(address) }
                 refusal.privateData().decodeToString() shouldStartWith "not today"
                 listener.close()
@@ -112,18 +112,18 @@ class RdmaDatagramsSpec :
         ) {
             service { listener, client, address ->
                 launch {
-                    val request = listener.request()
+                    val request = listener.awaitRequest()
                     shouldThrow<IllegalStateException> { request.accept() }.message shouldContain
-                        "acceptDatagrams answers that"
+                        "answer with acceptDatagrams"
                     request.reject()
                 }
                 shouldThrow<ConnectionRejectedException> { client.connectDatagrams(address) }
                 rdmaHost { provider("embedded") }.use { other ->
                     val connections = other.listen(InetSocketAddress("0.0.0.0", 0))
                     launch {
-                        val request = connections.request()
+                        val request = connections.awaitRequest()
                         shouldThrow<IllegalStateException> { request.acceptDatagrams() }.message shouldContain
-                            "a connection: accept answers that"
+                            "a connection: answer with accept"
                         request.reject()
                     }
                     shouldThrow<ConnectionRejectedException> {
@@ -137,12 +137,12 @@ class RdmaDatagramsSpec :
 
         test("should leave nothing open after close") {
             service { listener, client, address ->
-                val first = launch { listener.request().acceptDatagrams().close() }
+                val first = launch { listener.awaitRequest().acceptDatagrams().close() }
                 client.connectDatagrams(address).close() // opens the device
                 first.join()
                 Diagnostics.enable()
                 try {
-                    val served = launch { listener.request().acceptDatagrams().close() }
+                    val served = launch { listener.awaitRequest().acceptDatagrams().close() }
                     client.connectDatagrams(address).close()
                     served.join()
                     val open = Diagnostics.openResources()

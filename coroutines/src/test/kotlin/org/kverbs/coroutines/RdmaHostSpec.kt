@@ -108,7 +108,7 @@ class RdmaHostSpec :
             pair { _, listener, client, address ->
                 coroutineScope {
                     launch {
-                        val request = listener.request()
+                        val request = listener.awaitRequest()
                         request.privateData.decodeToString() shouldStartWith "who is there"
                         request.accept { privateData("it is me".encodeToByteArray()) }.awaitEnd()
                     }
@@ -122,7 +122,7 @@ class RdmaHostSpec :
         test("should tell a rejected client the reason") {
             pair { _, listener, client, address ->
                 coroutineScope {
-                    launch { listener.request().reject("not today".encodeToByteArray()) }
+                    launch { listener.awaitRequest().reject("not today".encodeToByteArray()) }
                     val refusal = shouldThrow<ConnectionRejectedException> { client.connect(address) }
                     refusal.privateData().decodeToString() shouldStartWith "not today"
                     refusal.address() shouldBe address
@@ -156,7 +156,7 @@ class RdmaHostSpec :
                             )
                         }
                     }.filter { it.startsWith("queue pair") }.shouldBeEmpty()
-                    listener.request().rejectQuietly()
+                    listener.awaitRequest().rejectQuietly()
                     openConnections { it.size == 1 } shouldHaveSize 1 // the listener
                 }
             }
@@ -169,7 +169,7 @@ class RdmaHostSpec :
                         val server =
                             launch {
                                 while (true) {
-                                    val request = listener.request()
+                                    val request = listener.awaitRequest()
                                     launch {
                                         runCatching {
                                             request
@@ -223,7 +223,7 @@ class RdmaHostSpec :
                             async(
                                 start = CoroutineStart.UNDISPATCHED,
                             ) { runCatching { connection.queuePair.receive(region[0, 64]) } },
-                            async(start = CoroutineStart.UNDISPATCHED) { runCatching { listener.request() } },
+                            async(start = CoroutineStart.UNDISPATCHED) { runCatching { listener.awaitRequest() } },
                         )
                     server.close()
                     waits.awaitAll().forEach { it.exceptionOrNull()!!.message!! shouldContain "closed" }
@@ -249,10 +249,10 @@ class RdmaHostSpec :
                 coroutineScope {
                     val settings: ConnectionBuilder.() -> Unit = { timeout(1.hours) }
                     val connecting = async(Dispatchers.Default) { runCatching { client.connect(address, settings) } }
-                    listener.request() // the request stays without an answer
+                    listener.awaitRequest() // the request stays without an answer
                     val own = client.listen(ANYWHERE)
                     val ownAddress = InetSocketAddress("127.0.0.1", own.address.port)
-                    launch(slow, CoroutineStart.UNDISPATCHED) { runCatching { own.request() } }
+                    launch(slow, CoroutineStart.UNDISPATCHED) { runCatching { own.awaitRequest() } }
                     val asking = launch(Dispatchers.Default) { runCatching { server.connect(ownAddress, settings) } }
                     try {
                         runInterruptible(Dispatchers.IO) { isBusy.await() }
@@ -297,7 +297,7 @@ class RdmaHostSpec :
                     val server =
                         launch {
                             repeat(50) {
-                                val request = listener.request()
+                                val request = listener.awaitRequest()
                                 launch { request.accept().use { it.awaitEnd() } }
                             }
                         }

@@ -128,7 +128,7 @@ class RdmaServerSpec :
                 clients[1].disconnect()
                 withTimeout(20.seconds) { while (server.connections.isNotEmpty()) delay(1) }
                 server.stats shouldBe
-                    ServerStats(connections = 0, halfOpen = 0, accepted = 3, refused = 1, failed = 0, memory = 0)
+                    ServerStats(connections = 0, halfOpen = 0, accepted = 3, rejected = 1, failed = 0, memory = 0)
             }
         }
 
@@ -252,11 +252,11 @@ class RdmaServerSpec :
                 shouldThrow<IllegalArgumentException> {
                     host.bind(address) {
                         maxMessageSize(1.MiB)
-                        memoryPerConnection(1.MiB)
+                        maxMemoryPerConnection(1.MiB)
                     }
-                }.message shouldContain "memoryPerConnection(1048576)"
-                shouldThrow<IllegalArgumentException> { host.bind(address) { memory(1.MiB) } }.message shouldContain
-                    "memory(1048576)"
+                }.message shouldContain "maxMemoryPerConnection(1048576)"
+                shouldThrow<IllegalArgumentException> { host.bind(address) { maxMemory(1.MiB) } }.message shouldContain
+                    "maxMemory(1048576)"
                 host.bind(address).close()
             }
         }
@@ -267,7 +267,7 @@ class RdmaServerSpec :
         ) {
             val mayReceive = CompletableDeferred<Unit>()
             bound({
-                memory(8.MiB)
+                maxMemory(8.MiB)
                 maxMessageSize(4.MiB)
                 onFailure {}
             }) { server, host, address ->
@@ -300,7 +300,7 @@ class RdmaServerSpec :
             val isHeld = CompletableDeferred<Unit>()
             val mayReturn = CompletableDeferred<Unit>()
             bound({
-                memory(8.MiB)
+                maxMemory(8.MiB)
                 maxMessageSize(4.MiB)
             }) { server, host, address ->
                 server.serve(this) {

@@ -69,7 +69,7 @@ private class Holding : CoroutineDispatcher() {
     }
 }
 
-/** How a server and its serving end. */
+/** The ways in which a server and its serving end. */
 class RdmaServerStopSpec :
     FunSpec({
         timeout = 120_000
@@ -80,7 +80,7 @@ class RdmaServerStopSpec :
             for (handlers in listOf(Dispatchers.Default, Holding())) {
                 val isAsked = Channel<Unit>(Channel.UNLIMITED)
                 bound({
-                    handlers(handlers)
+                    handlerContext(handlers)
                     authorize {
                         isAsked.send(Unit)
                         awaitCancellation()

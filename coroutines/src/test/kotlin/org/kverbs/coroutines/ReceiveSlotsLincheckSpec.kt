@@ -99,7 +99,7 @@ class LateReceiveSlotsUnderLincheck {
 
 class ReceiveSlotsLincheckSpec :
     FunSpec({
-        timeout = 300_000
+        timeout = 1_200_000
 
         beforeSpec { Completions.all }
 

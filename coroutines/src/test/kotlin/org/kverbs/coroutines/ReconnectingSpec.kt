@@ -133,7 +133,7 @@ class ReconnectingSpec :
                 server.serve(this) { it.receiveOrNull() }
                 val first = host.connectMessages(address)
                 val client = async { host.reconnecting(address, { backOff(1.milliseconds) }) { it.isOpen } }
-                while (server.stats.refused < 2) delay(1)
+                while (server.stats.rejected < 2) delay(1)
                 first.disconnect()
                 client.await() shouldBe true
             }

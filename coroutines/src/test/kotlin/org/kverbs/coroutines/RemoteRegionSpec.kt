@@ -40,7 +40,7 @@ class RemoteRegionSpec :
                 remote.length shouldBe 5_000_000
                 for ((at, length) in listOf(0 to 0, 0 to 1, 3 to 17, 1_000_000 to 3_500_000, 4_999_999 to 1)) {
                     val bytes = Random(length).nextBytes(length)
-                    remote.write(bytes, at.toLong())
+                    remote.write(bytes, at)
                     region
                         .memory()
                         .asSlice(
@@ -49,7 +49,7 @@ class RemoteRegionSpec :
                         ).toArray(JAVA_BYTE)
                         .contentEquals(bytes) shouldBe
                         true
-                    remote.read(at.toLong(), length).contentEquals(bytes) shouldBe true
+                    remote.read(at, length).contentEquals(bytes) shouldBe true
                 }
             }
         }
@@ -71,7 +71,7 @@ class RemoteRegionSpec :
         }
 
         test("should count in the peer's memory, from many coroutines at once") {
-            TwoChannels({ oneSided(4) }).use { ends ->
+            TwoChannels({ oneSidedOperations(4) }).use { ends ->
                 val region = ends.serverPd.open(64)
                 val remote = ends.client.remote(region.remote())
                 withContext(Dispatchers.Default) {
@@ -88,7 +88,7 @@ class RemoteRegionSpec :
         }
 
         test("should write many numbers at once, each from its own place") {
-            TwoChannels({ oneSided(5) }).use { ends ->
+            TwoChannels({ oneSidedOperations(5) }).use { ends ->
                 val region = ends.serverPd.open(8000)
                 val remote = ends.client.remote(region.remote())
                 coroutineScope { repeat(1000) { launch { remote.writeLong(it * 8L, it * 7L) } } }
@@ -204,7 +204,7 @@ class RemoteRegionSpec :
                 val region = ends.serverPd.open(64)
                 val closed = ends.serverPd.memoryRegion(64, AccessFlag.LOCAL_WRITE)
                 shouldThrow<IllegalArgumentException> { ends.server.publish("closed", closed) }.message shouldContain
-                    "allows a peer nothing"
+                    "gives a peer no access"
                 shouldThrow<IllegalArgumentException> {
                     ends.server.publish(
                         "x".repeat(201),

@@ -92,7 +92,7 @@ class SendSlotsUnderLincheck {
 
 class SendSlotsLincheckSpec :
     FunSpec({
-        timeout = 300_000
+        timeout = 1_200_000
 
         beforeSpec { Completions.all }
 

@@ -44,7 +44,8 @@ private class Served(
     private val client: RdmaHost,
     private val bytes: Int,
 ) {
-    suspend fun connect(): MessageConnection = client.connectMessages(server.address) { channel { slotSize(bytes) } }
+    suspend fun connect(): MessageConnection =
+        client.connectMessages(server.address) { channel { slotSize(bytes.toLong()) } }
 
     /** A client that does not follow the protocol. */
     suspend fun connectRaw(ready: (AsyncQueuePair<*>) -> Unit): RdmaConnection =
@@ -65,7 +66,7 @@ private suspend fun served(
                 val bound =
                     server.bind(InetSocketAddress("127.0.0.1", 0)) {
                         channel {
-                            slotSize(bytes)
+                            slotSize(bytes.toLong())
                             keepAlive(null)
                         }
                     }

@@ -13,7 +13,6 @@ import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
 import org.kverbs.attributes.AccessFlag.REMOTE_READ
 import org.kverbs.dsl.MiB
 import org.kverbs.dsl.RcVerbs
-import org.kverbs.dsl.and
 import org.kverbs.dsl.get
 import org.kverbs.dsl.read
 import org.kverbs.dsl.send
@@ -41,8 +40,7 @@ class SlicePinSpec :
             operation("postReceive") { _, buffer -> postReceive(buffer.slice(16)).await() },
             operation("batch") { ends, buffer ->
                 batch {
-                    send(ends.client.region[0, 8])
-                    and(buffer.slice(0, 8))
+                    send(ends.client.region[0, 8]).and(buffer.slice(0, 8))
                     read(ends.server.region.remote(), into = buffer.slice(8, 8))
                 }
             },

@@ -97,17 +97,17 @@ class UntrustedPeerSpec :
                 "body of 12 bytes where 24 were expected",
             ),
             Triple(
-                "a large message beyond maxMessage",
+                "a large message beyond maxMessageSize",
                 { say(2, body = large(1L shl 40)) },
-                "1099511627776 bytes, above maxMessage(67108864)",
+                "1099511627776 bytes, above maxMessageSize(67108864)",
             ),
             Triple("a large message of a negative length", {
                 say(2, body = large(-1))
-            }, "18446744073709551615 bytes, above maxMessage"),
+            }, "18446744073709551615 bytes, above maxMessageSize"),
             Triple(
                 "that it has read what nobody sent",
                 { say(17, body = ByteArray(4)) },
-                "large message 0, which isn't under way",
+                "large message 0, which this side is not sending",
             ),
             Triple(
                 "a body where none belongs",
@@ -133,7 +133,7 @@ class UntrustedPeerSpec :
             Triple("more announcements than it has credits for", {
                 repeat(17) { say(2, body = large(0)) }
             }, "more messages than the 16"),
-            Triple("a message longer than any array", { say(2, body = large(1L shl 31)) }, "above maxMessage"),
+            Triple("a message longer than any array", { say(2, body = large(1L shl 31)) }, "above maxMessageSize"),
             Triple("more than it has credits for", { repeat(17) { say(1) } }, "more messages than the 16"),
         )) {
             test("should end the channel when the peer sends $what") {

@@ -65,7 +65,7 @@ class WaitStrategySpec :
 
         test("should refuse invalid settings") {
             shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(spins = -1) }.message shouldContain
-                "spins is -1"
+                "spins(-1): give 0 or more"
             shouldThrow<IllegalArgumentException> { WaitStrategy.backOff(from = Duration.ZERO) }.message shouldContain
                 "0s"
             shouldThrow<IllegalArgumentException> {
@@ -75,7 +75,8 @@ class WaitStrategySpec :
                 )
             }.message shouldContain
                 "2ms"
-            shouldThrow<IllegalArgumentException> { WaitStrategy.adaptive(-2) }.message shouldContain "rounds is -2"
+            shouldThrow<IllegalArgumentException> { WaitStrategy.adaptive(-2) }.message shouldContain
+                "rounds(-2): give 0 or more"
         }
 
         test("should use almost no processor time while nothing comes in event and adaptive mode, unlike busy mode") {
@@ -106,5 +107,5 @@ class WaitStrategySpec :
 private suspend fun traffic(ends: TwoEnds): Long =
     withContext(Dispatchers.Default) {
         repeat(100) { ends.client.qp.write(ends.client.region[0, 8], to = ends.server.region.remote()) }
-        withContext(ends.client.dispatcher.coroutines) { Thread.currentThread().threadId() }
+        withContext(ends.client.dispatcher.coroutineDispatcher) { Thread.currentThread().threadId() }
     }

@@ -16,7 +16,7 @@ public class CompletionQueueBuilder internal constructor() {
      * queue overruns and breaks.
      */
     public fun entries(count: Int) {
-        require(count > 0) { "entries($count): a completion queue needs room for one completion at least" }
+        require(count > 0) { "entries($count): give 1 or more, the number of completions that the queue holds" }
         entries = count
     }
 
@@ -27,7 +27,7 @@ public class CompletionQueueBuilder internal constructor() {
 
     /** Sets the completion vector (interrupt) that serves the queue, from 0. Default: 0. */
     public fun vector(index: Int) {
-        require(index >= 0) { "vector($index) is below zero" }
+        require(index >= 0) { "vector($index): give 0 or more, and less than the device's number of vectors" }
         vector = index
     }
 

@@ -21,6 +21,12 @@ public fun ProtectionDomain.memoryRegion(
     block: MemoryRegionBuilder.() -> Unit,
 ): MemoryRegion = memoryRegion(length, *MemoryRegionBuilder().apply(block).build())
 
+/** Allocates and registers memory, with the number of bytes as `Int`: `pd.memoryRegion(count * size) { }`. */
+public fun ProtectionDomain.memoryRegion(
+    length: Int,
+    block: MemoryRegionBuilder.() -> Unit,
+): MemoryRegion = memoryRegion(length.toLong(), block)
+
 /** Registers off-heap memory of the caller; see [ProtectionDomain.register] for its ownership. */
 public fun ProtectionDomain.register(
     memory: MemorySegment,

@@ -3,6 +3,7 @@ package org.kverbs.dsl
 import org.kverbs.MemorySlice
 import org.kverbs.QueuePair
 import org.kverbs.SendRequests
+import org.kverbs.SharedReceiveQueue
 import org.kverbs.attributes.ConnectOptions
 import org.kverbs.attributes.ConnectOptionsBuilder
 import org.kverbs.attributes.QueuePairAttributes
@@ -62,8 +63,14 @@ public fun QueuePair.postReceive(
     id: Long = 0,
 ): Unit = postReceive(id, into)
 
+/** Posts a receive request; errors as [SharedReceiveQueue.postReceive]. */
+public fun SharedReceiveQueue.postReceive(
+    into: MemorySlice,
+    id: Long = 0,
+): Unit = postReceive(id, into)
+
 /**
- * Posts what the block says, in one call: `qp.post { write(local, to = remote.at(64)); signaled() }` (ibv_post_send).
+ * Posts what the block says, in one call: `qp.post { write(local, to = remote.at(64)).signaled() }` (ibv_post_send).
  *
  * The block runs at once; posts of other threads to this queue pair wait until it ends. The block cannot suspend and
  * must not post to the same queue pair. If it throws, nothing is posted. After warm-up the post allocates nothing,

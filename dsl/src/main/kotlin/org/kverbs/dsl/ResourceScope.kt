@@ -47,7 +47,7 @@ public inline fun <R> resourceScope(block: ResourceScope.() -> R): R {
         try {
             scope.block()
         } catch (e: Throwable) {
-            throw scope.closeAll(e)!!
+            throw scope.closeAll(e) ?: e
         }
     scope.closeAll(null)?.let { throw it }
     return result

@@ -1,11 +1,14 @@
 package org.kverbs.dsl
 
+import org.kverbs.MemorySlice
 import org.kverbs.SendRequests
+import org.kverbs.internal.WorkRequestArena
 
 /**
- * What is posted, inside `qp.post { ... }`: an operation begins a request, and what follows adds to it. [V] is what the
- * queue pair's transport can do, and comes from the queue pair. It costs nothing: at run time it is the list of
- * requests itself.
+ * The scope of `qp.post { ... }`. An operation such as [send] or [write] adds a request to the list and returns it;
+ * [signaled], [solicited], [fence] and [and] change the request that they are called on:
+ * `write(local, to = remote).signaled()`. [V] is the set of operations of the queue pair's transport. The scope costs
+ * nothing: at run time it is the list of requests itself, so it must not leave the block.
  */
 @RdmaDsl
 @JvmInline
@@ -14,4 +17,39 @@ public value class SendScope<out V : Verbs>
     internal constructor(
         /** The list that is being written. */
         public val requests: SendRequests,
-    )
+    ) {
+        /**
+         * Makes the request's success a completion. A failure always is one.
+         *
+         * @throws IllegalStateException if the request is of another post
+         */
+        public fun <R : Verbs> SendRequest<R>.signaled(): SendRequest<R> = also { arena().signal(it.ticket) }
+
+        /**
+         * Raises an event at a peer that armed for solicited messages only.
+         *
+         * @throws IllegalStateException if the request is of another post
+         */
+        public fun <R : Verbs> SendRequest<R>.solicited(): SendRequest<R> = also { arena().solicit(it.ticket) }
+
+        /**
+         * Starts the request only when all reads and atomics before it are done.
+         *
+         * @throws IllegalStateException if the request is of another post
+         */
+        public fun <R : ReadVerbs> SendRequest<R>.fence(): SendRequest<R> = also { arena().fence(it.ticket) }
+
+        /**
+         * Adds a second or further buffer to the request; the device gathers or fills the buffers in order.
+         *
+         * @throws IllegalStateException if the block has begun another request since, or if the request is of another
+         *   post: call it before the next operation
+         */
+        public fun <R : Verbs> SendRequest<R>.and(buffer: MemorySlice): SendRequest<R> {
+            arena().requireLast(ticket)
+            requests.from(buffer)
+            return this
+        }
+
+        private fun arena() = WorkRequestArena.DOOR.of(requests)
+    }

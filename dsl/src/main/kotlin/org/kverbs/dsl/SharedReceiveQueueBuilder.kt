@@ -28,7 +28,9 @@ public class SharedReceiveQueueBuilder internal constructor() {
     }
 
     internal fun build(): SharedReceiveQueueAttributes {
-        require(limit <= maxWr) { "limit($limit) is above maxWr($maxWr), so it would always be reached" }
+        require(limit <= maxWr) {
+            "limit($limit) is above maxWr($maxWr): the number of receives is always below it; give a smaller limit"
+        }
         return SharedReceiveQueueAttributes(maxWr, maxSge, limit)
     }
 }

@@ -34,8 +34,9 @@ internal class BuildersSpec :
         test("should refuse a completion queue of no entries, a vector below zero, and what the device hasn't") {
             onNullDevice { context ->
                 refusal { context.completionQueue { entries(0) } } shouldBe
-                    "entries(0): a completion queue needs room for one completion at least"
-                refusal { context.completionQueue { vector(-1) } } shouldBe "vector(-1) is below zero"
+                    "entries(0): give 1 or more, the number of completions that the queue holds"
+                refusal { context.completionQueue { vector(-1) } } shouldBe
+                    "vector(-1): give 0 or more, and less than the device's number of vectors"
                 shouldThrow<RdmaSystemException> { context.completionQueue { vector(5) } }.message shouldContain
                     "comp_vector=5"
             }
@@ -111,13 +112,13 @@ internal class BuildersSpec :
             onNullDevice { context ->
                 val pd = context.protectionDomain()
                 refusal { pd.srq { limit(129) } } shouldBe
-                    "limit(129) is above maxWr(128), so it would always be reached"
+                    "limit(129) is above maxWr(128): the number of receives is always below it; give a smaller limit"
                 refusal {
                     pd.srq {
                         limit(9)
                         maxWr(8)
                     }
-                } shouldBe "limit(9) is above maxWr(8), so it would always be reached"
+                } shouldBe "limit(9) is above maxWr(8): the number of receives is always below it; give a smaller limit"
                 refusal { pd.srq { limit(-1) } } shouldContain "limit -1 is out of range"
             }
         }

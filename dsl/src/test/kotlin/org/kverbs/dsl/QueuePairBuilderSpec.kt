@@ -75,10 +75,7 @@ internal class QueuePairBuilderSpec :
             onDomain { pd, cq ->
                 val qp = pd.qp(RC) { cq(cq) }
                 qp.post { sendEmpty(id = 1) }
-                qp.post {
-                    sendEmpty(id = 2)
-                    signaled()
-                }
+                qp.post { sendEmpty(id = 2).signaled() }
                 pd
                     .qp(RC) {
                         cq(cq)

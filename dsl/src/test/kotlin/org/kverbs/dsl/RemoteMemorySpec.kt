@@ -51,19 +51,30 @@ internal class RemoteMemorySpec :
 
                     fun postAt(offset: Long) =
                         qp.post {
-                            sendEmpty(id = offset)
-                            signaled()
+                            sendEmpty(id = offset).signaled()
                             operation.write(this, local, remote, offset)
                         }
                     listOf(65, -1, Long.MAX_VALUE, Long.MIN_VALUE).forEach {
                         shouldThrow<IndexOutOfBoundsException> { postAt(it) }.message shouldBe
                             "offset $it is outside the remote memory of 64 bytes"
                     }
-                    listOf(0L, 64L).forEach { postAt(it) }
+                    shouldThrow<IndexOutOfBoundsException> { postAt(57) }.message shouldBe
+                        "8 bytes at offset 57 reach beyond the remote memory of 64 bytes"
+                    listOf(0L, 56L).forEach { postAt(it) }
                     val posted = mutableListOf<Long>()
                     cq.poll { posted += it.workRequestId() }
-                    posted shouldBe listOf(0L, 64L)
+                    posted shouldBe listOf(0L, 56L)
                 }
+            }
+        }
+
+        test("should post an empty write at the end of the remote memory") {
+            onNullDevice { context ->
+                val cq = context.completionQueue { }
+                val qp = context.protectionDomain().qp(RC) { cq(cq) }
+                qp.post { writeEmpty(remote, offset = 64).signaled() }
+                shouldThrow<IndexOutOfBoundsException> { qp.post { writeEmpty(remote, offset = 65) } }
+                cq.poll { } shouldBe 1
             }
         }
     })

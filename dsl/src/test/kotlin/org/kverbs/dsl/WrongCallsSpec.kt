@@ -57,6 +57,18 @@ private val cases =
             NO_RECEIVER,
             post("RC", "compareAndSwap(remote, 1, 2, into = local)"),
         ),
+        Case(
+            "a fence on UC",
+            post("UC", "write(local, to = remote).fence()"),
+            NO_RECEIVER,
+            post("RC", "write(local, to = remote).fence()"),
+        ),
+        Case(
+            "a flag that is called on no request",
+            post("RC", "send(local); signaled()"),
+            "annot infer type",
+            post("RC", "send(local).signaled()"),
+        ),
         Case("connect on UD", "pd.qp(UD) { cq(cq) }.connect(end)", NO_RECEIVER, "pd.qp(UC) { cq(cq) }.connect(end)"),
         Case("activate on RC", "pd.qp(RC) { cq(cq) }.activate()", NO_RECEIVER, "pd.qp(UD) { cq(cq) }.activate()"),
         Case(

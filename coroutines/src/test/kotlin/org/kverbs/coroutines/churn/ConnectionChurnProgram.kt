@@ -75,7 +75,7 @@ private class Churn : AutoCloseable {
     }
 
     private suspend fun CoroutineScope.serve() {
-        val request = listener.request()
+        val request = listener.awaitRequest()
         launch {
             val settings: ConnectionBuilder.() -> Unit = {
                 sharedDomain()

@@ -92,7 +92,7 @@ class Storm(
         val raging = scope.launch(Dispatchers.IO) { chaos.rage() }
         val working =
             workers.mapIndexed { i, worker ->
-                val where = if (i % 4 == 0) client.dispatcher.coroutines else Dispatchers.Default
+                val where = if (i % 4 == 0) client.dispatcher.coroutineDispatcher else Dispatchers.Default
                 scope.launch(where) { worker.work() }
             }
         awaitProgress(working.filterIndexed { i, _ -> !workers[i].isReceiver })

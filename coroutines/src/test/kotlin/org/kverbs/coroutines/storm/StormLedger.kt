@@ -13,8 +13,12 @@ class StormLedger(
     private val outcomes = ConcurrentHashMap<String, LongAdder>()
     private val failures = ConcurrentHashMap<String, LongAdder>()
 
-    /** The first violations. */
+    /** The first 1000 violations. */
     val violations = ConcurrentLinkedQueue<String>()
+    private val violationsSeen = LongAdder()
+
+    /** The number of all violations, also of those that [violations] did not keep. */
+    val violationCount: Long get() = violationsSeen.sum()
 
     /** Number of operations that have begun. */
     val begun: Long get() = started.get()
@@ -48,13 +52,14 @@ class StormLedger(
 
     /** Records a violation. */
     fun violation(what: String) {
+        violationsSeen.increment()
         if (violations.size < MOST) violations.add(what)
     }
 
     override fun toString(): String = "$begun operations ${outcomes.toSortedMap()}, failed by ${failures.toSortedMap()}"
 
     private companion object {
-        const val MOST = 20
+        const val MOST = 1000
     }
 }
 

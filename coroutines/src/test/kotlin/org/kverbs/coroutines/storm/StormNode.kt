@@ -23,9 +23,9 @@ class StormNode(
     val pool: BufferPool =
         pd.bufferPool {
             maxBytes(POOL)
-            slab(1.MiB)
-            minBuffer(BUFFER)
-            maxBuffer(BUFFER)
+            slabSize(1.MiB)
+            minBufferSize(BUFFER)
+            maxBufferSize(BUFFER)
         }
 
     /** Creates one end of a link. */

@@ -30,8 +30,11 @@ class StormSpec :
                         it.links
                     }} links, ${storm.aftermath.whole} whole to the end",
                 )
-                withClue("storm.seed=$seed, $ledger") {
-                    ledger.violations.toList().shouldBeEmpty()
+                // Each violation in full: shouldBeEmpty names the first only.
+                val violations = ledger.violations.toList()
+                val all = violations.joinToString("\n", "${ledger.violationCount} violations:\n")
+                withClue("storm.seed=$seed, $ledger\n$all") {
+                    violations.shouldBeEmpty()
                     StormOutcome.entries.sumOf { ledger.count(it) } shouldBe ledger.begun
                     // Check that most operations succeeded: otherwise the test proves little.
                     ledger.count(StormOutcome.COMPLETED) shouldBeGreaterThan operations / 20
