@@ -1,0 +1,188 @@
+package org.kverbs.management.agent
+
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.cancel
+import kotlinx.coroutines.channels.BufferOverflow
+import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.launch
+import org.kverbs.management.path.MadPath
+import org.kverbs.management.structures.MADHeader
+import org.kverbs.management.structures.MADStatusInvalidField
+import org.kverbs.management.structures.ManagementClass
+import org.kverbs.management.structures.Method
+import org.kverbs.management.structures.Notice
+import org.kverbs.management.structures.NoticeSMP
+import org.kverbs.management.transaction.MadFields
+import org.kverbs.management.transaction.MadLayout
+import org.kverbs.management.transaction.MadTransactor
+import org.kverbs.management.transaction.RequestSink
+import org.kverbs.management.transport.MadTransportException
+import org.kverbs.management.transport.ServedClass
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.CopyOnWriteArrayList
+
+private const val MOST_AT_ONCE = 256
+private const val MOST_NOTICES = 1024
+private const val REMEMBERED = 256
+private const val NOTICE = 2
+
+/**
+ * The server side of a transactor: gives requests to the handlers of their classes, and traps to their collectors.
+ *
+ * At most [MOST_AT_ONCE] requests are being answered; further ones are dropped, and their senders ask again. A request
+ * that comes again while it is being answered is dropped, too.
+ */
+internal class Agent(
+    private val transactor: MadTransactor,
+) : RequestSink {
+    private val scope = CoroutineScope(transactor.context + SupervisorJob(transactor.context[Job]))
+    private val handlers = ConcurrentHashMap<Served, RequestHandler>()
+    private val watchers = CopyOnWriteArrayList<Channel<ReceivedNotice>>()
+    private val running = ConcurrentHashMap.newKeySet<RequestKey>()
+    private val noticed =
+        object : LinkedHashMap<RequestKey, Unit>() {
+            override fun removeEldestEntry(eldest: Map.Entry<RequestKey, Unit>) = size > REMEMBERED
+        }
+
+    @Volatile
+    private var isClosed = false
+
+    private data class RequestKey(
+        val mgmtClass: Int,
+        val method: Int,
+        val transaction: Long,
+        val from: MadPath,
+    )
+
+    /** A class and, if it has vendors, one of them; 0 is any. */
+    private data class Served(
+        val mgmtClass: Int,
+        val vendor: Int,
+    )
+
+    fun serve(
+        service: ServedClass,
+        handler: RequestHandler,
+    ): AutoCloseable {
+        check(!isClosed) { "the fabric is closed" }
+        val served = Served(service.mgmtClass.value, service.vendor)
+        check(handlers.putIfAbsent(served, handler) == null) {
+            "the class ${service.mgmtClass} is served already; close what serves it first"
+        }
+        var registration: AutoCloseable? = null
+        try {
+            registration = transactor.serve(service)
+        } finally {
+            if (registration == null) handlers.remove(served, handler)
+        }
+        return AutoCloseable {
+            handlers.remove(served, handler)
+            registration.close()
+        }
+    }
+
+    private fun handlerOf(mad: ByteArray): RequestHandler? {
+        val mgmtClass = MadFields.mgmtClass(mad)
+        return handlers[Served(mgmtClass, MadFields.vendor(mad))] ?: handlers[Served(mgmtClass, 0)]
+    }
+
+    /** Each collector has its own queue, which begins with [started]. */
+    fun notices(
+        service: ServedClass,
+        started: suspend () -> Unit = {},
+    ): Flow<ReceivedNotice> =
+        flow {
+            val queue = Channel<ReceivedNotice>(MOST_NOTICES, BufferOverflow.DROP_OLDEST)
+            val registration = if (isClosed) null else transactor.serve(service)
+            watchers += queue
+            try {
+                if (isClosed) queue.close()
+                started()
+                for (notice in queue) emit(notice)
+            } finally {
+                watchers -= queue
+                registration?.close()
+            }
+        }
+
+    private fun isNotice(mad: ByteArray): Boolean {
+        val method = MadFields.method(mad)
+        return MadFields.attribute(mad) == NOTICE && (method == Method.TRAP.value || method == Method.REPORT.value)
+    }
+
+    override fun isServed(mad: ByteArray): Boolean =
+        !isClosed && (handlerOf(mad) != null || (isNotice(mad) && watchers.isNotEmpty()))
+
+    override fun take(
+        mad: ByteArray,
+        back: MadPath,
+    ) {
+        val key = RequestKey(MadFields.mgmtClass(mad), MadFields.method(mad), MADHeader.at(mad).transactionID, back)
+        val handler = handlerOf(mad)
+        if (isNotice(mad) && watchers.isNotEmpty()) {
+            notice(mad, back, key)
+        } else if (handler != null && running.size < MOST_AT_ONCE && running.add(key)) {
+            scope
+                .launch { handle(handler, ReceivedRequest(mad, back) { transactor.post(it, back) }) }
+                .invokeOnCompletion { running.remove(key) }
+        }
+    }
+
+    private suspend fun handle(
+        handler: RequestHandler,
+        request: ReceivedRequest,
+    ) {
+        try {
+            handler.handle(request)
+        } catch (_: IllegalArgumentException) {
+            // What the request holds can't be read.
+            if (!request.hasAnswer) request.refuse(MADStatusInvalidField.INVALID_ATTRIBUTE_OR_MODIFIER)
+        } catch (e: Exception) {
+            if (e is CancellationException) throw e
+            val thread = Thread.currentThread()
+            thread.uncaughtExceptionHandler.uncaughtException(thread, e)
+        }
+    }
+
+    private fun notice(
+        mad: ByteArray,
+        back: MadPath,
+        key: RequestKey,
+    ) {
+        val isTrap = key.method == Method.TRAP.value
+        val answer = mad.copyOf()
+        MADHeader.at(answer).method = if (isTrap) Method.TRAP_REPRESS else REPORT_RESP
+        try {
+            transactor.post(answer, back)
+        } catch (_: MadTransportException) {
+            // The sender repeats it.
+        } catch (_: IllegalStateException) {
+            // The transactor is closed.
+        }
+        val isNew = synchronized(noticed) { noticed.put(key, Unit) == null }
+        val at = MadLayout.dataAt(key.mgmtClass, NOTICE)
+        if (!isNew || at == null || at + NoticeSMP.byteSize > mad.size) return
+        val bytes = mad.copyOfRange(at, minOf(mad.size, at + sizeIn(key.mgmtClass))).copyOf(Notice.byteSize)
+        val received = ReceivedNotice(Notice.of(bytes), ManagementClass.of(key.mgmtClass), back)
+        watchers.forEach { it.trySend(received) }
+    }
+
+    private fun sizeIn(mgmtClass: Int) =
+        if (mgmtClass == ManagementClass.SUBN_LID_ROUTED.value) NoticeSMP.byteSize else Notice.byteSize
+
+    override fun close() {
+        isClosed = true
+        watchers.forEach { it.close() }
+        handlers.clear()
+        scope.cancel()
+    }
+
+    private companion object {
+        private val REPORT_RESP = Method.of(0x86)
+    }
+}

@@ -1,0 +1,58 @@
+package org.kverbs.management.fabric
+
+import org.kverbs.attributes.Gid
+import org.kverbs.management.agent.ReceivedNotice
+import org.kverbs.management.sa.SubnetAdministration
+import org.kverbs.management.structures.InformInfo
+import org.kverbs.management.structures.ManagementClass
+import org.kverbs.management.structures.NoticeType
+import org.kverbs.management.transaction.MadException
+import org.kverbs.management.transport.MadPort
+import org.kverbs.structures.Lid
+import org.kverbs.structures.copy
+
+private const val ALL = 0xffff
+private const val ALL_PRODUCERS = 0xffffff
+private const val DEFAULT_RESPONSE = 18
+
+/** A subscription of this port to traps at the subnet administrator. */
+internal class Subscription(
+    private val sa: SubnetAdministration,
+    port: MadPort,
+    assign: InformInfo.() -> Unit,
+) {
+    private val wanted =
+        InformInfo {
+            gid = Gid(0, 0)
+            lidRangeBegin = Lid(ALL)
+            isGeneric = 1
+            type = NoticeType.of(ALL)
+            trapNumberDeviceID = ALL
+            producerTypeVendorID = ALL_PRODUCERS
+            qpn = 1
+            respTimeValue = port.info.subnetTimeOut.takeIf { it > 0 } ?: DEFAULT_RESPONSE
+            assign()
+        }
+    private var isSubscribed = false
+
+    suspend fun begin() {
+        sa.inform(wanted.copy { subscribe = 1 })
+        isSubscribed = true
+    }
+
+    /** Whether a notice is one of those that were asked for: the administrator can serve several subscriptions. */
+    fun fits(notice: ReceivedNotice): Boolean =
+        notice.mgmtClass == ManagementClass.SUBN_ADM &&
+            wanted.trapNumberDeviceID in setOf(ALL, notice.notice.trapNumberDeviceID)
+
+    suspend fun end() {
+        if (!isSubscribed) return
+        try {
+            sa.inform(wanted.copy { subscribe = 0 })
+        } catch (_: MadException) {
+            // The administrator does not answer; it drops a subscriber that answers no report.
+        } catch (_: IllegalStateException) {
+            // The fabric is closed.
+        }
+    }
+}

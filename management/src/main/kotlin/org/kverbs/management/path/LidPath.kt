@@ -1,0 +1,65 @@
+package org.kverbs.management.path
+
+import org.kverbs.attributes.GlobalRoute
+import org.kverbs.structures.Lid
+
+/**
+ * A path to a local identifier.
+ *
+ * @property destination the LID of the port that gets the datagram, 1 to 0xfffe
+ * @property source the LID of the sender, or null for that of the transport's port
+ * @property serviceLevel the service level, 0 to 15
+ * @property partitionKey the partition
+ * @property destinationQueuePair the queue pair, 24 bits: 1 for general services. A transport sends subnet management
+ *   packets to 0, whatever the path says.
+ * @property globalRoute the part for routers, or null inside of the subnet. [toString] does not print it.
+ * @throws IllegalArgumentException if one is out of its range; the message names it
+ */
+public data class LidPath(
+    public val destination: Lid,
+    public val source: Lid? = null,
+    public val serviceLevel: Int = 0,
+    public val partitionKey: Int = DEFAULT_PARTITION,
+    public val destinationQueuePair: Int = 1,
+    public val globalRoute: GlobalRoute? = null,
+) : MadPath {
+    init {
+        requireLid(destination)
+        source?.let(::requireLid)
+        require(serviceLevel in 0..15) { "the service level $serviceLevel is out of range; give 0 to 15" }
+        require(partitionKey in 0..0xffff) { "the partition key $partitionKey is out of range; give 0 to 0xffff" }
+        require(destinationQueuePair in 0..0xffffff) {
+            "the queue pair $destinationQueuePair is out of range; give 0 to 0xffffff"
+        }
+    }
+
+    private fun requireLid(lid: Lid) {
+        require(lid.isUnicast || lid.isMulticast) { "LID $lid addresses no port; give 1 to 0xfffe" }
+    }
+
+    /**
+     * Returns the path of an answer: source and destination change places. The answer goes to general services.
+     *
+     * @throws IllegalStateException if the path has no source
+     */
+    public fun reverse(): LidPath =
+        copy(
+            destination = checkNotNull(source) { "$this has no source; give one with copy(source = ...)" },
+            source = destination,
+        )
+
+    /** Returns the form `Path 8 -> 9 SL=0 PKey=0xffff DQPN=1`; a path without a source is `Path 9 SL=0 ...`. */
+    override fun toString(): String {
+        val ends = if (source == null) "$destination" else "$source -> $destination"
+        val partition = "0x${partitionKey.toString(16).padStart(4, '0')}"
+        return "Path $ends SL=$serviceLevel PKey=$partition DQPN=$destinationQueuePair"
+    }
+
+    public companion object {
+        /** The partition that every port is in. */
+        public const val DEFAULT_PARTITION: Int = 0xffff
+    }
+}
+
+/** Returns the path to a LID of the subnet, with the default of everything else: `lid(12)`. */
+public fun lid(number: Int): LidPath = LidPath(Lid(number))

@@ -1,0 +1,22 @@
+package org.kverbs.management.path
+
+/**
+ * Where a management datagram goes: over given ports ([DirectedPath]), or to a local identifier ([LidPath]).
+ *
+ * `toString` prints a path, and [parse] reads what was printed.
+ */
+public sealed interface MadPath {
+    public companion object {
+        /**
+         * Reads a path from text, which need not be trusted:
+         *
+         * - `0,1,4`: a directed path, by the port that leaves each node
+         * - `DR Path (0, 1, 4)`: the same, as [DirectedPath] prints it
+         * - `12` or `0xc`: a LID
+         * - `Path 8 -> 9 SL=0 PKey=0xffff DQPN=1`: as [LidPath] prints it
+         *
+         * @throws IllegalArgumentException if [text] is none of these; the message says what is wrong
+         */
+        public fun parse(text: String): MadPath = PathText.parse(text)
+    }
+}

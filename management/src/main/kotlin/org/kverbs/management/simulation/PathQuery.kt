@@ -1,0 +1,128 @@
+package org.kverbs.management.simulation
+
+import org.kverbs.attributes.Gid
+import org.kverbs.management.structures.MultiPathRecord
+import org.kverbs.management.structures.PathRecord
+import org.kverbs.management.structures.Selector
+import org.kverbs.structures.Structure
+
+private const val MOST_PAIRS = 1_000_000L
+private val ENDS = setOf("dgid", "sgid", "dlid", "slid")
+private val CHOSEN = setOf("mtu", "mtuSelector", "rate", "rateSelector", "packetLifeTime", "packetLifeTimeSelector")
+
+/** Questions for paths: PathRecord and MultiPathRecord. */
+internal class PathQuery(
+    private val network: Network,
+    private val manager: SubnetManager,
+) {
+    private val finder = PathFinder(network)
+
+    fun find(question: Question): Found {
+        val wanted = PathRecord.of(question.data(PathRecord.byteSize))
+        val matching = Matching(PathRecord.components, question.mask, wanted.bytes())
+        val sources = ends(matching, wanted.sgid, wanted.slid.value, "sgid", "slid")
+        val targets = ends(matching, wanted.dgid, wanted.dlid.value, "dgid", "dlid")
+        if (sources.size.toLong() * targets.size > MOST_PAIRS) {
+            return Found(emptyList(), Administration.INSUFFICIENT_COMPONENTS)
+        }
+        val ignored = ENDS + CHOSEN + "numbPath" + "reversible" + "serviceID" + "hopLimit" + "flowLabel" + "tClass"
+        val paths =
+            sources
+                .asSequence()
+                .flatMap { from -> targets.asSequence().mapNotNull { to -> finder.path(from, to) } }
+                .onEach { path -> echo(path, wanted, matching) }
+                .filter { path -> matching.matches(path, ignored) && isGoodEnough(path, wanted, matching) }
+        return Found(paths.toList())
+    }
+
+    /** The ports that a GID, a LID, both or neither stand for. */
+    private fun ends(
+        matching: Matching,
+        gid: Gid,
+        lid: Int,
+        gidName: String,
+        lidName: String,
+    ): List<Int> {
+        val hasGid = matching.has(gidName)
+        val all = if (matching.has(lidName)) listOfNotNull(manager.subnet.port(lid)) else null
+        return when {
+            hasGid -> (all ?: manager.subnet.ports()).filter { finder.gid(it) == gid }
+            else -> all ?: manager.subnet.ports()
+        }
+    }
+
+    /** What the asking program chooses itself comes back as it was. */
+    private fun echo(
+        path: PathRecord,
+        wanted: PathRecord,
+        matching: Matching,
+    ) {
+        if (matching.has("serviceID")) path.serviceID = wanted.serviceID
+        if (matching.has("flowLabel")) path.flowLabel = wanted.flowLabel
+        if (matching.has("tClass")) path.tClass = wanted.tClass
+    }
+
+    private fun isGoodEnough(
+        path: PathRecord,
+        wanted: PathRecord,
+        matching: Matching,
+    ): Boolean =
+        isChosen(matching, "mtu", wanted.mtuSelector, path.mtu.value, wanted.mtu.value) &&
+            isChosen(
+                matching,
+                "rate",
+                wanted.rateSelector,
+                LinkRates.ofCode(path.rate.value),
+                LinkRates.ofCode(wanted.rate.value),
+            ) &&
+            isChosen(
+                matching,
+                "packetLifeTime",
+                wanted.packetLifeTimeSelector,
+                path.packetLifeTime,
+                wanted.packetLifeTime,
+            )
+
+    private fun isChosen(
+        matching: Matching,
+        name: String,
+        selector: Selector,
+        value: Int,
+        wanted: Int,
+    ): Boolean =
+        !matching.has(name) ||
+            !matching.has("${name}Selector") ||
+            when (selector) {
+                Selector.GREATER_THAN -> value > wanted
+                Selector.LESS_THAN -> value < wanted
+                Selector.EXACTLY -> value == wanted
+                else -> true
+            }
+
+    fun findMany(question: Question): Found {
+        val head = MultiPathRecord.of(question.data(MultiPathRecord.byteSize))
+        val count = head.sgidCount + head.dgidCount
+        val gids = question.data(GIDS_AT + count * GID_SIZE)
+        val ends = manager.subnet.ports().associateBy(finder::gid)
+        val ports =
+            List(count) { index ->
+                val at = GIDS_AT + index * GID_SIZE
+                ends[Gid.of(gids.copyOfRange(at, at + GID_SIZE))]
+            }
+        val found =
+            if (ports.any { it == null }) {
+                null
+            } else {
+                val known = ports.filterNotNull()
+                known.take(head.sgidCount).flatMap { from ->
+                    known.drop(head.sgidCount).mapNotNull { to -> finder.path(from, to) }
+                }
+            }
+        return if (found == null) Found(emptyList(), Administration.INVALID_GID) else Found(found as List<Structure>)
+    }
+
+    private companion object {
+        const val GIDS_AT = 24
+        const val GID_SIZE = 16
+    }
+}

@@ -1,0 +1,64 @@
+package org.kverbs.management.subnet
+
+import org.kverbs.management.fabric.Fabric
+
+/** The most nodes that a discovery takes in without another choice: more than a subnet has LIDs. */
+public const val DEFAULT_MAX_NODES: Int = 100_000
+
+/** The most ports that a discovery takes in without another choice. */
+public const val DEFAULT_MAX_PORTS: Int = 2_000_000
+
+/**
+ * Discovers all nodes, ports and links of the subnet by directed routes, breadth first. It needs no subnet manager.
+ *
+ * As many questions wait for an answer at once as the fabric has outstanding requests. A port that does not answer
+ * takes the time of all its retries, is reported in [Subnet.problems], and is passed over. So is what cannot be true.
+ * A fabric that pretends to have nodes without end stops at the limits, with a problem of the kind
+ * [SubnetProblemKind.LIMIT].
+ *
+ * Cancellation: the discovery ends at once, and what it found is lost.
+ *
+ * @param maxNodes how many nodes are taken in at most
+ * @param maxPorts how many ports are taken in at most
+ * @param progress is called after each node and each timeout, one call at a time, and must be quick. What it throws
+ *   ends the discovery.
+ * @return what was found
+ * @throws org.kverbs.management.transaction.MadException if the port of the fabric itself does not answer, or if the
+ *   fabric is closed meanwhile
+ * @throws IllegalStateException if the port of the fabric says of itself what cannot be, or if the fabric is closed
+ *   meanwhile, just before a question
+ * @throws org.kverbs.management.transport.MadTransportException if the transport can send nothing at all
+ */
+public suspend fun Fabric.discover(
+    maxNodes: Int = DEFAULT_MAX_NODES,
+    maxPorts: Int = DEFAULT_MAX_PORTS,
+    progress: (DiscoveryProgress) -> Unit = {},
+): Subnet {
+    require(maxNodes > 0) { "a discovery takes in at least one node, not $maxNodes" }
+    require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }
+    return Discovery(NodeAnswers(this), FoundSubnet(maxNodes, maxPorts), progress).run()
+}
+
+/**
+ * Asks the subnet administrator for all nodes, ports and links, in four requests. It is quicker than [discover] and
+ * troubles no switch, but tells only what the subnet manager knows: no ports without LIDs, and no `PortInfoExtended`.
+ *
+ * The paths of the nodes are directed routes over the links that the administrator knows. A node without a link is
+ * reported in [Subnet.problems] and not in [Subnet.nodes]. Otherwise the result is as that of [discover].
+ *
+ * @param maxNodes how many nodes are taken in at most
+ * @param maxPorts how many ports are taken in at most
+ * @throws org.kverbs.management.transaction.MadException if the administrator does not answer, or refuses
+ * @throws org.kverbs.management.transport.MadTransportException if the port knows no subnet manager
+ * @throws IllegalStateException if the administrator does not know this port, or says of it what cannot be
+ */
+public suspend fun Fabric.discoverBySa(
+    maxNodes: Int = DEFAULT_MAX_NODES,
+    maxPorts: Int = DEFAULT_MAX_PORTS,
+): Subnet {
+    require(maxNodes > 0) { "a discovery takes in at least one node, not $maxNodes" }
+    require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }
+    val answers = RecordAnswers.fetch(this)
+    val found = FoundSubnet(maxNodes, maxPorts)
+    return Discovery(answers, found) {}.run { found.reportMissing(answers.guids) }
+}

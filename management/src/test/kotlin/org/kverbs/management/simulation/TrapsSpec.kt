@@ -1,0 +1,91 @@
+package org.kverbs.management.simulation
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeout
+import org.kverbs.management.path.directed
+import org.kverbs.management.path.lid
+import org.kverbs.management.structures.InformInfoRecord
+import org.kverbs.management.structures.MKeyProtectBits
+import org.kverbs.management.structures.NodeInfo
+import org.kverbs.management.structures.PortInfo
+import org.kverbs.management.structures.PortState
+import org.kverbs.management.transaction.MadTimeoutException
+import org.kverbs.structures.copy
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
+
+private fun managed() =
+    simulatedFabric {
+        fatTree(4)
+        subnetManager("H-3")
+    }
+
+class TrapsSpec :
+    FunSpec({
+        test("should tell a program at the manager's port which switch has lost a link") {
+            managed().test { simulation ->
+                simulation.fabric("H-3").use { fabric ->
+                    withContext(Dispatchers.Default) {
+                        val notice = async { fabric.traps().first() }
+                        delay(200.milliseconds)
+                        simulation.unplug("S-5", 1)
+                        val received = withTimeout(20.seconds) { notice.await() }
+                        received.trap?.value shouldBe 128
+                        received.notice.issuerLID shouldBe simulation.port("S-5").use { it.port().info.lid }
+                    }
+                }
+            }
+        }
+
+        test("should report traps to a subscriber, until it ends") {
+            managed().test { simulation ->
+                simulation.fabric("H-9").use { fabric ->
+                    withContext(Dispatchers.Default) {
+                        val notice = async { fabric.informs().first() }
+                        while (fabric.sa.records<InformInfoRecord>().isEmpty()) delay(10.milliseconds)
+                        simulation.unplug("S-1", 1)
+                        withTimeout(20.seconds) { notice.await() }.trap?.value shouldBe 128
+                        fabric.sa.records<InformInfoRecord>() shouldBe emptyList()
+                    }
+                }
+            }
+        }
+
+        test("should protect a port by its key, and tell the manager of a wrong one") {
+            managed().test { simulation ->
+                simulation.fabric("H-3").use { manager ->
+                    val path = directed(0, 1)
+                    val info = manager.get<PortInfo>(path, 0)
+                    val secret =
+                        info.copy {
+                            mKey = 77
+                            mKeyProtectBits = MKeyProtectBits.of(2)
+                            portState = PortState.NO_CHANGE
+                        }
+                    withContext(Dispatchers.Default) {
+                        manager.set(path, secret)
+                        val notice = async { manager.traps().first() }
+                        delay(200.milliseconds)
+                        simulation
+                            .fabric("H-1") {
+                                retries(0)
+                                timeout(50.milliseconds)
+                            }.use { stranger ->
+                                shouldThrow<MadTimeoutException> { stranger.get<NodeInfo>(lid(info.lid.value)) }
+                            }
+                        withTimeout(20.seconds) { notice.await() }.trap?.value shouldBe 256
+                    }
+                    simulation.fabric("H-1") { mKey(77) }.use { owner ->
+                        owner.get<PortInfo>(lid(info.lid.value), 0).mKeyViolations shouldBe 1
+                    }
+                }
+            }
+        }
+    })

@@ -1,0 +1,84 @@
+package org.kverbs.management.trace
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.engine.spec.tempdir
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.collections.shouldContainInOrder
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import jdk.jfr.Recording
+import jdk.jfr.consumer.RecordingFile
+import org.kverbs.management.fabric.fabric
+import org.kverbs.management.path.directed
+import org.kverbs.management.path.lid
+import org.kverbs.management.run
+import org.kverbs.management.simulation.simulatedFabric
+import org.kverbs.management.simulation.test
+import org.kverbs.management.structures.NodeInfo
+import org.kverbs.management.structures.NodeRecord
+import org.kverbs.management.structures.PortCounters
+import org.kverbs.management.transaction.MadTimeoutException
+import org.kverbs.management.tshark
+import kotlin.time.Duration.Companion.milliseconds
+
+class CaptureSpec :
+    FunSpec({
+        timeout = 60_000
+
+        test(
+            "should write a file in which tshark finds the datagrams of both directions, with their addresses",
+        ).config(enabledOrReasonIf = { tshark.presentOrSkipped }) {
+            tshark.require()
+            val file = tempdir().toPath().resolve("fabric.pcap")
+            simulatedFabric {
+                hosts(30)
+                subnetManager()
+            }.test { simulation ->
+                fabric(simulation.port("H-2").captured(file)).use { fabric ->
+                    fabric.get<NodeInfo>(directed(0, 1))
+                    fabric.get<PortCounters>(lid(1)) { portSelect = 1 }
+                    fabric.sa.records<NodeRecord>()
+                }
+            }
+            val fields = listOf("infiniband.lrh.dlid", "infiniband.mad.mgmtclass", "infiniband.mad.method")
+            val all = listOf("tshark", "-r", "$file", "-T", "fields") + fields.flatMap { listOf("-e", it) }
+            val lines = run(all).trimEnd('\n').lines().map { it.split('\t') }
+            lines.take(2).map { it[1] to it[2] } shouldContainExactly listOf("0x81" to "0x01", "0x81" to "0x81")
+            lines.take(2).map { it[0] } shouldContainExactly listOf("65535", "65535")
+            val counters = lines.filter { it[1] == "0x04" }
+            counters.map { it[2] } shouldContainExactly listOf("0x01", "0x81")
+            counters[0][0] shouldBe "1"
+            // The answer of the administrator is long: each of its packets, and each confirmation, is there.
+            lines.filter { it[1] == "0x03" }.map { it[2] } shouldContainInOrder listOf("0x12", "0x92", "0x92")
+        }
+
+        test("should record an event of Java Flight Recorder for each event, beside another listener") {
+            val file = tempdir().toPath().resolve("fabric.jfr")
+            val printed = ArrayList<String>()
+            Recording().use { recording ->
+                recording.enable("org.kverbs.Mad")
+                recording.start()
+                simulatedFabric { hosts(2) }.test { simulation ->
+                    simulation
+                        .fabric("H-1") {
+                            listener(JfrListener)
+                            listener { synchronized(printed) { printed += it.dump() } }
+                            retries(0)
+                            timeout(100.milliseconds)
+                        }.use { fabric ->
+                            fabric.get<NodeInfo>(directed(0))
+                            simulation.mute("H-2")
+                            simulation.faults { loss = 1.0 }
+                            shouldThrow<MadTimeoutException> { fabric.get<NodeInfo>(directed(0, 1)) }
+                        }
+                }
+                recording.dump(file)
+            }
+            val events = RecordingFile.readAllEvents(file).filter { it.eventType.name == "org.kverbs.Mad" }
+            events.map { it.getString("kind") } shouldContainInOrder listOf("SENT", "COMPLETED", "SENT", "TIMED_OUT")
+            events.first().getString("datagram") shouldContain "MAD_METHOD_GET(1)"
+            printed.size shouldBe events.size
+            printed[1] shouldContain "nodeType=CA(1)"
+        }
+    })

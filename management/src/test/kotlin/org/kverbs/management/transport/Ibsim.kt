@@ -1,0 +1,89 @@
+package org.kverbs.management.transport
+
+import org.kverbs.management.Tool
+import org.kverbs.management.run
+import java.net.DatagramSocket
+import java.net.InetSocketAddress
+import java.nio.file.Files
+import java.util.concurrent.TimeUnit.SECONDS
+import kotlin.concurrent.thread
+
+/** Debian's simulator of InfiniBand fabrics. */
+internal val ibsim =
+    Tool("ibsim", "run 'apt-get install ibsim-utils', or ./verify, which does.") {
+        run(listOf("sh", "-c", "command -v ibsim")).isNotEmpty()
+    }
+
+/** Debian's smpquery, which asks ibsim through a library that stands in for the kernel. */
+internal val smpquery =
+    Tool("smpquery", "run 'apt-get install infiniband-diags ibsim-utils', or ./verify, which does.") {
+        preload.isNotEmpty() && run(listOf("sh", "-c", "command -v smpquery")).isNotEmpty()
+    }
+
+/** Debian's ibnetdiscover, the same way. */
+internal val ibnetdiscover =
+    Tool("ibnetdiscover", "run 'apt-get install infiniband-diags ibsim-utils', or ./verify, which does.") {
+        preload.isNotEmpty() && run(listOf("sh", "-c", "command -v ibnetdiscover")).isNotEmpty()
+    }
+
+/** Debian's subnet manager, the same way. */
+internal val opensm =
+    Tool("opensm", "run 'apt-get install opensm ibsim-utils', or ./verify, which does.") {
+        preload.isNotEmpty() && run(listOf("sh", "-c", "command -v opensm")).isNotEmpty()
+    }
+
+/** A running simulator of the fabric in [netFile]. */
+internal class Ibsim(
+    netFile: String,
+    vararg options: String,
+) : IbsimPrograms(freePorts()) {
+    private val process: Process
+
+    init {
+        ibsim.require()
+        val file = folder.resolve("net").also { Files.writeString(it, netFile) }
+        process =
+            ProcessBuilder(
+                "ibsim",
+                "-r",
+                "-s",
+                "-n",
+                "-l",
+                "$port",
+                *options,
+                "$file",
+            ).redirectErrorStream(true).start()
+        val output = process.inputReader()
+        val lines = generateSequence { output.readLine() }
+        check(lines.any { "Network simulator ready" in it }) { "ibsim ended with ${process.waitFor()}" }
+        thread(isDaemon = true) { runCatching { output.forEachLine { } } }
+        // It says that it is ready before it opens its sockets.
+        check((1..500).any { isAnswering() || pause() }) { "ibsim does not answer at $port" }
+    }
+
+    private fun isAnswering() = runCatching { IbsimTransport.connect(port = port).close() }.isSuccess
+
+    private fun pause(): Boolean {
+        Thread.sleep(20)
+        return false
+    }
+
+    override fun close() {
+        process.destroy()
+        check(process.waitFor(10, SECONDS)) { "ibsim does not end" }
+        super.close()
+    }
+
+    private companion object {
+        /** The control port, and the ten behind it. */
+        private const val PORTS = 11
+
+        fun freePorts(): Int =
+            generateSequence { DatagramSocket(0).use { it.localPort } }
+                .take(100)
+                .first { first -> first + PORTS < 0xffff && (first until first + PORTS).all(::isFree) }
+
+        private fun isFree(port: Int) =
+            runCatching { DatagramSocket(null).use { it.bind(InetSocketAddress(port)) } }.isSuccess
+    }
+}

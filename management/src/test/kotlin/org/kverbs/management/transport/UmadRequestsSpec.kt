@@ -1,0 +1,37 @@
+package org.kverbs.management.transport
+
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.nulls.shouldBeNull
+import io.kotest.matchers.nulls.shouldNotBeNull
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.types.shouldBeSameInstanceAs
+import org.kverbs.management.path.lid
+import java.nio.ByteBuffer
+import kotlin.time.Duration.Companion.seconds
+
+private fun request(transaction: Long) = vendorRequest().also { ByteBuffer.wrap(it).putLong(8, transaction) }
+
+private fun repetition(transaction: Long) = UmadRequests.Repetition(request(transaction), lid(1), 1.seconds)
+
+class UmadRequestsSpec :
+    FunSpec({
+        test("should keep a repetition until the kernel has given the request up") {
+            val requests = UmadRequests()
+            requests.sent(3, request(7), 1.seconds)
+            val again = repetition(7)
+            requests.keep(3, again) shouldBe true
+            // The kernel has written the high half of the id.
+            requests.ended(3, request(0x1234_0000_0007)).shouldNotBeNull() shouldBeSameInstanceAs again
+            requests.ended(3, request(7)).shouldBeNull()
+        }
+
+        test("should not keep what the kernel refuses for another reason") {
+            val requests = UmadRequests()
+            requests.keep(3, repetition(7)) shouldBe false
+            requests.sent(3, request(7), 1.seconds)
+            requests.keep(4, repetition(7)) shouldBe false
+            requests.keep(3, repetition(8)) shouldBe false
+            requests.ended(3, request(7)).shouldBeNull()
+            requests.keep(3, repetition(7)) shouldBe false
+        }
+    })
