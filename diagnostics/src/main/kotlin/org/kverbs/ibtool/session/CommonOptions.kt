@@ -1,0 +1,141 @@
+package org.kverbs.ibtool.session
+
+import com.github.ajalt.clikt.core.CoreCliktCommand
+import com.github.ajalt.clikt.core.GroupableOption
+import com.github.ajalt.clikt.parameters.options.OptionDelegate
+import com.github.ajalt.clikt.parameters.options.convert
+import com.github.ajalt.clikt.parameters.options.counted
+import com.github.ajalt.clikt.parameters.options.flag
+import com.github.ajalt.clikt.parameters.options.option
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
+
+/**
+ * The options that all commands share, with the names and letters of infiniband-diags, and those that ibtool adds.
+ *
+ * @param excluded the letters of those that [command] does not have, or uses for something else
+ */
+internal class CommonOptions(
+    private val command: CoreCliktCommand,
+    private val excluded: String,
+) {
+    private class Choice<T>(
+        private val option: OptionDelegate<T>?,
+        private val default: T,
+    ) {
+        val value: T get() = option?.value ?: default
+    }
+
+    private fun <T> choice(
+        letter: Char,
+        default: T,
+        option: OptionDelegate<T>,
+    ): Choice<T> {
+        if (letter in excluded) return Choice(null, default)
+        command.registerOption(option as GroupableOption)
+        return Choice(option, default)
+    }
+
+    private fun text(
+        name: String,
+        letter: Char,
+        metavar: String,
+        help: String,
+    ): Choice<String?> = choice(letter, null, command.option(name, "-$letter", metavar = metavar, help = help))
+
+    private fun flag(
+        name: String,
+        letter: Char,
+        help: String,
+    ): Choice<Boolean> = choice(letter, false, command.option(name, "-$letter", help = help).flag())
+
+    private fun number(
+        name: String,
+        letter: Char,
+        metavar: String,
+        help: String,
+    ): Choice<Long?> =
+        choice(letter, null, command.option(name, "-$letter", metavar = metavar, help = help).convert { number(it) })
+
+    private val caOption = text("--Ca", 'C', "CA", "The adapter to use; of a simulated fabric, the node")
+    private val portOption = number("--Port", 'P', "PORT", "The port of the adapter")
+    private val directOption = flag("--Direct", 'D', "The address is a directed path: 0,1,4")
+    private val lidOption = flag("--Lid", 'L', "The address is a LID")
+    private val guidOption = flag("--Guid", 'G', "The address is a port GUID")
+    private val timeoutOption = number("--timeout", 't', "MS", "Milliseconds that an attempt waits for its answer")
+    private val smPortOption = number("--sm_port", 's', "LID", "The LID of the subnet manager")
+    private val showKeysOption = flag("--show_keys", 'K', "Show keys in the output")
+    private val mKeyOption = number("--m_key", 'y', "KEY", "The management key of requests")
+    private val errorsOption = flag("--errors", 'e', "Show each datagram that was not answered")
+    private val verboseOption =
+        choice('v', 0, command.option("--verbose", "-v", help = "Say more; several times, still more").counted())
+    private val debugOption =
+        choice('d', 0, command.option("--debug", "-d", help = "Show each datagram; twice, decoded").counted())
+    private val retriesOption =
+        added(
+            command
+                .option(
+                    "--retries",
+                    metavar = "N",
+                    help = "How often a request is repeated (3)",
+                ).convert { number(it) },
+        )
+    private val fabricOption =
+        added(
+            command.option(
+                "--fabric",
+                metavar = "FILE|GENERATOR",
+                help =
+                    "Run on a simulated fabric: of a net file, or of fat-tree:K, hosts:N, torus:N,N,... or " +
+                        "dragonfly:GROUPS,SWITCHES,HOSTS",
+            ),
+        )
+    private val nameMapOption =
+        added(command.option("--node-name-map", metavar = "FILE", help = "The names of nodes by their GUIDs"))
+    private val jsonOption = added(command.option("--json", help = "Print JSON").flag())
+    private val outstandingOption =
+        if ('o' in excluded) {
+            added(
+                command
+                    .option(
+                        "--outstanding_smps",
+                        "--outstanding",
+                        metavar = "N",
+                        help = OUTSTANDING,
+                    ).convert { number(it) },
+            )
+        } else {
+            added(
+                command
+                    .option("--outstanding_smps", "--outstanding", "-o", metavar = "N", help = OUTSTANDING)
+                    .convert { number(it) },
+            )
+        }
+
+    private fun <T> added(option: OptionDelegate<T>): OptionDelegate<T> =
+        option.also { command.registerOption(it as GroupableOption) }
+
+    val ca: String? get() = caOption.value
+
+    /** The port's number, or null for any. */
+    val port: Int? get() = portOption.value?.toInt()?.takeIf { it != 0 }
+    val isDirect: Boolean get() = directOption.value
+    val isLid: Boolean get() = lidOption.value
+    val isGuid: Boolean get() = guidOption.value
+    val timeout: Duration? get() = timeoutOption.value?.milliseconds
+    val smPort: Int? get() = smPortOption.value?.toInt()
+    val showsKeys: Boolean get() = showKeysOption.value
+    val mKey: Long get() = mKeyOption.value ?: 0
+    val showsErrors: Boolean get() = errorsOption.value || debug > 0
+    val verbose: Int get() = verboseOption.value
+    val debug: Int get() = debugOption.value
+    val retries: Int? get() = retriesOption.value?.toInt()
+    val fabric: String? get() = fabricOption.value
+    val nameMap: String? get() = nameMapOption.value
+    val json: Boolean get() = jsonOption.value
+    val outstanding: Int? get() = outstandingOption.value?.toInt()
+
+    private companion object {
+        private const val OUTSTANDING = "How many requests wait for an answer at once (32)"
+    }
+}

@@ -1,0 +1,39 @@
+package org.kverbs.ibtool.session
+
+import com.github.ajalt.clikt.core.CoreCliktCommand
+import kotlinx.coroutines.runBlocking
+import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.JsonElement
+
+/**
+ * A command that asks a fabric. It has the options that all commands share.
+ *
+ * @param excluded the letters of shared options that this command does not have, or uses for something else
+ */
+internal abstract class DiagnosticCommand(
+    name: String,
+    excluded: String = "",
+) : CoreCliktCommand(name) {
+    protected val options: CommonOptions = CommonOptions(this, excluded)
+
+    final override fun run() {
+        runBlocking { Session(options) { warn(it) }.use { execute(it) } }
+    }
+
+    /** Does the work. It prints by [line] and [print]. */
+    protected abstract suspend fun execute(session: Session)
+
+    protected fun line(text: String = ""): Unit = echo(text)
+
+    protected fun print(text: String): Unit = echo(text, trailingNewline = false)
+
+    protected fun print(json: JsonElement): Unit = echo(pretty.encodeToString(JsonElement.serializer(), json))
+
+    /** Prints to standard error. */
+    protected fun warn(text: String): Unit = echo(text, err = true)
+
+    private companion object {
+        /** The form of all `--json`: for people, too. */
+        private val pretty = Json { prettyPrint = true }
+    }
+}

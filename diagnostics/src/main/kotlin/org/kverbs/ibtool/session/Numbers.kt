@@ -1,0 +1,34 @@
+package org.kverbs.ibtool.session
+
+import java.util.Locale
+
+/**
+ * Reads a number as C's `strtoul(text, NULL, 0)` does: hexadecimal behind 0x, octal behind 0, else decimal.
+ *
+ * @throws IllegalArgumentException if [text] is no such number as a whole
+ */
+internal fun number(text: String): Long {
+    val digits = text.removePrefix("0x").removePrefix("0X")
+    val value =
+        when {
+            digits.length < text.length -> digits.toULongOrNull(16)
+            text.length > 1 && text.startsWith('0') -> text.toULongOrNull(8)
+            else -> text.toULongOrNull()
+        }
+    return requireNotNull(value) { "\"${printable(text)}\" is not a number" }.toLong()
+}
+
+/** Text from outside without what moves a terminal's cursor. */
+internal fun printable(text: String): String = text.map { if (it.isISOControl()) '?' else it }.joinToString("")
+
+/** The lower case hexadecimal digits of C's `%016lx`. */
+internal fun hex16(value: Long): String = value.toHexString()
+
+/** C's `%lx`. */
+internal fun hex(value: Long): String = java.lang.Long.toHexString(value)
+
+/** C's `%x`. */
+internal fun hex(value: Int): String = Integer.toHexString(value)
+
+/** C's `printf` of numbers. */
+internal fun String.with(vararg values: Any): String = format(Locale.ROOT, *values)

@@ -1,0 +1,98 @@
+package org.kverbs.ibtool
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.engine.spec.tempdir
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldNotBeEmpty
+import kotlinx.serialization.json.Json
+import org.kverbs.ibtool.counters.humanReadable
+import java.nio.file.Path
+import kotlin.io.path.writeText
+
+/** Each command on a simulated fabric: it ends well, and its JSON is JSON. */
+class SimulatedFabricSpec :
+    FunSpec({
+        val lines =
+            """
+            ibstat
+            ibaddr
+            smpquery NI 3
+            smpquery ND 3
+            smpquery PI 3 1
+            smpquery SI 2
+            smpquery PKeys 3
+            smpquery SL2VL 2 1
+            smpquery VLArb 2 1
+            smpquery GI 3
+            smpdump 3 0x11
+            sminfo
+            perfquery 2 1
+            perfquery -x 2 1
+            perfquery -l -a 2
+            perfquery -E 2 1
+            ibnetdiscover
+            iblinkinfo
+            ibnodes
+            ibhosts
+            ibswitches
+            ibrouters
+            ibroute 2
+            ibroute -M 2
+            ibtracert 1 9
+            ibqueryerrors
+            ibqueryerrors --counters
+            dump_fts
+            dump_lfts
+            dump_mfts
+            ibidsverify
+            """.trimIndent().lines()
+
+        for (line in lines) {
+            test("should run on a simulated fabric, and print JSON: $line") {
+                val words = (line.split(' ') + listOf("--fabric", "hosts:6")).toTypedArray()
+                val outcome = Outcome(*words)
+                withClue("${outcome.err}") { outcome.status shouldBe 0 }
+                val isEmpty = line in setOf("ibrouters", "ibidsverify")
+                if (!isEmpty) "${outcome.out}".shouldNotBeEmpty()
+
+                val json = Outcome(*words, "--json")
+                withClue("${json.err}") { json.status shouldBe 0 }
+                Json.parseToJsonElement("${json.out}")
+            }
+        }
+
+        test("should find a host by its description, its GUID and a directed path") {
+            val byName = Outcome("smpquery", "NI", "H-3", "--fabric", "hosts:6")
+            val guid = Regex("PortGuid:\\.+(0x\\p{XDigit}+)").find(byName.out)!!.groupValues[1]
+            Outcome("smpquery", "-G", "NI", guid, "--fabric", "hosts:6").out.lines().drop(1) shouldBe
+                byName.out.lines().drop(1)
+            "${Outcome("smpquery", "ND", "0,1", "--fabric", "hosts:6").out}" shouldContain "S-1"
+        }
+
+        test("should say what would be reset with --dry-run, and leave the counters as they are") {
+            val outcome = Outcome("perfquery", "-R", "--dry-run", "2", "1", "--fabric", "hosts:6")
+            "${outcome.out}" shouldBe "would reset the counters 0x1ffff of Lid 2 port 1\n"
+        }
+
+        test("should print counters with units as infiniband-diags does") {
+            listOf(0L, 441L, 1023L, 1024L, 1407L).map { humanReadable(it, false) } shouldBe
+                listOf("0.000", "441.000", "1023.000", "1.000K", "1.374K")
+            listOf(255L, 4680L, 31752L, -1L).map { humanReadable(it, true) } shouldBe
+                listOf("1020.000B", "18.281KB", "124.031KB", "64.000EB")
+        }
+
+        test("should read thresholds, and name those that it knows in the summary") {
+            val file = Path.of("${tempdir()}", "thresholds")
+            file.writeText("# ours\nSymbolErrorCounter=0x10\nNonsense=3\nVL15Dropped=100\n")
+            val outcome = Outcome("ibqueryerrors", "--fabric", "hosts:2", "--threshold-file", "$file")
+            "${outcome.out}" shouldContain "\n## Thresholds: [SymbolErrorCounter = 16][VL15Dropped = 100]\n"
+        }
+
+        test("should end with the status of infiniband-diags, and a sentence, where nobody answers") {
+            val outcome = Outcome("smpquery", "NI", "77", "--fabric", "hosts:6")
+            outcome.status shouldBe 255
+            "${outcome.err}" shouldContain "smpquery: operation NI: no answer from Path 77"
+        }
+    })

@@ -1,0 +1,148 @@
+package org.kverbs.ibtool.reference
+
+import kotlinx.coroutines.runBlocking
+import org.kverbs.management.fabric.fabric
+import org.kverbs.management.structures.PortState
+import org.kverbs.management.subnet.discover
+import org.kverbs.management.transport.IbsimTransport
+import java.net.DatagramSocket
+import java.net.InetSocketAddress
+import java.nio.file.Files
+import java.nio.file.Path
+import java.util.concurrent.TimeUnit.SECONDS
+import kotlin.concurrent.thread
+import kotlin.io.path.ExperimentalPathApi
+import kotlin.io.path.deleteRecursively
+import kotlin.io.path.readText
+import kotlin.io.path.writeText
+
+/**
+ * A fabric that ibsim simulates, with opensm. infiniband-diags' programs and ibtool ask it through ibsim's library,
+ * each from the node [here].
+ */
+internal class Ibsim(
+    netFile: String,
+    private val here: String,
+    private val portGuid: Long = here.substringAfter('-').toLong(16) + 1,
+) : AutoCloseable {
+    private val folder: Path = Files.createTempDirectory("ibtool-ibsim")
+    private val port = freePorts()
+    private val simulator: Process
+    private val manager: Process
+    private val runner: Process
+    private val answers: java.io.BufferedReader
+
+    init {
+        val file = folder.resolve("net").also { it.writeText(netFile) }
+        simulator =
+            ProcessBuilder(
+                "ibsim -r -s -n -l $port -N 65536 -S 4096 -P 400000 -L 49152 $file".split(' '),
+            ).redirectErrorStream(true).start()
+        val output = simulator.inputReader()
+        val lines = generateSequence { output.readLine() }
+        check(lines.any { "Network simulator ready" in it }) { "ibsim ended with ${simulator.waitFor()}" }
+        thread(isDaemon = true) { runCatching { output.forEachLine { } } }
+        check((1..500).any { isAnswering() || pause() }) { "ibsim does not answer at $port" }
+        manager = start(listOf("opensm", "-g", "0x${portGuid.toHexString()}", "-f", "$folder/opensm.log"))
+        val said = manager.inputReader()
+        check(generateSequence { said.readLine() }.any { "MASTER" in it }) { "opensm ended" }
+        thread(isDaemon = true) { runCatching { said.forEachLine { } } }
+        check((1..500).any { isUp() || pause() }) { "opensm does not set up the fabric" }
+        val java = Path.of(System.getProperty("java.home"), "bin", "java")
+        runner =
+            start(
+                listOf("$java", "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1", "-cp") +
+                    listOf(System.getProperty("java.class.path"), Runner::class.java.name),
+            )
+        answers = runner.inputReader()
+    }
+
+    private fun isAnswering() = runCatching { IbsimTransport.connect(port = port).close() }.isSuccess
+
+    /** Whether opensm has brought all links up: it does so last. */
+    private fun isUp(): Boolean =
+        runBlocking {
+            fabric(IbsimTransport.connect(port = port, node = here)).use { fabric ->
+                val links = fabric.discover().links
+                links.isNotEmpty() && links.all { link -> link.ends.all { it.state == PortState.ACTIVE } }
+            }
+        }
+
+    private fun pause(): Boolean {
+        Thread.sleep(20)
+        return false
+    }
+
+    /** Runs a program of infiniband-diags. */
+    fun reference(vararg command: String): Answer {
+        val program = start(command.asList())
+        val text = program.inputStream.readBytes().toString(Charsets.ISO_8859_1)
+        check(program.waitFor(60, SECONDS)) { "${command.first()} does not end" }
+        return Answer(program.exitValue(), text)
+    }
+
+    /** Runs the same command of ibtool. */
+    fun ibtool(vararg command: String): Answer {
+        runner.outputWriter().apply {
+            write(command.joinToString("\t") + "\n")
+            flush()
+        }
+        val (status, length) =
+            checkNotNull(answers.readLine()) { "the runner ended: ${errors()}" }.split(' ').map { it.toInt() }
+        val text = CharArray(length)
+        var at = 0
+        while (at < length) at += answers.read(text, at, length - at).also { check(it > 0) }
+        return Answer(status, text.concatToString())
+    }
+
+    /** What ibtool has printed to standard error so far. */
+    fun errors(): String = folder.resolve("errors").readText()
+
+    private fun start(command: List<String>): Process {
+        val builder = ProcessBuilder(command).directory(folder.toFile())
+        builder.environment() +=
+            mapOf(
+                "LD_PRELOAD" to preload,
+                "IBSIM_SERVER_NAME" to "127.0.0.1",
+                "IBSIM_SERVER_PORT" to "$port",
+                "SIM_HOST" to here,
+                "OSM_TMP_DIR" to "$folder",
+                "OSM_CACHE_DIR" to "$folder",
+            )
+        return builder.redirectError(ProcessBuilder.Redirect.appendTo(folder.resolve("errors").toFile())).start()
+    }
+
+    @OptIn(ExperimentalPathApi::class)
+    override fun close() {
+        runner.outputWriter().close()
+        runner.waitFor(10, SECONDS)
+        for (process in listOf(runner, manager, simulator)) {
+            process.destroy()
+            check(process.waitFor(10, SECONDS)) { "$process does not end" }
+        }
+        folder.deleteRecursively()
+    }
+
+    companion object {
+        private const val PORTS = 11
+
+        /** The library that stands in for the kernel; empty where it is not installed. */
+        val preload: String by lazy {
+            Files.walk(Path.of("/usr/lib")).use { files ->
+                files
+                    .filter { it.fileName.toString() == "libumad2sim.so" }
+                    .findFirst()
+                    .map(Path::toString)
+                    .orElse("")
+            }
+        }
+
+        private fun freePorts(): Int =
+            generateSequence { DatagramSocket(0).use { it.localPort } }
+                .take(100)
+                .first { first -> first + PORTS < 0xffff && (first until first + PORTS).all(::isFree) }
+
+        private fun isFree(port: Int) =
+            runCatching { DatagramSocket(null).use { it.bind(InetSocketAddress(port)) } }.isSuccess
+    }
+}
