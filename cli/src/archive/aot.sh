@@ -1,14 +1,14 @@
-# shellcheck shell=bash
-# The AOT cache: the commands' classes in the form that the JVM loads fastest, which halves a start. The launchers source this.
+# shellcheck shell=bash The AOT cache: the commands' classes in the form that the JVM loads fastest, which halves a
+# start. The launchers source this.
 #
 # Nothing here prints anything or fails: a command without a cache only starts slower.
 
 # A cache of another JDK, say, is nothing to tell of.
 aot_quiet='-Xlog:cds*=off,aot*=off'
 
-# aot_cache FOLDER JDK JAR...: sets cache to the file in FOLDER for these jars, or to nothing if one of them can't be read. A JDK 25
-# does not notice that a jar was rebuilt, and runs the old classes of its cache. So the name has a checksum of the jars and of the JDK's
-# version.
+# aot_cache FOLDER JDK JAR...: sets cache to the file in FOLDER for these jars, or to nothing if one of them can't be
+# read. A JDK 25 does not notice that a jar was rebuilt, and runs the old classes of its cache. So the name has a
+# checksum of the jars and of the JDK's version.
 aot_cache() {
   local sum
   cache=''
@@ -16,8 +16,8 @@ aot_cache() {
   cache=$1/kverbs-${sum// /-}.aot
 }
 
-# make_aot_cache JAVA...: makes it by a short run of the commands with JAVA, and deletes those of older jars. An empty file says that this
-# JVM would not make one.
+# make_aot_cache JAVA...: makes it by a short run of the commands with JAVA, and deletes those of older jars. An empty
+# file says that this JVM would not make one.
 make_aot_cache() {
   local new=$cache.$BASHPID old
   [ -n "$cache" ] && mkdir -p "${cache%/*}" && [ -w "${cache%/*}" ] || return 0

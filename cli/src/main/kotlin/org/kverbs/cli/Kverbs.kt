@@ -53,11 +53,11 @@ fun kverbs(
     }
 }
 
-/** Prints an error, wrapped between words where a person reads it, and in one line where a program may. */
+/** Prints an error: on a terminal wrapped between words, otherwise in one line, for programs. */
 private fun Terminal.complain(text: String) =
     println(text, if (terminalInfo.outputInteractive) Whitespace.PRE_WRAP else Whitespace.PRE, stderr = true)
 
-/** What to tell the user: on a machine without any device that it has none, whatever was asked for. */
+/** Returns the text for the user. On a machine without any device it says so, for each command. */
 private fun answer(
     e: RdmaException,
     args: List<String>,

@@ -62,6 +62,6 @@ internal class KverbsHelp(
         }
     }
 
-    /** As man pages do: `--size=BYTES`. */
+    /** Shows an option with its value as man pages do: `--size=BYTES`. */
     override fun normalizeParameter(name: String): String = name.uppercase()
 }

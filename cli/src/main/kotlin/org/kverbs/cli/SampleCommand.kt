@@ -13,7 +13,7 @@ class SampleCommand : CoreCliktCommand("sample") {
 
     override fun help(context: Context) = "Run a sample program on an RDMA device."
 
-    /** By reflection: all the mains are functions of one name in one package, which no call can tell apart. */
+    /** Calls a sample's main by reflection: all mains have one name in one package, so that no call can name one. */
     override fun run() {
         val main = Class.forName("org.kverbs.samples.$program").getMethod("main", Array<String>::class.java)
         try {
@@ -39,6 +39,9 @@ class SampleCommand : CoreCliktCommand("sample") {
                 "vault" to "VaultKt",
                 "reconnecting" to "ReconnectingKt",
                 "thousand-clients" to "ThousandClientsKt",
+                "topology" to "TopologyKt",
+                "port-rates" to "PortRatesKt",
+                "fabric-changes" to "FabricChangesKt",
             )
     }
 }

@@ -197,4 +197,17 @@ internal class KverbsSpec :
                 outcome.status shouldBe 0
             }
         }
+
+        context("should ask a simulated fabric by a sample without a port of this machine") {
+            withData(
+                "topology" to "graph subnet {",
+                "port-rates" to "B/s in",
+                "fabric-changes" to "\"H-2\"",
+            ) { (sample, said) ->
+                val outcome = Outcome("sample", sample)
+                outcome.err.shouldBeEmpty()
+                outcome.out shouldContain said
+                outcome.status shouldBe 0
+            }
+        }
     })

@@ -4,7 +4,7 @@ import java.io.ByteArrayOutputStream
 import java.io.PrintStream
 
 /**
- * What one command line, run in this process, printed, and its exit status. Samples print by themselves, to standard
+ * The output and the exit status of one command line, run in this process. Samples print by themselves, to standard
  * output.
  */
 internal class Outcome(

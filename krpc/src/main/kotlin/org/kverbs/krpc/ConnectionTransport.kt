@@ -71,7 +71,8 @@ internal class ConnectionTransport(
             BINARY -> BinaryMessage(message.copyOfRange(1, message.size))
 
             else -> throw RdmaException(
-                "the peer speaks no kRPC: its message of ${message.size} bytes begins with ${kind ?: "nothing"}",
+                "the peer speaks no kRPC: its message of ${message.size} bytes begins with ${kind ?: "nothing"}. " +
+                    "Call serveKrpc at one end and krpcClient at the other",
             )
         }
 }

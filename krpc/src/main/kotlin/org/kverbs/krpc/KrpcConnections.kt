@@ -16,20 +16,19 @@ import kotlinx.rpc.krpc.rpcServerConfig
 import kotlinx.rpc.krpc.server.KrpcServer
 import org.kverbs.RdmaException
 import org.kverbs.coroutines.MessageConnection
-import java.util.concurrent.ConcurrentHashMap
 
-/** The connections that carry kRPC now. Two users of one connection would take each other's messages. */
-private val carrying: MutableSet<MessageConnection> = ConcurrentHashMap.newKeySet()
+private const val KRPC = "kRPC"
 
 private suspend fun <R> MessageConnection.carrying(block: suspend CoroutineScope.() -> R): R {
-    check(carrying.add(this)) {
-        "$this carries kRPC already: one krpcClient or serveKrpc at a time. One RpcClient makes any number of calls " +
-            "at once"
+    val carried = claimMessages(KRPC)
+    check(carried == null) {
+        "$this carries $carried already: one krpcClient or serveKrpc at a time, and no other protocol. One RpcClient " +
+            "makes any number of calls at once"
     }
     try {
         return coroutineScope(block)
     } finally {
-        carrying.remove(this)
+        releaseMessages(KRPC)
     }
 }
 
@@ -54,7 +53,7 @@ private suspend fun <R> MessageConnection.carrying(block: suspend CoroutineScope
  *   call
  * @param services registers the services
  * @throws org.kverbs.RdmaException if the connection failed, or the peer does not use kRPC
- * @throws IllegalStateException if the connection carries kRPC already
+ * @throws IllegalStateException if the connection carries kRPC, or another protocol such as typed requests
  */
 public suspend fun MessageConnection.serveKrpc(
     config: KrpcConfigBuilder.Server.() -> Unit,
@@ -92,7 +91,7 @@ public suspend fun MessageConnection.serveKrpc(
  * @return the result of the block
  * @throws org.kverbs.RdmaException if the connection failed, the peer does not use kRPC, or the server finished while
  *   the block ran
- * @throws IllegalStateException if the connection carries kRPC already
+ * @throws IllegalStateException if the connection carries kRPC, or another protocol such as typed requests
  */
 public suspend fun <R> MessageConnection.krpcClient(
     config: KrpcConfigBuilder.Client.() -> Unit,
@@ -106,7 +105,14 @@ public suspend fun <R> MessageConnection.krpcClient(
         } catch (e: CancellationException) {
             // When the server ends its services, kRPC cancels its calls but not the coroutine that waits for them.
             currentCoroutineContext().ensureActive()
-            throw if (e is TimeoutCancellationException) e else RdmaException("the server ended its services", e)
+            throw if (e is TimeoutCancellationException) {
+                e
+            } else {
+                RdmaException(
+                    "the server ended its services before this block had ended; see its log",
+                    e,
+                )
+            }
         } finally {
             transport.expectEnd()
             client.close()

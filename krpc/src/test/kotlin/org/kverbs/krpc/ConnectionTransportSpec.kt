@@ -82,6 +82,16 @@ class ConnectionTransportSpec :
             }
         }
 
+        test("should refuse kRPC on a connection that carries another protocol") {
+            connected({ }) { connection ->
+                connection.claimMessages("requests") shouldBe null
+                shouldThrow<IllegalStateException> { connection.krpcClient({ }) { } }.message shouldContain
+                    "carries requests already"
+                shouldThrow<IllegalStateException> { connection.serveKrpc({ }) { } }.message shouldContain
+                    "carries requests already"
+            }
+        }
+
         for (message in listOf(byteArrayOf(), byteArrayOf(7, 1), byteArrayOf(-1))) {
             test("should fail the scope around a transport whose peer sends ${message.toList()}") {
                 val outcome = CompletableDeferred<Throwable?>()

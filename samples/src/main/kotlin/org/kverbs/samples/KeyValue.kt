@@ -92,7 +92,7 @@ class KeyValues(
     suspend fun get(key: String): String? {
         val offset = offsets[key] ?: requests.call(find, key).offset?.also { offsets[key] = it } ?: return null
         repeat(READS) {
-            val entry = ByteBuffer.wrap(table.read(offset, ENTRY.toInt())).order(ByteOrder.nativeOrder())
+            val entry = ByteBuffer.wrap(table.read(offset, ENTRY)).order(ByteOrder.nativeOrder())
             val version = entry.getLong()
             // Otherwise the server was changing the entry during the read.
             if (version % 2 == 0L && table.readLong(offset) == version) {

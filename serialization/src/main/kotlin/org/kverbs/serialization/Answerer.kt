@@ -122,7 +122,7 @@ internal class Answerer(
 
     private fun refuse(method: String): Nothing {
         val names = settings.handlers.keys.joinToString()
-        throw RefusedRequestException("no method \"$method\" is answered here; there are: $names")
+        throw RefusedRequestException("no method \"$method\" is answered here; its methods are: $names")
     }
 
     private fun failed(

@@ -3,6 +3,7 @@ package org.kverbs.serialization
 import java.nio.BufferUnderflowException
 import java.nio.ByteBuffer
 import java.nio.charset.CharacterCodingException
+import java.util.Locale
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.nanoseconds
 
@@ -83,12 +84,12 @@ private fun ByteBuffer.frame(): Frame =
         ITEM -> Frame.Item(getLong(), rest())
         END -> Frame.End(getLong())
         FAILURE -> failure()
-        else -> throw IllegalArgumentException("no kind of frame is $kind")
+        else -> throw IllegalArgumentException("$kind is no kind of frame")
     }
 
 private fun ByteBuffer.hello(): Frame.Hello {
     val magic = getInt()
-    require(magic == MAGIC) { "it begins another protocol or version (0x%08x)".format(magic) }
+    require(magic == MAGIC) { "it begins another protocol or version (0x%08x)".format(Locale.ROOT, magic) }
     return Frame.Hello(positive("number of requests"))
 }
 
@@ -107,7 +108,7 @@ private fun ByteBuffer.request(): Frame.Request {
 private fun ByteBuffer.failure(): Frame.Failure {
     val id = getLong()
     val kind = get().toInt()
-    require(kind in Frame.Failure.Kind.entries.indices) { "no kind of failure is $kind" }
+    require(kind in Frame.Failure.Kind.entries.indices) { "$kind is no kind of failure" }
     val remoteClass = text(getShort().toUShort().toInt()).ifEmpty { null }
     return Frame.Failure(id, Frame.Failure.Kind.entries[kind], text(remaining()), remoteClass)
 }

@@ -26,7 +26,11 @@ internal fun <Request : Any, Answer : Any> single(
     handler: suspend (Request) -> Answer,
 ): Handler =
     Handler { request, format, _ ->
-        if (request.credits > 0) throw RefusedRequestException("\"${method.name}\" gives one answer and no stream")
+        if (request.credits >
+            0
+        ) {
+            throw RefusedRequestException("\"${method.name}\" gives one answer and no stream: call it with call()")
+        }
         val answer = handler(format.decode(method.request, request.payload))
         Frame.Answer(request.id, format.encodeToByteArray(method.answer, answer))
     }
@@ -36,7 +40,13 @@ internal fun <Request : Any, Item : Any> stream(
     handler: suspend (Request) -> Flow<Item>,
 ): Handler =
     Handler { request, format, send ->
-        if (request.credits == 0) throw RefusedRequestException("\"${method.name}\" gives a stream and not one answer")
+        if (request.credits ==
+            0
+        ) {
+            throw RefusedRequestException(
+                "\"${method.name}\" gives a stream and not one answer: call it with stream()",
+            )
+        }
         handler(format.decode(method.request, request.payload))
             .collect { send(format.encodeToByteArray(method.item, it)) }
         Frame.End(request.id)

@@ -33,5 +33,5 @@ public inline fun <reified Request : Any, reified Answer : Any> method(name: Str
 
 internal fun requireName(name: String) {
     val bytes = name.encodeToByteArray().size
-    require(bytes in 1..MAX_NAME) { "a method's name has 1 to $MAX_NAME bytes, not $bytes" }
+    require(bytes in 1..MAX_NAME) { "a method's name can't have $bytes bytes; give 1 to $MAX_NAME" }
 }

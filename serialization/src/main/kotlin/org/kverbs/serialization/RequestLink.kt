@@ -47,7 +47,9 @@ internal class RequestLink(
 
     private suspend fun take(frame: Frame) {
         if (frame is Frame.Hello == greeted) {
-            throw RequestProtocolException("the peer sent ${if (greeted) "a second hello" else "no hello first"}")
+            throw RequestProtocolException(
+                "the peer sent ${if (greeted) "a second hello" else "another frame before its hello"}",
+            )
         }
         when (frame) {
             is Frame.Hello -> {
@@ -90,7 +92,7 @@ internal class RequestLink(
 
     /** Fails all calls, as the block of [requests] has ended. */
     fun close() {
-        val over = IllegalStateException("requests { } has ended")
+        val over = IllegalStateException("the block of requests { } has ended: await the call inside it")
         caller.end { RequestsEndedException(it.method, over) }
     }
 }

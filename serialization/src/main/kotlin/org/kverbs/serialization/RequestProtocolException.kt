@@ -7,9 +7,9 @@ import org.kverbs.RdmaException
  * connection was closed.
  */
 public class RequestProtocolException internal constructor(
-    message: String,
+    fault: String,
     cause: Throwable? = null,
-) : RdmaException(message) {
+) : RdmaException("$fault. Use requests and answerRequests of the same version of kverbs at both ends.") {
     init {
         if (cause != null) initCause(cause)
     }

@@ -62,7 +62,7 @@ public class RequestScope internal constructor(
         timeout: Duration = Duration.INFINITE,
         buffer: Int = ITEMS,
     ): Flow<Item> {
-        require(buffer > 0) { "a stream needs a buffer of 1 item at least, not $buffer" }
+        require(buffer > 0) { "buffer($buffer): give 1 or more items" }
         return flow {
             val payload = link.format.encodeToByteArray(method.request, request)
             val deadline = TimeSource.Monotonic.markNow() + timeout

@@ -28,12 +28,20 @@ import org.kverbs.coroutines.MessageConnection
  * are cancelled.
  *
  * @return the result of the block
+ * @throws IllegalStateException if [requests] or [answerRequests] was called on this connection before, or it carries
+ *   another protocol, such as kRPC
  */
 public suspend fun <R> MessageConnection.requests(
     settings: RequestsBuilder.() -> Unit = {},
     block: suspend RequestScope.() -> R,
 ): R {
     val builder = RequestsBuilder().apply(settings)
+    // Never given up: a later reader sends a second hello, which breaks the protocol.
+    val carried = claimMessages("requests")
+    check(carried == null) {
+        "$this carries $carried already: call requests or answerRequests once on a connection. One block makes and " +
+            "answers any number of requests; connect again for another block"
+    }
     return coroutineScope {
         val background = CoroutineScope(coroutineContext + SupervisorJob(coroutineContext.job))
         val link = RequestLink(this@requests, builder, background)
@@ -63,6 +71,8 @@ public suspend fun <R> MessageConnection.requests(
  *
  * @throws RequestProtocolException if the peer broke the protocol
  * @throws org.kverbs.RdmaException if the connection failed
+ * @throws IllegalStateException if [requests] or [answerRequests] was called on this connection before, or it carries
+ *   another protocol, such as kRPC
  */
 public suspend fun MessageConnection.answerRequests(settings: RequestsBuilder.() -> Unit) {
     requests(settings) { awaitEnd() }

@@ -46,7 +46,9 @@ public class RequestsBuilder internal constructor() {
         name: String,
         handler: Handler,
     ) {
-        require(handlers.putIfAbsent(name, handler) == null) { "a method \"$name\" is answered already" }
+        require(handlers.putIfAbsent(name, handler) == null) {
+            "the method \"$name\" has a handler already; give each method one handler"
+        }
     }
 
     /** Sets the format of requests and answers; default [DefaultFormat]. Both sides must use the same format. */
@@ -62,7 +64,7 @@ public class RequestsBuilder internal constructor() {
      * @throws IllegalArgumentException if [count] is not 1 to 1,000,000
      */
     public fun maxInFlight(count: Int) {
-        require(count in 1..MAX_COUNT) { "1 to $MAX_COUNT requests can be under way, not $count" }
+        require(count in 1..MAX_COUNT) { "maxInFlight($count): give 1 to $MAX_COUNT" }
         maxInFlight = count
     }
 

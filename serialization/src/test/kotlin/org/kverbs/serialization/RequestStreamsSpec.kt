@@ -157,10 +157,10 @@ class RequestStreamsSpec :
                 answer(echo) { it }
             }) {
                 shouldThrow<RemoteFailureException> { call(method<Int, Int>("count"), 1) }.message shouldBe
-                    "\"count\" gives a stream and not one answer"
+                    "\"count\" gives a stream and not one answer: call it with stream()"
                 val echoes = stream(streamMethod<String, String>("echo"), "")
                 shouldThrow<RemoteFailureException> { echoes.collect {} }.message shouldBe
-                    "\"echo\" gives one answer and no stream"
+                    "\"echo\" gives one answer and no stream: call it with call()"
             }
         }
     })

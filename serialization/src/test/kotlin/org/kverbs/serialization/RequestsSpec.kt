@@ -49,6 +49,40 @@ class RequestsSpec :
             }
         }
 
+        test("should refuse a second requests block on one connection, and carry on the first") {
+            served({ it.answerRequests { answer(echo) { text -> text } } }) { connection ->
+                connection.requests {
+                    val refusal = shouldThrow<IllegalStateException> { connection.requests { call(echo, "second") } }
+                    refusal.message shouldContain "carries requests already"
+                    shouldThrow<IllegalStateException> { connection.answerRequests { } }.message shouldContain
+                        "carries requests already"
+                    call(echo, "first") shouldBe "first"
+                }
+            }
+        }
+
+        test("should refuse requests on a connection that carries another protocol, until it has ended") {
+            served({ it.answerRequests { answer(echo) { text -> text } } }) { connection ->
+                connection.claimMessages("kRPC") shouldBe null
+                shouldThrow<IllegalStateException> { connection.requests { call(echo, "first") } }.message shouldContain
+                    "carries kRPC already"
+                connection.releaseMessages("kRPC")
+                connection.requests {
+                    connection.releaseMessages("kRPC")
+                    connection.claimMessages("kRPC") shouldBe "requests"
+                    call(echo, "first") shouldBe "first"
+                }
+            }
+        }
+
+        test("should refuse requests on a connection whose requests have ended") {
+            served({ it.answerRequests { answer(echo) { text -> text } } }) { connection ->
+                connection.requests { call(echo, "first") }
+                val refusal = shouldThrow<IllegalStateException> { connection.requests { call(echo, "second") } }
+                refusal.message shouldContain "connect again"
+            }
+        }
+
         test("should give each of a thousand requests its own answer") {
             asked({ answer(echo) { it.reversed() } }) {
                 List(1000) { async { call(echo, "request $it") } }.awaitAll()
@@ -180,7 +214,7 @@ class RequestsSpec :
                 answer(fail) {}
             }) {
                 shouldThrow<RemoteFailureException> { call(method<Int, Int>("eco"), 1) }.message shouldBe
-                    "no method \"eco\" is answered here; there are: echo, fail"
+                    "no method \"eco\" is answered here; its methods are: echo, fail"
             }
         }
 

@@ -70,8 +70,8 @@ class UntrustedRequestsSpec :
         val hello = Frame.Hello(4).encode()
 
         for ((what, messages, reason) in listOf(
-            Triple("something else", listOf("hello?".encodeToByteArray()), "no kind of frame is 104"),
-            Triple("no hello", listOf(request(1)), "no hello first"),
+            Triple("something else", listOf("hello?".encodeToByteArray()), "104 is no kind of frame"),
+            Triple("no hello", listOf(request(1)), "another frame before its hello"),
             Triple("two hellos", listOf(hello, hello), "a second hello"),
             Triple("too many requests", listOf(hello) + List(5) { request(it + 1L) }, "more than 4 requests"),
             Triple("two requests of one number", listOf(hello, request(1), request(1)), "two requests 1"),

@@ -104,12 +104,12 @@ public class CoroutinePeer<out V : Verbs> internal constructor(
     public suspend fun send(message: ByteArray) {
         val to = other
         if (to != null) requireDatagram(message, mtu)
-        pool.take(maxOf(1L, message.size.toLong())).use {
+        pool.take(maxOf(1, message.size)).use {
             it.write(message)
             if (to == null) {
-                (qp as AsyncQueuePair<ConnectedVerbs>).send(it, message.size.toLong())
+                (qp as AsyncQueuePair<ConnectedVerbs>).send(it, message.size)
             } else {
-                (qp as AsyncQueuePair<DatagramVerbs>).send(it.slice(0, message.size.toLong()), to)
+                (qp as AsyncQueuePair<DatagramVerbs>).send(it.slice(0, message.size), to)
             }
         }
     }
@@ -148,7 +148,7 @@ public class CoroutinePeer<out V : Verbs> internal constructor(
                     "${it.message?.substringBefore(", taken here")} was taken\n" +
                         it.frames()
                 }
-            throw AssertionError("${e.message}:\n$places")
+            throw AssertionError("${e.message}:\n$places", e)
         }
     }
 

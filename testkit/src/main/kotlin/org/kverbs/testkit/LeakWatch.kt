@@ -87,8 +87,9 @@ public class LeakWatch internal constructor(
             leaked.joinToString("\n") { open ->
                 "${open.resource().describe()} was opened\n" + open.openedAt().frames()
             }
+        val open = if (leaked.size == 1) "1 resource is" else "${leaked.size} resources are"
         throw AssertionError(
-            "${leaked.size} resources are still open: close them, or the resources that they were made from:\n$places",
+            "$open still open: close what is listed, or the resource that it was made from:\n$places",
         )
     }
 
@@ -167,7 +168,8 @@ private fun failOnMisuses(misuses: List<BufferMisuse>) {
         } else {
             "misused while it was posted"
         }
-    throw AssertionError("memory was $what, ${misuses.size} times:\n$shown")
+    val times = if (misuses.size == 1) "once" else "${misuses.size} times"
+    throw AssertionError("memory was $what, $times:\n$shown")
 }
 
 /** Shows the stack trace for a message, without the frames of kverbs itself. */

@@ -60,7 +60,7 @@ class ConnectedChannelsSpec :
         }
 
         test("should take the settings of the channels") {
-            connectedChannels(channel = { maxMessage(10_000) }) { client, server ->
+            connectedChannels(channel = { maxMessageSize(10_000) }) { client, server ->
                 shouldThrow<IllegalArgumentException> { client.send(ByteArray(10_001)) }
                 launch { server.send(ByteArray(10_000)) }
                 client.awaitMessage().size shouldBe 10_000
@@ -132,7 +132,7 @@ class ConnectedChannelsSpec :
 
         test("should name the resources that a test left open") {
             shouldThrow<AssertionError> { connectedChannels { client, _ -> forget(client) } }.message.let {
-                it shouldContain "1 resources are still open"
+                it shouldContain "1 resource is still open"
                 it shouldContain
                     "was opened\n    at org.kverbs.testkit.ConnectedChannelsSpecKt.forget(ConnectedChannelsSpec.kt:"
             }

@@ -166,7 +166,7 @@ class ConnectedCoroutinesSpec :
                     "was taken\n    at org.kverbs.testkit.ConnectedCoroutinesSpecKt.forget(ConnectedCoroutinesSpec.kt:"
             }
             shouldThrow<AssertionError> { connectedCoroutines { _, server -> forgetRegion(server) } }.message.let {
-                it shouldContain "1 resources are still open"
+                it shouldContain "1 resource is still open"
                 it shouldContain
                     "was opened\n    at " +
                     "org.kverbs.testkit.ConnectedCoroutinesSpecKt.forgetRegion(ConnectedCoroutinesSpec.kt:"
@@ -226,7 +226,7 @@ class ConnectedCoroutinesSpec :
                     client.memory.memory().set(JAVA_LONG, 0, 1)
                     write.join()
                 }
-            }.message shouldContain "misused while it was posted, 1 times"
+            }.message shouldContain "misused while it was posted, once"
         }
     })
 

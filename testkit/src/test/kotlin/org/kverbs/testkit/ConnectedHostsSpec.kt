@@ -12,13 +12,17 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import org.kverbs.Context
+import org.kverbs.Diagnostics
+import org.kverbs.MemoryRegion
 import org.kverbs.cm.ConnectionException
 import org.kverbs.cm.ConnectionRejectedException
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.bind
 import org.kverbs.coroutines.connectMessages
 import org.kverbs.dsl.openDevice
+import org.kverbs.embedded.Errno.ENOMEM
 import org.kverbs.embedded.Faults
+import org.kverbs.embedded.Operation.POST_RECEIVE
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.hours
 import kotlin.time.Duration.Companion.seconds
@@ -55,6 +59,29 @@ class ConnectedHostsSpec :
                 return trace
             }
             trace(1) shouldBe trace(1)
+        }
+
+        test("should register no more memory for a server whose device has refused a receive") {
+            fun registered(refused: Boolean): Long {
+                var bytes = 0L
+                connectedHosts { client, server ->
+                    server.bind(serverAddress(7471)).serve(backgroundScope) { answer(it) }
+                    if (refused) {
+                        fabric.failNext(POST_RECEIVE, ENOMEM, nth = 5, on = serverDevice)
+                        shouldThrow<ConnectionException> { client.connectMessages(serverAddress(7471)) }
+                    }
+                    client.connectMessages(serverAddress(7471)).close()
+                    bytes =
+                        Diagnostics
+                            .openResources()
+                            .map { it.resource() }
+                            .filterIsInstance<MemoryRegion>()
+                            .filter { it.protectionDomain().context().device().name() == serverDevice.name() }
+                            .sumOf { it.length() }
+                }
+                return bytes
+            }
+            registered(refused = true) shouldBe registered(refused = false)
         }
 
         test("should run the handlers on the test's clock and thread, and several clients at a time") {
@@ -103,7 +130,7 @@ class ConnectedHostsSpec :
             shouldThrow<IllegalStateException> {
                 connectedHosts { client, server ->
                     backgroundScope.launch {
-                        server.listen(serverAddress(7471)).request()
+                        server.listen(serverAddress(7471)).awaitRequest()
                         error("the service's own")
                     }
                     client.connectMessages(serverAddress(7471))
@@ -171,7 +198,7 @@ class ConnectedHostsSpec :
         test("should let a test close a host itself") {
             connectedHosts { client, server ->
                 val connecting = async { runCatching { client.connectMessages(serverAddress(7471)) } }
-                server.listen(serverAddress(7471)).request()
+                server.listen(serverAddress(7471)).awaitRequest()
                 repeat(2) { server.close() }
                 connecting.await().isFailure shouldBe true
             }
@@ -189,7 +216,7 @@ class ConnectedHostsSpec :
         test("should name the resources that the block left open, without those of the hosts") {
             var leaked: Context? = null
             shouldThrow<AssertionError> { connectedHosts { _, _ -> leaked = openDevice("embedded0") } }
-                .message shouldContain "1 resources are still open"
+                .message shouldContain "1 resource is still open"
             leaked?.close()
         }
     })

@@ -6,6 +6,7 @@ import io.kotest.matchers.comparables.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.Context
+import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkCompletionStatus.REM_INV_REQ_ERR
 import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
@@ -13,7 +14,6 @@ import org.kverbs.WorkCompletionStatus.RNR_RETRY_EXC_ERR
 import org.kverbs.attributes.ConnectOptions
 import org.kverbs.dsl.get
 import org.kverbs.dsl.post
-import org.kverbs.dsl.signaled
 import org.kverbs.dsl.write
 import org.kverbs.dsl.writeWithImmediate
 import org.kverbs.embedded.Faults
@@ -72,10 +72,7 @@ class ConnectedPairSpec :
         test("should await a request that the test posted itself, whatever its id") {
             connectedPair { client, server ->
                 for (id in listOf(0L, 1L, 7L, -1L)) {
-                    client.qp.post {
-                        write(client.memory[0, 8], server.memory.remote(), id = id)
-                        signaled()
-                    }
+                    client.qp.post { write(client.memory[0, 8], server.memory.remote(), id = id).signaled() }
                     client.awaitSend().shouldBeSuccessful().workRequestId() shouldBe id
                 }
             }
@@ -88,10 +85,8 @@ class ConnectedPairSpec :
                 client.awaitSend() shouldHaveFailedWith RNR_RETRY_EXC_ERR
             }
             connectedPair { client, server ->
-                client.qp.post {
-                    write(client.memory[0, 8], server.memory.remote().at(server.memory.length() - 4))
-                    signaled()
-                }
+                val last = server.memory.remote().at(server.memory.length() - 4)
+                client.qp.post { write(client.memory[0, 8], RemoteMemory(last.address, 8, last.rkey)).signaled() }
                 client.awaitSend() shouldHaveFailedWith REM_ACCESS_ERR
             }
         }
@@ -101,8 +96,7 @@ class ConnectedPairSpec :
                 for (length in listOf(1L, 64L)) {
                     server.postReceive(1)
                     client.qp.post {
-                        writeWithImmediate(client.memory[0, length], server.memory.remote(), immediate = 7)
-                        signaled()
+                        writeWithImmediate(client.memory[0, length], server.memory.remote(), immediate = 7).signaled()
                     }
                     val received = server.awaitReceive()
                     received.bytes.size shouldBe 0
@@ -129,7 +123,7 @@ class ConnectedPairSpec :
                 shouldThrow<AssertionError> {
                     connectedPair { client, _ -> leaked = forgetful(client.context) }
                 }
-            failure.message shouldContain "1 resources are still open"
+            failure.message shouldContain "1 resource is still open"
             failure.message shouldContain "completion queue"
             failure.message shouldContain "forgetful"
             failure.message shouldContain "ConnectedPairSpec.kt"

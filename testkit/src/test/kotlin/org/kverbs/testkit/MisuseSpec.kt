@@ -9,7 +9,6 @@ import org.kverbs.Device
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.get
 import org.kverbs.dsl.post
-import org.kverbs.dsl.signaled
 import org.kverbs.dsl.write
 import org.kverbs.embedded.BufferMisuse
 import java.lang.foreign.ValueLayout.JAVA_BYTE
@@ -25,7 +24,7 @@ class MisuseSpec :
                         client.awaitSend().shouldBeSuccessful()
                     }
                 }
-            failure.message shouldContain "misused while it was posted, 1 times"
+            failure.message shouldContain "misused while it was posted, once"
             failure.message shouldContain "(from byte 3 on) were changed"
             failure.message shouldContain
                 "wr_id 0 was posted\n    at org.kverbs.testkit.MisuseSpecKt.hastyWrite(MisuseSpec.kt:"
@@ -35,10 +34,7 @@ class MisuseSpec :
         test("should fail a test that changes the source of a write before it is done") {
             shouldThrow<AssertionError> {
                 connectedPair(diagnostics = true) { client, server ->
-                    client.qp.post {
-                        write(client.memory[0, 8], server.memory.remote())
-                        signaled()
-                    }
+                    client.qp.post { write(client.memory[0, 8], server.memory.remote()).signaled() }
                     client.memory.memory().set(JAVA_BYTE, 3, 1) // too early: the write may not have read it yet
                     client.awaitSend().shouldBeSuccessful()
                 }
@@ -104,7 +100,7 @@ class MisuseSpec :
                     misuse()
                     leakCheck { "fine" } shouldBe "fine"
                     shouldThrow<AssertionError> { leakCheck { misuse() } }.message shouldContain
-                        "misused while it was posted, 1 times"
+                        "misused while it was posted, once"
                 }
             }
         }
@@ -123,7 +119,4 @@ private fun peer(device: String) = TestPeer(Device.byName(device).open(), RC, Id
 private fun hastyWrite(
     client: TestPeer,
     server: TestPeer,
-) = client.qp.post {
-    write(client.memory[0, 8], server.memory.remote())
-    signaled()
-}
+) = client.qp.post { write(client.memory[0, 8], server.memory.remote()).signaled() }

@@ -77,7 +77,7 @@ class ParallelTestsSpec :
                         }
                     },
                 )
-            leaking.shouldNotBeNull().message shouldContain "1 resources are still open"
+            leaking.shouldNotBeNull().message shouldContain "1 resource is still open"
             tidy.shouldBeNull()
         }
 
@@ -118,7 +118,7 @@ class ParallelTestsSpec :
                     { connectedCoroutines { _, _ -> withContext(Dispatchers.IO) { leak().also { barrier.await() } } } },
                     { connectedCoroutines { _, _ -> withContext(Dispatchers.IO) { barrier.await() } } },
                 )
-            leaking.shouldNotBeNull().message shouldContain "1 resources are still open"
+            leaking.shouldNotBeNull().message shouldContain "1 resource is still open"
             tidy.shouldBeNull()
         }
 
@@ -134,7 +134,7 @@ class ParallelTestsSpec :
                     go.countDown()
                     stranger.join()
                 }
-            }.message shouldContain "1 resources are still open"
+            }.message shouldContain "1 resource is still open"
         }
 
         test("should find a wait in vain even if another test starts threads") {

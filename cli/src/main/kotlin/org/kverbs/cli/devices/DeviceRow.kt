@@ -5,7 +5,7 @@ import org.kverbs.Device
 import org.kverbs.cli.guidText
 import org.kverbs.cli.text
 
-/** What `kverbs devices` shows of a device; the properties are the keys of its JSON. */
+/** The line of a device in `kverbs devices`; the properties are the keys of its JSON. */
 @Serializable
 internal class DeviceRow(
     val name: String,

@@ -4,7 +4,7 @@ import kotlinx.serialization.Serializable
 import org.kverbs.Device
 import org.kverbs.cli.text
 
-/** What `kverbs devices` shows of a device's first port; the GID is the one that is used by default. */
+/** A device's first port in `kverbs devices`; the GID is the default one. */
 @Serializable
 internal class PortRow(
     val state: String,

@@ -28,10 +28,10 @@ internal fun InfoText.identity(
     field("phys_port_cnt", extended.portCount)
 }
 
-/** How many ports there are: devices with more than 255 say so in the extended attributes alone. */
+/** The number of ports. Devices with more than 255 give it in the extended attributes only. */
 internal val DeviceAttributesEx.portCount: Int get() = physPortCntEx().takeIf { it != 0 } ?: original().physPortCnt()
 
-/** What the kernel knows as the board's identity; only some drivers do. */
+/** Returns the board's identity from the kernel; null if the driver gives none. */
 internal fun boardId(device: Device): String? {
     if (device.provider() != "native") return null
     return try {

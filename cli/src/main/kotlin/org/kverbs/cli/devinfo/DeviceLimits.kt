@@ -3,7 +3,7 @@ package org.kverbs.cli.devinfo
 import kotlinx.serialization.Serializable
 import org.kverbs.attributes.DeviceAttributes
 
-/** How much a device can hold, in the JSON of `kverbs devinfo`. */
+/** The limits of a device, in the JSON of `kverbs devinfo`. */
 @Serializable
 internal class DeviceLimits(
     val maxMemoryRegionBytes: Long,

@@ -75,7 +75,7 @@ private fun PortState.text(): String =
 
 private fun Mtu.text(): String = if (this == Mtu.UNKNOWN) "invalid MTU" else bytes().toString()
 
-/** How many data lanes a code of VLCap stands for (IBA volume 1, PortInfo). */
+/** Returns the number of data lanes for a code of VLCap (IBA volume 1, PortInfo). */
 private fun virtualLanes(code: Int): String =
     when (code) {
         1 -> "1"

@@ -150,7 +150,7 @@ internal class TargetFile(
     }
 }
 
-/** Why a file can't be used. The message of some exceptions about files is the file's name alone. */
+/** Returns the reason why a file can't be used. The message of some exceptions about files is the file's name alone. */
 internal fun reason(e: IOException): String =
     when (e) {
         is NoSuchFileException -> "${e.file} can't be created there"

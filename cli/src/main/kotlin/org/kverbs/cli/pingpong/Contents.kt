@@ -4,23 +4,23 @@ import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
 /**
- * What the messages of one end hold, and what they should. The segments are of a message's size; iterations count from
- * 0.
+ * Writes the messages that one end sends, and checks those that it receives. Each segment has the size of a message;
+ * iterations count from 0.
  */
 internal interface Contents {
-    /** Whether what is sent lies in memory of its own, so that it can't be mistaken for what came. */
+    /** True if sent messages have memory of their own, so that a sent message is never taken for a received one. */
     val separate: Boolean get() = true
 
-    /** Before the first message. */
+    /** Fills the memory for sent messages before the first one. */
     fun begin(outgoing: MemorySegment) = Unit
 
-    /** Called with each message that came; throws [PingPongException] if it is wrong. */
+    /** Checks a received message; throws [PingPongException] if it is wrong. */
     fun received(
         iteration: Int,
         incoming: MemorySegment,
     ) = Unit
 
-    /** Writes the message that is to be sent; what came last is in [incoming] still. */
+    /** Writes the next message into [outgoing]; [incoming] still has the last received message. */
     fun write(
         iteration: Int,
         incoming: MemorySegment,
@@ -58,9 +58,9 @@ internal class CheckedClientContents(
 }
 
 /**
- * The server's. The first message tells who is there. Our client's is a pattern: the server awaits the next patterns
- * and sends back what came. A C client's is all 0x7b, and it sends back what comes from now on: so it gets patterns and
- * must return them.
+ * Checks messages at the server. The first message shows which program the client is. The client of kverbs sends
+ * patterns, which the server checks and sends back. The client of rdma-core sends bytes of 0x7b first, and then sends
+ * back each message that it gets; the server sends it patterns and checks what comes back.
  */
 internal class CheckedServerContents(
     size: Int,

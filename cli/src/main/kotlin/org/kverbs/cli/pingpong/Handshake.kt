@@ -9,17 +9,18 @@ import java.net.ServerSocket
 import java.net.Socket
 import java.net.SocketTimeoutException
 import java.net.UnknownHostException
+import java.util.Locale
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.TimeSource
 
 /**
- * How two ping-pongs tell each other their addresses over TCP, the way of ibv_rc_pingpong(1), ibv_uc_pingpong(1) and
+ * Exchanges the addresses of two ping-pongs over TCP, as ibv_rc_pingpong(1), ibv_uc_pingpong(1) and
  * ibv_ud_pingpong(1) of rdma-core 44: the client sends its address, the server connects its queue pair and answers with
  * its own, and the client says "done". Then the client must close the connection, which the C server waits for.
  *
- * Two ends of ours tell each other their [Rules], too: the server as soon as it has read "done", when a C client has
- * closed the connection, and the client as soon as it has read those, which a C server does not send.
+ * Two ends of kverbs also exchange their [Rules]. The server sends its rules after it has read "done"; a C client has
+ * closed the connection by then. The client answers with its own rules; a C server sends none to answer.
  *
  * Every step ends when [timeout] has passed, however slowly the peer's bytes drip. Errors are [PingPongException].
  */
@@ -59,7 +60,7 @@ internal class Handshake(
             remote to tell(rules)
         }
 
-    /** A C client has closed the connection by now, so that this may fail. */
+    /** Exchanges the rules with the client. Fails if a C client has closed the connection; then there are none. */
     private fun tell(rules: Rules): Rules? =
         try {
             send(rules.toLine())
@@ -135,6 +136,7 @@ internal class Handshake(
         /** The address as it goes over the wire. */
         fun addressText(endpoint: QueuePairEndpoint): String =
             "%04x:%06x:%06x:%s\u0000".format(
+                Locale.ROOT,
                 endpoint.lid(),
                 endpoint.queuePairNumber(),
                 endpoint.psn(),

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 import kotlin.random.Random
 
-/** What messages of [size] bytes should hold. Each answer is good until the next call. */
+/** Makes the expected contents of messages of [size] bytes. A result is valid until the next call. */
 internal class Patterns(
     size: Int,
 ) {
@@ -29,7 +29,7 @@ internal class Patterns(
     }
 
     companion object {
-        /** What the C programs fill their buffer with. */
+        /** The byte with which the C programs fill their buffer. */
         const val C_FILL: Byte = 0x7b
 
         /** The smallest page size there is, which divides all others. */

@@ -1,11 +1,11 @@
 package org.kverbs.cli.pingpong
 
-/** Who is at the other end. */
+/** The program at the other end of a ping-pong. */
 sealed interface Peer {
-    /** Nobody else: both ends are this program's, in this process unless the transport is UDP. */
+    /** This program has both ends, in this process unless the transport is UDP. */
     data object Own : Peer
 
-    /** A server: this is its client, which sends first. The [port] is TCP's. */
+    /** A server at the TCP [port] of [host]. This end is its client, which sends first. */
     data class Server(
         val host: String,
         val port: Int = DEFAULT_PORT,

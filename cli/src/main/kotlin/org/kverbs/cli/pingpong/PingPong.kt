@@ -9,6 +9,7 @@ import org.kverbs.Context
 import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.coroutines.CompletionDispatcher
 import org.kverbs.coroutines.completionDispatcher
+import java.util.Locale
 
 /**
  * Sends a message there and back again and again, the way of ibv_rc_pingpong(1) and its kin for UC and UD, which it can
@@ -133,7 +134,7 @@ class PingPong(
                 }
                 result(ends.first())
             } finally {
-                coroutineContext.cancelChildren() // who waits for messages that nobody will send
+                coroutineContext.cancelChildren() // some wait for messages that no end will send
                 dispatchers.values.forEach { it.close() } // they come to their end now, though nobody polls
             }
         }
@@ -155,10 +156,10 @@ class PingPong(
     ): List<E> {
         fun client() = make(device, contents(::CheckedClientContents), 0)
 
-        fun server(at: Context) = make(at, contents(::CheckedServerContents), 1)
+        fun server(at: Context?) = make(checkNotNull(at), contents(::CheckedServerContents), 1)
 
         return when (val peer = options.peer) {
-            is Peer.Own -> listOf(client(), server(far!!)).also { (client, server) -> introduce(client, server) }
+            is Peer.Own -> listOf(client(), server(far)).also { (client, server) -> introduce(client, server) }
             is Peer.Server -> listOf(client().also { call(peer, it, device) })
             is Peer.Client -> listOf(server(device).also { answer(peer, it, device) })
         }.also { first = it.first() }
@@ -214,7 +215,7 @@ class PingPong(
         agree(end, rules)
     }
 
-    /** With one of ours on its rules; one of rdma-core's plays the iterations that it was told, without a warm-up. */
+    /** Compares the rules with those of a ping-pong of kverbs. One of rdma-core sends none, and has no warm-up. */
     private fun agree(
         end: PingPongEnd,
         peer: Rules?,
@@ -246,11 +247,16 @@ class PingPong(
     private fun reportRemote(address: QueuePairEndpoint) = report("  remote address: ${text(address)}")
 
     private fun text(address: QueuePairEndpoint) =
-        "LID 0x%04x, QPN 0x%06x, PSN 0x%06x, GID %s"
-            .format(address.lid(), address.queuePairNumber(), address.psn(), address.gid().toCompactString())
+        "LID 0x%04x, QPN 0x%06x, PSN 0x%06x, GID %s".format(
+            Locale.ROOT,
+            address.lid(),
+            address.queuePairNumber(),
+            address.psn(),
+            address.gid().toCompactString(),
+        )
 
     internal companion object {
-        /** How a server's report begins when clients can come. */
+        /** The first words of a server's report when clients can connect. */
         const val LISTENING = "  listening at:   "
     }
 }

@@ -153,10 +153,10 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         try {
             echo(play(options))
         } catch (e: UnfitOptionException) {
-            wrong(e.option, e.message!!)
+            wrong(e.option, e.message.orEmpty())
         } catch (e: ServerProcessException) {
             echo("kverbs: ${e.message}", err = true)
-            throw ProgramResult(e.status)
+            throw ProgramResult(e.status).apply { addSuppressed(e) }
         }
     }
 
@@ -205,7 +205,7 @@ class PingPongCommand : CoreCliktCommand("pingpong") {
         return bytes.toInt()
     }
 
-    /** Whoever started this process holds the other end of its standard input, which ends with that one. */
+    /** Ends this process with its standard input, which ends when the process that started this one ends. */
     private fun endWithInput() {
         Thread.ofPlatform().daemon().start {
             System.`in`.transferTo(OutputStream.nullOutputStream())

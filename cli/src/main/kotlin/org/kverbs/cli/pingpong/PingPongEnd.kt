@@ -32,7 +32,7 @@ internal abstract class PingPongEnd(
     private val memory = pd.memoryRegion(header + 2 * size) { access(LOCAL_WRITE) }
     private val arrived = memory[header, size].memory()
 
-    /** Where messages arrive; a datagram with its header. */
+    /** The memory in which messages arrive; a datagram arrives with its header. */
     protected val incoming: MemorySlice = memory[0, header + size]
 
     /** The message to send. */
@@ -45,25 +45,25 @@ internal abstract class PingPongEnd(
     protected var sent = 0
     private var sentAt = 0L
 
-    /** How many rounds come before those that are measured. */
+    /** The number of round trips before the measured ones. */
     var warmUp = 0
         private set
 
-    /** How many rounds there are, with the warm-up. */
+    /** The number of all round trips, with the warm-up. */
     protected val rounds: Int get() = warmUp + options.iterations
 
-    /** How long each measured message took there and back. */
+    /** The times of the measured round trips. */
     val roundTrips = RoundTrips(options.iterations)
 
-    /** From before the first measured message until all was done. */
+    /** The time from before the first measured message to the end of the last. */
     var elapsed = Duration.ZERO
         private set
     private var measuredFrom = TimeSource.Monotonic.markNow()
 
-    /** What the peer must know. */
+    /** The queue pair of this end, for the peer. */
     abstract val address: QueuePairEndpoint
 
-    /** Sets how many rounds come before those that are measured; called before the game. */
+    /** Sets the number of round trips before the measured ones; called before the first message. */
     fun warmUp(rounds: Int) {
         warmUp = rounds
     }
@@ -75,7 +75,7 @@ internal abstract class PingPongEnd(
         contents.begin(outgoing.memory())
     }
 
-    /** How far it came, for a message. */
+    /** The numbers of posted, sent and received messages, for an error message. */
     val progress: String get() = "after $posted messages posted, $sent sent and $received received of $rounds"
 
     /** The figures of what was measured until now, from any thread; null during the warm-up. */
@@ -118,7 +118,7 @@ internal abstract class PingPongEnd(
         /** The global routing header before each datagram (IBA volume 1, 11.4.1.2). */
         const val GRH_BYTES = 40L
 
-        /** What C's ping-pongs connect with. */
+        /** The connection options of rdma-core's ping-pongs. */
         fun path(options: PingPongOptions): ConnectOptions =
             connectOptions {
                 port(options.devicePort)

@@ -7,7 +7,7 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * What a ping-pong is to be like; the defaults are those of ibv_rc_pingpong(1) and its kin. Type, size and number of
+ * The options of a ping-pong; the defaults are those of ibv_rc_pingpong(1) and its kin. Type, size and number of
  * iterations must be the same at both ends.
  *
  * @property type RC, UC or UD
@@ -15,19 +15,19 @@ import kotlin.time.Duration.Companion.seconds
  *     embedded devices if there is no hardware
  * @property transport what joins the ends, which are then on embedded devices made for them; null for that of the
  *     device
- * @property devicePort its port, from 1
+ * @property devicePort the port of the device, from 1
  * @property size bytes of a message
  * @property mtu the path MTU; UD has none, as a message is a packet
  * @property receiveDepth how many receives are posted at a time
- * @property iterations how often a message goes there and back, and is measured
- * @property warmUp how often one does before these, while the JVM compiles; null for 20,000 times, less often if the
- *   messages are long, and never if the peer is a ping-pong of rdma-core, which has no warm-up
+ * @property iterations the number of measured round trips
+ * @property warmUp the number of round trips before the measured ones, while the JVM compiles; null for 20,000, for
+ *   fewer if the messages are long, and for none if the peer is a ping-pong of rdma-core, which has no warm-up
  * @property serviceLevel of the packets, 0 to 15
  * @property waiting by suspend functions, which is the default, or by polling
  * @property gidIndex the entry of the port's GID table to send from, or null for the one that suits best
  * @property check compare the bytes of every message
- * @property timeout how long the peer may keep this end waiting, at every step
- * @property peer who is at the other end
+ * @property timeout the longest time that this end waits for the peer in each step
+ * @property peer the program at the other end
  */
 data class PingPongOptions(
     val type: QueuePairType = QueuePairType.RC,
@@ -96,7 +96,7 @@ data class PingPongOptions(
         if (!fits) throw UnfitOptionException(option, message())
     }
 
-    /** What to tell a peer that is one of ours. */
+    /** The options that both ends compare if the peer is a ping-pong of kverbs. */
     internal fun rules() =
         Rules(
             type = type,

@@ -12,11 +12,10 @@ import org.kverbs.dsl.post
 import org.kverbs.dsl.postReceive
 import org.kverbs.dsl.qp
 import org.kverbs.dsl.send
-import org.kverbs.dsl.signaled
 
 /**
- * An end that posts and polls by itself. It is made ready to receive; [connect] it, [begin], then [poll] until it
- * [isDone]. For one thread.
+ * An end that posts and polls in one thread. A new end can receive. Call [connect], [begin], then [poll] until
+ * [isDone].
  */
 internal class PolledEnd(
     device: Context,
@@ -43,7 +42,7 @@ internal class PolledEnd(
         postReceives()
     }
 
-    /** Whether all messages went there and back. */
+    /** True if all messages went there and back. */
     val isDone: Boolean get() = sent >= rounds && received >= rounds
 
     override fun connect(remote: QueuePairEndpoint) {
@@ -87,8 +86,8 @@ internal class PolledEnd(
         prepareMessage()
         val to = destination
         qp.post {
-            if (to == null) send(outgoing, id = SEND) else send(outgoing, to, id = SEND)
-            signaled()
+            val message = if (to == null) send(outgoing, id = SEND) else send(outgoing, to, id = SEND)
+            message.signaled()
         }
     }
 

@@ -4,7 +4,7 @@ import kotlin.math.ceil
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.nanoseconds
 
-/** How long messages took there and back: the last million of them. */
+/** The times of round trips: those of the last million. */
 class RoundTrips internal constructor(
     expected: Int,
 ) {
@@ -15,7 +15,7 @@ class RoundTrips internal constructor(
         times[added++ % times.size] = nanoseconds
     }
 
-    /** How many are kept. */
+    /** The number of times that are kept. */
     val count: Int get() = minOf(added, times.size)
 
     /**

@@ -3,8 +3,8 @@ package org.kverbs.cli.pingpong
 import org.kverbs.attributes.QueuePairType
 
 /**
- * What both ends of a ping-pong have to agree on. The ping-pongs of rdma-core don't tell each other; two of ours do, in
- * a line behind the exchange of addresses.
+ * The options that must be the same at both ends of a ping-pong. The ping-pongs of rdma-core do not exchange them. Two
+ * ping-pongs of kverbs send each other a line with them after the addresses.
  *
  * @property warmUp rounds before those that are measured
  */
@@ -34,7 +34,7 @@ internal data class Rules(
     }
 
     companion object {
-        /** What a line begins with; a longer line than [MOST] is none. */
+        /** The first word of the line. A line longer than [MOST] is refused. */
         private const val GREETING = "kverbs"
         const val MOST = 200
 

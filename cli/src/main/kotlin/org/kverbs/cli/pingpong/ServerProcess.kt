@@ -14,13 +14,13 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
 /**
- * This program once more, as the server of a ping-pong over UDP, and on a loopback address of its own. It ends with
- * this process, however that ends: its standard input does then.
+ * Starts this program again as the server of a ping-pong over UDP, on a loopback address of its own. The server ends
+ * with this process, however this process ends, because the server's standard input ends then.
  */
 internal class ServerProcess(
     private val options: PingPongOptions,
 ) : AutoCloseable {
-    /** Two neighbours far from 127.0.0.1, and nobody else's: others have drawn other ones. */
+    /** Two neighbouring random addresses far from 127.0.0.1, so that no other ping-pong has them. */
     private val clientAddress = "127.${Random.nextInt(128, 255)}.${Random.nextInt(256)}.${2 * Random.nextInt(1, 127)}"
     private val address =
         clientAddress.substringBeforeLast('.') + "." + (clientAddress.substringAfterLast('.').toInt() + 1)
@@ -31,17 +31,17 @@ internal class ServerProcess(
     init {
         beside {
             process.inputReader().forEachLine { if (it.startsWith(PingPong.LISTENING)) listening.countDown() }
-            listening.countDown() // not any more, and why not its errors tell
+            listening.countDown() // the server has ended; its errors say why
         }
     }
 
-    /** What its client is to do. */
+    /** The options of the client. */
     val clientOptions = options.copy(transport = Transport.Udp(clientAddress), peer = Peer.Server(address))
 
     /** Runs the client when the server is there, and waits for the server's end. */
     fun <T> play(client: () -> T): T {
         listening.await(options.timeout.inWholeMilliseconds, MILLISECONDS)
-        // A client would wait long for one that is dead.
+        // Without the alarm a client waits for the whole timeout if its server is dead.
         val alarm = Alarm(Thread.currentThread())
         beside { if (process.waitFor() != 0) alarm.ring() }
         return try {

@@ -25,10 +25,10 @@ import org.kverbs.dsl.UD
 import kotlin.time.TimeSource
 
 /**
- * An end that suspends. It is made ready to receive; [connect] it, then [start].
+ * An end of suspend functions. A new end can receive. Call [connect], then [start].
  *
  * @param scope of its coroutines; those that wait for the first messages begin at once
- * @param isWatched whether it ends by itself when nothing comes any more; else who polls does that
+ * @param isWatched true if this end fails when no message comes any more; otherwise the polling thread checks that
  */
 internal class SuspendingEnd(
     private val dispatcher: CompletionDispatcher,
@@ -38,7 +38,7 @@ internal class SuspendingEnd(
     lead: Int,
     private val isWatched: Boolean,
 ) : PingPongEnd(dispatcher.context, options, contents, lead) {
-    private val coroutines = CoroutineScope(scope.coroutineContext + dispatcher.coroutines)
+    private val coroutines = CoroutineScope(scope.coroutineContext + dispatcher.coroutineDispatcher)
     private val messages = ArrayDeque<Deferred<Received>>()
     private val queue = if (options.type == QueuePairType.UD) datagrams() else connection(options.type)
 
@@ -80,7 +80,10 @@ internal class SuspendingEnd(
         while (messages.size < options.receiveDepth) messages += queue.qp.postReceive(incoming)
     }
 
-    /** What [Rally] does for who polls. A timer for each message would cost more than the message. */
+    /**
+     * Fails when no message comes, as [Rally] does for polling ends. A timer for each message costs more than the
+     * message.
+     */
     private suspend fun watch() {
         var seen = -1
         var since = TimeSource.Monotonic.markNow()
@@ -93,7 +96,7 @@ internal class SuspendingEnd(
         }
     }
 
-    /** What differs with the type of the queue pair. */
+    /** The functions that differ with the type of the queue pair. */
     private class Queue(
         val qp: AsyncQueuePair<*>,
         val connect: (QueuePairEndpoint) -> Unit,

@@ -3,9 +3,9 @@ package org.kverbs.cli.pingpong
 import org.kverbs.embedded.EmbeddedProvider
 
 /**
- * What lies between two ends on embedded devices.
+ * The way that messages take between two ends on embedded devices.
  *
- * @property words say to [EmbeddedProvider] which devices this process then has
+ * @property words tell [EmbeddedProvider] which devices to make in this process
  */
 sealed class Transport(
     internal val words: String,
@@ -23,6 +23,6 @@ sealed class Transport(
         val address: String? = null,
     ) : Transport(if (address == null) "udp" else "udp:$address", "RoCEv2 over UDP, two processes")
 
-    /** For people. */
+    /** Names the transport for a person. */
     final override fun toString() = text
 }

@@ -4,12 +4,12 @@ import org.kverbs.Device
 import java.net.InetAddress
 import java.net.UnknownHostException
 
-/** Where the server of a machine without hardware waits: nobody else could reach its RDMA device. */
+/** The TCP address of a server without RDMA hardware: no other machine can reach its embedded device. */
 private const val LOOPBACK = "127.0.0.1"
 
 /**
- * The options by which this end can meet one in another process. The embedded devices that each process has by itself
- * can't: both ends then take one that speaks UDP at a free loopback address.
+ * Returns options with which this end can reach an end in another process. The default embedded devices reach only
+ * their own process. Instead both ends take an embedded device that sends UDP packets, at a free loopback address.
  *
  * @throws UnfitOptionException if they ask for such a device, or for a host that a loopback address does not lead to
  */
@@ -47,7 +47,7 @@ private fun isHere(host: String): Boolean =
     try {
         InetAddress.getAllByName(host).any { it.isLoopbackAddress }
     } catch (_: UnknownHostException) {
-        true // who connects says so
+        true // the connecting step reports that there is no such host
     }
 
 /** The command for the other terminal. */

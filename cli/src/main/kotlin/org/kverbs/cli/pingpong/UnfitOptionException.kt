@@ -5,4 +5,5 @@ class UnfitOptionException(
     /** The option as it stands on the command line: `--size`. */
     val option: String,
     message: String,
-) : IllegalArgumentException(message)
+    cause: Throwable? = null,
+) : IllegalArgumentException(message, cause)

@@ -5,11 +5,11 @@ import org.kverbs.DeviceNotFoundException
 import org.kverbs.embedded.EmbeddedProvider
 
 /**
- * Where a ping-pong is played.
+ * The devices of a ping-pong.
  *
  * @property near the device of the client's end, or of the only one
  * @property far the device of the server's end, if that is in this process
- * @property transport what lies between them, if that was a choice
+ * @property transport the transport between them, if the options choose one
  */
 internal class Venue private constructor(
     val near: Device,
@@ -46,15 +46,15 @@ internal class Venue private constructor(
                 try {
                     EmbeddedProvider(words)
                 } catch (e: IllegalArgumentException) {
-                    throw UnfitOptionException("--transport", e.message!!)
+                    throw UnfitOptionException("--transport", e.message.orEmpty(), e)
                 }
             return provider.devices().map { Device.of(provider, it) }
         }
 
-        /** Whether nobody said which devices to take, or which embedded ones there are. */
+        /** True if neither the options nor the environment choose the devices. */
         private fun PingPongOptions.suitsPair() = peer is Peer.Own && device == null && isUsual()
 
-        /** Whether the embedded devices are those that every process has by itself. */
+        /** True if the embedded devices are those that every process has by itself. */
         fun isUsual() = System.getProperty("kverbs.embedded", System.getenv("KVERBS_EMBEDDED")).isNullOrBlank()
 
         private fun PingPongOptions.unknownDevice(devices: List<Device>): Exception {

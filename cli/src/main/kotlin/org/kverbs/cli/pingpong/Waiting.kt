@@ -2,7 +2,7 @@ package org.kverbs.cli.pingpong
 
 import org.kverbs.coroutines.WaitStrategy
 
-/** How an end waits for its messages. */
+/** The way in which an end waits for its messages. */
 enum class Waiting(
     private val text: String,
 ) {
@@ -22,7 +22,7 @@ enum class Waiting(
     POLLED("plain verbs, polling all the time"),
     ;
 
-    /** What a thread that polls for coroutines does between their messages. */
+    /** The strategy of the dispatcher that polls for the coroutines. */
     internal val strategy: WaitStrategy
         get() =
             when (this) {
@@ -31,7 +31,7 @@ enum class Waiting(
                 SUSPENDED, POLLED -> POLITE
             }
 
-    /** For people. */
+    /** Names the way of waiting for a person. */
     override fun toString(): String = text
 
     private companion object {

@@ -24,14 +24,17 @@ class NewCommand : CoreCliktCommand("new") {
             try {
                 NewProject(Path.of(folder))
             } catch (e: IllegalArgumentException) {
-                throw UsageError(e.message.orEmpty(), "FOLDER").also { it.context = currentContext }
+                throw UsageError(e.message.orEmpty(), "FOLDER").also {
+                    it.context = currentContext
+                    it.addSuppressed(e)
+                }
             }
         try {
             project.write()
         } catch (e: FileAlreadyExistsException) {
-            throw CliktError("kverbs: ${e.file} is there already: give the name of a folder that does not exist")
+            throw CliktError("kverbs: ${e.file} is there already: give the name of a folder that does not exist", e)
         } catch (e: IOException) {
-            throw CliktError("kverbs: $folder can't be written: ${e.message}")
+            throw CliktError("kverbs: $folder can't be written: ${e.message}", e)
         }
         echo("$folder has an echo service and its test. Build them: cd $folder && mvn verify")
         echo("$folder/README.md says how to run them.")

@@ -19,7 +19,7 @@ internal class NewProject(
     private val name = folder.toAbsolutePath().normalize().name
     private val version = NewProject::class.java.getPackage().implementationVersion ?: "0.1.0-SNAPSHOT"
 
-    /** Whether the project depends on a version of kverbs that no repository has. */
+    /** True if the project depends on a version of kverbs that no repository has. */
     val isSnapshot get() = version.endsWith("-SNAPSHOT")
 
     init {

@@ -16,8 +16,8 @@ import kotlin.io.path.name
 import kotlin.io.path.readText
 
 /**
- * A Kotlin script that may use kverbs. What is compiled is kept, and used again while the script and kverbs are the
- * same. A script with annotations for its file (`@file:DependsOn`, `@file:Import`) is compiled each time, since what
+ * A Kotlin script that can use kverbs. Keeps the compiled script, and uses it again until the script or kverbs changes.
+ * Compiles a script with annotations for its file (`@file:DependsOn`, `@file:Import`) each time, because the files that
  * they name can have changed.
  *
  * @param onCompiling is called before the script is compiled, which takes several seconds
@@ -80,8 +80,8 @@ internal class Script(
         val FILE_ANNOTATION = Regex("""^\s*@file:""", RegexOption.MULTILINE)
 
         /**
-         * Where compiled scripts are kept: beside this program's classes, or else in the user's cache; null if neither
-         * can be written.
+         * Returns the folder for compiled scripts: beside this program's classes, or else in the user's cache; null if
+         * neither can be written.
          */
         fun folder(): Path? {
             val program = Path.of(Script::class.java.protectionDomain.codeSource.location.toURI())
@@ -97,7 +97,7 @@ internal class Script(
                 false
             }
 
-        /** What the manifest of a jar names, as the JVM sees it. */
+        /** Returns the libraries that the manifest of a jar names, resolved as the JVM resolves them. */
         fun librariesOf(entry: File): List<File> =
             if (entry.extension == "jar" && entry.exists()) {
                 val names = JarFile(entry).use { it.manifest?.mainAttributes?.getValue("Class-Path") }

@@ -29,8 +29,8 @@ import kotlin.script.experimental.jvmhost.saveToJar
 /** Kotlin's own scripting, for `.main.kts`. Its libraries are in the class path of `kverbs script` only. */
 internal object ScriptHost {
     init {
-        // main-kts' own cache is in the user's home, knows scripts by their text alone, and would answer after kverbs
-        // has changed.
+        // Turns off main-kts' own cache in the user's home: it compares only the scripts' text, and so keeps compiled
+        // scripts after kverbs has changed.
         System.setProperty("kotlin.main.kts.compiled.scripts.cache.dir", "")
     }
 
@@ -94,7 +94,7 @@ internal object ScriptHost {
                 "$file$at: ${report.message.substringBefore(RESOLVER)}"
             }
 
-    /** What a script need not import. */
+    /** The imports that every script has. */
     private val IMPORTED =
         arrayOf(
             "org.kverbs.*",

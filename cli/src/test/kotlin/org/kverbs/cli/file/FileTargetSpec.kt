@@ -53,7 +53,7 @@ private val oddities =
         Oddity("device node") { run("mknod", "$it", "c", "1", "7") },
     )
 
-/** What a file is: what kind, which mode, which inode. */
+/** The kind, the mode and the inode of a file. */
 private fun state(path: Path): List<Any?> =
     listOf("isRegularFile", "isSymbolicLink", "isDirectory", "isOther", "size", "fileKey", "permissions").map {
         Files.readAttributes(path, "posix:$it", NOFOLLOW_LINKS)[it]

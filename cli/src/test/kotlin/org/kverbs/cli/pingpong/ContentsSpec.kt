@@ -32,7 +32,7 @@ private class Side(
     }
 }
 
-/** What a C program has in its buffer, with or without -c. */
+/** The buffer of a C program, with or without -c. */
 private fun c(checks: Boolean) = ByteArray(SIZE) { if (checks && it % 4096 == 0) 0 else 0x7b }
 
 class ContentsSpec :

@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.random.Random
 import kotlin.streams.asSequence
 
-/** So many messages are not over before somebody does something about it. */
+/** A number of messages that lasts until the test ends the ping-pong. */
 private const val ENDLESS = "10000000"
 private const val WAIT_SECONDS = 30L
 

@@ -156,7 +156,7 @@ class ServicesSpec :
                             .bind(7471) {
                                 maxConnections(1000)
                                 maxMessageSize(1.MiB)
-                                memory(256.MiB)
+                                maxMemory(256.MiB)
                                 idleTimeout(60.seconds)
                                 authorize { request -> request.privateData.decodeToString().startsWith(token) }
                                 onFailure { failure -> log.log(WARNING, "a connection failed", failure) }

@@ -181,7 +181,7 @@ internal class ServiceTalks(
         random: Random,
     ) {
         val stream = StormBytes.stream(id)
-        connection.transferFrom(Buffer().apply { write(stream) }, random.nextInt(1000, 70_000))
+        connection.transferFrom(Buffer().apply { write(stream) }, random.nextLong(1000, 70_000))
         connection.finish()
         val answer = connection.receive().decodeToString()
         if (answer != "${stream.size}") ledger.violation("BYTES $id: $answer bytes came of ${stream.size}")

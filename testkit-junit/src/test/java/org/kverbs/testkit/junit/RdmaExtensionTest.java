@@ -54,7 +54,7 @@ class RdmaExtensionTest {
         assertEquals(Set.of("leaks", "failsByItself"), failures.keySet());
         assertEquals("its own", failures.get("failsByItself"));
         String leak = failures.get("leaks");
-        assertTrue(leak.contains("1 resources are still open"), leak);
+        assertTrue(leak.contains("1 resource is still open"), leak);
         assertTrue(leak.contains("Leaks.leaks(Leaks.java:"), leak);
     }
 
@@ -72,7 +72,7 @@ class RdmaExtensionTest {
         Map<String, String> failures = failures(results);
         assertEquals(Set.of("isAskedForSomethingElse", "misuses"), failures.keySet());
         String misuse = failures.get("misuses");
-        assertTrue(misuse.contains("memory was freed while it was registered, 1 times"), misuse);
+        assertTrue(misuse.contains("memory was freed while it was registered, once"), misuse);
     }
 
     @Test

@@ -21,7 +21,7 @@ class LeakCheckExtensionSpec :
             val failures = results.failures()
             failures.keys shouldContainExactlyInAnyOrder setOf("leaks", "fails by itself")
             failures["fails by itself"] shouldBe "its own"
-            failures["leaks"] shouldContain "1 resources are still open"
+            failures["leaks"] shouldContain "1 resource is still open"
             failures["leaks"] shouldContain "Leaks.kt:"
         }
 
