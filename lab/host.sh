@@ -6,10 +6,10 @@
 lab_packages=(qemu-system-x86 busybox-static kmod iproute2 xz-utils libibverbs1 ibverbs-providers librdmacm1 ibverbs-utils
   rdmacm-utils perftest)
 
-# JVMs in the lab get this flag. When the JVM's second compiler replaces a method, the JVM patches a jump over the method's entry while
-# another CPU may execute it. A real CPU reads that instruction atomically; QEMU's emulated CPUs read it byte by byte, so that 4 of 120 JVMs
-# crashed at their start (QEMU 7.2 and 10.0). The first compiler replaces no method: with it alone, none of 120 JVMs crashed.
-# shellcheck disable=SC2034
+# JVMs in the lab get this flag. When the JVM's second compiler replaces a method, the JVM patches a jump over the
+# method's entry while another CPU may execute it. A real CPU reads that instruction atomically; QEMU's emulated CPUs
+# read it byte by byte, so that 4 of 120 JVMs crashed at their start (QEMU 7.2 and 10.0). The first compiler replaces no
+# method: with it alone, none of 120 JVMs crashed. shellcheck disable=SC2034
 guest_java=-XX:TieredStopAtLevel=1
 
 # answer_help SCRIPT ARGUMENT...: if the first ARGUMENT asks for help, prints the comment at SCRIPT's top and exits.
@@ -22,7 +22,8 @@ answer_help() {
   esac
 }
 
-# need_packages NAME...: makes sure that Debian packages are installed. Root installs missing ones by apt; other users get their names.
+# need_packages NAME...: makes sure that Debian packages are installed. Root installs missing ones by apt; other users
+# get their names.
 need_packages() {
   local missing
   missing=$({

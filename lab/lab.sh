@@ -2,12 +2,14 @@
 # Runs one command in a virtual machine whose kernel has software RDMA devices: Soft-RoCE (rxe) and soft-iWARP (siw).
 #
 #   lab.sh 'COMMAND'     boots (about 5 s), runs COMMAND, prints its standard output and error, exits with its status
-#   lab.sh --setup       installs the lab's packages (as root) and makes its kernel; otherwise the first command does that
+#   lab.sh --setup       installs the lab's packages (as root) and makes its kernel; otherwise the first command does
+#                        that
 #   lab.sh --help        prints this
 #
-# There is no disk image: the guest's root is this machine's file system, read-only under a layer in memory. So the JDK, the libraries,
-# the classes and the working directory have the same paths as here. Only files that the command writes to /lab are kept. The command
-# runs as root under bash in the caller's directory, has the caller's PATH, HOME, JAVA_HOME and KVERBS_* variables, and finds:
+# There is no disk image: the guest's root is this machine's file system, read-only under a layer in memory. So the JDK,
+# the libraries, the classes and the working directory have the same paths as here. Only files that the command writes
+# to /lab are kept. The command runs as root under bash in the caller's directory, has the caller's PATH, HOME,
+# JAVA_HOME and KVERBS_* variables, and finds:
 #   rxe0  10.99.0.1              RC, UC, UD, SRQ, memory windows, atomics, multicast, rdma_cm
 #   siw0  10.97.0.1              RC by rdma_cm only
 #   rxe1  10.98.0.1 on v1        two ends of a wire: real packets, for tc netem and tcpdump on v1 and v2
@@ -35,8 +37,8 @@ state=${KVERBS_LAB_DIR:-$here/../.cache/lab}
 package=${KVERBS_LAB_KERNEL:-linux-image-amd64}
 
 # boot KERNEL RUN OUT: starts the machine in the background; its output goes to RUN/output, its console to RUN/console.
-# The CPU has no pclmulqdq: QEMU (7.2) multiplies bit by bit, so that a CRC-32 with it takes several times as long as with the tables that
-# the kernel and the JVM use on CPUs without it.
+# The CPU has no pclmulqdq: QEMU (7.2) multiplies bit by bit, so that a CRC-32 with it takes several times as long as
+# with the tables that the kernel and the JVM use on CPUs without it.
 boot() {
   timeout --foreground -k 10 "${KVERBS_LAB_TIMEOUT:-1800}" qemu-system-x86_64 \
     -nodefaults -no-user-config -display none -no-reboot -M q35 \

@@ -26,7 +26,8 @@ setup() {
   return 1
 }
 
-# build_siw DIR RELEASE: builds siw, which Debian's kernels lack, from Debian's source of the kernel, of which only siw's folder is kept.
+# build_siw DIR RELEASE: builds siw, which Debian's kernels lack, from Debian's source of the kernel, of which only
+# siw's folder is kept.
 build_siw() {
   local src=$1/src source
   source=linux-source-$(cut -d. -f1,2 <<< "$2")

@@ -1,6 +1,6 @@
 /*
- * Does in C what the JMH benchmarks of this module do, over the same libnullverbs.so. Prints a line for each benchmark: its name
- * and the median of its repetitions in nanoseconds.
+ * Does in C what the JMH benchmarks of this module do, over the same libnullverbs.so. Prints a line for each benchmark:
+ * its name and the median of its repetitions in nanoseconds.
  */
 #include <infiniband/verbs.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static struct ibv_send_wr sends[LIST];
 static struct ibv_sge entries[LIST];
 static volatile uint64_t sink;
 
-/* Without this gcc would keep the request in registers between calls, which a program with several requests cannot do. */
+/* Without this gcc would keep the request in registers between calls; a program with several requests cannot do so. */
 #define forget_memory() __asm__ volatile("" ::: "memory")
 
 static void fill_write(int i, uint64_t id)

@@ -17,6 +17,8 @@ private val published =
         "kverbs-coroutines" to "coroutines",
         "kverbs-serialization" to "serialization",
         "kverbs-krpc" to "krpc",
+        "kverbs-structures" to "structures",
+        "kverbs-management" to "management",
         "kverbs-testkit" to "testkit",
         "kverbs-testkit-kotest" to "testkit-kotest",
         "kverbs-testkit-junit" to "testkit-junit",

@@ -33,6 +33,8 @@ private val modulesBelow =
         "coroutines" to setOf("core-java", "dsl"),
         "serialization" to setOf("core-java", "dsl", "coroutines"),
         "krpc" to setOf("core-java", "dsl", "coroutines"),
+        "structures" to setOf("core-java"),
+        "management" to setOf("core-java", "dsl", "structures"),
         "testkit" to setOf("core-java", "dsl", "coroutines", "embedded"),
         "testkit-kotest" to setOf("core-java", "dsl", "coroutines", "embedded", "testkit"),
         "testkit-junit" to setOf("core-java", "dsl", "coroutines", "embedded", "testkit"),
@@ -42,6 +44,7 @@ private const val CORE = "org.kverbs"
 private const val ATTRIBUTES = "org.kverbs.attributes"
 private const val CM = "org.kverbs.cm"
 private const val SPI = "org.kverbs.spi"
+private const val UMAD = "org.kverbs.umad"
 private const val INTERNAL = "org.kverbs.internal"
 private const val ABI = "org.kverbs.internal.abi"
 private const val FFM = "org.kverbs.internal.ffm"
@@ -61,6 +64,7 @@ private val packagesBelow =
         CORE to setOf(ATTRIBUTES, SPI, INTERNAL, MEMORY, VALUES, ABI),
         FFM to setOf(CORE, SPI, INTERNAL, MEMORY, ABI),
         CM to setOf(CORE, ATTRIBUTES, SPI, INTERNAL, MEMORY, VALUES, ABI),
+        UMAD to setOf(CORE, ATTRIBUTES, SPI, INTERNAL, VALUES, ABI),
     )
 
 /** The values among what [EMBEDDED] shows its users, which its inside may know. */

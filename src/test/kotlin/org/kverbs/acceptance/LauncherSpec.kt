@@ -52,10 +52,10 @@ private fun java.nio.file.Path.age(seconds: Long) =
 private fun succeeds(vararg command: String) =
     runCatching { ProcessBuilder(*command).redirectErrorStream(true).start().waitFor() == 0 }.getOrDefault(false)
 
-/** Whether this user may mount over folders, in a world of its own. */
+/** True if this user can mount over folders in a mount namespace of its own. */
 private val canHide = succeeds("unshare", "-rm", "true")
 
-/** Whether this user may become another one, who has no folder. */
+/** True if this process can run programs as a user that has no home folder. */
 private val canBeNobody = succeeds("setpriv", "--reuid=65534", "--clear-groups", "true")
 
 class LauncherSpec :

@@ -16,7 +16,7 @@ internal object PlayedSystem {
     /** The folder that stands for the system, in a mount namespace that ends with the command. */
     const val PATH = "/mnt"
 
-    /** Whether this user is root and may mount. Other users cannot write to the system, or get a comparison. */
+    /** True if this user is root and may mount. Other users cannot write to the system, or get a comparison. */
     val mounts: Boolean by lazy {
         System.getProperty("user.name") == "root" &&
             ProcessBuilder("unshare", "--mount", "true").inheritIO().start().waitFor() == 0

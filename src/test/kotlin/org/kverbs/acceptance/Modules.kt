@@ -26,10 +26,10 @@ internal class Modules(
     /** The module of a class; null for those that are no module's. */
     fun moduleOf(type: JavaClass): String? = moduleOf[type.baseComponentType.name]
 
-    /** How many classes each module has: a module that was not compiled has none, and breaks no rule. */
+    /** The number of classes in each module. A module that was not compiled has none, and so breaks no rule. */
     fun sizes(): Map<String, Int> = folders.keys.associateWith { module -> moduleOf.values.count { it == module } }
 
-    /** What one room uses of others, by the names of both rooms, each with one class that does. */
+    /** The uses of one room by another, by the names of both, each with one class that uses the other room. */
     fun arrows(room: (JavaClass) -> String?): Map<Pair<String, String>, String> =
         classes
             .flatMap { it.directDependenciesFromSelf }

@@ -51,7 +51,7 @@ internal class ScratchProject : AutoCloseable {
         script: String,
     ) = stub(bin / name, script)
 
-    /** From now on each program on the PATH except the shell adds a line to [started] when it runs. */
+    /** Makes each program on the PATH, except the shell, add a line to [started] when it runs. */
     fun record() =
         tools.forEach {
             stub(bin / it, $$"echo $$it >> $$started; exec $${programOnPath(it)} \"$@\"")
@@ -141,6 +141,11 @@ internal class ScratchProject : AutoCloseable {
                 "head",
                 "date",
                 "sort",
+                "tee",
+                "cut",
+                "tail",
+                "tar",
+                "sleep",
             ) +
                 listOf("diff", "cksum", "unshare", "mount", "mountpoint", "setpriv", "chmod")
     }

@@ -48,6 +48,7 @@ private fun run(command: List<String>): Outcome {
         ProcessBuilder(command)
             .directory(File(System.getProperty("kverbs.root")))
             .redirectErrorStream(true)
+            .apply { environment().putAll(SHORT_KVERBS) }
             .start()
     val output = process.inputReader().readText()
     check(process.waitFor(1, MINUTES)) { "$command did not end" }

@@ -17,7 +17,7 @@ private val root = File(System.getProperty("kverbs.root"))
 
 private fun commands(page: File) = page.readLines().filter { it.startsWith("KVERBS_EMBEDDED=udp ./kverbs ") }
 
-/** What the documents show for two terminals: a server and its client, line by line as they stand there. */
+/** The commands for two terminals in the documents: a server and its client, line by line. */
 class TwoTerminalsSpec :
     FunSpec({
         val pages = listOf(File(root, "README.md")) + File(root, "docs").listFiles { it.extension == "md" }.orEmpty()
@@ -57,7 +57,12 @@ private fun awaitLoopback() {
 private class Terminal(
     private val command: String,
 ) : AutoCloseable {
-    private val process = ProcessBuilder("bash", "-c", command).directory(root).redirectErrorStream(true).start()
+    private val process =
+        ProcessBuilder("bash", "-c", command)
+            .directory(root)
+            .redirectErrorStream(true)
+            .apply { environment().putAll(SHORT_KVERBS) }
+            .start()
     private val output = StringBuilder()
 
     init {

@@ -1,6 +1,7 @@
 package org.kverbs.acceptance
 
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.ints.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
@@ -41,7 +42,8 @@ private fun project(
         ->
         $$"mkdir -p $$to; for f in new/$$from/*; do [ ! -f $f ] || cat $f > $$to/${f##*/}; done"
     }
-    program("mvn", "${copy("unit", "dsl/target/surefire-reports")}; exit $unitStatus")
+    val complaint = if (unitStatus == 0) "" else "echo '[ERROR] lint says no';"
+    program("mvn", "${copy("unit", "dsl/target/surefire-reports")}; $complaint exit $unitStatus")
     script("benchmarks/run", "echo costs of calls; exit $figuresStatus")
     script(
         "integration/run",
@@ -87,10 +89,11 @@ class VerifySpec :
             project(lab = listOf(report(2, skipped = 2))).use { it.run("./verify").status shouldBe 1 }
         }
 
-        test("should fail when a lane's command failed though its tests passed") {
+        test("should fail when a lane's command failed though its tests passed, and say at its end why") {
             project(unitStatus = 1).use {
                 val outcome = it.run("./verify", "unit")
-                outcome.lastLine() shouldBe "1 passed, 1 failed, 0 skipped"
+                outcome.output.trimEnd().lines().takeLast(2) shouldBe
+                    listOf("  lint says no", "1 passed, 1 failed, 0 skipped")
                 outcome.status shouldBe 1
             }
         }
@@ -118,10 +121,14 @@ class VerifySpec :
             }
         }
 
-        test("should fail a lane whose figures can't be had") {
+        test("should fail a lane whose figures can't be had, and say so at its end") {
             project(figuresStatus = 3).use {
                 val outcome = it.run("./verify", "unit")
-                outcome.lastLine() shouldBe "1 passed, 1 failed, 0 skipped"
+                outcome.output.trimEnd().lines().takeLast(2) shouldBe
+                    listOf(
+                        "  the figures could not be had: benchmarks/run says above why",
+                        "1 passed, 1 failed, 0 skipped",
+                    )
                 outcome.status shouldBe 1
             }
         }
@@ -172,10 +179,31 @@ class VerifySpec :
             }
         }
 
+        test("should play the lab beside the other lanes, and show its output behind theirs") {
+            project().use {
+                // The unit lane's Maven waits until the lab has begun.
+                it.program("mvn", $$"case $* in *verify) until [ -e began ]; do sleep 0.1; done ;; esac")
+                it.script("lab/lab.sh", $$"touch ${0%/*}/../began; echo \"lab runs in $PWD\"")
+                val output = it.run("./verify", "unit", "lab").output
+                output shouldContain "/.cache/verify\n"
+                output.indexOf("== unit") shouldBeLessThan output.indexOf("lab runs in")
+            }
+        }
+
+        test("should fail the lab lane, and run the others, when what the lab needs can't be built") {
+            project().use {
+                it.program("mvn", $$"case $* in *skipTests*) echo no such library; exit 1 ;; esac")
+                val outcome = it.run("./verify", "users", "lab")
+                outcome.output shouldContain "no such library"
+                outcome.lastLine() shouldBe "1 passed, 1 failed, 0 skipped"
+                outcome.status shouldBe 1
+            }
+        }
+
         test("should set the lab up before the machine is read-only") {
             project().use {
-                it.run("./verify", "lab").output shouldContain
-                    "lab runs: --setup\nlab runs: KVERBS_TEST_DEVICE"
+                val lines = it.run("./verify", "lab").output.lines().filter { line -> line.startsWith("lab runs: ") }
+                lines.map { line -> line.split(' ')[2] } shouldBe listOf("--setup", "KVERBS_TEST_DEVICE=rxe0")
             }
         }
 

@@ -1,6 +1,7 @@
 package org.kverbs.benchmarks;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
@@ -97,8 +98,9 @@ public final class Compare {
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         var nanos = new HashMap<String, Double>();
-        for (String line : new String(process.getInputStream().readAllBytes()).lines().toList()) {
-            String[] words = line.split(" ");
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        for (String line : output.lines().toList()) {
+            String[] words = line.split(" ", -1);
             nanos.put(words[0], Double.valueOf(words[1]));
         }
         if (process.waitFor() != 0) {

@@ -13,7 +13,7 @@ public class Polling extends OnNullDevice {
 
     private static final int BATCH = 16;
 
-    /** Whether each poll finds a full batch, or no completion. */
+    /** True if each poll finds a full batch, or no completion. */
     @Param({"false", "true"})
     public boolean completions;
 

@@ -11,7 +11,7 @@ public class RoundTrip extends OnEmbeddedDevices {
     /** The bytes of a message. */
     static final int BYTES = 64;
 
-    /** Whether the echo has its own thread; otherwise one thread polls for both ends. */
+    /** True if the echo has its own thread; otherwise one thread polls for both ends. */
     @Param({"false", "true"})
     public boolean twoThreads;
 

@@ -32,7 +32,7 @@ enum Traffic {
         return bytes;
     }
 
-    /** Whether each message takes a receive; otherwise messages are writes. */
+    /** True if each message takes a receive; otherwise messages are writes. */
     boolean isReceived() {
         return received;
     }

@@ -25,7 +25,7 @@ private const val WARM_UP = 30_000
 private const val KIB = 1024L
 private const val REQUEST_BYTES = 64
 
-/** In bytes. All clients together may send ahead more than a server accepts by default. */
+/** Memory of the server in bytes: all clients together can send ahead more than the default takes. */
 private const val MEMORY = 16L shl 30
 
 /** Measures echoes of 64 bytes over one of many connections. Arguments: the number of connections, and the device. */
@@ -47,7 +47,7 @@ private fun measure(
         .bind(InetSocketAddress(address(device), 0)) {
             maxConnections(count + 1)
             maxHalfOpen(2 * AT_ONCE)
-            memory(MEMORY)
+            maxMemory(MEMORY)
             onFailure {} // the clients close without a farewell
         }.use { bound ->
             val serving = bound.serve(this) { for (message in it.incoming) it.send(message) }

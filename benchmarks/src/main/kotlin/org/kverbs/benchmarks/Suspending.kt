@@ -22,7 +22,6 @@ import org.kverbs.dsl.completionQueue
 import org.kverbs.dsl.get
 import org.kverbs.dsl.post
 import org.kverbs.dsl.qp
-import org.kverbs.dsl.signaled
 import org.kverbs.dsl.write
 import java.lang.management.ManagementFactory
 
@@ -111,10 +110,7 @@ private fun plainVerbs(
     val batch = WorkCompletions(64)
     return measured {
         repeat(OPERATIONS) {
-            qp.post {
-                write(local, to = remote)
-                signaled()
-            }
+            qp.post { write(local, to = remote).signaled() }
             while (cq.poll(batch) == 0) Thread.onSpinWait()
             check(batch[0].isSuccess)
         }

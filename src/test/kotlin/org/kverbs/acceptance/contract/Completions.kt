@@ -16,7 +16,7 @@ import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 
-/** How long a case waits; far longer than any step takes, even in an emulated machine. */
+/** The time that a case waits; far longer than any step takes, even in an emulated machine. */
 internal val DEADLINE = 20.seconds
 
 /** Waits until [condition] holds; fails with [what] when [DEADLINE] has passed. */

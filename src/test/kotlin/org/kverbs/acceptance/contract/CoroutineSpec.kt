@@ -142,7 +142,7 @@ internal class CoroutineSpec :
         case("should tell a rejected client the reason") {
             hosts { client, server ->
                 server.listen(at(0)).use { listener ->
-                    launch { listener.request().reject("not today".encodeToByteArray()) }
+                    launch { listener.awaitRequest().reject("not today".encodeToByteArray()) }
                     val refusal = shouldThrow<ConnectionRejectedException> { client.connect(listener.address) }
                     refusal.privateData().decodeToString() shouldStartWith "not today"
                 }
@@ -154,7 +154,7 @@ internal class CoroutineSpec :
                 val listener = server.listen(at(0))
                 val accepted =
                     async {
-                        listener.request().accept { parameters(ConnectionParameters.DEFAULTS.withReads(8, 8)) }
+                        listener.awaitRequest().accept { parameters(ConnectionParameters.DEFAULTS.withReads(8, 8)) }
                     }
                 // Powers of two, to which Soft-RoCE rounds other numbers.
                 client.connect(listener.address) { parameters(ConnectionParameters.DEFAULTS.withReads(2, 4)) }
@@ -214,13 +214,13 @@ internal class CoroutineSpec :
                     val serving =
                         async {
                             val first =
-                                listener.request().acceptDatagrams {
+                                listener.awaitRequest().acceptDatagrams {
                                     prepared {
                                         memory = it.queuePair.protectionDomain().memoryRegion(256, *FULL_ACCESS)
                                         repeat(2) { n -> came += it.postReceive(memory[n * 128L, 128]) }
                                     }
                                 }
-                            listener.request().acceptDatagrams(first, "as well".encodeToByteArray())
+                            listener.awaitRequest().acceptDatagrams(first, "as well".encodeToByteArray())
                         }
                     val asking = List(2) { client.connectDatagrams(listener.address) }
                     serving.await()
@@ -265,7 +265,7 @@ internal class CoroutineSpec :
             hosts { client, server ->
                 server.listen(at(0)).use { listener ->
                     val asking = launch { client.connect(listener.address) }
-                    val request = listener.request()
+                    val request = listener.awaitRequest()
                     asking.cancel()
                     delay(200) // the news of it is in flight
                     val accepting = runCatching { request.accept() }
@@ -300,7 +300,7 @@ internal class CoroutineSpec :
                 val listener = server.listen(at(0))
                 val connections =
                     List(2) {
-                        val accepted = async { listener.request().acceptMessages() }
+                        val accepted = async { listener.awaitRequest().acceptMessages() }
                         client.connectMessages(listener.address) to accepted.await()
                     }
                 val (one, other) = connections.map { it.first }
@@ -342,7 +342,7 @@ private fun Bench.messages(
     block: suspend CoroutineScope.(client: MessageConnection, server: MessageConnection) -> Unit,
 ) = hosts { client, server ->
     val listener = server.listen(at(0))
-    val accepted = async { listener.request().acceptMessages() }
+    val accepted = async { listener.awaitRequest().acceptMessages() }
     val connection = client.connectMessages(listener.address)
     coroutineScope { block(connection, accepted.await()) }
 }

@@ -32,15 +32,21 @@ internal data class Held(
     val heap: Long,
 ) {
     /**
-     * Tells whether this is no more than [before], except regions. Memory may grow by some pages, since caches of the
-     * JVM and of buffers fill.
+     * Tells whether this is no more than [before], except registered memory, some of which caches keep. The heap may
+     * grow by some pages, since caches of the JVM fill.
      */
     fun isWithin(before: Held): Boolean =
         resources noMoreThan before.resources &&
             kernels noMoreThan before.kernels &&
             files.values.sum() <= before.files.values.sum() &&
-            arenas <= before.arenas + 256.KiB &&
             heap <= before.heap + 1.MiB
+
+    /** Tells whether this has no more regions than [before], and no more native memory but for some pages. */
+    infix fun hasNoMoreMemoryThan(before: Held): Boolean = regions <= before.regions && arenas <= before.arenas + 64.KiB
+
+    /** Returns this with the regions and the native memory of [other] where these are more. */
+    fun withMemoryOf(other: Held): Held =
+        copy(regions = maxOf(regions, other.regions), arenas = maxOf(arenas, other.arenas))
 
     private infix fun Map<String, Int>.noMoreThan(before: Map<String, Int>) =
         all { (what, count) ->
@@ -63,16 +69,21 @@ internal data class Held(
         private val DIRECT =
             ManagementFactory.getPlatformMXBeans(BufferPoolMXBean::class.java).single { it.name == "direct" }
         private const val MOST_LOOKS = 100
+        private const val LOOKS_AT_MEMORY = 20
         private val COUNTED = setOf("pd", "qp", "cm_id")
 
-        /** Waits until no more than [before] is held: releasing may take a moment. */
+        /**
+         * Waits until no more than [before] is held: releasing may take a moment. Also waits a little for memory
+         * beyond [most] to be released, but does not insist.
+         */
         suspend fun shouldComeTo(
             before: Held,
+            most: Held,
             bench: Bench,
         ): Held {
             var now = now(bench)
-            repeat(MOST_LOOKS) {
-                if (now.isWithin(before)) return now
+            repeat(MOST_LOOKS) { look ->
+                if (now.isWithin(before) && (look >= LOOKS_AT_MEMORY || now hasNoMoreMemoryThan most)) return now
                 delay(100.milliseconds)
                 now = now(bench)
             }

@@ -44,7 +44,7 @@ internal class KilledClientsSpec :
 
 private const val AT_ONCE = 2
 
-/** When a client is killed: this many milliseconds after it was answered, or after it began to connect. */
+/** The moment of a kill: this many milliseconds after the client was answered, or after it began to connect. */
 private class Plan(
     val seed: Int,
     val isAnswered: Boolean,

@@ -160,8 +160,8 @@ internal suspend fun until(
  * afterwards, and must be answered within a minute, far longer than it takes. After the first rounds the server must
  * hold no more than before the others, and no connection when all attackers have gone.
  *
- * Caches keep registered memory for the highest need at a time, so the number of regions may grow after some rounds,
- * but not after each: the rounds go on until several in succession have added none.
+ * Caches keep registered memory for the highest need at a time, so the regions and their memory may grow after some
+ * rounds, but not after each: the rounds go on until several in succession have added none.
  *
  * @param rounds the least number of rounds
  * @param meanwhile what the honest client does during an attack, several times
@@ -184,15 +184,15 @@ internal fun Bench.siege(
         }
         repeat(WARM_UP) { attackAndAsk(it) }
         val before = Held.whenCalm(this@siege)
-        var regions = before.regions
+        var most = before
         var round = 0
         var flat = 0
         while (round < rounds || flat < FLAT) {
             attackAndAsk(WARM_UP + round++)
-            val now = Held.shouldComeTo(before, this@siege).regions
-            flat = if (now <= regions) flat + 1 else 0
-            regions = maxOf(regions, now)
-            withClue("regions held before: ${before.regions}, after $round rounds: $now") {
+            val now = Held.shouldComeTo(before, most, this@siege)
+            flat = if (now hasNoMoreMemoryThan most) flat + 1 else 0
+            most = most.withMemoryOf(now)
+            withClue("held before: $before, after $round rounds: $now") {
                 (round < MOST_ROUNDS * rounds) shouldBe true
             }
         }
@@ -256,8 +256,8 @@ private const val WARM_UP = 2
 private const val ASKED = 3
 private val BOUND = 1.minutes
 
-/** The rounds in succession that must add no region. */
+/** The rounds in succession that must add no memory. */
 private const val FLAT = 3
 
-/** The most rounds: a leak adds regions in each of them. */
+/** The most rounds: a leak adds memory in each of them. */
 private const val MOST_ROUNDS = 8

@@ -27,7 +27,6 @@ import org.kverbs.dsl.UC
 import org.kverbs.dsl.UD
 import org.kverbs.dsl.activate
 import org.kverbs.dsl.addressHandle
-import org.kverbs.dsl.and
 import org.kverbs.dsl.await
 import org.kverbs.dsl.bind
 import org.kverbs.dsl.compareAndSwap
@@ -35,13 +34,12 @@ import org.kverbs.dsl.completionQueue
 import org.kverbs.dsl.connect
 import org.kverbs.dsl.destination
 import org.kverbs.dsl.endpoint
-import org.kverbs.dsl.fence
 import org.kverbs.dsl.fetchAndAdd
 import org.kverbs.dsl.get
 import org.kverbs.dsl.localInvalidate
 import org.kverbs.dsl.memoryRegion
 import org.kverbs.dsl.modify
-import org.kverbs.dsl.nextKey
+import org.kverbs.dsl.nextRkey
 import org.kverbs.dsl.openDevice
 import org.kverbs.dsl.post
 import org.kverbs.dsl.postReceive
@@ -53,7 +51,6 @@ import org.kverbs.dsl.sendEmpty
 import org.kverbs.dsl.sendInline
 import org.kverbs.dsl.sendWithImmediate
 import org.kverbs.dsl.sendWithInvalidate
-import org.kverbs.dsl.signaled
 import org.kverbs.dsl.srq
 import org.kverbs.dsl.write
 import org.kverbs.dsl.writeEmpty
@@ -74,90 +71,59 @@ internal class TypedPostingSpec :
                 here.text(0, "one, two, three")
 
                 b.postReceive(into = there[0, 100], id = 7)
-                a.post {
-                    send(here[0, 4])
-                    and(here[10, 6])
-                    signaled()
-                }
+                a.post { send(here[0, 4]).and(here[10, 6]).signaled() }
                 cq.done(2)
                 there.text(0) shouldBe "one,three"
 
                 b.postReceive(into = there[0, 100])
-                a.post {
-                    sendInline(segment("inline"))
-                    signaled()
-                }
+                a.post { sendInline(segment("inline")).signaled() }
                 cq.done(2)
                 there.text(0) shouldBe "inline"
 
                 b.postReceive(into = there[0, 100], id = 9)
-                a.post {
-                    sendEmpty(id = 8)
-                    signaled()
-                }
+                a.post { sendEmpty(id = 8).signaled() }
                 cq.done(2).map { it.workRequestId() }.toSet() shouldBe setOf(8L, 9L)
 
                 b.postReceive(into = there[0, 100], id = 9)
-                a.post {
-                    sendWithImmediate(here[5, 3], immediate = 0x1234)
-                    signaled()
-                }
+                a.post { sendWithImmediate(here[5, 3], immediate = 0x1234).signaled() }
                 cq.done(2).single { it.workRequestId() == 9L }.immediate() shouldBe 0x1234
                 there.text(0).take(3) shouldBe "two"
 
                 a.post {
                     write(here[0, 16], to = target, offset = 200)
-                    writeInline(segment("tiny"), to = target.at(300))
-                    signaled()
+                    writeInline(segment("tiny"), to = target.at(300)).signaled()
                 }
                 cq.done(1)
                 listOf(there.text(200), there.text(300)) shouldBe listOf("one, two, three", "tiny")
 
                 b.postReceive(into = there[0, 0], id = 9)
-                a.post {
-                    writeWithImmediate(here[5, 3], to = target, immediate = -1, offset = 400)
-                    signaled()
-                }
+                a.post { writeWithImmediate(here[5, 3], to = target, immediate = -1, offset = 400).signaled() }
                 cq.done(2).single { it.workRequestId() == 9L }.immediate() shouldBe -1
                 there.text(400) shouldBe "two"
 
-                a.post {
-                    writeEmpty(to = target, offset = 300, id = 10)
-                    signaled()
-                }
+                a.post { writeEmpty(to = target, offset = 300, id = 10).signaled() }
                 val written = cq.done(1).single()
                 written.workRequestId() to written.opcode() shouldBe (10L to WorkCompletionOpcode.RDMA_WRITE)
                 there.text(300) shouldBe "tiny"
 
                 b.postReceive(into = there[0, 100], id = 9)
-                a.post {
-                    writeWithImmediate(to = target, immediate = 0x77)
-                    signaled()
-                }
+                a.post { writeWithImmediate(to = target, immediate = 0x77).signaled() }
                 val noted = cq.done(2).single { it.workRequestId() == 9L }
                 noted.immediate() to noted.byteLength() shouldBe (0x77 to 0L)
 
                 b.postReceive(into = there[0, 100], id = 9)
-                a.post {
-                    sendWithImmediate(immediate = 0x78)
-                    signaled()
-                }
+                a.post { sendWithImmediate(immediate = 0x78).signaled() }
                 val empty = cq.done(2).single { it.workRequestId() == 9L }
                 empty.immediate() to empty.byteLength() shouldBe (0x78 to 0L)
 
-                a.post {
-                    read(target, into = here[512, 16], offset = 200)
-                    fence()
-                    signaled()
-                }
+                a.post { read(target, into = here[512, 16], offset = 200).fence().signaled() }
                 cq.done(1)
                 here.text(512) shouldBe "one, two, three"
 
                 there.memory().set(JAVA_LONG, 1024, 40)
                 a.post { fetchAndAdd(target, add = 2, into = here[1024, 8], offset = 1024) }
                 a.post {
-                    compareAndSwap(target, compare = 42, swap = 7, into = here[1032, 8], offset = 1024)
-                    signaled()
+                    compareAndSwap(target, compare = 42, swap = 7, into = here[1032, 8], offset = 1024).signaled()
                 }
                 cq.done(1)
                 there.memory().get(JAVA_LONG, 1024) shouldBe 7
@@ -171,36 +137,24 @@ internal class TypedPostingSpec :
                 here.text(0, "through a window")
                 val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
                 for (ending in listOf("by the owner", "by the peer")) {
-                    val key = window.nextKey()
+                    val key = window.nextRkey()
                     withClue("bind, to be ended $ending") {
-                        b.post {
-                            bind(window, key, to = there[0, 1000], REMOTE_WRITE)
-                            signaled()
-                        }
+                        b.post { bind(window, key, to = there[0, 1000], REMOTE_WRITE).signaled() }
                         cq.done(1)
                     }
                     withClue("write, before it is ended $ending") {
-                        a.post {
-                            write(here[0, 20], to = window.remote(there[0, 1000], key))
-                            signaled()
-                        }
+                        a.post { write(here[0, 20], to = window.remote(there[0, 1000], key)).signaled() }
                         cq.done(1)
                     }
                     there.text(0) shouldBe "through a window"
                     there.text(0, "")
                     withClue("end $ending") {
                         if (ending == "by the owner") {
-                            b.post {
-                                localInvalidate(key)
-                                signaled()
-                            }
+                            b.post { localInvalidate(key).signaled() }
                             cq.done(1)
                         } else {
                             b.postReceive(into = there[2000, 10], id = 5)
-                            a.post {
-                                sendWithInvalidate(here[0, 1], invalidate = key)
-                                signaled()
-                            }
+                            a.post { sendWithInvalidate(here[0, 1], rkey = key).signaled() }
                             cq.done(2)
                         }
                     }
@@ -217,8 +171,7 @@ internal class TypedPostingSpec :
                 b.postReceive(into = there[100, 100])
                 a.post {
                     write(here[0, 11], to = there.remote())
-                    send(here[0, 11])
-                    signaled()
+                    send(here[0, 11]).signaled()
                 }
                 cq.done(2)
                 listOf(there.text(0), there.text(100)) shouldBe listOf("unreliable", "unreliable")
@@ -245,8 +198,7 @@ internal class TypedPostingSpec :
                 a.post {
                     send(here[0, 9], to = peer)
                     sendInline(segment("inline"), to = peer)
-                    sendWithImmediate(here[0, 9], to = peer, immediate = 5)
-                    signaled()
+                    sendWithImmediate(here[0, 9], to = peer, immediate = 5).signaled()
                 }
                 val received = cq.done(4).filter { it.workRequestId() >= 10 }
                 (0L..2L).map { there.text(200 * it + GRH_BYTES) } shouldBe listOf("datagram", "inline", "datagram")
@@ -255,8 +207,7 @@ internal class TypedPostingSpec :
                 repeat(2) { shared.postReceive(10L + it, there[200L * it, 200]) }
                 a.post {
                     sendEmpty(to = peer)
-                    sendWithImmediate(to = peer, immediate = 6)
-                    signaled()
+                    sendWithImmediate(to = peer, immediate = 6).signaled()
                 }
                 val empty = cq.done(3).filter { it.workRequestId() >= 10 }
                 empty.map { it.byteLength() } shouldBe listOf(GRH_BYTES, GRH_BYTES)
@@ -292,10 +243,7 @@ internal class TypedPostingSpec :
                 b.connect(a.endpoint())
                 a.queuePair.isExtended shouldBe true
                 here.text(0, "extended")
-                a.post {
-                    write(here[0, 9], to = there.remote())
-                    signaled()
-                }
+                a.post { write(here[0, 9], to = there.remote()).signaled() }
                 queue.done(1)
                 there.text(0) shouldBe "extended"
             }
@@ -309,10 +257,7 @@ internal class TypedPostingSpec :
                 val batch = WorkCompletions(4)
 
                 fun round() {
-                    a.post {
-                        write(local, to = target, offset = 64)
-                        signaled()
-                    }
+                    a.post { write(local, to = target, offset = 64).signaled() }
                     while (cq.poll(batch) == 0) Thread.onSpinWait()
                 }
 

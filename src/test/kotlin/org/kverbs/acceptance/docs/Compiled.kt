@@ -1,5 +1,6 @@
 package org.kverbs.acceptance.docs
 
+import org.kverbs.acceptance.SHORT_RUN
 import java.io.ByteArrayOutputStream
 import java.nio.file.Path
 import javax.tools.ToolProvider
@@ -10,7 +11,7 @@ import kotlin.io.path.writeText
 private val classPath: String = System.getProperty("java.class.path")
 private val jvm: String = System.getProperty("java.home") + "/bin/java"
 
-/** What Kotlin's compiler runs with, in a JVM of its own: another library here has some of its classes, too. */
+/** The class path of Kotlin's compiler, in a JVM of its own: another library here has some of its classes, too. */
 private val compiler: String =
     classPath
         .split(':')
@@ -20,7 +21,7 @@ private val compiler: String =
             ).containsMatchIn(it)
         }.joinToString(":")
 
-/** What came of sources: their classes in [folder], or what the compilers said. */
+/** The result of compiling sources: their classes in [folder], or the messages of the compilers. */
 internal class Compiled(
     private val folder: Path,
     val errors: String,
@@ -32,15 +33,8 @@ internal class Compiled(
         environment: Map<String, String> = emptyMap(),
     ): Process =
         ProcessBuilder(
-            listOf(
-                jvm,
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "-cp",
-                "$folder:$classPath",
-                mainClass,
-            ) + arguments,
+            listOf(jvm, "--enable-native-access=ALL-UNNAMED") + SHORT_RUN +
+                listOf("-cp", "$folder:$classPath", mainClass) + arguments,
         ).redirectErrorStream(true).apply { environment().putAll(environment) }.start()
 
     companion object {
@@ -68,7 +62,7 @@ internal class Compiled(
                     )
                 val main = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
                 val quiet = listOf("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow")
-                val command = listOf(jvm) + quiet + listOf("-XX:TieredStopAtLevel=1", "-cp", compiler, main)
+                val command = listOf(jvm) + quiet + SHORT_RUN + listOf("-cp", compiler, main)
                 val process = ProcessBuilder(command + options + kotlin.map { "$it" }).redirectErrorStream(true).start()
                 process.inputStream.transferTo(said)
                 process.waitFor()

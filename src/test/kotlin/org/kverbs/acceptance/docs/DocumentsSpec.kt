@@ -13,10 +13,10 @@ import kotlin.io.path.readText
 
 private val pages = Page.all()
 
-/** In prose: `[text](target)`, where the target is no address of the web. */
+/** A link in prose, `[text](target)`, whose target is no address of the web. */
 private val link = Regex("]\\((?!https?:)([^)#]*)(?:#([^)]*))?\\)")
 
-/** As Markdown's readers make it of a heading. */
+/** Returns the anchor that Markdown viewers make from a heading. */
 private fun anchor(heading: String) =
     heading
         .trimStart('#')
@@ -27,7 +27,7 @@ private fun anchor(heading: String) =
 
 private fun anchors(page: Path) = page.readLines().filter { it.startsWith("#") }.map(::anchor)
 
-/** What a page tells to run, in its blocks and in code font within prose. */
+/** The commands of a page, in its blocks and in code font within prose. */
 private fun commands(page: Page): List<String> =
     page.commands +
         Regex("`([^`\n]+)`").findAll(page.prose).map { it.groupValues[1] }.filter {

@@ -10,7 +10,7 @@ import kotlin.io.path.readText
 /** Without spaces, line breaks and the commas before them, which are others where the fragment runs. */
 private fun plain(code: String) = code.filterNot { it.isWhitespace() }.replace(",)", ")")
 
-/** Where specs, users' projects and scripts compile and run what pages show. */
+/** The folders of specs, users' projects and scripts that compile and run the fragments of pages. */
 private val sources: List<File> =
     root
         .toFile()
@@ -21,7 +21,7 @@ private val sources: List<File> =
 
 private val texts: Map<File, String> by lazy { sources.associateWith { plain(it.readText()) } }
 
-/** What a page says that its fragments import: in a block of imports, or in code font such as `org.kverbs.dsl.*`. */
+/** The imports that a page gives for its fragments: in a block of imports, or in code font (`org.kverbs.dsl.*`). */
 private fun Page.imports(): List<String> =
     Regex("(?:^import |`)((?:org\\.kverbs|kotlinx?)\\.[\\w.*]+)", RegexOption.MULTILINE)
         .findAll(text)
@@ -29,7 +29,7 @@ private fun Page.imports(): List<String> =
             it.groupValues[1]
         }.toList()
 
-/** What [source] imports of kverbs and kotlinx, and the fragment names. */
+/** The imports of [source] from kverbs and kotlinx whose names are in the fragment. */
 private fun needed(
     fragment: Fence,
     source: File,
@@ -43,7 +43,7 @@ private fun needed(
 private fun isFragment(fence: Fence) =
     fence.language in listOf("kotlin", "java", "xml") && fence.file == null && !fence.isImports
 
-/** Those that are not programs of their own, which ProgramsSpec runs. */
+/** Tests the fragments of pages. ProgramsSpec runs the blocks that are whole programs. */
 class FragmentsSpec :
     FunSpec({
         val pages =

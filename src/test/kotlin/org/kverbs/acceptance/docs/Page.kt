@@ -16,7 +16,7 @@ internal class Fence(
     /** The file that the first line names, as `// Echo.kt` or `// hello.main.kts` do; null for a fragment. */
     val file: String? = Regex("// (\\S+\\.(?:kt|kts|java))").matchEntire(text.lines().first())?.groupValues?.get(1)
 
-    /** Whether it has nothing but imports, which the fragments of the page use. */
+    /** True if the block has only imports, which the fragments of the page use. */
     val isImports: Boolean = text.lines().all { it.isBlank() || it.startsWith("import ") }
 }
 
@@ -97,7 +97,7 @@ internal class Page(
 internal class ShownFile(
     val name: String,
     val text: String,
-    /** What it prints; null where the page does not say. */
+    /** The output of the program; null if the page does not show it. */
     val output: String?,
 ) {
     val className: String = name.substringBefore('.')

@@ -7,6 +7,7 @@ import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.maps.shouldNotBeEmpty
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
+import org.kverbs.acceptance.SHORT_KVERBS
 import java.util.concurrent.TimeUnit.MINUTES
 import kotlin.concurrent.thread
 import kotlin.io.path.createDirectory
@@ -85,7 +86,7 @@ class ProgramsSpec :
                     // The launcher says there that it builds, and the compiler what it warns of.
                     val errors = folder / "${file.name.replace('/', '-')}.err"
                     val builder = ProcessBuilder(words).directory(root.toFile()).redirectError(errors.toFile())
-                    builder.environment().putAll(command.environment)
+                    builder.environment().putAll(SHORT_KVERBS + command.environment)
                     withClue({ errors.readText() }) { running.check(file, builder.start()) }
                 }
             }
@@ -121,7 +122,7 @@ private class Command(
     val arguments: List<String>,
 )
 
-/** How the page starts a class or script, of which it shows the text; if it says nothing, without more. */
+/** The command with which the page starts a class or script; without one in the page, the plain command. */
 private fun Page.command(name: String): Command {
     val words = commands.map { it.split(' ') }.firstOrNull { name in it } ?: return Command(emptyMap(), emptyList())
     val environment = words.takeWhile { '=' in it }.associate { it.substringBefore('=') to it.substringAfter('=') }
@@ -133,7 +134,7 @@ private fun String.code() = lines().dropWhile { it.startsWith("//") }.filter { i
 
 /** The servers of a page, each of which ends with the client that the page shows behind it. */
 private class RunningServers {
-    /** On the loopback interface, where no other program of this machine is. */
+    /** An address of the loopback interface that no other program of this machine uses. */
     private val network = "127.${Random.nextInt(1, 255)}.${Random.nextInt(0, 255)}."
     private val processes = mutableListOf<Process>()
     private var last = 0

@@ -101,6 +101,6 @@ private suspend fun Bench.talkingAlone(
     val listener = host.listen(at(0))
     val accepted = scope.async { listener.accept() }
     val client = host.connect(listener.address)
-    val thread = withContext(client.node.dispatcher.coroutines) { Thread.currentThread().threadId() }
+    val thread = withContext(client.node.dispatcher.coroutineDispatcher) { Thread.currentThread().threadId() }
     return Ends(client, accepted.await(), thread).also { ends -> repeat(10) { ends.exchange() } }
 }

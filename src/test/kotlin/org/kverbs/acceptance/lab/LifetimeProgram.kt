@@ -30,7 +30,7 @@ import kotlin.time.TimeSource
  * measures.
  */
 internal const val STEP = 1_000
-internal const val STEPS = 10
+internal const val STEPS = 5
 
 /**
  * Opens and closes each resource on Soft-RoCE [STEP] times [STEPS]. Prints a line for each: its name in [Opened], open
@@ -96,8 +96,8 @@ internal enum class Opened(
         { channel.id(PortSpace.TCP).use { it.bind(local) } }
     }),
 
-    /** The control: leaks a kilobyte each time. */
-    LOST_KILOBYTES("kilobytes", { { Arena.global().allocate(1024).fill(1) } }),
+    /** The control: leaks two kilobytes each time. */
+    LOST_MEMORY("two kilobytes", { { Arena.global().allocate(2048).fill(1) } }),
 
     /** Another control: leaks a descriptor every 100th time. */
     LOST_DESCRIPTORS("descriptors", {

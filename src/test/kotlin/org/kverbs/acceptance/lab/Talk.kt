@@ -103,7 +103,7 @@ internal class Talk(
     suspend fun acceptDatagrams(ready: Talk.() -> Unit): RdmaDatagrams =
         host.listen(address, portSpace = PortSpace.UDP).use {
             listening()
-            it.request().acceptDatagrams(settings(ready))
+            it.awaitRequest().acceptDatagrams(settings(ready))
         }
 }
 

@@ -6,13 +6,13 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.CompletionQueue
 import org.kverbs.Context
+import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkCompletionStatus.RNR_RETRY_EXC_ERR
 import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
 import org.kverbs.attributes.ConnectOptions
 import org.kverbs.dsl.get
 import org.kverbs.dsl.post
-import org.kverbs.dsl.signaled
 import org.kverbs.dsl.write
 import org.kverbs.embedded.Faults
 import org.kverbs.testkit.TEST_DEVICE
@@ -77,9 +77,9 @@ internal class TestkitSpec :
                 client.awaitReceive().completion shouldHaveFailedWith WR_FLUSH_ERR
             }
             connectedPair { client, server ->
+                val last = server.memory.remote().at(server.memory.length() - 4)
                 client.qp.post {
-                    write(client.memory[0, 8], server.memory.remote().at(server.memory.length() - 4))
-                    signaled()
+                    write(client.memory[0, 8], RemoteMemory(last.address, 8, last.rkey)).signaled()
                 }
                 val failed = client.awaitSend() shouldHaveFailedWith REM_ACCESS_ERR
                 shouldThrow<AssertionError> { failed.shouldBeSuccessful() }.message shouldContain "REM_ACCESS_ERR"
@@ -97,7 +97,7 @@ internal class TestkitSpec :
                         leaked = forgetful(client.context)
                     }
                 }
-            failure.message shouldContain "1 resources are still open"
+            failure.message shouldContain "1 resource is still open"
             failure.message shouldContain "completion queue on $device was opened"
             failure.message shouldContain "TestkitSpecKt.forgetful(TestkitSpec.kt:"
             leaked?.isOpen shouldBe false // it was closed with the client's device
