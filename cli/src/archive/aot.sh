@@ -1,5 +1,6 @@
-# shellcheck shell=bash The AOT cache: the commands' classes in the form that the JVM loads fastest, which halves a
-# start. The launchers source this.
+# shellcheck shell=bash
+# The AOT cache: the commands' classes in the form that the JVM loads fastest, which halves a start. The launchers
+# source this.
 #
 # Nothing here prints anything or fails: a command without a cache only starts slower.
 

@@ -29,11 +29,23 @@ internal const val JAVA =
 private const val MAVEN =
     "for jar in core-java/target/kverbs-core embedded/target/kverbs-embedded dsl/target/kverbs-dsl " +
         "coroutines/target/kverbs-coroutines serialization/target/kverbs-serialization " +
+        "structures/target/kverbs-structures management/target/kverbs-management " +
         "samples/target/kverbs-samples cli/target/kverbs-cli; " +
         $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p cli/target/lib cli/target/scripting; " +
         "touch cli/target/lib/a.jar"
 
-private val modules = listOf("core-java", "embedded", "dsl", "coroutines", "serialization", "samples", "cli")
+private val modules =
+    listOf(
+        "core-java",
+        "embedded",
+        "dsl",
+        "coroutines",
+        "serialization",
+        "structures",
+        "management",
+        "samples",
+        "cli",
+    )
 
 /** A project whose sources are an hour old, and which was built a minute ago. */
 private fun built() =
@@ -79,7 +91,7 @@ class LauncherSpec :
             built().use { it.run("./kverbs", "devices", "-v") shouldBe Outcome(7, "java devices -v\n") }
         }
 
-        val sources = listOf("core-java/src/main/A.java", "samples/src/main/A.java", "cli/src/main/A.java")
+        val sources = listOf("core-java", "management", "samples", "cli").map { "$it/src/main/A.java" }
         (listOf("pom.xml", "dsl/pom.xml") + sources).forEach { source ->
             test("should build again, once, when $source was changed") {
                 built().use {
@@ -151,10 +163,20 @@ class LauncherSpec :
             }
         }
 
-        test("should build again when a jar is older than one that it needs, and it was not built here before") {
+        test("should not build what Maven built, in whatever order its threads made the jars") {
             built().use {
-                (it.root / ".cache/built").deleteExisting()
+                (it.root / ".cache/built-cli").deleteExisting()
                 (it.root / "core-java/target/kverbs-core.jar").age(-1)
+                it.run("./kverbs", "devices").output shouldNotContain BUILDING
+            }
+        }
+
+        test("should build again when a jar is older than a source that it needs, and it was not built here before") {
+            built().use {
+                (it.root / ".cache/built-cli").deleteExisting()
+                (it.root / "core-java/src/main/A.java").age(30)
+                (it.root / "core-java/target/kverbs-core.jar").age(-1)
+                (it.root / "dsl/target/kverbs-dsl.jar").age(40)
                 it.run("./kverbs", "devices").output shouldContain BUILDING
             }
         }

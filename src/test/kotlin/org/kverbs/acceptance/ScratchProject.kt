@@ -36,7 +36,7 @@ internal class ScratchProject : AutoCloseable {
     init {
         val project = Path.of(System.getProperty("kverbs.root"))
         programs.forEach { (project / it).copyTo((root / it).apply { parent.createDirectories() }) }
-        (programs - "lab/host.sh" - "cli/src/archive/aot.sh").forEach { (root / it).executable() }
+        (programs - sourced).forEach { (root / it).executable() }
         Files.createSymbolicLink(bin / "bash", programOnPath("bash"))
         tools.forEach { Files.createSymbolicLink(bin / it, programOnPath(it)) }
         stub(jdk / "bin/java", $$"echo \"java ${*: -2}\"; exit 7")
@@ -110,6 +110,9 @@ internal class ScratchProject : AutoCloseable {
     private fun Path.executable() = check(toFile().setExecutable(true)) { "$this can not be made executable" }
 
     private companion object {
+        /** What the programs read, and nobody runs. */
+        val sourced = setOf("lab/host.sh", "lab/build.sh", "cli/src/archive/aot.sh")
+
         val programs =
             listOf(
                 "kverbs",
@@ -119,9 +122,7 @@ internal class ScratchProject : AutoCloseable {
                 "lab/guard",
                 "lab/lab.sh",
                 "lab/setup.sh",
-                "lab/host.sh",
-            ) +
-                "cli/src/archive/aot.sh"
+            ) + sourced
 
         /** The tools that the programs under test may call. */
         val tools =
