@@ -30,7 +30,7 @@ private const val MAVEN =
     "for jar in core-java/target/kverbs-core embedded/target/kverbs-embedded dsl/target/kverbs-dsl " +
         "coroutines/target/kverbs-coroutines serialization/target/kverbs-serialization " +
         "structures/target/kverbs-structures management/target/kverbs-management " +
-        "samples/target/kverbs-samples cli/target/kverbs-cli; " +
+        "samples/target/kverbs-samples console/target/kverbs-console cli/target/kverbs-cli; " +
         $$"do mkdir -p ${jar%/*}; touch $jar.jar; done; mkdir -p cli/target/lib cli/target/scripting; " +
         "touch cli/target/lib/a.jar"
 
@@ -44,6 +44,7 @@ private val modules =
         "structures",
         "management",
         "samples",
+        "console",
         "cli",
     )
 

@@ -1,15 +1,11 @@
 package org.kverbs.cli
 
-import com.github.ajalt.clikt.core.CliktError
-import com.github.ajalt.clikt.core.PrintHelpMessage
-import com.github.ajalt.clikt.core.UsageError
-import com.github.ajalt.clikt.core.parse
-import com.github.ajalt.clikt.core.terminal
-import com.github.ajalt.mordant.rendering.Whitespace
-import com.github.ajalt.mordant.terminal.Terminal
 import org.kverbs.DeviceNotFoundException
 import org.kverbs.RdmaException
 import org.kverbs.cli.script.ScriptException
+import org.kverbs.console.answer
+import org.kverbs.console.complain
+import org.kverbs.console.screen
 import java.io.PrintWriter
 import java.io.StringWriter
 import kotlin.system.exitProcess
@@ -35,13 +31,8 @@ fun kverbs(
 ): Int {
     val command = KverbsCommand()
     val screen = screen(out, err)
-    command.configureContext { terminal = screen }
     return try {
-        command.parse(args.ifEmpty { listOf("--help") })
-        0
-    } catch (e: CliktError) {
-        command.echoFormattedHelp(e)
-        if (e is UsageError || (e is PrintHelpMessage && e.error)) WRONG_COMMAND_LINE else e.statusCode
+        command.answer(args, screen)
     } catch (e: RdmaException) {
         screen.complain("kverbs: " + answer(e, args).lines().joinToString(" "))
         if (command.debug) screen.complain(trace(e))
@@ -52,10 +43,6 @@ fun kverbs(
         FAILED
     }
 }
-
-/** Prints an error: on a terminal wrapped between words, otherwise in one line, for programs. */
-private fun Terminal.complain(text: String) =
-    println(text, if (terminalInfo.outputInteractive) Whitespace.PRE_WRAP else Whitespace.PRE, stderr = true)
 
 /** Returns the text for the user. On a machine without any device it says so, for each command. */
 private fun answer(
@@ -81,4 +68,3 @@ private fun trace(e: Throwable): String =
     StringWriter().also { e.printStackTrace(PrintWriter(it, true)) }.toString().trimEnd()
 
 private const val FAILED = 1
-private const val WRONG_COMMAND_LINE = 2

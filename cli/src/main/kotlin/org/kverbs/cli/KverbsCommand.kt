@@ -3,18 +3,15 @@ package org.kverbs.cli
 import com.github.ajalt.clikt.completion.CompletionCommand
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
-import com.github.ajalt.clikt.core.installMordant
-import com.github.ajalt.clikt.core.subcommands
-import com.github.ajalt.clikt.core.terminal
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
-import com.github.ajalt.clikt.parameters.options.versionOption
 import org.kverbs.cli.devices.DevicesCommand
 import org.kverbs.cli.devinfo.DevInfoCommand
 import org.kverbs.cli.file.FileCommand
 import org.kverbs.cli.pingpong.PingPongCommand
 import org.kverbs.cli.project.NewCommand
 import org.kverbs.cli.script.ScriptCommand
+import org.kverbs.console.offer
 
 /** `kverbs` itself: the list of its commands, and the options before a command. */
 internal class KverbsCommand : CoreCliktCommand("kverbs") {
@@ -29,17 +26,7 @@ internal class KverbsCommand : CoreCliktCommand("kverbs") {
         ).let { it + ("Get help" to listOf(HelpCommand(names(it.values.flatten())), completion())) }
 
     init {
-        installMordant()
-        subcommands(groups.values.flatten())
-        configureContext {
-            // As it is: Mordant turns tabs into blanks.
-            echoMessage = { context, message, newline, isError ->
-                context.terminal.rawPrint(if (newline) "$message\n" else "$message", isError)
-            }
-            helpFormatter = { KverbsHelp(it, groups.mapValues { (_, all) -> names(all) }) }
-        }
-        val version = javaClass.getPackage().implementationVersion
-        versionOption(version ?: "(run from class files, not from its jar)") { "kverbs $it" }
+        offer(groups)
     }
 
     override fun help(context: Context) = "RDMA for Kotlin and Java: shows this machine's devices, and tries them out."

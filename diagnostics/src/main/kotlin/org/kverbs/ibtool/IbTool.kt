@@ -1,13 +1,9 @@
 package org.kverbs.ibtool
 
-import com.github.ajalt.clikt.core.CliktError
-import com.github.ajalt.clikt.core.PrintHelpMessage
-import com.github.ajalt.clikt.core.UsageError
-import com.github.ajalt.clikt.core.parse
-import com.github.ajalt.clikt.core.terminal
-import com.github.ajalt.mordant.rendering.Whitespace
-import com.github.ajalt.mordant.terminal.Terminal
 import org.kverbs.RdmaException
+import org.kverbs.console.answer
+import org.kverbs.console.complain
+import org.kverbs.console.screen
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.management.transaction.MadException
 import java.io.FileDescriptor
@@ -42,42 +38,27 @@ fun ibtool(
     out: Appendable = System.out,
     err: Appendable = System.err,
 ): Int {
-    val command = IbToolCommand()
     val screen = screen(out, err)
-    command.configureContext { terminal = screen }
+
+    fun failed(
+        e: Exception,
+        status: Int = FAILED,
+    ): Int {
+        val text = e.message?.lines()?.joinToString(" ") ?: e.toString()
+        screen.complain("${args.first()}: $text")
+        return status
+    }
     return try {
-        command.parse(args.ifEmpty { listOf("--help") })
-        0
-    } catch (e: CliktError) {
-        command.echoFormattedHelp(e)
-        if (e is UsageError || (e is PrintHelpMessage && e.error)) WRONG_COMMAND_LINE else e.statusCode
+        IbToolCommand().answer(args, screen)
     } catch (e: DiagnosticException) {
-        screen.complain(args, e)
-        e.status
+        failed(e, e.status)
     } catch (e: MadException) {
-        screen.complain(args, e)
-        FAILED
+        failed(e)
     } catch (e: RdmaException) {
-        screen.complain(args, e)
-        FAILED
+        failed(e)
     } catch (e: IOException) {
-        screen.complain(args, e)
-        FAILED
+        failed(e)
     }
 }
 
-/** Prints an error in one line: on a terminal wrapped between words. */
-private fun Terminal.complain(
-    args: List<String>,
-    e: Exception,
-) {
-    val text = e.message?.lines()?.joinToString(" ") ?: e.toString()
-    println(
-        "${args.first()}: $text",
-        if (terminalInfo.outputInteractive) Whitespace.PRE_WRAP else Whitespace.PRE,
-        stderr = true,
-    )
-}
-
 private const val FAILED = 255
-private const val WRONG_COMMAND_LINE = 2

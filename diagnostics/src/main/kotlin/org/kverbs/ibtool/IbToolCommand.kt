@@ -2,10 +2,7 @@ package org.kverbs.ibtool
 
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
-import com.github.ajalt.clikt.core.installMordant
-import com.github.ajalt.clikt.core.subcommands
-import com.github.ajalt.clikt.core.terminal
-import com.github.ajalt.clikt.parameters.options.versionOption
+import org.kverbs.console.offer
 import org.kverbs.ibtool.counters.IbQueryErrorsCommand
 import org.kverbs.ibtool.counters.PerfQueryCommand
 import org.kverbs.ibtool.fabric.IbIdsVerifyCommand
@@ -36,17 +33,7 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
         )
 
     init {
-        installMordant()
-        subcommands(groups.values.flatten())
-        configureContext {
-            // As it is: Mordant turns tabs into blanks.
-            echoMessage = { context, message, newline, isError ->
-                context.terminal.rawPrint(if (newline) "$message\n" else "$message", isError)
-            }
-            helpFormatter = { IbToolHelp(it, groups.mapValues { (_, all) -> all.map { it.commandName } }) }
-        }
-        val version = javaClass.getPackage().implementationVersion
-        versionOption(version ?: "(run from class files, not from its jar)") { "ibtool $it" }
+        offer(groups)
     }
 
     override fun help(context: Context) =

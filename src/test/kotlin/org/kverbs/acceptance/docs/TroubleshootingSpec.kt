@@ -53,6 +53,7 @@ private val folders =
         "testkit-junit",
         "testkit-kotest",
         "samples",
+        "console",
         "cli",
         "lab",
         "kverbs",

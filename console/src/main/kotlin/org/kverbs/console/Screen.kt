@@ -1,16 +1,20 @@
-package org.kverbs.cli
+package org.kverbs.console
 
 import com.github.ajalt.mordant.rendering.AnsiLevel
 import com.github.ajalt.mordant.terminal.PrintRequest
 import com.github.ajalt.mordant.terminal.Terminal
 import com.github.ajalt.mordant.terminal.TerminalInfo
 import com.github.ajalt.mordant.terminal.TerminalInterface
+import java.io.Flushable
 
 /**
  * Returns the terminal, if [out] is this process's output and goes to one, and else a stand-in that writes plain text.
  * Java tells which of the two it is at no cost; only the real terminal is asked for its width, by native calls.
+ *
+ * @param out receives what the terminal prints
+ * @param err receives what it prints as an error
  */
-internal fun screen(
+public fun screen(
     out: Appendable,
     err: Appendable,
 ): Terminal =
@@ -43,6 +47,8 @@ private class PlainText(
 
     override fun completePrintRequest(request: PrintRequest) {
         val target = if (request.stderr) err else out
+        // What was printed before an error stands before it.
+        if (request.stderr) (out as? Flushable)?.flush()
         target.append(if (request.trailingLinebreak) request.text + "\n" else request.text)
     }
 

@@ -1,4 +1,4 @@
-package org.kverbs.cli
+package org.kverbs.console
 
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.UsageError
@@ -17,7 +17,7 @@ import com.github.ajalt.mordant.widgets.Text
  *
  * @param groups the names of the commands under their titles
  */
-internal class KverbsHelp(
+internal class CommandHelp(
     context: Context,
     private val groups: Map<String, List<String>>,
 ) : MordantHelpFormatter(context) {
