@@ -24,9 +24,10 @@ internal class UmadRequests {
 
     private class Entry(
         val end: TimeSource.Monotonic.ValueTimeMark,
-    ) {
-        var again: Repetition? = null
-    }
+        /** How many earlier sends of the request the kernel has given up without the port's thread having read it. */
+        var unread: Int,
+        var again: Repetition?,
+    )
 
     /** A request that is to be sent again. */
     class Repetition(
@@ -35,7 +36,10 @@ internal class UmadRequests {
         val patience: Duration,
     )
 
-    /** The kernel has taken a request. */
+    /**
+     * The kernel has taken a request. If it has taken the same one before, then it has given that up meanwhile, and
+     * [gaveUp] will be told of it later.
+     */
     fun sent(
         agent: Int,
         mad: ByteArray,
@@ -43,7 +47,10 @@ internal class UmadRequests {
     ) {
         // The kernel tells nothing of a request that it could not send after all.
         if (waiting.size > MANY) waiting.values.removeIf { it.end.hasPassedNow() }
-        waiting[key(agent, mad)] = Entry(TimeSource.Monotonic.markNow() + patience + slack)
+        val key = key(agent, mad)
+        val before = waiting[key]
+        val end = TimeSource.Monotonic.markNow() + patience + slack
+        waiting[key] = Entry(end, unread = before?.let { it.unread + 1 } ?: 0, again = before?.again)
     }
 
     /** Keeps a repetition that the kernel has refused. Returns false if that was for another reason. */
@@ -56,11 +63,31 @@ internal class UmadRequests {
         return true
     }
 
-    /** The kernel waits no more: there is an answer, or none came. Returns the repetition that was kept. */
-    fun ended(
+    /** An answer has come: the kernel waits no more, and nothing needs to be asked again. */
+    fun answered(
         agent: Int,
         mad: ByteArray,
-    ): Repetition? = waiting.remove(key(agent, mad))?.again
+    ) {
+        waiting.remove(key(agent, mad))
+    }
+
+    /**
+     * The kernel has given a request up. Returns the repetition that was kept, unless the kernel has taken the request
+     * once more since then.
+     */
+    fun gaveUp(
+        agent: Int,
+        mad: ByteArray,
+    ): Repetition? {
+        val key = key(agent, mad)
+        val entry = waiting[key] ?: return null
+        if (entry.unread > 0) {
+            entry.unread--
+            return null
+        }
+        waiting.remove(key)
+        return entry.again
+    }
 
     /** The kernel has written the other half of the transaction's id. */
     private fun key(

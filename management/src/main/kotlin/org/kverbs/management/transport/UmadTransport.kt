@@ -242,16 +242,18 @@ public class UmadTransport private constructor(
     ) {
         val mad = message.data()
         if (message.status() == 0) {
-            if (mad.isAnswer()) synchronized(requests) { requests.ended(message.agent(), mad) }
+            if (mad.isAnswer()) synchronized(requests) { requests.answered(message.agent(), mad) }
             return receiver.received(whole(mad), back(message.from()))
         }
-        val again = synchronized(requests) { requests.ended(message.agent(), mad) }
-        when {
-            again != null -> send(again.mad, again.path, again.patience)
-
-            // The caller watches the time by itself. The kernel gives no more back than the header.
-            message.status() != ETIMEDOUT -> receiver.undelivered(mad.copyOf(MAD_SIZE))
-        }
+        // Under one lock: between the two, another thread's repetition would make this one a second too many.
+        val isAskedAgain =
+            synchronized(requests) {
+                val again = requests.gaveUp(message.agent(), mad)
+                again?.let { send(it.mad, it.path, it.patience) }
+                again != null
+            }
+        // The caller watches the time by itself. The kernel gives no more back than the header.
+        if (!isAskedAgain && message.status() != ETIMEDOUT) receiver.undelivered(mad.copyOf(MAD_SIZE))
     }
 
     /** All bytes of a datagram: ibsim's library leaves out those behind the last that opensm has written. */

@@ -21,8 +21,8 @@ class UmadRequestsSpec :
             val again = repetition(7)
             requests.keep(3, again) shouldBe true
             // The kernel has written the high half of the id.
-            requests.ended(3, request(0x1234_0000_0007)).shouldNotBeNull() shouldBeSameInstanceAs again
-            requests.ended(3, request(7)).shouldBeNull()
+            requests.gaveUp(3, request(0x1234_0000_0007)).shouldNotBeNull() shouldBeSameInstanceAs again
+            requests.gaveUp(3, request(7)).shouldBeNull()
         }
 
         test("should not keep what the kernel refuses for another reason") {
@@ -31,7 +31,29 @@ class UmadRequestsSpec :
             requests.sent(3, request(7), 1.seconds)
             requests.keep(4, repetition(7)) shouldBe false
             requests.keep(3, repetition(8)) shouldBe false
-            requests.ended(3, request(7)).shouldBeNull()
+            requests.gaveUp(3, request(7)).shouldBeNull()
+            requests.keep(3, repetition(7)) shouldBe false
+        }
+
+        test("should know of the request that the kernel took while the end of the one before was still unread") {
+            val requests = UmadRequests()
+            requests.sent(3, request(7), 1.seconds)
+            // Given up, but not read yet: the kernel takes the repetition.
+            requests.sent(3, request(7), 1.seconds)
+            requests.gaveUp(3, request(7)).shouldBeNull()
+            val third = repetition(7)
+            requests.keep(3, third) shouldBe true
+            requests.gaveUp(3, request(7)).shouldNotBeNull() shouldBeSameInstanceAs third
+            requests.keep(3, repetition(7)) shouldBe false
+        }
+
+        test("should ask nothing again that was answered") {
+            val requests = UmadRequests()
+            requests.sent(3, request(7), 1.seconds)
+            requests.sent(3, request(7), 1.seconds)
+            requests.keep(3, repetition(7)) shouldBe true
+            requests.answered(3, request(7))
+            requests.gaveUp(3, request(7)).shouldBeNull()
             requests.keep(3, repetition(7)) shouldBe false
         }
     })
