@@ -59,8 +59,9 @@ internal class Reception(
             try {
                 connection?.close()
             } finally {
-                connection?.let(open::remove)
+                // Before the connection leaves the set: a server without connections holds no memory.
                 share.close()
+                connection?.let(open::remove)
                 halfOpen.admit()
             }
         }

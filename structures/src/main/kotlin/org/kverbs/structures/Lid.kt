@@ -16,6 +16,18 @@ public value class Lid(
     /** Whether the identifier addresses a multicast group. */
     public val isMulticast: Boolean get() = value in 0xc000..0xfffe
 
+    /**
+     * Returns the LIDs of the port that has this one, if the switches ignore the low [lmc] bits: 2^lmc of them.
+     *
+     * @param lmc the port's LID mask control, 0 to 7
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public fun range(lmc: Int): IntRange {
+        require(lmc in 0..7) { "the LID mask control is 0 to 7, not $lmc" }
+        val low = (1 shl lmc) - 1
+        return (value and low.inv())..(value or low)
+    }
+
     /** Returns the decimal number. */
     override fun toString(): String = value.toString()
 

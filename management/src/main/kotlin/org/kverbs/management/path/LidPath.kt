@@ -12,7 +12,8 @@ import org.kverbs.structures.Lid
  * @property partitionKey the partition
  * @property destinationQueuePair the queue pair, 24 bits: 1 for general services. A transport sends subnet management
  *   packets to 0, whatever the path says.
- * @property globalRoute the part for routers, or null inside of the subnet. [toString] does not print it.
+ * @property globalRoute the part for routers, or null inside of the subnet. [toString] does not print it, [toText]
+ *   does.
  * @throws IllegalArgumentException if one is out of its range; the message names it
  */
 public data class LidPath(
@@ -38,15 +39,27 @@ public data class LidPath(
     }
 
     /**
-     * Returns the path of an answer: source and destination change places. The answer goes to general services.
+     * Returns the path of an answer to general services: source and destination change places.
      *
-     * @throws IllegalStateException if the path has no source
+     * @throws IllegalStateException if the path has no source, or has a global route: the way back needs this side's
+     *   GID, which a path does not know
      */
-    public fun reverse(): LidPath =
-        copy(
+    public fun reverse(): LidPath {
+        check(globalRoute == null) {
+            "$this has a global route, whose way back needs the GID of its source; give that path one of its own"
+        }
+        return copy(
             destination = checkNotNull(source) { "$this has no source; give one with copy(source = ...)" },
             source = destination,
+            destinationQueuePair = 1,
         )
+    }
+
+    /**
+     * Returns all that the path holds as `dlid=9 slid=8 sl=0 pkey=0xffff dqpn=1`, and of a global route `dgid`,
+     * `sgid_index`, `hop_limit`, `flow_label` and `traffic_class`. [MadPath.parse] reads it.
+     */
+    public fun toText(): String = PathFields.print(this)
 
     /** Returns the form `Path 8 -> 9 SL=0 PKey=0xffff DQPN=1`; a path without a source is `Path 9 SL=0 ...`. */
     override fun toString(): String {

@@ -20,6 +20,7 @@ internal object PathText {
         return when {
             hops != null -> DirectedPath(hops.split(',').map { it.trim().toInt() })
             printed != null -> lidPath(printed.groupValues.drop(1))
+            '=' in text -> PathFields.parse(text, ::checkedNumber, ::shown)
             else -> LidPath(bare(text))
         }
     }
@@ -40,6 +41,11 @@ internal object PathText {
             "\"${shown(text)}\" is not a path: give ports such as 0,1,4, a LID such as 12, or what a path prints"
         }
         return Lid(number(text))
+    }
+
+    private fun checkedNumber(text: String): Int {
+        require(bareLid.matches(text)) { "\"${shown(text)}\" is not a number of a path: give 12 or 0xc" }
+        return number(text)
     }
 
     private fun number(text: String): Int = if (text.startsWith("0x")) text.drop(2).toInt(16) else text.toInt()

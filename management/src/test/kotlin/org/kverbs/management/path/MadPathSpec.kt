@@ -12,10 +12,14 @@ import io.kotest.property.arbitrary.choice
 import io.kotest.property.arbitrary.element
 import io.kotest.property.arbitrary.int
 import io.kotest.property.arbitrary.list
+import io.kotest.property.arbitrary.long
 import io.kotest.property.arbitrary.map
+import io.kotest.property.arbitrary.next
 import io.kotest.property.arbitrary.orNull
 import io.kotest.property.arbitrary.string
 import io.kotest.property.checkAll
+import org.kverbs.attributes.Gid
+import org.kverbs.attributes.GlobalRoute
 import org.kverbs.structures.Lid
 
 private val lids = Arb.int(1..0xfffe).map(::Lid)
@@ -30,13 +34,55 @@ private val byLid =
             Arb.int(0..0xffffff).bind(),
         )
     }
+private val routed =
+    arbitrary {
+        val route =
+            GlobalRoute(
+                Gid(Arb.long().bind(), Arb.long().bind()),
+                Arb.int(0..0xfffff).bind(),
+                Arb.int(0..255).bind(),
+                Arb.int(0..255).bind(),
+                Arb.int(0..255).bind(),
+            )
+        byLid.bind().copy(globalRoute = route)
+    }
 private val parts =
-    listOf("0", ",", "12", "0x", "f", " ", "DR Path (", ")", "Path ", " -> ", "SL=", "PKey=", "DQPN=", "99999999", "\n")
+    listOf(
+        "dlid=",
+        "slid=",
+        "dgid=",
+        "hop_limit=",
+        "fe80::1",
+        "=",
+        "0",
+        ",",
+        "12",
+        "0x",
+        "f",
+        " ",
+        "DR Path (",
+        ")",
+        "Path ",
+        " -> ",
+        "SL=",
+        "PKey=",
+        "DQPN=",
+        "99999999",
+        "\n",
+    )
 
 class MadPathSpec :
     FunSpec({
         test("should read what a path prints") {
             checkAll(1000, Arb.choice(directed, byLid)) { path -> MadPath.parse("$path") shouldBe path }
+        }
+
+        test("should read all fields of a path from its text, in any order") {
+            checkAll(1000, Arb.choice(byLid, routed)) { path ->
+                MadPath.parse(path.toText()) shouldBe path
+                MadPath.parse(path.toText().split(' ').reversed().joinToString(",")) shouldBe path
+            }
+            MadPath.parse("dlid=0x9") shouldBe lid(9)
         }
 
         test("should print a path in the forms of the documentation") {
@@ -52,7 +98,23 @@ class MadPathSpec :
             MadPath.parse("0xc") shouldBe lid(12)
         }
 
-        val refused = listOf("", "xx", "0:0:0", "fe80::/", "fe80::1x", "Moo()", "IBPath()", "1,2", "0,255", "0,", "٣")
+        val refused =
+            listOf(
+                "",
+                "xx",
+                "0:0:0",
+                "fe80::/",
+                "fe80::1x",
+                "Moo()",
+                "IBPath()",
+                "1,2",
+                "0,255",
+                "0,",
+                "٣",
+                "dlid=",
+                "sl=3",
+                "moo=1 dlid=9",
+            )
         for (text in refused) {
             test("should refuse \"$text\"") { shouldThrow<IllegalArgumentException> { MadPath.parse(text) } }
         }
@@ -67,6 +129,13 @@ class MadPathSpec :
                     "0xffff" to "LID 65535 addresses no port",
                     tooLong to "at most 63 hops, not 64",
                     "Path 9 SL=16 PKey=0xffff DQPN=1" to "service level 16",
+                    "dlid=9 moo=1" to "\"moo=1\" is not a field of a path",
+                    "dlid=9 dlid=8" to "dlid twice",
+                    "slid=9" to "no dlid",
+                    "dlid=9 hop_limit=3" to "no dgid",
+                    "dlid=9 sl=x" to "\"x\" is not a number",
+                    "dlid=9 dgid=fe80::1 hop_limit=256" to "hop limit",
+                    "dlid=9 dgid=fe80" to "fe80",
                 )
             for ((text, words) in wrong) {
                 val error = shouldThrow<IllegalArgumentException> { MadPath.parse(text) }
@@ -88,6 +157,15 @@ class MadPathSpec :
         test("should reverse a path, and tell that one without a source cannot be") {
             LidPath(Lid(9), source = Lid(8)).reverse() shouldBe LidPath(Lid(8), source = Lid(9))
             shouldThrow<IllegalStateException> { lid(9).reverse() }.message shouldContain "has no source"
+        }
+
+        test("should lead a reversed path to general services") {
+            LidPath(Lid(9), source = Lid(8), destinationQueuePair = 77).reverse().destinationQueuePair shouldBe 1
+        }
+
+        test("should refuse to reverse a global route, whose way back is to another GID") {
+            val path = routed.next().copy(source = Lid(8))
+            shouldThrow<IllegalStateException> { path.reverse() }.message shouldContain "needs the GID of its source"
         }
 
         test("should lengthen a directed path") { directed(0, 1) + 4 shouldBe directed(0, 1, 4) }
