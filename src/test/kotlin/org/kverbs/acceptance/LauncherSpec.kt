@@ -339,6 +339,7 @@ class LauncherSpec :
 
         listOf(
             "embedded/fuzz",
+            "management/fuzz",
             "coroutines/storm",
             "coroutines/churn",
             "benchmarks/run",

@@ -25,11 +25,18 @@ import org.kverbs.management.transport.MadReceiver
 import org.kverbs.management.transport.MadTransport
 import org.kverbs.structures.Lid
 import java.nio.ByteBuffer
+import java.lang.Long as JavaLong
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 
-private const val REPLIES = 200_000
+/** How many mutated answers are sent, and where chance begins; `management/fuzz` says. */
+private val replies = Integer.getInteger("fuzz.count", 200_000)
+private val seed = JavaLong.getLong("fuzz.seed", 5)
+
+/** Bounds a run that hangs: two minutes for as many answers as a build sends. */
+private val bound = 2.minutes * maxOf(1, replies / 200_000)
+
 private const val HEADER = 56
 private const val DATA = 200
 private const val PADDED = 112
@@ -126,9 +133,9 @@ private fun foreign(
 
 class MutatedRepliesSpec :
     FunSpec({
-        test("should end each query with records or an error that says why, whatever replies come") {
-            runTest(timeout = 2.minutes) {
-                val liar = Liar(Random(5), ::anything, loss = 20)
+        test("should end each query with records or an error that says why, whatever replies come (seed $seed)") {
+            runTest(timeout = bound) {
+                val liar = Liar(Random(seed), ::anything, loss = 20)
                 val context = backgroundScope.coroutineContext
                 fabric(liar) {
                     retries(0)
@@ -136,7 +143,7 @@ class MutatedRepliesSpec :
                     rmpp(RmppSettings(timeout = 50.milliseconds, idle = 500.milliseconds))
                 }.use { fabric ->
                     var answered = 0
-                    while (liar.mutated < REPLIES / 2) {
+                    while (liar.mutated < replies / 2) {
                         try {
                             fabric.sa.records<NodeRecord>()
                             answered++
@@ -151,23 +158,23 @@ class MutatedRepliesSpec :
             }
         }
 
-        test("should take no mutated reply of another transaction for its own, and lose nothing by them") {
-            runTest(timeout = 2.minutes) {
-                val original = Liar(Random(6), ::foreign, loss = Int.MAX_VALUE)
+        test("should take no mutated reply of another transaction for its own (seed $seed)") {
+            runTest(timeout = bound) {
+                val original = Liar(Random(seed + 1), ::foreign, loss = Int.MAX_VALUE)
                 val context = backgroundScope.coroutineContext
                 fabric(original) {
                     retries(0)
                     context(context)
                 }.use { fabric ->
                     var queries = 0
-                    while (original.mutated < REPLIES / 2) {
+                    while (original.mutated < replies / 2) {
                         val records = fabric.sa.records<NodeRecord>()
                         if (queries++ % 100 == 0) records shouldContainExactly truth
                         (records == truth) shouldBe true
                     }
                     delay(1.minutes)
                     val counters = fabric.counters
-                    counters[MadEventKind.UNEXPECTED] + counters[MadEventKind.LATE] shouldBeGreaterThan REPLIES / 4L
+                    counters[MadEventKind.UNEXPECTED] + counters[MadEventKind.LATE] shouldBeGreaterThan replies / 4L
                 }
             }
         }
