@@ -25,14 +25,13 @@ import org.kverbs.management.transport.MadReceiver
 import org.kverbs.management.transport.MadTransport
 import org.kverbs.structures.Lid
 import java.nio.ByteBuffer
-import java.lang.Long as JavaLong
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 
 /** How many mutated answers are sent, and where chance begins; `management/fuzz` says. */
 private val replies = Integer.getInteger("fuzz.count", 200_000)
-private val seed = JavaLong.getLong("fuzz.seed", 5)
+private val seed = System.getProperty("fuzz.seed")?.toLong() ?: 5
 
 /** Bounds a run that hangs: two minutes for as many answers as a build sends. */
 private val bound = 2.minutes * maxOf(1, replies / 200_000)
