@@ -75,7 +75,11 @@ internal class Balance(
             if (out == NONE) continue
             loads[out]++
             val place = near.indexOf(out)
-            if (place < 0) detours++ else if (counts != null) counts[place]++
+            if (place < 0) {
+                detours++
+            } else if (counts != null) {
+                counts[place]++
+            }
         }
     }
 
