@@ -3,12 +3,14 @@ package org.kverbs.ibtool
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
 import org.kverbs.console.offer
+import org.kverbs.ibtool.check.CheckCommand
 import org.kverbs.ibtool.counters.IbQueryErrorsCommand
 import org.kverbs.ibtool.counters.PerfQueryCommand
 import org.kverbs.ibtool.fabric.IbIdsVerifyCommand
 import org.kverbs.ibtool.fabric.IbLinkInfoCommand
 import org.kverbs.ibtool.fabric.IbNetDiscoverCommand
 import org.kverbs.ibtool.fabric.NodeListCommand
+import org.kverbs.ibtool.health.HealthCommand
 import org.kverbs.ibtool.local.IbAddrCommand
 import org.kverbs.ibtool.local.IbStatCommand
 import org.kverbs.ibtool.routes.DumpFtsCommand
@@ -29,6 +31,7 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
             "The whole fabric" to
                 listOf(IbNetDiscoverCommand(), IbLinkInfoCommand(), IbQueryErrorsCommand(), IbIdsVerifyCommand()) +
                 lists(),
+            "Health" to listOf(HealthCommand(), CheckCommand()),
             "Routes" to listOf(IbRouteCommand(), IbTracertCommand()) + dumps(),
         )
 

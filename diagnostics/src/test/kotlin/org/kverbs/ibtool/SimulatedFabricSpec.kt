@@ -47,6 +47,10 @@ class SimulatedFabricSpec :
             dump_lfts
             dump_mfts
             ibidsverify
+            health
+            health --skip routes,counters
+            check
+            check --path H-1 H-6
             """.trimIndent().lines()
 
         for (line in lines) {

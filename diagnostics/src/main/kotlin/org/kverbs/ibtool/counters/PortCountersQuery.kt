@@ -99,7 +99,7 @@ internal class PortCountersQuery(
         const val QP1_DROP = 0x8000
 
         /** A bit of the second capability mask: errors of 64 bits. */
-        private const val ADDITIONAL = 0x2
+        const val ADDITIONAL = 0x2
         private const val DATA = 6
         private const val CASTS = 4
     }

@@ -24,13 +24,16 @@ internal class Thresholds private constructor(
         /** The file of infiniband-diags. */
         const val FILE = "/etc/infiniband-diags/error_thresholds"
 
+        /** No thresholds: no error is allowed. */
+        val none: Thresholds = Thresholds(emptyMap(), null)
+
         /** Reads a file; one that cannot be read has no thresholds. Lines of other names are passed over. */
         fun read(file: Path): Thresholds {
             val lines =
                 try {
                     file.readLines()
                 } catch (_: IOException) {
-                    return Thresholds(emptyMap(), null)
+                    return none
                 }
             val pairs =
                 lines

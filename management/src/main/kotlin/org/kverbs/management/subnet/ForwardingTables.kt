@@ -30,6 +30,9 @@ public class ForwardingTables internal constructor(
         return (table[lid.value].toInt() and 0xff).takeIf { it != NO_PORT }
     }
 
+    /** The ports of a switch by LIDs, or null if its table is not known. */
+    internal fun table(node: Int): ByteArray? = linear[node]
+
     /** Returns the LIDs for which a switch has an entry, in order. */
     public fun lids(switch: SubnetNode): List<Lid> {
         val table = linear[switch.indexIn(subnet)] ?: return emptyList()

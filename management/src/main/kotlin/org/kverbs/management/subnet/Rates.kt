@@ -10,6 +10,12 @@ import org.kverbs.management.structures.PortInfo
 /** All bits of a speed mask; such a number, like 30 of the extended speeds, has a meaning of its own. */
 private const val EXTENDED_SPEEDS = 0xf
 
+/** The number of the enabled extended speeds that stands for none. */
+private const val NO_EXTENDED_SPEEDS = 30
+
+/** The number of the enabled widths that stands for all that are supported. */
+private const val ALL = 255
+
 /** Reads widths and speeds out of the masks of [PortInfo]. */
 internal object Rates {
     private val widths =
@@ -45,6 +51,10 @@ internal object Rates {
     /** The widths that the port can have, as the bits of [LinkWidth]. */
     fun supportedWidths(info: PortInfo): Int = info.linkWidthSupported.value
 
+    /** The widths that the port has enabled, as the bits of [LinkWidth]; 255 stands for all. */
+    fun enabledWidths(info: PortInfo): Int =
+        info.linkWidthEnabled.value.let { if (it == ALL) supportedWidths(info) else it }
+
     /** The most lanes of a mask of widths. */
     fun lanes(mask: Int): Int = widths.lastOrNull { (width) -> width.value and mask != 0 }?.second ?: 0
 
@@ -64,7 +74,25 @@ internal object Rates {
         return bits
     }
 
-    /** The fastest of the speeds that [supportedSpeeds] returned. */
+    /** The speeds that the port has enabled, as those of [supportedSpeeds]. Of FDR10 only the running link tells. */
+    fun enabledSpeeds(
+        info: PortInfo,
+        capabilities: PortCapabilityMask,
+        runsFdr10: Boolean,
+    ): Int {
+        val plain = info.linkSpeedEnabled.value
+        var bits = bits(speeds.filter { (mask) -> mask.value and plain != 0 })
+        if (PortCapabilityMask.IsExtendedSpeedsSupported in capabilities) {
+            val enabled = info.linkSpeedExtEnabled.value.takeIf { it != NO_EXTENDED_SPEEDS } ?: 0
+            val extended = enabled and info.linkSpeedExtSupported.value and EXTENDED_SPEEDS
+            bits = bits or bits(extendedSpeeds.filter { (mask) -> mask.value and extended != 0 })
+        }
+        if (info.linkSpeedExtEnabled2.value and LinkSpeedExt2.XDR.value != 0) bits = bits or bit(LaneSpeed.XDR)
+        if (runsFdr10) bits = bits or bit(LaneSpeed.FDR10)
+        return bits
+    }
+
+    /** The fastest of the speeds that [supportedSpeeds] or [enabledSpeeds] returned. */
     fun fastest(bits: Int): LaneSpeed? = LaneSpeed.entries.lastOrNull { bit(it) and bits != 0 }
 
     private fun bits(of: List<Pair<*, LaneSpeed>>): Int = of.fold(0) { bits, (_, speed) -> bits or bit(speed) }

@@ -23,13 +23,30 @@ public data class SubnetLink private constructor(
             return if (lanes == 0 || speed == null) null else LinkRate(lanes, speed)
         }
 
+    /** The most that both ends have enabled, which can be less than they can do, or null if that is not known. */
+    public val enabledRate: LinkRate?
+        get() {
+            val widths = ends.map { it.info?.let(Rates::enabledWidths) ?: 0 }
+            val lanes = Rates.lanes(widths[0] and widths[1])
+            val speed = Rates.fastest(a.enabledSpeeds and b.enabledSpeeds)
+            return if (lanes == 0 || speed == null) null else LinkRate(lanes, speed)
+        }
+
     /** Whether the lanes run at a lower speed than both ends can do. */
     public val isSlowerThanPossible: Boolean
-        get() = less { rate, possible -> rate.speed < possible.speed }
+        get() = less(possibleRate) { rate, possible -> rate.speed < possible.speed }
 
     /** Whether the link runs over fewer lanes than both ends have. */
     public val isNarrowerThanPossible: Boolean
-        get() = less { rate, possible -> rate.lanes < possible.lanes }
+        get() = less(possibleRate) { rate, possible -> rate.lanes < possible.lanes }
+
+    /** Whether the lanes run at a lower speed than both ends have enabled. */
+    public val isSlowerThanEnabled: Boolean
+        get() = less(enabledRate) { rate, enabled -> rate.speed < enabled.speed }
+
+    /** Whether the link runs over fewer lanes than both ends have enabled. */
+    public val isNarrowerThanEnabled: Boolean
+        get() = less(enabledRate) { rate, enabled -> rate.lanes < enabled.lanes }
 
     /** Whether the two ends do not agree on width or speed, or on being connected with each other. */
     public val isAsymmetric: Boolean
@@ -38,10 +55,10 @@ public data class SubnetLink private constructor(
     /** Both ends. */
     public val ends: List<SubnetPort> get() = listOf(a, b)
 
-    private inline fun less(compare: (LinkRate, LinkRate) -> Boolean): Boolean {
-        val possible = possibleRate ?: return false
-        return ends.any { end -> end.rate?.let { compare(it, possible) } == true }
-    }
+    private inline fun less(
+        most: LinkRate?,
+        compare: (LinkRate, LinkRate) -> Boolean,
+    ): Boolean = most != null && ends.any { end -> end.rate?.let { compare(it, most) } == true }
 
     /** Returns both ends and the rate in one line without control characters. */
     override fun toString(): String {

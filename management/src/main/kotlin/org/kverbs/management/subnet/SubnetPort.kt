@@ -66,6 +66,12 @@ public class SubnetPort internal constructor(
             return Rates.supportedSpeeds(own, capabilities(own), data.hasFlag(index, SubnetData.KNOWS_FDR10))
         }
 
+    internal val enabledSpeeds: Int
+        get() {
+            val own = info ?: return 0
+            return Rates.enabledSpeeds(own, capabilities(own), data.hasFlag(index, SubnetData.RUNS_FDR10))
+        }
+
     /** What a switch can do is written at its port 0. */
     private fun capabilities(own: PortInfo): PortCapabilityMask = (addressed ?: own).capabilityMask
 

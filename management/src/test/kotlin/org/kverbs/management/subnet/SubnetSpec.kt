@@ -68,6 +68,28 @@ class SubnetSpec :
             subnet.links[0].rate?.gigabits shouldBe 40.0
         }
 
+        test("should tell which links are slower or narrower than both ends have enabled, which can be less") {
+            val subnet =
+                starSubnet { question ->
+                    val answer = starAnswer(question)
+                    val port = if (question.hops.size == 1) question.modifier else question.hops.getOrElse(1) { 1 }
+                    if (answer !is PortInfo) return@starSubnet answer
+                    answer.copy {
+                        linkSpeedEnabled = if (port == 2) LinkSpeed.SDR else LinkSpeed.SDR + LinkSpeed.QDR
+                        linkWidthEnabled = if (port == 3) LinkWidth.W1X else LinkWidth.of(255)
+                        if (port in 2..5) linkSpeedActive = LinkSpeed.SDR
+                        if (port == 3 || port == 4) linkWidthActive = LinkWidth.W1X
+                    }
+                }
+
+            fun ports(of: (SubnetLink) -> Boolean) = subnet.links.filter(of).map { it.a.number }
+            ports { it.isSlowerThanPossible } shouldBe listOf(2, 3, 4, 5)
+            ports { it.isSlowerThanEnabled } shouldBe listOf(3, 4, 5)
+            ports { it.isNarrowerThanPossible } shouldBe listOf(3, 4)
+            ports { it.isNarrowerThanEnabled } shouldBe listOf(4)
+            subnet.links.take(3).map { "${it.enabledRate}" } shouldBe listOf("4xQDR", "4xSDR", "1xQDR")
+        }
+
         test("should take extended speeds for possible only if both ends say so") {
             fun subnet(able: (Question) -> Boolean) =
                 starSubnet { question ->

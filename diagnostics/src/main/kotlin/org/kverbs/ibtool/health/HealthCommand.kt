@@ -1,0 +1,103 @@
+package org.kverbs.ibtool.health
+
+import com.github.ajalt.clikt.core.Context
+import com.github.ajalt.clikt.core.ProgramResult
+import com.github.ajalt.clikt.parameters.options.convert
+import com.github.ajalt.clikt.parameters.options.default
+import com.github.ajalt.clikt.parameters.options.flag
+import com.github.ajalt.clikt.parameters.options.option
+import org.kverbs.RdmaException
+import org.kverbs.ibtool.counters.ErrorCounters
+import org.kverbs.ibtool.counters.Thresholds
+import org.kverbs.ibtool.session.DiagnosticCommand
+import org.kverbs.ibtool.session.DiagnosticException
+import org.kverbs.ibtool.session.Session
+import org.kverbs.management.check.DEFAULT_IMBALANCE
+import org.kverbs.management.subnet.discover
+import org.kverbs.management.transaction.MadException
+import java.nio.file.Path
+
+/** `health`: all that is wrong with a fabric in one report, for people and for monitoring. */
+internal class HealthCommand : DiagnosticCommand("health", "DGKLes") {
+    private val thresholds by option(
+        "--threshold-file",
+        metavar = "FILE",
+        help = "Lines name=value (${Thresholds.FILE}). A counter without a line must be 0.",
+    ).convert { Path.of(it) }
+        .default(Path.of(Thresholds.FILE))
+    private val suppressed by option(
+        "--suppress",
+        metavar = "NAMES",
+        help = "Counters to leave out (${ErrorCounters.WAIT},${ErrorCounters.RELAY})",
+    ).convert { text -> text.split(',').toSet() }
+        .default(setOf(ErrorCounters.WAIT, ErrorCounters.RELAY))
+    private val skipped by option(
+        "--skip",
+        metavar = "PARTS",
+        help = "Parts to leave out: ${Finding.Check.entries.joinToString(",") { it.key }}",
+    ).convert { text -> text.split(',').map(::part).toSet() }
+        .default(emptySet())
+    private val imbalance by option(
+        "--imbalance",
+        metavar = "FACTOR",
+        help = "How many times as many LIDs a port can carry as another one that is as near (2)",
+    ).convert { text -> requireNotNull(text.toDoubleOrNull()?.takeIf { it >= 1 }) { "give 1 or more" } }
+        .default(DEFAULT_IMBALANCE)
+    private val isMetrics by option("--prometheus", help = "Print metrics in the text format of Prometheus").flag()
+
+    private fun part(key: String): Finding.Check =
+        requireNotNull(Finding.Check.entries.firstOrNull { it.key == key }) { "there is no such part" }
+
+    override fun help(context: Context) =
+        """
+        Report all that is wrong with the fabric.
+
+        It looks for nodes that do not answer, GUIDs and LIDs that are there twice, the state of the subnet manager,
+        links below their speed or width, error counters above their thresholds, and routes that do not arrive, can
+        block each other, or are unbalanced.
+
+        The exit status is that of a Nagios plugin: 0 if all is well, 1 for warnings, 2 if something is critical, 3 if
+        the fabric could not be asked. A wrong command line has the exit status 2, too.
+        """.trimIndent()
+
+    override fun helpEpilog(context: Context) =
+        """
+        Examples:
+          ibtool health
+          ibtool health --skip routes --threshold-file limits
+          ibtool health --prometheus > /var/lib/prometheus/node-exporter/fabric.prom
+          ibtool health --fabric torus:4,4
+        """.trimIndent()
+
+    override suspend fun execute(session: Session) {
+        val wishes = HealthChecks.Wishes(Thresholds.read(thresholds), suppressed, skipped, imbalance)
+        val report =
+            try {
+                val subnet = session.fabric.discover()
+                HealthChecks(session.fabric, subnet, session.names, wishes).run()
+            } catch (e: DiagnosticException) {
+                unknown(e)
+            } catch (e: MadException) {
+                unknown(e)
+            } catch (e: RdmaException) {
+                unknown(e)
+            } catch (e: IllegalStateException) {
+                unknown(e)
+            }
+        when {
+            isMetrics -> print(HealthMetrics(session.names).of(report))
+            options.json -> print(HealthJson(session.names).of(report))
+            else -> print(HealthText.of(report, options.verbose > 0))
+        }
+        if (report.severity != Severity.OK) throw ProgramResult(report.severity.status)
+    }
+
+    private fun unknown(e: Exception): Nothing {
+        if (!options.json && !isMetrics) line("UNKNOWN: the fabric cannot be asked")
+        throw DiagnosticException(PortText.safe("${e.message}"), UNKNOWN, e)
+    }
+
+    private companion object {
+        private const val UNKNOWN = 3
+    }
+}
