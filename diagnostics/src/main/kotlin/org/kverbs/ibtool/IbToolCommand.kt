@@ -13,6 +13,7 @@ import org.kverbs.ibtool.fabric.NodeListCommand
 import org.kverbs.ibtool.health.HealthCommand
 import org.kverbs.ibtool.local.IbAddrCommand
 import org.kverbs.ibtool.local.IbStatCommand
+import org.kverbs.ibtool.ports.IbPortStateCommand
 import org.kverbs.ibtool.routes.DumpFtsCommand
 import org.kverbs.ibtool.routes.IbRouteCommand
 import org.kverbs.ibtool.routes.IbTracertCommand
@@ -28,6 +29,7 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
         mapOf(
             "This machine" to listOf(IbStatCommand(), IbAddrCommand()),
             "Ask a node" to listOf(SmpQueryCommand(), SmpDumpCommand(), SmInfoCommand(), PerfQueryCommand()),
+            "Ports and services" to listOf(IbPortStateCommand()),
             "The whole fabric" to
                 listOf(IbNetDiscoverCommand(), IbLinkInfoCommand(), IbQueryErrorsCommand(), IbIdsVerifyCommand()) +
                 lists(),

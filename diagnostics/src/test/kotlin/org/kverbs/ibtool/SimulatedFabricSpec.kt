@@ -41,6 +41,9 @@ class SimulatedFabricSpec :
             ibroute 2
             ibroute -M 2
             ibtracert 1 9
+            ibportstate 3 1
+            ibportstate 2 1
+            ibportstate 3 1 width 2
             ibqueryerrors
             ibqueryerrors --counters
             dump_fts

@@ -23,6 +23,18 @@ internal object PortInfoText {
         return (if (showsKeys) text.text(listOf(KEY)) else Dotted.row(KEY, SECRET)) + lines
     }
 
+    /** The lines of [info] with these names, in this order. The management key is shown only if [showsKeys]. */
+    fun rows(
+        info: PortInfo,
+        names: List<String>,
+        showsKeys: Boolean,
+    ): String {
+        val text = Dotted(info)
+        return names.joinToString("") {
+            if (it == KEY && !showsKeys) Dotted.row(KEY, SECRET) else withZeros(text.text(listOf(it)))
+        }
+    }
+
     /** libibmad prints a set of extended speeds without any as 0, and other empty sets as undefined. */
     private fun withZeros(lines: String) = lines.replace(emptySpeeds, "$1" + "0")
 

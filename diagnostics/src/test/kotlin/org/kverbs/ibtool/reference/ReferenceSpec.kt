@@ -139,6 +139,15 @@ private val commands =
     ibtracert -m 0xc000 2 7
     ibtracert 3 55
     ibtracert -G 0x2c90200000021 0x2c90200000061
+    ibportstate 4 1
+    ibportstate -K 4 1
+    ibportstate -D 0 1
+    ibportstate -D 0,1 0
+    ibportstate -D 0,1 1
+    ibportstate -D 0,1 4 query
+    ibportstate -D 0,1 3
+    ibportstate -D 0,1 99
+    ibportstate -G 0x2c90200000031 1
     ibqueryerrors
     ibqueryerrors -r
     ibqueryerrors -c
