@@ -78,7 +78,7 @@ private fun Context.indexOf(
 ): Int {
     val entry = queryGidTable().firstOrNull { it.port() == port && it.gid() == gid }
     return requireNotNull(entry) {
-        "the path begins at ${gid.toCompactString()}, which is no GID of ${device().name()}/$port; ask for a path from " +
-            "this port"
+        "the path begins at ${gid.toCompactString()}, which is no GID of ${device().name()}/$port; ask for a path " +
+            "from this port"
     }.index()
 }
