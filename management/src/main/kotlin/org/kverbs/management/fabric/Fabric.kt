@@ -11,6 +11,7 @@ import org.kverbs.management.agent.RequestHandler
 import org.kverbs.management.path.DirectedPath
 import org.kverbs.management.path.LidPath
 import org.kverbs.management.path.MadPath
+import org.kverbs.management.sa.RecordedAttributes
 import org.kverbs.management.sa.SubnetAdministration
 import org.kverbs.management.structures.InformInfo
 import org.kverbs.management.structures.ManagementClass
@@ -68,6 +69,12 @@ public class Fabric internal constructor(
     /** The subnet administrator. */
     public val sa: SubnetAdministration =
         SubnetAdministration(transactor, transport::port, timeout, retries, settings.saKey)
+
+    /**
+     * Returns the source of the same attributes as [get], which answers from records of the subnet administrator. What
+     * it learned of links and nodes is kept as long as the result.
+     */
+    public fun byRecords(): RecordedAttributes = RecordedAttributes(sa, transport::port)
 
     /** What happened to requests and answers so far. */
     public val counters: MadCounters get() = transactor.counters

@@ -58,6 +58,9 @@ public class SubnetAdministration internal constructor(
     @Volatile
     private var administrator: LidPath? = null
 
+    /** How many requests wait for an answer at once. */
+    internal val maxOutstanding: Int get() = transactor.maxOutstanding
+
     /**
      * Where the administrator is: the LID and the service level of the subnet manager, as this port knows them.
      *

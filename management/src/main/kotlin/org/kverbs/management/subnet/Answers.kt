@@ -8,7 +8,7 @@ import org.kverbs.structures.StructureType
 import org.kverbs.structures.TakesGet
 
 /** More coroutines than this find nothing to do. */
-private const val MOST_AT_ONCE = 4096
+internal const val MOST_AT_ONCE = 4096
 
 /** Where a [Discovery] has its answers from. */
 internal interface Answers {

@@ -60,5 +60,41 @@ public suspend fun Fabric.discoverBySa(
     require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }
     val answers = RecordAnswers.fetch(this)
     val found = FoundSubnet(maxNodes, maxPorts)
-    return Discovery(answers, found) {}.run { found.reportMissing(answers.guids) }
+    return Discovery(answers, found) {}.run { found.reportMissing(answers.links.guids, "no link leads to this node") }
+}
+
+/**
+ * Discovers all nodes, ports and links of the subnet by LIDs, breadth first: each node is asked by packets that the
+ * switches route by their tables, not by a directed route. So it also shows that the tables lead to each node and back,
+ * and loads no management processor of the switches on the way.
+ *
+ * The LIDs and the links come from the subnet administrator, in two requests: no node tells the LIDs of its neighbours.
+ * What the nodes are, and the state of their ports, the nodes say themselves. A port that does not answer takes the time
+ * of all its retries, is reported in [Subnet.problems], and is passed over. So is a node that the administrator knows
+ * and the discovery did not reach. Otherwise the result is as that of [discover]; the paths of the nodes are directed routes.
+ *
+ * Cancellation: the discovery ends at once, and what it found is lost.
+ *
+ * @param maxNodes how many nodes are taken in at most
+ * @param maxPorts how many ports are taken in at most
+ * @param progress is called after each node and each timeout, one call at a time, and must be quick. What it throws
+ *   ends the discovery.
+ * @throws org.kverbs.management.transaction.MadException if the administrator or the port of the fabric itself does not
+ *   answer, or if the fabric is closed meanwhile
+ * @throws org.kverbs.management.transport.MadTransportException if the port knows no subnet manager, or if the transport
+ *   can send nothing at all
+ * @throws IllegalStateException if the port of the fabric says of itself what cannot be
+ */
+public suspend fun Fabric.discoverByLid(
+    maxNodes: Int = DEFAULT_MAX_NODES,
+    maxPorts: Int = DEFAULT_MAX_PORTS,
+    progress: (DiscoveryProgress) -> Unit = {},
+): Subnet {
+    require(maxNodes > 0) { "a discovery takes in at least one node, not $maxNodes" }
+    require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }
+    val links = RecordedLinks.fetch(this)
+    val found = FoundSubnet(maxNodes, maxPorts)
+    return Discovery(LidAnswers(this, links), found, progress).run {
+        found.reportMissing(links.guids, "the subnet administrator knows this node, but the discovery did not reach it")
+    }
 }

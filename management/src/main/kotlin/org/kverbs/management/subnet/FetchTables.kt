@@ -4,9 +4,7 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.sync.Semaphore
 import org.kverbs.management.fabric.Fabric
-import org.kverbs.management.path.MadPath
-import org.kverbs.management.structures.LinearForwardingTable
-import org.kverbs.management.structures.MulticastForwardingTable
+import org.kverbs.management.sa.RecordedAttributes
 import org.kverbs.management.structures.PortCapabilityMask
 import org.kverbs.management.transaction.MadClosedException
 import org.kverbs.management.transaction.MadException
@@ -19,7 +17,6 @@ private const val UNICAST_LIDS = 0xc000
 private const val MULTICAST_LIDS = 0x3fff
 private const val LINEAR_BLOCK = 64
 private const val MULTICAST_BLOCK = 32
-private const val POSITION_SHIFT = 28
 private const val NO_PORT: Byte = -1
 
 /** 65,000 hosts below 5,000 switches take 250 MB. */
@@ -38,11 +35,27 @@ private const val MAX_BYTES = 512L * 1024 * 1024
 public suspend fun Fabric.forwardingTables(
     subnet: Subnet,
     multicast: Boolean = true,
-): ForwardingTables = FetchTables(this, subnet).run(multicast)
+): ForwardingTables = FetchTables(NodeTables(this), subnet).run(multicast)
 
-/** Fetches block by block. As many switches are at work as requests can be outstanding. */
+/**
+ * Fetches the forwarding tables of all switches of [subnet] from the subnet administrator, with two requests a switch.
+ * A switch without a LID, or whose records do not come, is reported in [ForwardingTables.problems] and passed over.
+ * Otherwise the result is as that of `Fabric.forwardingTables`.
+ *
+ * @param subnet what a discovery found by the same port
+ * @param multicast whether to fetch the tables of multicast groups, too
+ * @throws org.kverbs.management.transaction.MadClosedException if the fabric is closed meanwhile
+ * @throws org.kverbs.management.transport.MadTransportException if the port knows no subnet manager, or if the transport
+ *   can send nothing at all
+ */
+public suspend fun RecordedAttributes.forwardingTables(
+    subnet: Subnet,
+    multicast: Boolean = true,
+): ForwardingTables = FetchTables(RecordTables(sa), subnet).run(multicast)
+
+/** Fetches the tables of as many switches at once as requests can be outstanding. */
 private class FetchTables(
-    private val fabric: Fabric,
+    private val source: TableSource,
     private val subnet: Subnet,
 ) {
     private val linear = ConcurrentHashMap<Int, ByteArray>()
@@ -51,7 +64,7 @@ private class FetchTables(
     private val problems = ConcurrentLinkedQueue<SubnetProblem>()
 
     suspend fun run(withMulticast: Boolean): ForwardingTables {
-        val permits = Semaphore(fabric.maxOutstanding)
+        val permits = Semaphore(source.atOnce)
         coroutineScope {
             for (switch in subnet.switches) {
                 permits.acquire()
@@ -76,7 +89,6 @@ private class FetchTables(
             problem(switch, SubnetProblemKind.NO_ANSWER, "its SwitchInfo is not known")
             return
         }
-        val path = switch.path
         val top = minOf(info.linearFDBTop, UNICAST_LIDS - 1)
         val masks = multicastLids(switch) * (switch.portCount / Short.SIZE_BITS + 1)
         val bytes = if (withMulticast) top + masks * Short.SIZE_BYTES else top
@@ -85,46 +97,45 @@ private class FetchTables(
             return
         }
         try {
-            linear[switch.index] = linear(path, top)
-            if (withMulticast) multicast[switch.index] = multicast(path, multicastLids(switch), switch.portCount)
+            linear[switch.index] = linear(switch, top)
+            if (withMulticast) multicast[switch.index] = multicast(switch, multicastLids(switch))
         } catch (e: MadTimeoutException) {
             failed(switch, SubnetProblemKind.NO_ANSWER, e)
         } catch (e: MadClosedException) {
             throw e
         } catch (e: MadException) {
             failed(switch, SubnetProblemKind.REFUSED, e)
+        } catch (e: NoRecordException) {
+            problem(switch, SubnetProblemKind.NO_ANSWER, "the subnet administrator has no ${e.message}")
         }
     }
 
     private suspend fun linear(
-        path: MadPath,
+        switch: SubnetNode,
         top: Int,
     ): ByteArray {
         val table = ByteArray(top + 1) { NO_PORT }
-        for (block in 0..top / LINEAR_BLOCK) {
-            val answer = fabric.get<LinearForwardingTable>(path, block).bytes()
+        source.linear(switch, top / LINEAR_BLOCK) { block, answer ->
             val at = block * LINEAR_BLOCK
-            answer.copyInto(table, at, 0, minOf(LINEAR_BLOCK, table.size - at))
+            answer.bytes().copyInto(table, at, 0, minOf(LINEAR_BLOCK, table.size - at))
         }
         return table
     }
 
     private suspend fun multicast(
-        path: MadPath,
+        switch: SubnetNode,
         lids: Int,
-        ports: Int,
-    ): Array<ShortArray> =
-        Array(ports / Short.SIZE_BITS + 1) { ShortArray(lids) }.also { table ->
-            for ((position, masks) in table.withIndex()) {
-                for (block in 0 until (lids + MULTICAST_BLOCK - 1) / MULTICAST_BLOCK) {
-                    val answer = fabric.get<MulticastForwardingTable>(path, position shl POSITION_SHIFT or block)
-                    val at = block * MULTICAST_BLOCK
-                    for (index in 0 until minOf(MULTICAST_BLOCK, lids - at)) {
-                        masks[at + index] = answer.portMaskBlock[index].toShort()
-                    }
-                }
+    ): Array<ShortArray> {
+        val table = Array(switch.portCount / Short.SIZE_BITS + 1) { ShortArray(lids) }
+        val blocks = (lids + MULTICAST_BLOCK - 1) / MULTICAST_BLOCK
+        source.multicast(switch, table.size, blocks) { position, block, answer ->
+            val at = block * MULTICAST_BLOCK
+            for (index in 0 until minOf(MULTICAST_BLOCK, lids - at)) {
+                table[position][at + index] = answer.portMaskBlock[index].toShort()
             }
         }
+        return table
+    }
 
     /** How many multicast groups the switch has entries for: up to its top, if it keeps one. */
     private fun multicastLids(switch: SubnetNode): Int {

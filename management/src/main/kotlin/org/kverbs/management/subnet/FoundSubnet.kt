@@ -124,8 +124,11 @@ internal class FoundSubnet(
 
     /** Reports the nodes that are known by name alone. */
     @Synchronized
-    fun reportMissing(guids: Set<Long>) {
-        for (guid in guids - nodes.keys) report(SubnetProblemKind.NO_ANSWER, guid, null, "no link leads to this node")
+    fun reportMissing(
+        guids: Set<Long>,
+        text: String,
+    ) {
+        for (guid in guids - nodes.keys) report(SubnetProblemKind.NO_ANSWER, guid, null, text)
     }
 
     /** Changes a node or a port under the lock. */

@@ -15,7 +15,7 @@ import org.kverbs.structures.Lid
 import org.kverbs.structures.copy
 
 /** What a subnet tells of its ports, but for keys, which an administrator does not show, and ports of arrival. */
-private fun ports(of: Subnet): List<String> =
+internal fun portsWithoutKeys(of: Subnet): List<String> =
     of.ports.map { port -> "$port ${port.guid} ${port.lid} ${port.rate} ${port.peer} ${shown(port.info)}" }
 
 private fun shown(info: PortInfo?) =
@@ -36,7 +36,7 @@ private suspend fun compare(configure: SimulatedFabricBuilder.() -> Unit) {
             recorded.problems.shouldBeEmpty()
             recorded.nodes.map { "$it ${it.switchInfo}" } shouldBe direct.nodes.map { "$it ${it.switchInfo}" }
             recorded.links.map { "$it" } shouldBe direct.links.map { "$it" }
-            ports(recorded) shouldBe ports(direct)
+            portsWithoutKeys(recorded) shouldBe portsWithoutKeys(direct)
             recorded.here?.node?.guid shouldBe direct.here?.node?.guid
         }
     }
@@ -80,8 +80,8 @@ class SaDiscoverySpec :
                     }
                 }
             val found = FoundSubnet(maxNodes = 1000, maxPorts = 10_000)
-            val answers = RecordAnswers(1, nodes, ports, emptyList(), links)
-            val subnet = Discovery(answers, found) {}.run { found.reportMissing(answers.guids) }
+            val answers = RecordAnswers(RecordedLinks(Lid(1), nodes, links), ports, emptyList())
+            val subnet = Discovery(answers, found) {}.run { found.reportMissing(answers.links.guids, "no link leads to this node") }
             subnet.nodes.map { it.path.length } shouldBe (0..63).toList()
             subnet.problems.map { it.kind }.toSet() shouldBe
                 setOf(SubnetProblemKind.TOO_FAR, SubnetProblemKind.NO_ANSWER)
