@@ -3,6 +3,8 @@ package org.kverbs.cli
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.datatest.withData
 import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.collections.shouldContainAll
+import io.kotest.matchers.collections.shouldHaveSize
 import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldBeEmpty
@@ -49,6 +51,13 @@ internal class KverbsSpec :
             }
         }
 
+        test("should tell of each sample what it shows, in one line") {
+            val lines = Outcome("sample", "--help").out.substringAfter("Programs:\n").lines()
+            val named = lines.mapNotNull { Regex("  ([a-z-]+)  +[A-Z].*\\.").matchEntire(it)?.groupValues?.get(1) }
+            named shouldContainAll listOf("ten-lines", "java-service", "echo", "topology", "fabric-changes")
+            lines.filter { it.startsWith("  ") } shouldHaveSize named.size
+        }
+
         context("should suggest what a misspelt word may stand for, with the usage of the command that it is in") {
             withData(
                 nameFn = { (arguments, _) -> arguments },
@@ -57,6 +66,12 @@ internal class KverbsSpec :
                 "devinfo --verbos" to
                     listOf("no such option --verbos. Did you mean --verbose?", "Try kverbs devinfo --help"),
                 "devinfo -i 9" to listOf("has ports 1 to 1, not 9", "Usage: kverbs devinfo [OPTIONS]\n"),
+                "sample topolgy" to
+                    listOf(
+                        "no such sample topolgy. Did you mean topology?",
+                        "Try kverbs sample --help",
+                    ),
+                "sample whatever" to listOf("no such sample whatever", "Try kverbs sample --help"),
                 "file nothing /tmp" to listOf("there is no file to read at nothing", "Usage: kverbs file"),
             ) { (arguments, said) ->
                 val outcome = Outcome(*arguments.split(' ').toTypedArray())
@@ -196,6 +211,10 @@ internal class KverbsSpec :
                 outcome.out shouldBe said
                 outcome.status shouldBe 0
             }
+        }
+
+        test("should draw the simulated fabric, which is sound, without a red link") {
+            Outcome("sample", "topology").out shouldNotContain "red"
         }
 
         context("should ask a simulated fabric by a sample without a port of this machine") {

@@ -70,6 +70,10 @@ class SimulatedFabricSpec :
             }
         }
 
+        test("should tell the rate of a simulated port, as the kernel tells that of a card") {
+            "${Outcome("ibstat", "--fabric", "hosts:6").out}" shouldContain "Rate: 200\n"
+        }
+
         test("should find a host by its description, its GUID and a directed path") {
             val byName = Outcome("smpquery", "NI", "H-3", "--fabric", "hosts:6")
             val guid = Regex("PortGuid:\\.+(0x\\p{XDigit}+)").find(byName.out)!!.groupValues[1]

@@ -7,6 +7,7 @@ import org.kverbs.management.fabric.fabric
 import org.kverbs.management.port.endPort
 import org.kverbs.management.simulation.SimulatedFabric
 import org.kverbs.management.simulation.simulatedFabric
+import org.kverbs.management.structures.LinkWidth
 
 /**
  * Runs [body] on the fabric behind a port of this machine, such as `mlx5_0/1`, or without one on a simulated fabric of
@@ -22,6 +23,7 @@ suspend fun onFabric(
     if (endPort != null) return endPort(endPort).fabric().use { body(it) }
     val simulated =
         simulatedFabric {
+            width(LinkWidth.W12X) // All that the ports can do: no link is narrower than possible.
             fatTree(4, hosts = 4)
             subnetManager()
         }

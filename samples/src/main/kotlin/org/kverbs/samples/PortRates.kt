@@ -66,12 +66,8 @@ private suspend fun Fabric.readings(ports: List<SubnetPort>): Map<SubnetPort, Re
 
 private suspend fun Fabric.reading(port: SubnetPort): Reading? =
     try {
-        // The ports of a switch share the LID of its port 0.
-        val address = if (port.node.isSwitch) port.node.port(0) else port
-        address?.let {
-            val counters = get<PortCountersExtended>(lid(it.lid.value)) { portSelect = port.number }
-            Reading(TimeSource.Monotonic.markNow(), counters)
-        }
+        val counters = get<PortCountersExtended>(lid(port.lid)) { portSelect = port.number }
+        Reading(TimeSource.Monotonic.markNow(), counters)
     } catch (_: MadException) {
         null
     }

@@ -49,7 +49,10 @@ internal class SmpQueryCommand : DiagnosticCommand("smpquery") {
         val chosen =
             SmpOperation.entries.firstOrNull {
                 it.title.equals(operation, ignoreCase = true) || it.alias.equals(operation, ignoreCase = true)
-            } ?: throw DiagnosticException("operation '${printable(operation)}' not supported")
+            }
+                ?: throw DiagnosticException(
+                    "operation '${printable(operation)}' not supported; --help lists the operations",
+                )
         if (isCombined) throw DiagnosticException("combined routes are not supported; give a directed path or a LID")
         val target = session.target(address)
         val query = SmpQuery(session, target, port ?: 0, isExtended)

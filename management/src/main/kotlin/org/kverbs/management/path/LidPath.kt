@@ -76,3 +76,11 @@ public data class LidPath(
 
 /** Returns the path to a LID of the subnet, with the default of everything else: `lid(12)`. */
 public fun lid(number: Int): LidPath = LidPath(Lid(number))
+
+/**
+ * Returns the path to a LID that a structure or a port of a subnet has, with the default of everything else:
+ * `lid(record.lid)`, `lid(port.lid)`.
+ *
+ * @throws IllegalArgumentException if the LID addresses no port, as that of a port without one does not
+ */
+public fun lid(lid: Lid): LidPath = LidPath(lid)

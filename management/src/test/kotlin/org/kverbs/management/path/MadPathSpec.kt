@@ -91,6 +91,11 @@ class MadPathSpec :
             "${lid(9)}" shouldBe "Path 9 SL=0 PKey=0xffff DQPN=1"
         }
 
+        test("should take the LID of a record or a port as it is") {
+            lid(Lid(12)) shouldBe lid(12)
+            shouldThrow<IllegalArgumentException> { lid(Lid(0)) }.message shouldContain "addresses no port"
+        }
+
         test("should read ports and LIDs as people type them") {
             MadPath.parse("0") shouldBe directed(0)
             MadPath.parse("0,1,2") shouldBe directed(0, 1, 2)

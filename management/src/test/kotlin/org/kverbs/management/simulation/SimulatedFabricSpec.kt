@@ -21,14 +21,14 @@ import org.kverbs.management.transaction.MadStatusException
 import org.kverbs.management.transaction.MadTimeoutException
 import org.kverbs.structures.Guid
 
-/** A monitoring program: the hosts whose port counts errors. */
+/** A monitoring program, as docs/management.md shows it: the nodes with a port that counts errors. */
 private suspend fun portsWithErrors(fabric: Fabric): List<String> =
     fabric
         .discover()
-        .hosts
-        .map { lid(it.ports.first { port -> port.number == 1 }.lid.value) }
-        .filter { fabric.get<PortCounters>(it) { portSelect = 1 }.portRcvErrors > 0 }
-        .map { fabric.get<NodeDescription>(it).nodeString }
+        .links
+        .flatMap { it.ends }
+        .filter { port -> fabric.get<PortCounters>(lid(port.lid)) { portSelect = port.number }.portRcvErrors > 0 }
+        .map { it.node.name }
 
 class SimulatedFabricSpec :
     FunSpec({
