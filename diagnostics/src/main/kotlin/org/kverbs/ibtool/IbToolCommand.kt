@@ -4,7 +4,13 @@ import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
 import org.kverbs.console.offer
 import org.kverbs.ibtool.check.CheckCommand
+import org.kverbs.ibtool.congestion.IbCcConfigCommand
+import org.kverbs.ibtool.congestion.IbCcQueryCommand
+import org.kverbs.ibtool.counters.ClearCommand
+import org.kverbs.ibtool.counters.IbDataCountersCommand
+import org.kverbs.ibtool.counters.IbDataCountsCommand
 import org.kverbs.ibtool.counters.IbQueryErrorsCommand
+import org.kverbs.ibtool.counters.IbSwPortWatchCommand
 import org.kverbs.ibtool.counters.PerfQueryCommand
 import org.kverbs.ibtool.fabric.IbIdsVerifyCommand
 import org.kverbs.ibtool.fabric.IbLinkInfoCommand
@@ -17,6 +23,10 @@ import org.kverbs.ibtool.ports.IbPortStateCommand
 import org.kverbs.ibtool.routes.DumpFtsCommand
 import org.kverbs.ibtool.routes.IbRouteCommand
 import org.kverbs.ibtool.routes.IbTracertCommand
+import org.kverbs.ibtool.services.IbPingCommand
+import org.kverbs.ibtool.services.IbSendTrapCommand
+import org.kverbs.ibtool.services.IbSysStatCommand
+import org.kverbs.ibtool.services.VendStatCommand
 import org.kverbs.ibtool.smp.SmInfoCommand
 import org.kverbs.ibtool.smp.SmpDumpCommand
 import org.kverbs.ibtool.smp.SmpQueryCommand
@@ -29,7 +39,11 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
         mapOf(
             "This machine" to listOf(IbStatCommand(), IbAddrCommand()),
             "Ask a node" to listOf(SmpQueryCommand(), SmpDumpCommand(), SmInfoCommand(), PerfQueryCommand()),
-            "Ports and services" to listOf(IbPortStateCommand()),
+            "Ports and services" to
+                listOf(IbPortStateCommand(), IbPingCommand(), IbSysStatCommand(), VendStatCommand()) +
+                listOf(IbCcQueryCommand(), IbCcConfigCommand(), IbSendTrapCommand()),
+            "Traffic and errors" to
+                listOf(IbDataCountsCommand(), IbDataCountersCommand(), IbSwPortWatchCommand()) + clears(),
             "The whole fabric" to
                 listOf(IbNetDiscoverCommand(), IbLinkInfoCommand(), IbQueryErrorsCommand(), IbIdsVerifyCommand()) +
                 lists(),
@@ -57,6 +71,12 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
                 DumpFtsCommand("dump_fts", isOld = false, isMulticastAlone = false),
                 DumpFtsCommand("dump_lfts", isOld = true, isMulticastAlone = false),
                 DumpFtsCommand("dump_mfts", isOld = true, isMulticastAlone = true),
+            )
+
+        fun clears() =
+            listOf(
+                ClearCommand("ibclearcounters", "the counters", ClearCommand.ALL_COUNTERS),
+                ClearCommand("ibclearerrors", "the counters of errors", ClearCommand.ERRORS),
             )
 
         fun lists() =

@@ -4,6 +4,7 @@ import com.github.ajalt.clikt.core.CoreCliktCommand
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
+import org.kverbs.management.fabric.FabricBuilder
 
 /**
  * A command that asks a fabric. It has the options that all commands share.
@@ -17,11 +18,14 @@ internal abstract class DiagnosticCommand(
     protected val options: CommonOptions = CommonOptions(this, excluded)
 
     final override fun run() {
-        runBlocking { Session(options) { warn(it) }.use { execute(it) } }
+        runBlocking { Session(options, { configure() }) { warn(it) }.use { execute(it) } }
     }
 
     /** Does the work. It prints by [line] and [print]. */
     protected abstract suspend fun execute(session: Session)
+
+    /** Changes the settings of the fabric by options of the command's own. */
+    protected open fun FabricBuilder.configure(): Unit = Unit
 
     protected fun line(text: String = ""): Unit = echo(text)
 
@@ -31,6 +35,9 @@ internal abstract class DiagnosticCommand(
 
     /** Prints to standard error. */
     protected fun warn(text: String): Unit = echo(text, err = true)
+
+    /** Shows at once what was printed so far, which standard error does, as it comes behind it. */
+    protected fun flush(): Unit = echo("", trailingNewline = false, err = true)
 
     private companion object {
         /** The form of all `--json`: for people, too. */

@@ -11,6 +11,7 @@ import org.kverbs.management.structures.PortState
 /** One run of a command: the fabric that it asks, which is opened when it is needed first. */
 internal class Session(
     val options: CommonOptions,
+    private val extra: FabricBuilder.() -> Unit = {},
     val warn: (String) -> Unit,
 ) : AutoCloseable {
     /** The simulated fabric of `--fabric`, or null. */
@@ -39,6 +40,7 @@ internal class Session(
         options.retries?.let { retries(it) }
         options.outstanding?.let { outstanding(it) }
         if (options.mKey != 0L) mKey(options.mKey)
+        extra()
         if (options.showsErrors) listener { warn("$it") }
     }
 

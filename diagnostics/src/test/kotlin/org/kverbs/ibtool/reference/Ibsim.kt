@@ -13,7 +13,6 @@ import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.concurrent.thread
 import kotlin.io.path.ExperimentalPathApi
 import kotlin.io.path.deleteRecursively
-import kotlin.io.path.readText
 import kotlin.io.path.writeText
 
 /**
@@ -29,8 +28,7 @@ internal class Ibsim(
     private val port = freePorts()
     private val simulator: Process
     private val manager: Process
-    private val runner: Process
-    private val answers: java.io.BufferedReader
+    private val programs = Preloaded(port, here, folder)
 
     init {
         val file = folder.resolve("net").also { it.writeText(netFile) }
@@ -43,18 +41,11 @@ internal class Ibsim(
         check(lines.any { "Network simulator ready" in it }) { "ibsim ended with ${simulator.waitFor()}" }
         thread(isDaemon = true) { runCatching { output.forEachLine { } } }
         check((1..500).any { isAnswering() || pause() }) { "ibsim does not answer at $port" }
-        manager = start(listOf("opensm", "-g", "0x${portGuid.toHexString()}", "-f", "$folder/opensm.log"))
+        manager = programs.start(listOf("opensm", "-g", "0x${portGuid.toHexString()}", "-f", "$folder/opensm.log"))
         val said = manager.inputReader()
         check(generateSequence { said.readLine() }.any { "MASTER" in it }) { "opensm ended" }
         thread(isDaemon = true) { runCatching { said.forEachLine { } } }
         check((1..500).any { isUp() || pause() }) { "opensm does not set up the fabric" }
-        val java = Path.of(System.getProperty("java.home"), "bin", "java")
-        runner =
-            start(
-                listOf("$java", "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1", "-cp") +
-                    listOf(System.getProperty("java.class.path"), Runner::class.java.name),
-            )
-        answers = runner.inputReader()
     }
 
     private fun isAnswering() = runCatching { IbsimTransport.connect(port = port).close() }.isSuccess
@@ -74,49 +65,18 @@ internal class Ibsim(
     }
 
     /** Runs a program of infiniband-diags. */
-    fun reference(vararg command: String): Answer {
-        val program = start(command.asList())
-        val text = program.inputStream.readBytes().toString(Charsets.ISO_8859_1)
-        check(program.waitFor(60, SECONDS)) { "${command.first()} does not end" }
-        return Answer(program.exitValue(), text)
-    }
+    fun reference(vararg command: String): Answer = programs.reference(*command)
 
     /** Runs the same command of ibtool. */
-    fun ibtool(vararg command: String): Answer {
-        runner.outputWriter().apply {
-            write(command.joinToString("\t") + "\n")
-            flush()
-        }
-        val (status, length) =
-            checkNotNull(answers.readLine()) { "the runner ended: ${errors()}" }.split(' ').map { it.toInt() }
-        val text = CharArray(length)
-        var at = 0
-        while (at < length) at += answers.read(text, at, length - at).also { check(it > 0) }
-        return Answer(status, text.concatToString())
-    }
+    fun ibtool(vararg command: String): Answer = programs.ibtool(*command)
 
-    /** What ibtool has printed to standard error so far. */
-    fun errors(): String = folder.resolve("errors").readText()
-
-    private fun start(command: List<String>): Process {
-        val builder = ProcessBuilder(command).directory(folder.toFile())
-        builder.environment() +=
-            mapOf(
-                "LD_PRELOAD" to preload,
-                "IBSIM_SERVER_NAME" to "127.0.0.1",
-                "IBSIM_SERVER_PORT" to "$port",
-                "SIM_HOST" to here,
-                "OSM_TMP_DIR" to "$folder",
-                "OSM_CACHE_DIR" to "$folder",
-            )
-        return builder.redirectError(ProcessBuilder.Redirect.appendTo(folder.resolve("errors").toFile())).start()
-    }
+    /** What the programs have printed to standard error so far. */
+    fun errors(): String = programs.errors()
 
     @OptIn(ExperimentalPathApi::class)
     override fun close() {
-        runner.outputWriter().close()
-        runner.waitFor(10, SECONDS)
-        for (process in listOf(runner, manager, simulator)) {
+        programs.close()
+        for (process in listOf(manager, simulator)) {
             process.destroy()
             check(process.waitFor(10, SECONDS)) { "$process does not end" }
         }

@@ -61,7 +61,7 @@ public class Fabric internal constructor(
     private val agent = Agent(transactor).also { transactor.sink = it }
     private val timeout = settings.timeout
     private val retries = settings.retries
-    private val requests = Requests(settings.mKey)
+    private val requests = Requests(settings.mKey, settings.ccKey, settings.vendor)
 
     /** How many requests wait for an answer at once. */
     internal val maxOutstanding: Int get() = transactor.maxOutstanding
@@ -128,6 +128,24 @@ public class Fabric internal constructor(
         mgmtClass: ManagementClass? = null,
     ): S where S : Structure, S : TakesSet = ask(typeOf(value), RequestMethod.SET, path, modifier, mgmtClass, value)
 
+    /**
+     * Asks for an attribute that can be longer than its structure, such as text in a message of several datagrams.
+     *
+     * @param type the attribute
+     * @param path the port to ask
+     * @param modifier the attribute modifier
+     * @return all bytes of the attribute, at least those of [type]
+     * @throws org.kverbs.management.transaction.MadException if the fabric does not answer, or with an error
+     */
+    public suspend fun <S> getLong(
+        type: StructureType<S>,
+        path: LidPath,
+        modifier: Int = 0,
+    ): ByteArray where S : Structure, S : TakesGet {
+        val request = requests.request(type, RequestMethod.GET, path, modifier, null, type { })
+        return transact(type, request, path).let { it.copyOfRange(request.dataAt, it.size) }
+    }
+
     private suspend fun <S : Structure> ask(
         type: StructureType<S>,
         method: RequestMethod,
@@ -137,11 +155,20 @@ public class Fabric internal constructor(
         value: S,
     ): S {
         val request = requests.request(type, method, path, modifier, mgmtClass, value)
+        val reply = transact(type, request, path)
+        return type.of(reply.copyOfRange(request.dataAt, request.dataAt + type.byteSize))
+    }
+
+    private suspend fun transact(
+        type: StructureType<*>,
+        request: Request,
+        path: MadPath,
+    ): ByteArray {
         val reply = transactor.transactRedirected(request.mad, path, timeout, retries)
         if (reply.size < request.dataAt + type.byteSize && reply.size < MAD_SIZE) {
             throw MadReplyException(request.mad, reply, path, "it is too short for a ${type.name}")
         }
-        return type.of(reply.copyOfRange(request.dataAt, request.dataAt + type.byteSize))
+        return reply
     }
 
     /**

@@ -21,6 +21,10 @@ public class FabricBuilder internal constructor() {
     internal var mKey: Long = 0
         private set
 
+    internal var ccKey: Long = 0
+        private set
+    internal var vendor: Int? = null
+        private set
     internal var saKey: Long = 0
         private set
     internal var rmpp: RmppSettings = RmppSettings()
@@ -81,5 +85,27 @@ public class FabricBuilder internal constructor() {
     /** The management key that subnet management packets carry; zero without this. */
     public fun mKey(key: Long) {
         mKey = key
+    }
+
+    /** The key that requests of congestion control carry; zero without this. */
+    public fun ccKey(key: Long) {
+        ccKey = key
+    }
+
+    /**
+     * The vendor that requests of the classes 0x30 to 0x4f name, by the 24 bits of its OUI. Without this it is OpenIB in
+     * OpenIB's own classes, and none in the others.
+     *
+     * @throws IllegalArgumentException if it has more than 24 bits
+     */
+    public fun vendor(oui: Int) {
+        require(oui in 0..MAX_OUI) {
+            "the vendor 0x${oui.toUInt().toString(16)} is out of range; give the 24 bits of an OUI"
+        }
+        vendor = oui
+    }
+
+    private companion object {
+        private const val MAX_OUI = 0xffffff
     }
 }

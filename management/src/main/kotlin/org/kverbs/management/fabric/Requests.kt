@@ -3,6 +3,7 @@ package org.kverbs.management.fabric
 import org.kverbs.management.path.DirectedPath
 import org.kverbs.management.path.LidPath
 import org.kverbs.management.path.MadPath
+import org.kverbs.management.structures.CCFormat
 import org.kverbs.management.structures.MADHeader
 import org.kverbs.management.structures.ManagementClass
 import org.kverbs.management.structures.Method
@@ -22,6 +23,7 @@ import java.util.concurrent.ConcurrentHashMap
 
 private val DIRECTED = ManagementClass.SUBN_DIRECTED_ROUTE.value
 private val BY_LID = ManagementClass.SUBN_LID_ROUTED.value
+private val CONGESTION = ManagementClass.CONGESTION_CONTROL.value
 private const val OUI_AT = 36
 private val PERMISSIVE = Lid(0xffff)
 
@@ -34,6 +36,8 @@ internal class Request(
 /** Makes requests: the header, the path of a directed route, the attribute. */
 internal class Requests(
     private val mKey: Long,
+    private val ccKey: Long,
+    private val vendor: Int?,
 ) {
     private val attributes = ConcurrentHashMap<Pair<StructureType<*>, RequestMethod>, List<Pair<Attribute, Int>>>()
 
@@ -55,8 +59,10 @@ internal class Requests(
             attributeID = attribute.id
             attributeModifier = modifier.toLong() and 0xffffffffL
         }
-        val vendor = ServedClass.vendorOf(ManagementClass.of(number))
-        if (vendor != 0) ByteBuffer.wrap(mad).putInt(OUI_AT, vendor)
+        if (number in ServedClass.ofVendors) {
+            ByteBuffer.wrap(mad).putInt(OUI_AT, vendor ?: ServedClass.vendorOf(ManagementClass.of(number)))
+        }
+        if (number == CONGESTION) CCFormat.at(mad).ccKey = ccKey
         if (number == BY_LID) SMPFormat.at(mad).mKey = mKey
         if (path is DirectedPath) route(mad, path)
         val dataAt = checkNotNull(MadLayout.dataAt(number, attribute.id)) { "the class $number has no layout" }

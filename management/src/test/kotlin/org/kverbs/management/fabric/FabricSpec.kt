@@ -6,18 +6,26 @@ import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.test.runTest
+import org.kverbs.management.path.LidPath
 import org.kverbs.management.path.directed
 import org.kverbs.management.path.lid
+import org.kverbs.management.simulation.simulatedFabric
+import org.kverbs.management.simulation.test
+import org.kverbs.management.structures.CCFormat
 import org.kverbs.management.structures.ClassPortInfo
+import org.kverbs.management.structures.CongestionInfo
 import org.kverbs.management.structures.ManagementClass
 import org.kverbs.management.structures.Method
 import org.kverbs.management.structures.NodeDescription
 import org.kverbs.management.structures.NodeInfo
+import org.kverbs.management.structures.OpenIBCpuInfo
+import org.kverbs.management.structures.OpenIBPing
 import org.kverbs.management.structures.PMFormat
 import org.kverbs.management.structures.PortCounters
 import org.kverbs.management.structures.PortInfo
 import org.kverbs.management.structures.SMPFormat
 import org.kverbs.management.structures.SMPFormatDirected
+import org.kverbs.management.structures.VendorOUIFormat
 import org.kverbs.management.transaction.DATA
 import org.kverbs.management.transaction.FaultyTransport
 import org.kverbs.management.transaction.answerTo
@@ -90,7 +98,42 @@ class FabricSpec :
             }
         }
 
+        test("should name OpenIB in its own classes, and another vendor if one is given") {
+            runTest {
+                for ((given, named) in mapOf(null to 0x001405, 0xabcdef to 0xabcdef)) {
+                    val transport = answering()
+                    fabric(transport) { if (given != null) vendor(given) }.get<OpenIBPing>(lid(12))
+                    VendorOUIFormat.at(transport.sent.single()).oui shouldBe named
+                }
+            }
+        }
+
+        test("should give requests of congestion control their key") {
+            runTest {
+                val transport = answering()
+                fabric(transport) { ccKey(77) }.get<CongestionInfo>(lid(12))
+                CCFormat.at(transport.sent.single()).ccKey shouldBe 77
+            }
+        }
+
+        test("should return an attribute that is longer than its structure as a whole") {
+            val text = ByteArray(1000) { 'x'.code.toByte() }
+            simulatedFabric {
+                hosts(2)
+                subnetManager()
+            }.test { simulation ->
+                val server = simulation.fabric("H-2")
+                val path = LidPath(server.port().info.lid)
+                server.use { it ->
+                    it.serve(ManagementClass.OPENIB_SYSSTAT) { request -> request.answerLong(text) }
+                    simulation.fabric("H-1").use { it.getLong(OpenIBCpuInfo, path).copyOf(1000) shouldBe text }
+                }
+            }
+        }
+
         test("should refuse settings without sense") {
+            shouldThrow<IllegalArgumentException> { fabric(answering()) { vendor(0x1000000) } }.message shouldContain
+                "the vendor 0x1000000 is out of range"
             shouldThrow<IllegalArgumentException> { fabric(answering()) { timeout((-1).milliseconds) } }
             shouldThrow<IllegalArgumentException> { fabric(answering()) { retries(-1) } }
             shouldThrow<IllegalArgumentException> { fabric(answering()) { outstanding(0) } }
