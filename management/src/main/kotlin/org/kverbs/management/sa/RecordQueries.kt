@@ -136,8 +136,7 @@ internal class RecordQueries(
                 blockNum = block
             }.linearForwardingTable
 
-    private fun noEntries() =
-        LinearForwardingTable { for (index in 0 until LINEAR_BLOCK) portBlock[index] = NO_PORT }
+    private fun noEntries() = LinearForwardingTable { for (index in 0 until LINEAR_BLOCK) portBlock[index] = NO_PORT }
 
     private suspend fun multicast(
         of: Lid,

@@ -16,8 +16,8 @@ import java.util.concurrent.ConcurrentHashMap
 private const val PORT_BITS = 8
 
 /**
- * Answers the questions that nodes answer, from the records of the subnet administrator. No node is troubled, and a port
- * needs no right to send subnet management packets.
+ * Answers the questions that nodes answer, from the records of the subnet administrator. It asks no node, and needs no
+ * right to send subnet management packets.
  *
  * ```
  * val records = fabric.byRecords()

@@ -64,14 +64,15 @@ public suspend fun Fabric.discoverBySa(
 }
 
 /**
- * Discovers all nodes, ports and links of the subnet by LIDs, breadth first: each node is asked by packets that the
- * switches route by their tables, not by a directed route. So it also shows that the tables lead to each node and back,
- * and loads no management processor of the switches on the way.
+ * Discovers all nodes, ports and links of the subnet by LIDs, breadth first. The switches hand the packets on by their
+ * forwarding tables, not by a directed route. So the discovery also shows that the tables lead to each node and back,
+ * and the processors of the switches on the way have no work.
  *
- * The LIDs and the links come from the subnet administrator, in two requests: no node tells the LIDs of its neighbours.
- * What the nodes are, and the state of their ports, the nodes say themselves. A port that does not answer takes the time
- * of all its retries, is reported in [Subnet.problems], and is passed over. So is a node that the administrator knows
- * and the discovery did not reach. Otherwise the result is as that of [discover]; the paths of the nodes are directed routes.
+ * The LIDs and the links come from the subnet administrator, in two requests, because no node tells the LIDs of its
+ * neighbours. The nodes themselves say what they are, and the state of their ports. A port that does not answer takes
+ * the time of all its retries, is reported in [Subnet.problems], and is passed over. So is a node that the
+ * administrator knows and the discovery did not reach. Otherwise the result is as that of [discover]. The paths of the
+ * nodes are directed routes.
  *
  * Cancellation: the discovery ends at once, and what it found is lost.
  *
@@ -81,9 +82,10 @@ public suspend fun Fabric.discoverBySa(
  *   ends the discovery.
  * @throws org.kverbs.management.transaction.MadException if the administrator or the port of the fabric itself does not
  *   answer, or if the fabric is closed meanwhile
- * @throws org.kverbs.management.transport.MadTransportException if the port knows no subnet manager, or if the transport
- *   can send nothing at all
- * @throws IllegalStateException if the port of the fabric says of itself what cannot be
+ * @throws org.kverbs.management.transport.MadTransportException if the port knows no subnet manager, or if the
+ *   transport can send nothing at all
+ * @throws IllegalStateException if the administrator does not know this port, or if the port says of itself what cannot
+ *   be
  */
 public suspend fun Fabric.discoverByLid(
     maxNodes: Int = DEFAULT_MAX_NODES,

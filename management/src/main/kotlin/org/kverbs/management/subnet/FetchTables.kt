@@ -45,8 +45,8 @@ public suspend fun Fabric.forwardingTables(
  * @param subnet what a discovery found by the same port
  * @param multicast whether to fetch the tables of multicast groups, too
  * @throws org.kverbs.management.transaction.MadClosedException if the fabric is closed meanwhile
- * @throws org.kverbs.management.transport.MadTransportException if the port knows no subnet manager, or if the transport
- *   can send nothing at all
+ * @throws org.kverbs.management.transport.MadTransportException if the port knows no subnet manager, or if the
+ *   transport can send nothing at all
  */
 public suspend fun RecordedAttributes.forwardingTables(
     subnet: Subnet,

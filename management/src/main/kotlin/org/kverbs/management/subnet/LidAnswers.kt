@@ -19,7 +19,7 @@ internal class LidAnswers(
 ) : Answers {
     override val atOnce: Int get() = minOf(fabric.maxOutstanding, MOST_AT_ONCE)
 
-    override suspend fun first(): NodeInfo = fabric.get(path(links.here))
+    override suspend fun first(): NodeInfo = fabric.get(path(links.first().lid))
 
     /** By LID a switch is reached at any of its ports, so the record says at which one the link ends. */
     override suspend fun behind(port: FoundPort): NodeInfo {
@@ -34,7 +34,7 @@ internal class LidAnswers(
     ): S where S : Structure, S : TakesGet = fabric.get(type, path(links.lid(port)), modifier)
 
     private fun path(lid: Lid): LidPath {
-        if (!lid.isUnicast) throw NoRecordException("LID of a port but $lid")
+        if (!lid.isUnicast) throw NoRecordException("unicast LID")
         return LidPath(lid)
     }
 }

@@ -25,9 +25,7 @@ internal class RecordAnswers(
 
     override val atOnce: Int = 1
 
-    override suspend fun first(): NodeInfo =
-        checkNotNull(links.node(links.here)) { "the subnet administrator has no record of the own LID ${links.here}" }
-            .nodeInfo
+    override suspend fun first(): NodeInfo = links.first().nodeInfo
 
     override suspend fun behind(port: FoundPort): NodeInfo {
         val far = links.behind(port)

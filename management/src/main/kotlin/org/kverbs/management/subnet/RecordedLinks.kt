@@ -15,10 +15,12 @@ internal data class LidAndPort(
     val port: Int,
 )
 
-/** The LIDs of all nodes, and the links between them, as the subnet administrator knows them. */
+/**
+ * The LIDs of all nodes, and the links between them, as the subnet administrator knows them. This program's port has
+ * the LID [here].
+ */
 internal class RecordedLinks(
-    /** The LID of this program's port. */
-    val here: Lid,
+    private val here: Lid,
     nodes: List<NodeRecord>,
     links: List<LinkRecord>,
 ) {
@@ -32,6 +34,9 @@ internal class RecordedLinks(
     val guids: Set<Long> = nodes.map { it.nodeInfo.nodeGUID.value }.toSet()
 
     private fun addressed(info: NodeInfo): Int = if (info.nodeType == NodeType.SWITCH) 0 else info.localPortNum
+
+    /** The record of this program's port. */
+    fun first(): NodeRecord = checkNotNull(node(here)) { "the subnet administrator has no record of the own LID $here" }
 
     fun node(lid: Lid): NodeRecord? = records[lid.value]
 

@@ -94,5 +94,5 @@ internal class RecordTables(
     }
 
     private fun lid(switch: SubnetNode): Lid =
-        switch.port(0)?.lid?.takeIf { it.isUnicast } ?: throw NoRecordException("LID of the switch")
+        switch.port(0)?.lid?.takeIf { it.isUnicast } ?: throw NoRecordException("switch's LID")
 }

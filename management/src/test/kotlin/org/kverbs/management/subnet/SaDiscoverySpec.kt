@@ -81,7 +81,10 @@ class SaDiscoverySpec :
                 }
             val found = FoundSubnet(maxNodes = 1000, maxPorts = 10_000)
             val answers = RecordAnswers(RecordedLinks(Lid(1), nodes, links), ports, emptyList())
-            val subnet = Discovery(answers, found) {}.run { found.reportMissing(answers.links.guids, "no link leads to this node") }
+            val subnet =
+                Discovery(answers, found) {}.run {
+                    found.reportMissing(answers.links.guids, "no link leads to this node")
+                }
             subnet.nodes.map { it.path.length } shouldBe (0..63).toList()
             subnet.problems.map { it.kind }.toSet() shouldBe
                 setOf(SubnetProblemKind.TOO_FAR, SubnetProblemKind.NO_ANSWER)
