@@ -1,20 +1,26 @@
 package org.kverbs.management.transaction
 
-import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.channels.Channel
-import kotlinx.coroutines.selects.select
 import kotlinx.coroutines.withTimeoutOrNull
 import org.kverbs.management.structures.RMPPStatus
+import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.atomic.AtomicReference
 import kotlin.time.Duration
+
+/** The end of a transaction whose transactor closes. */
+private val CLOSED = ByteArray(0)
 
 /** One request that waits for its answer. */
 internal class Transaction(
     val id: Int,
     val request: ByteArray,
 ) {
-    private val end = CompletableDeferred<ByteArray?>()
-    private val losses = Channel<Unit>(Channel.CONFLATED)
-    private val progress = Channel<Unit>(Channel.CONFLATED)
+    private val end = AtomicReference<ByteArray>()
+    private val isLost = AtomicBoolean()
+    private val isMoving = AtomicBoolean()
+
+    /** Says that one of the three above has changed: one place to wait at costs less than a choice of three. */
+    private val changes = Channel<Unit>(Channel.CONFLATED)
 
     /** The last answer that asked for patience. */
     @Volatile
@@ -39,44 +45,51 @@ internal class Transaction(
             )
 
     /** Ends the wait; null for a transactor that closes. Returns whether it was the first to do so. */
-    fun end(reply: ByteArray?): Boolean = end.complete(reply)
+    fun end(reply: ByteArray?): Boolean =
+        end.compareAndSet(null, reply ?: CLOSED).also { isFirst -> if (isFirst) changes.trySend(Unit) }
 
     /** Ends the present attempt. */
     fun lose() {
-        losses.trySend(Unit)
+        isLost.set(true)
+        changes.trySend(Unit)
     }
 
     /** Gives the present attempt its whole time once more. */
     fun progress() {
-        progress.trySend(Unit)
+        isMoving.set(true)
+        changes.trySend(Unit)
     }
 
-    val isEnded: Boolean get() = end.isCompleted
+    val isEnded: Boolean get() = end.get() != null
 
-    /** Returns what [end] got. After [isEnded] this neither waits nor is cancelled. */
-    suspend fun reply(): ByteArray? = end.await()
+    /** Returns what [end] got: null for a transactor that closes, or before the end. */
+    fun reply(): ByteArray? = end.get().takeIf { it !== CLOSED }
 
     /**
      * Waits until the transaction ends, the fabric has lost the request, or the time since the last progress is over;
-     * at most for [longest], as a peer can feign progress.
+     * after the first progress at most for [longest], as a peer can feign progress.
      */
     suspend fun await(
         timeout: Duration,
         longest: Duration,
     ) {
-        withTimeoutOrNull(maxOf(timeout, longest)) { awaitProgress(timeout) }
+        // Nearly all answers come without progress before them, and pay for one timer.
+        if (!isMovingWithin(timeout)) return
+        withTimeoutOrNull(maxOf(timeout, longest)) {
+            do {
+                val isMoving = isMovingWithin(timeout)
+            } while (isMoving)
+        }
     }
 
-    private suspend fun awaitProgress(timeout: Duration) {
-        do {
-            val isMoving =
-                withTimeoutOrNull(timeout) {
-                    select {
-                        end.onAwait { false }
-                        losses.onReceive { false }
-                        progress.onReceive { true }
-                    }
-                }
-        } while (isMoving == true)
-    }
+    private suspend fun isMovingWithin(timeout: Duration): Boolean =
+        withTimeoutOrNull(timeout) {
+            var isOver = false
+            while (!isOver) {
+                changes.receive()
+                isOver = isEnded || isLost.getAndSet(false)
+                if (!isOver && isMoving.getAndSet(false)) return@withTimeoutOrNull true
+            }
+            false
+        } ?: false
 }
