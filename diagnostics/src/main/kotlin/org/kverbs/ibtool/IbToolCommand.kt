@@ -11,14 +11,21 @@ import org.kverbs.ibtool.fabric.IbLinkInfoCommand
 import org.kverbs.ibtool.fabric.IbNetDiscoverCommand
 import org.kverbs.ibtool.fabric.NodeListCommand
 import org.kverbs.ibtool.health.HealthCommand
+import org.kverbs.ibtool.ibcheck.CheckFabricCommand
+import org.kverbs.ibtool.ibcheck.CheckPortCommand
+import org.kverbs.ibtool.ibcheck.IbCheckErrsCommand
+import org.kverbs.ibtool.ibcheck.IbCheckNodeCommand
+import org.kverbs.ibtool.ibcheck.PortChecks
 import org.kverbs.ibtool.local.IbAddrCommand
 import org.kverbs.ibtool.local.IbStatCommand
+import org.kverbs.ibtool.map.MapCommand
 import org.kverbs.ibtool.routes.DumpFtsCommand
 import org.kverbs.ibtool.routes.IbRouteCommand
 import org.kverbs.ibtool.routes.IbTracertCommand
 import org.kverbs.ibtool.smp.SmInfoCommand
 import org.kverbs.ibtool.smp.SmpDumpCommand
 import org.kverbs.ibtool.smp.SmpQueryCommand
+import org.kverbs.ibtool.top.TopCommand
 import org.kverbs.management.structures.NodeType
 
 /** `ibtool` itself: the list of its commands. */
@@ -31,8 +38,9 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
             "The whole fabric" to
                 listOf(IbNetDiscoverCommand(), IbLinkInfoCommand(), IbQueryErrorsCommand(), IbIdsVerifyCommand()) +
                 lists(),
-            "Health" to listOf(HealthCommand(), CheckCommand()),
+            "Health" to listOf(HealthCommand(), CheckCommand(), TopCommand(), MapCommand()),
             "Routes" to listOf(IbRouteCommand(), IbTracertCommand()) + dumps(),
+            "Checks of older releases of infiniband-diags" to nodeChecks() + portChecks() + fabricChecks(),
         )
 
     init {
@@ -55,6 +63,23 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
                 DumpFtsCommand("dump_fts", isOld = false, isMulticastAlone = false),
                 DumpFtsCommand("dump_lfts", isOld = true, isMulticastAlone = false),
                 DumpFtsCommand("dump_mfts", isOld = true, isMulticastAlone = true),
+            )
+
+        fun nodeChecks() = listOf(IbCheckNodeCommand(), IbCheckErrsCommand())
+
+        fun portChecks() =
+            listOf(
+                CheckPortCommand("ibcheckport", "state, width and settings of a port", PortChecks.entries),
+                CheckPortCommand("ibcheckportstate", "the state of a port", listOf(PortChecks.STATE)),
+                CheckPortCommand("ibcheckportwidth", "the width of a port", listOf(PortChecks.WIDTH)),
+            )
+
+        fun fabricChecks() =
+            listOf(
+                CheckFabricCommand("ibchecknet", "the ports and error counters", PortChecks.entries, true),
+                CheckFabricCommand("ibcheckstate", "the port states", listOf(PortChecks.STATE), false),
+                CheckFabricCommand("ibcheckwidth", "the port widths", listOf(PortChecks.WIDTH), false),
+                CheckFabricCommand("ibcheckerrors", "the error counters", emptyList(), true),
             )
 
         fun lists() =
