@@ -17,8 +17,14 @@ import org.kverbs.ibtool.fabric.IbLinkInfoCommand
 import org.kverbs.ibtool.fabric.IbNetDiscoverCommand
 import org.kverbs.ibtool.fabric.NodeListCommand
 import org.kverbs.ibtool.health.HealthCommand
+import org.kverbs.ibtool.ibcheck.CheckFabricCommand
+import org.kverbs.ibtool.ibcheck.CheckPortCommand
+import org.kverbs.ibtool.ibcheck.IbCheckErrsCommand
+import org.kverbs.ibtool.ibcheck.IbCheckNodeCommand
+import org.kverbs.ibtool.ibcheck.PortChecks
 import org.kverbs.ibtool.local.IbAddrCommand
 import org.kverbs.ibtool.local.IbStatCommand
+import org.kverbs.ibtool.map.MapCommand
 import org.kverbs.ibtool.ports.IbPortStateCommand
 import org.kverbs.ibtool.routes.DumpFtsCommand
 import org.kverbs.ibtool.routes.IbRouteCommand
@@ -30,6 +36,7 @@ import org.kverbs.ibtool.services.VendStatCommand
 import org.kverbs.ibtool.smp.SmInfoCommand
 import org.kverbs.ibtool.smp.SmpDumpCommand
 import org.kverbs.ibtool.smp.SmpQueryCommand
+import org.kverbs.ibtool.top.TopCommand
 import org.kverbs.management.structures.NodeType
 
 /** `ibtool` itself: the list of its commands. */
@@ -47,8 +54,9 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
             "The whole fabric" to
                 listOf(IbNetDiscoverCommand(), IbLinkInfoCommand(), IbQueryErrorsCommand(), IbIdsVerifyCommand()) +
                 lists(),
-            "Health" to listOf(HealthCommand(), CheckCommand()),
+            "Health" to listOf(HealthCommand(), CheckCommand(), TopCommand(), MapCommand()),
             "Routes" to listOf(IbRouteCommand(), IbTracertCommand()) + dumps(),
+            "Checks of older releases of infiniband-diags" to nodeChecks() + portChecks() + fabricChecks(),
         )
 
     init {
@@ -77,6 +85,23 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
             listOf(
                 ClearCommand("ibclearcounters", "the counters", ClearCommand.ALL_COUNTERS),
                 ClearCommand("ibclearerrors", "the counters of errors", ClearCommand.ERRORS),
+            )
+
+        fun nodeChecks() = listOf(IbCheckNodeCommand(), IbCheckErrsCommand())
+
+        fun portChecks() =
+            listOf(
+                CheckPortCommand("ibcheckport", "state, width and settings of a port", PortChecks.entries),
+                CheckPortCommand("ibcheckportstate", "the state of a port", listOf(PortChecks.STATE)),
+                CheckPortCommand("ibcheckportwidth", "the width of a port", listOf(PortChecks.WIDTH)),
+            )
+
+        fun fabricChecks() =
+            listOf(
+                CheckFabricCommand("ibchecknet", "the ports and error counters", PortChecks.entries, true),
+                CheckFabricCommand("ibcheckstate", "the port states", listOf(PortChecks.STATE), false),
+                CheckFabricCommand("ibcheckwidth", "the port widths", listOf(PortChecks.WIDTH), false),
+                CheckFabricCommand("ibcheckerrors", "the error counters", emptyList(), true),
             )
 
         fun lists() =

@@ -61,6 +61,19 @@ class SimulatedFabricSpec :
             health --skip routes,counters
             check
             check --path H-1 H-6
+            map
+            map --dot
+            top -n 1 --interval 0.01
+            ibchecknode -v 3
+            ibcheckport -v 2 1
+            ibcheckportstate -v 2 1
+            ibcheckportwidth -v 2 1
+            ibcheckerrs -v 2 1
+            ibcheckerrs -v 3
+            ibchecknet
+            ibcheckstate
+            ibcheckwidth
+            ibcheckerrors -b
             """.trimIndent().lines()
 
         for (line in lines) {

@@ -1,6 +1,7 @@
 package org.kverbs.ibtool.check
 
 import org.kverbs.ibtool.health.PortText
+import org.kverbs.ibtool.session.with
 import org.kverbs.management.check.NameDiff
 import org.kverbs.management.check.Partitions
 import org.kverbs.management.check.RouteReport
@@ -54,7 +55,7 @@ internal class CheckText(
         line("multicast: ${groups.size} groups, ${groups.count { !it.isGood }} with faults")
         for (group in groups) {
             val tree = group.tree
-            val lid = "group 0x%04x".format(tree.lid.value)
+            val lid = "group 0x%04x".with(tree.lid.value)
             line("$lid: ${tree.switches.size} switches, ${tree.ends.size} ports of hosts")
             if (tree.parts > 1) line("$lid: its switches fall into ${tree.parts} parts")
             if (tree.loopLinks > 0) line("$lid: ${tree.loopLinks} links close a circle")

@@ -26,7 +26,7 @@ public fun ForwardingTables.checkRoutes(
     maxUnreachable: Int = 100,
 ): RouteReport {
     require(imbalance >= 1) { "an imbalance of $imbalance is out of range; give 1 or more" }
-    require(maxUnreachable >= 0) { "$maxUnreachable unreachable pairs are out of range; give 0 or more" }
+    require(maxUnreachable >= 0) { "a limit of $maxUnreachable pairs is out of range; give 0 or more" }
     val graph = RouteGraph(this)
     val walk = RouteWalk(graph, maxUnreachable).also { it.run() }
     val balance = Balance(graph, imbalance).also { it.run() }

@@ -22,5 +22,11 @@ public class Partition internal constructor(
 
     /** Returns the key and the numbers of members. */
     override fun toString(): String =
-        "partition 0x%04x: ${fullMembers.size} full members, ${limitedMembers.size} limited members".format(key)
+        "partition 0x${key.toString(HEX).padStart(DIGITS, '0')}: ${fullMembers.size} full members, " +
+            "${limitedMembers.size} limited members"
+
+    private companion object {
+        private const val HEX = 16
+        private const val DIGITS = 4
+    }
 }

@@ -1,0 +1,76 @@
+package org.kverbs.ibtool.map
+
+import com.github.ajalt.clikt.core.Context
+import com.github.ajalt.clikt.parameters.arguments.argument
+import com.github.ajalt.clikt.parameters.arguments.convert
+import com.github.ajalt.clikt.parameters.arguments.optional
+import com.github.ajalt.clikt.parameters.options.convert
+import com.github.ajalt.clikt.parameters.options.default
+import com.github.ajalt.clikt.parameters.options.flag
+import com.github.ajalt.clikt.parameters.options.option
+import org.kverbs.ibtool.counters.ErrorCounters
+import org.kverbs.ibtool.counters.PortReadings
+import org.kverbs.ibtool.counters.Thresholds
+import org.kverbs.ibtool.counters.readCounters
+import org.kverbs.ibtool.fabric.DiscoveringCommand
+import org.kverbs.ibtool.health.PortText
+import org.kverbs.ibtool.session.Session
+import org.kverbs.management.subnet.Subnet
+import java.nio.file.Path
+import kotlin.io.path.writeText
+
+/** `map`: the fabric as a picture. */
+internal class MapCommand : DiscoveringCommand("map", "DGKLesv") {
+    private val isDot by option("--dot", help = "Write the language of Graphviz in place of SVG").flag()
+    private val hidesHosts by option("--no-hosts", help = "Draw no hosts, as beyond $MOST of them").flag()
+    private val hidesErrors by option("--no-counters", help = "Do not ask for error counters").flag()
+    private val thresholds by option(
+        "--threshold-file",
+        metavar = "FILE",
+        help = "Lines name=value (${Thresholds.FILE}). A counter without a line must be 0.",
+    ).convert { Path.of(it) }
+        .default(Path.of(Thresholds.FILE))
+    private val file by argument("file", help = "Where to write the map; standard output without it")
+        .convert { Path.of(it) }
+        .optional()
+
+    override fun help(context: Context) =
+        """
+        Draw the fabric as SVG: switches in rows by their distance from the hosts, nodes of a chassis in one colour,
+        links in the colours of their speeds. Links below their rate are orange, links with errors are red.
+        """.trimIndent()
+
+    override fun helpEpilog(context: Context) =
+        """
+        Examples:
+          ibtool map fabric.svg
+          ibtool map --dot | dot -Tpdf -o fabric.pdf
+          ibtool map --fabric fat-tree:4 fabric.svg
+        """.trimIndent()
+
+    override suspend fun execute(session: Session) {
+        val subnet = subnet(session)
+        val readings = if (isLoaded || hidesErrors) null else counters(session, subnet)
+        val hasHosts = !hidesHosts && subnet.nodes.count { !it.isSwitch } <= MOST
+        val hidden = setOf(ErrorCounters.WAIT, ErrorCounters.RELAY)
+        val wishes = FabricMap.Wishes(hasHosts, readings, Thresholds.read(thresholds), hidden)
+        val map = FabricMap(subnet, session.names, wishes)
+        if (options.json) return print(MapJson(session.names).of(map))
+        val text = if (isDot) DotMap(map).write() else SvgMap(map).draw()
+        file?.writeText(text) ?: print(text)
+    }
+
+    private suspend fun counters(
+        session: Session,
+        subnet: Subnet,
+    ): PortReadings {
+        val readings = session.fabric.readCounters(subnet.ports.filter { it.number > 0 && it.peer != null })
+        val texts = PortText(session.names)
+        for ((node, text) in readings.failures) warn("${texts.of(node)} tells no counters: ${PortText.safe(text)}")
+        return readings
+    }
+
+    private companion object {
+        private const val MOST = 200
+    }
+}

@@ -1,0 +1,54 @@
+package org.kverbs.ibtool.top
+
+import org.kverbs.ibtool.counters.PortReading
+import org.kverbs.management.subnet.SubnetPort
+
+/**
+ * What a port carried between two readings.
+ *
+ * @property sent bytes a second
+ * @property received bytes a second
+ * @property packets packets a second of both directions
+ * @property errors how many errors were counted between the readings
+ * @property allErrors how many errors the counters of the port have
+ */
+internal class PortRate(
+    val port: SubnetPort,
+    val sent: Double,
+    val received: Double,
+    val packets: Double,
+    val errors: Long,
+    val allErrors: Long,
+) {
+    companion object {
+        /**
+         * The rate between two readings of a port. A counter that was reset meanwhile counts from zero.
+         *
+         * @param hidden the counters that are no errors
+         */
+        fun between(
+            before: PortReading,
+            after: PortReading,
+            seconds: Double,
+            hidden: Set<String>,
+        ): PortRate {
+            fun rate(of: (PortReading) -> Long) = grown(of(before), of(after)).toULong().toDouble() / seconds
+
+            fun errors(reading: PortReading) = reading.errors.filterKeys { it !in hidden }
+            val old = errors(before)
+            return PortRate(
+                after.port,
+                sent = rate { it.sentBytes },
+                received = rate { it.receivedBytes },
+                packets = rate { it.sentPackets } + rate { it.receivedPackets },
+                errors = errors(after).entries.sumOf { (name, value) -> grown(old.getValue(name), value) },
+                allErrors = errors(after).values.sum(),
+            )
+        }
+
+        private fun grown(
+            before: Long,
+            after: Long,
+        ): Long = if (java.lang.Long.compareUnsigned(after, before) >= 0) after - before else after
+    }
+}

@@ -1,0 +1,121 @@
+package org.kverbs.ibtool.top
+
+import com.github.ajalt.clikt.core.Context
+import com.github.ajalt.clikt.parameters.options.convert
+import com.github.ajalt.clikt.parameters.options.default
+import com.github.ajalt.clikt.parameters.options.option
+import kotlinx.coroutines.delay
+import org.kverbs.ibtool.counters.ErrorCounters
+import org.kverbs.ibtool.counters.PortReadings
+import org.kverbs.ibtool.counters.readCounters
+import org.kverbs.ibtool.session.DiagnosticCommand
+import org.kverbs.ibtool.session.Session
+import org.kverbs.ibtool.session.number
+import org.kverbs.management.subnet.SubnetPort
+import org.kverbs.management.subnet.discover
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.DurationUnit
+import kotlin.time.TimeSource
+
+/** `top`: the busiest ports of the fabric, or those with most errors, again and again. */
+internal class TopCommand : DiagnosticCommand("top", "DGKLes") {
+    private val interval by option("--interval", metavar = "SECONDS", help = "Between two readings (2)")
+        .convert { text -> seconds(text) }
+        .default(2.seconds)
+    private val count by option("--count", "-n", metavar = "N", help = "How many tables to print; all without it")
+        .convert { number(it) }
+    private val rows by option("--rows", metavar = "N", help = "How many ports a table has (20)")
+        .convert { text -> number(text).coerceIn(1, MOST).toInt() }
+        .default(ROWS)
+    private val order by option(
+        "--sort",
+        metavar = "BY",
+        help = "rate, errors (since the last reading) or all-errors",
+    ).convert { key ->
+        requireNotNull(TopTable.Order.entries.firstOrNull { it.key == key }) { "give rate, errors or all-errors" }
+    }.default(TopTable.Order.RATE)
+    private val suppressed by option(
+        "--suppress",
+        metavar = "NAMES",
+        help = "Counters that are no errors (${ErrorCounters.WAIT},${ErrorCounters.RELAY})",
+    ).convert { text -> text.split(',').toSet() }
+        .default(setOf(ErrorCounters.WAIT, ErrorCounters.RELAY))
+
+    private fun seconds(text: String): Duration {
+        val value = requireNotNull(text.toDoubleOrNull()?.takeIf { it in SHORTEST..LONGEST }) { "give 0.01 to 86400" }
+        return (value * MILLIS).toLong().milliseconds
+    }
+
+    override fun help(context: Context) =
+        """
+        Show the ports of the fabric by their rates and errors, live.
+
+        On a terminal each table takes the place of the last one. Elsewhere they are printed one after the other, with
+        --json as one JSON value a table. Ctrl-C ends it.
+        """.trimIndent()
+
+    override fun helpEpilog(context: Context) =
+        """
+        Examples:
+          ibtool top
+          ibtool top --sort errors --interval 10
+          ibtool top -n 1 --json --fabric hosts:16
+        """.trimIndent()
+
+    override suspend fun execute(session: Session) {
+        val ports =
+            session.fabric
+                .discover()
+                .links
+                .flatMap { it.ends }
+        val table = TopTable(session.names, order, rows)
+        val isScreen = System.console()?.isTerminal == true && !options.json
+        var before = read(session, ports)
+        var left = count ?: Long.MAX_VALUE
+        while (left-- > 0) {
+            delay(interval)
+            val after = read(session, ports)
+            val rates = rates(before, after)
+            if (options.json) {
+                print(table.json(rates))
+            } else {
+                print((if (isScreen) CLEAR else "") + table.text(rates) + if (isScreen) "" else "\n")
+            }
+            flush()
+            before = after
+        }
+    }
+
+    private class Moment(
+        val readings: PortReadings,
+        val time: TimeSource.Monotonic.ValueTimeMark,
+    )
+
+    private suspend fun read(
+        session: Session,
+        ports: List<SubnetPort>,
+    ) = Moment(session.fabric.readCounters(ports), TimeSource.Monotonic.markNow())
+
+    private fun rates(
+        before: Moment,
+        after: Moment,
+    ): List<PortRate> {
+        val seconds = (after.time - before.time).toDouble(DurationUnit.SECONDS)
+        return after.readings.all.mapNotNull { now ->
+            before.readings.of(now.port)?.let { PortRate.between(it, now, seconds, suppressed) }
+        }
+    }
+
+    private companion object {
+        private const val ROWS = 20
+        private const val MOST = 100_000L
+        private const val SHORTEST = 0.01
+        private const val LONGEST = 86_400.0
+        private const val MILLIS = 1000
+
+        /** Moves the cursor to the left upper corner, and clears what is behind it. */
+        private const val CLEAR = "\u001b[H\u001b[J"
+    }
+}
