@@ -33,6 +33,9 @@ private val byLid =
 private val parts =
     listOf("0", ",", "12", "0x", "f", " ", "DR Path (", ")", "Path ", " -> ", "SL=", "PKey=", "DQPN=", "99999999", "\n")
 
+/** `-Dkverbs.fuzz=10000000` makes 50 times as many. */
+private val texts = Integer.getInteger("kverbs.fuzz", 200_000) / 40
+
 class MadPathSpec :
     FunSpec({
         test("should read what a path prints") {
@@ -76,7 +79,7 @@ class MadPathSpec :
 
         test("should read any text as a path or refuse it with a short message") {
             val mixtures = Arb.list(Arb.element(parts), 0..30).map { it.joinToString("") }
-            checkAll(5000, Arb.choice(Arb.string(0..60), mixtures, Arb.string(2000))) { text ->
+            checkAll(texts, Arb.choice(Arb.string(0..60), mixtures, Arb.string(2000))) { text ->
                 val refusal = runCatching { MadPath.parse(text) }.exceptionOrNull()
                 if (refusal != null) {
                     (refusal is IllegalArgumentException) shouldBe true

@@ -29,7 +29,9 @@ import kotlin.random.Random
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 
-private const val REPLIES = 200_000
+/** `-Dkverbs.fuzz=10000000` sends as many. */
+private val replies = Integer.getInteger("kverbs.fuzz", 200_000)
+private val longest = (2 + replies / 50_000).minutes
 private const val HEADER = 56
 private const val DATA = 200
 private const val PADDED = 112
@@ -127,7 +129,7 @@ private fun foreign(
 class MutatedRepliesSpec :
     FunSpec({
         test("should end each query with records or an error that says why, whatever replies come") {
-            runTest(timeout = 2.minutes) {
+            runTest(timeout = longest) {
                 val liar = Liar(Random(5), ::anything, loss = 20)
                 val context = backgroundScope.coroutineContext
                 fabric(liar) {
@@ -136,7 +138,7 @@ class MutatedRepliesSpec :
                     rmpp(RmppSettings(timeout = 50.milliseconds, idle = 500.milliseconds))
                 }.use { fabric ->
                     var answered = 0
-                    while (liar.mutated < REPLIES / 2) {
+                    while (liar.mutated < replies / 2) {
                         try {
                             fabric.sa.records<NodeRecord>()
                             answered++
@@ -152,7 +154,7 @@ class MutatedRepliesSpec :
         }
 
         test("should take no mutated reply of another transaction for its own, and lose nothing by them") {
-            runTest(timeout = 2.minutes) {
+            runTest(timeout = longest) {
                 val original = Liar(Random(6), ::foreign, loss = Int.MAX_VALUE)
                 val context = backgroundScope.coroutineContext
                 fabric(original) {
@@ -160,14 +162,14 @@ class MutatedRepliesSpec :
                     context(context)
                 }.use { fabric ->
                     var queries = 0
-                    while (original.mutated < REPLIES / 2) {
+                    while (original.mutated < replies / 2) {
                         val records = fabric.sa.records<NodeRecord>()
                         if (queries++ % 100 == 0) records shouldContainExactly truth
                         (records == truth) shouldBe true
                     }
                     delay(1.minutes)
                     val counters = fabric.counters
-                    counters[MadEventKind.UNEXPECTED] + counters[MadEventKind.LATE] shouldBeGreaterThan REPLIES / 4L
+                    counters[MadEventKind.UNEXPECTED] + counters[MadEventKind.LATE] shouldBeGreaterThan replies / 4L
                 }
             }
         }
