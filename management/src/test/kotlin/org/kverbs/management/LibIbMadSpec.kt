@@ -122,6 +122,15 @@ private fun texts(dotted: String): Map<String, String> {
     return result
 }
 
+/** libibmad prints characters that act on a terminal as they are. */
+private fun unescaped(text: String) =
+    Regex("\\\\u([0-9a-f]{4})").replace(text) {
+        it.groupValues[1]
+            .toInt(16)
+            .toChar()
+            .toString()
+    }
+
 /** Faults of libibmad: the field reads its neighbour. */
 private val wrongOffsets =
     setOf("PortCounters.QP1Dropped") +
@@ -220,7 +229,7 @@ class LibIbMadSpec :
                         if (!field.value.startsWith(same)) {
                             faults += "$key is $same, libibmad has ${field.value.take(same.length)}"
                         }
-                        val text = texts[field.name].orEmpty()
+                        val text = unescaped(texts[field.name].orEmpty())
                         if (field.text.isNotEmpty() && key !in otherTexts && !isSame(key, text, field.text)) {
                             faults += "$key prints $text, libibmad ${field.text}"
                         }

@@ -35,7 +35,7 @@ public value class Guid(
             val bare = digits.matchEntire(text)?.groupValues?.get(2)
             require(
                 bare != null,
-            ) { "\"$text\" is not a GUID: give four groups such as 0002:c903:0000:1491, or 16 digits" }
+            ) { "\"${text.take(80)}\" is not a GUID: give four groups such as 0002:c903:0000:1491, or 16 digits" }
             return Guid(bare.toULong(16).toLong())
         }
     }

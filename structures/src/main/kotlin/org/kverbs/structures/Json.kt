@@ -1,6 +1,5 @@
 package org.kverbs.structures
 
-import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
@@ -23,7 +22,7 @@ public fun Structure.toJson(): JsonObject = JsonFields.write(this)
  */
 public fun <S : Structure> StructureType<S>.fromJson(text: String): S =
     fromJson(
-        Json.parseToJsonElement(text) as? JsonObject
+        JsonDepth.parsed(text) as? JsonObject
             ?: throw IllegalArgumentException("$name is a JSON object in braces"),
     )
 
@@ -111,7 +110,7 @@ private object JsonFields {
             }
 
             isSet && value is JsonArray -> {
-                structure[path] = value.sumOf { set(field, path, it) }
+                structure[path] = value.fold(0L) { bits, one -> bits or set(field, path, one) }
             }
 
             value is JsonPrimitive -> {
@@ -120,7 +119,7 @@ private object JsonFields {
             }
 
             else -> {
-                throw IllegalArgumentException("$path is $field; it can't be $value")
+                throw IllegalArgumentException("$path is $field; it can't be ${"$value".take(80)}")
             }
         }
     }

@@ -39,7 +39,9 @@ public value class Lid(
          */
         public fun parse(text: String): Lid {
             val number = if (text.startsWith("0x")) text.drop(2).toIntOrNull(16) else text.toIntOrNull()
-            require(number != null && number in 0..0xffff) { "\"$text\" is not a LID: give a number from 0 to 0xffff" }
+            require(
+                number != null && number in 0..0xffff,
+            ) { "\"${text.take(80)}\" is not a LID: give a number from 0 to 0xffff" }
             return Lid(number)
         }
     }

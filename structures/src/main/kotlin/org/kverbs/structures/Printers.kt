@@ -148,7 +148,7 @@ internal object Printers {
             is Guid -> (if (field.format == Format.DIGITS) "" else "0x") + HexFormat.of().toHexDigits(value.value)
             is Gid -> value.toWire()
             is ByteArray -> value.toHexString()
-            is String -> "'$value'"
+            is String -> Values.quoted(value, '\'')
             else -> value.toString()
         }
 

@@ -6,6 +6,8 @@ private const val LONGEST_TEXT = 4_000_000
 private const val LONGEST_LINE = 500
 private const val MOST_STRUCTURES = 10_000
 private const val MOST_FIELDS = 4_096
+private const val MOST_ATTRIBUTES = 10_000
+private const val LONGEST_DOCUMENTATION = 20_000
 internal const val MOST_BITS = 65_536
 internal const val MOST_ELEMENTS = 4_096
 
@@ -20,6 +22,7 @@ internal class Reader(
     private var structure: RawStructure? = null
     private var list: RawList? = null
     private var documentation: String? = null
+    private var attributes = 0
 
     fun read(): Raw {
         for ((source, text) in texts) read(source, text)
@@ -65,6 +68,9 @@ internal class Reader(
                     if (words.isEmpty() && line.startsWith("##", at)) {
                         val said = line.substring(at + 2).trim()
                         documentation = documentation?.let { "$it $said" } ?: said
+                        if (documentation.orEmpty().length > LONGEST_DOCUMENTATION) {
+                            place.fail("the documentation has more than $LONGEST_DOCUMENTATION characters; shorten it")
+                        }
                     }
                     return words
                 }
@@ -104,6 +110,7 @@ internal class Reader(
             }
 
             open != null && words.takeIf("attribute") -> {
+                if (attributes++ == MOST_ATTRIBUTES) words.place.fail("more than $MOST_ATTRIBUTES attributes")
                 open.attributes += attribute(words, open)
             }
 
@@ -207,7 +214,7 @@ internal class Reader(
             }
         val modifier = if (words.takeIf("modifier")) words.quoted("what the modifier means") else null
         words.end()
-        return Attribute(id, classes.flatten(), version, methods.toSet(), modifier)
+        return Attribute(id, classes.flatten().distinct(), version, methods.toSet(), modifier)
     }
 
     private fun field(

@@ -142,7 +142,7 @@ internal object Values {
         path: String,
         field: Field,
         value: Any?,
-    ): Nothing = throw IllegalArgumentException("$path is $field; it can't be $value")
+    ): Nothing = throw IllegalArgumentException("$path is $field; it can't be ${"$value".take(80)}")
 
     private fun number(
         field: Field,
@@ -189,6 +189,23 @@ internal object Values {
                 }
             }
 
+    /** Text of nodes, which anybody can set: without what acts on a terminal, breaks the line or turns its direction. */
+    fun quoted(
+        text: String,
+        quote: Char,
+    ): String =
+        text
+            .map { if (it == quote || it.category in acting) "\\u" + it.code.toString(16).padStart(4, '0') else "$it" }
+            .joinToString("", "$quote", "$quote")
+
+    private val acting =
+        setOf(
+            CharCategory.CONTROL,
+            CharCategory.FORMAT,
+            CharCategory.LINE_SEPARATOR,
+            CharCategory.PARAGRAPH_SEPARATOR,
+        )
+
     /** A value as one-line text. */
     fun text(value: Any): String =
         when (value) {
@@ -205,18 +222,7 @@ internal object Values {
             }
 
             is String -> {
-                "\"" +
-                    value
-                        .map {
-                            if (it.isISOControl() ||
-                                it == '"'
-                            ) {
-                                "\\u" + it.code.toString(16).padStart(4, '0')
-                            } else {
-                                "$it"
-                            }
-                        }.joinToString("") +
-                    "\""
+                quoted(value, '"')
             }
 
             is List<*> -> {

@@ -20,6 +20,7 @@ import org.kverbs.management.transport.MadReceiver
 import org.kverbs.management.transport.MadTransport
 import org.kverbs.management.transport.MadTransportException
 import org.kverbs.management.transport.ServedClass
+import org.kverbs.management.transport.guarded
 import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration
 
@@ -153,12 +154,15 @@ public class RmppTransport(
         mad: ByteArray,
         path: MadPath,
     ) {
-        try {
-            if (!isClosed) transport.send(mad, path)
-        } catch (_: MadTransportException) {
-            // As lost.
-        } catch (_: IllegalStateException) {
-            // It was closed meanwhile.
+        // What a transport of another kind throws must not end the coroutine that watches the clock.
+        guarded {
+            try {
+                if (!isClosed) transport.send(mad, path)
+            } catch (_: MadTransportException) {
+                // As lost.
+            } catch (_: IllegalStateException) {
+                // It was closed meanwhile.
+            }
         }
     }
 

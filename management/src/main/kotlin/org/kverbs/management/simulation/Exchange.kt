@@ -231,16 +231,23 @@ internal class Exchange(
     private fun arrival(journey: Journey): Arrival {
         val back =
             when (val path = journey.path) {
-                is LidPath -> sourceLid(journey).takeIf { it.isUnicast }?.let { backTo(it, path) }
+                is LidPath -> sourceLid(journey).takeIf { it.isUnicast }?.let { backTo(it, path, journey.end) }
                 else -> null
             }
         return Arrival(journey.mad.copyOf(), back)
     }
 
+    /** A port that has several LIDs answers from the one that was asked. */
     private fun backTo(
         source: Lid,
         path: LidPath,
-    ) = LidPath(source, serviceLevel = path.serviceLevel, partitionKey = path.partitionKey)
+        end: Int,
+    ) = LidPath(
+        source,
+        source = path.destination.takeIf { it.isUnicast && it.value != network.lid(network.endPort(end)) },
+        serviceLevel = path.serviceLevel,
+        partitionKey = path.partitionKey,
+    )
 
     private fun sourceLid(journey: Journey): Lid =
         (journey.path as? LidPath)?.source ?: Lid(network.lid(network.endPort(journey.from.port)))

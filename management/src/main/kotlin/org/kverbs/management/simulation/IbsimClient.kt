@@ -76,7 +76,8 @@ internal class IbsimClient(
         mad: ByteArray,
         length: Int,
     ): ByteArray {
-        if (!Rmpp.isActive(mad) || length < Administration.DATA) return mad
+        if (!Rmpp.isActive(mad) || length < Rmpp.dataAt(Rmpp.mgmtClass(mad))) return mad
+        if (Rmpp.mgmtClass(mad) != Mads.ADMINISTRATION) return mad.copyOf(length)
         val apart = Wire.u16(mad, Administration.OFFSET_AT) * Administration.UNIT
         val data = length - Administration.DATA
         return mad.copyOf(Administration.DATA + if (apart == 0) data else data / apart * apart)

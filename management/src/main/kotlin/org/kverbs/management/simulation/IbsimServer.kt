@@ -1,6 +1,7 @@
 package org.kverbs.management.simulation
 
 import org.kverbs.management.structures.PortCapabilityMask
+import org.kverbs.management.transport.guarded
 import java.io.IOException
 import java.net.InetAddress
 import java.net.InetSocketAddress
@@ -74,14 +75,12 @@ public class IbsimServer internal constructor(
         while (!isClosed.get()) {
             selector.select { key ->
                 val client = key.attachment() as IbsimClient?
-                if (client == null) answerControl(question) else read(client)
+                if (client == null) guarded { answerControl(question) } else read(client)
             }
         }
     }
 
-    private fun read(client: IbsimClient) {
-        if (!client.read()) leave(client.id)
-    }
+    private fun read(client: IbsimClient) = guarded { if (!client.read()) leave(client.id) }
 
     /** Answers one datagram: only the next select frees the UDP port of a program that left. */
     private fun answerControl(question: ByteBuffer) {
@@ -142,14 +141,33 @@ public class IbsimServer internal constructor(
         for (id in 0 until minOf(MOST_CLIENTS, LAST_PORT - port)) {
             if (clients.containsKey(id)) continue
             val channel = runCatching { bound(port + 1 + id) }.getOrNull() ?: continue
-            channel.connect(InetSocketAddress(from.address, question.dataPort))
-            val place = exchange.join(end).also { it.takesRequests = false }
-            val client = IbsimClient(id, place, channel, exchange.nodeId(end), context)
-            clients[id] = client
-            channel.configureBlocking(false).register(selector, OP_READ, client)
-            return question.connected(id, client.node)
+            return if (attach(id, end, channel, InetSocketAddress(from.address, question.dataPort))) {
+                question.connected(id, exchange.nodeId(end))
+            } else {
+                question.refused()
+            }
         }
         return question.refused()
+    }
+
+    /** False, and nothing is held, for a program whose UDP port cannot be one. */
+    private fun attach(
+        id: Int,
+        end: Int,
+        channel: DatagramChannel,
+        program: InetSocketAddress,
+    ): Boolean {
+        try {
+            channel.connect(program)
+        } catch (_: IOException) {
+            channel.close()
+            return false
+        }
+        val place = exchange.join(end).also { it.takesRequests = false }
+        val client = IbsimClient(id, place, channel, exchange.nodeId(end), context)
+        clients[id] = client
+        channel.configureBlocking(false).register(selector, OP_READ, client)
+        return true
     }
 
     private fun detachGone() = clients.values.filter { it.isGone }.forEach { leave(it.id) }

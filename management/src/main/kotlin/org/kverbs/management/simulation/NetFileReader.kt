@@ -222,7 +222,9 @@ internal class NetFileReader(
                 "\\[(\\d{1,3})](?:\\[ext \\d{1,3}])?(?:\\((\\p{XDigit}{1,16})\\))?\\s*" +
                     "\"([^\"]{1,64})\"(?:\\[(\\d{1,3})])?(.*)",
             )
-        val OPTION = Regex("(\\p{Alpha}+)\\s*=\\s*(\\w+)")
+
+        // Without the look behind and the pluses, a line of letters alone costs the square of its length.
+        val OPTION = Regex("(?<!\\p{Alpha})(\\p{Alpha}++)\\s*+=\\s*+(\\w+)")
         val SPEED = Regex("lid \\d+ (\\d{1,2})x(\\w{3,5})")
         val QUOTED = Regex("\"[^\"]*\"")
         val LID = Regex("\\blid (\\d{1,5})")

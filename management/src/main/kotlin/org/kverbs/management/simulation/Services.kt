@@ -1,6 +1,7 @@
 package org.kverbs.management.simulation
 
 import org.kverbs.management.transport.MAD_SIZE
+import org.kverbs.management.transport.guarded
 
 /** What answers at nodes beside the agents for subnets and performance. */
 internal fun interface Service {
@@ -16,23 +17,21 @@ internal class Services(
 ) {
     fun find(mad: ByteArray): Service? {
         val agent = agents[Mads.mgmtClass(mad)] ?: return null
-        return Service { request, name -> guarded(agent, request, name) }
+        return Service { request, name -> answer(agent, request, name) }
     }
 
-    private fun guarded(
+    private fun answer(
         agent: SimulatedAgent,
         mad: ByteArray,
         port: String,
-    ): ByteArray? =
-        try {
+    ): ByteArray? {
+        guarded {
             val answer = agent.answer(mad.copyOf(), port)
             require(answer == null || answer.size == MAD_SIZE) {
                 "the agent at $port answered ${answer?.size} bytes; give $MAD_SIZE"
             }
-            answer
-        } catch (e: RuntimeException) {
-            val thread = Thread.currentThread()
-            thread.uncaughtExceptionHandler.uncaughtException(thread, e)
-            null
+            return answer
         }
+        return null
+    }
 }

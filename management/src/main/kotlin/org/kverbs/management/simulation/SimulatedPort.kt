@@ -7,6 +7,7 @@ import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.management.transport.MadPort
 import org.kverbs.management.transport.MadReceiver
 import org.kverbs.management.transport.MadTransport
+import org.kverbs.management.transport.guarded
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.atomic.AtomicReference
@@ -78,14 +79,9 @@ internal class SimulatedPort(
     private fun hand(
         arrival: Arrival,
         to: MadReceiver,
-    ) {
-        try {
-            if (arrival.isUndelivered) to.undelivered(arrival.mad) else to.received(arrival.mad, arrival.back)
-        } catch (e: RuntimeException) {
-            // A fault of this receiver must not end the program whose request brought the datagram here.
-            val thread = Thread.currentThread()
-            thread.uncaughtExceptionHandler.uncaughtException(thread, e)
-        }
+    ) = guarded {
+        // A fault of this receiver must not end the program whose request brought the datagram here.
+        if (arrival.isUndelivered) to.undelivered(arrival.mad) else to.received(arrival.mad, arrival.back)
     }
 
     override fun close() {

@@ -6,7 +6,10 @@ import org.kverbs.structures.Guid
 import org.kverbs.structures.copy
 
 private const val LAST_PORT = 254
-private const val MAX_PROBLEMS = 10_000
+
+/** The most problems that a subnet keeps, beside one that says how many further ones there were. */
+internal const val MAX_PROBLEMS: Int = 10_000
+
 private val nodeTypes = setOf(NodeType.CA, NodeType.SWITCH, NodeType.ROUTER)
 
 /** What [FoundSubnet.enter] found out of an answer. */

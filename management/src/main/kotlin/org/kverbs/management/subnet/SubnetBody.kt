@@ -66,6 +66,7 @@ internal object SubnetBody {
         val problems = body.getInt()
         val here = body.getInt()
         require(nodes >= 0 && ports >= 0 && extended >= 0 && problems >= 0, "a count is negative")
+        require(problems <= MAX_PROBLEMS + 1, "it has more problems than a discovery keeps")
         val least = arrays(nodes, ports, extended) + problems.toLong() * PROBLEM_BYTES
         require(least <= body.remaining(), "it is too short for its counts")
         val data =

@@ -8,12 +8,9 @@ import org.kverbs.management.structures.LNH
 import org.kverbs.management.structures.LRH
 import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.structures.Lid
+import java.io.FileOutputStream
 import java.nio.ByteBuffer
-import java.nio.channels.FileChannel
 import java.nio.file.Path
-import java.nio.file.StandardOpenOption.CREATE
-import java.nio.file.StandardOpenOption.TRUNCATE_EXISTING
-import java.nio.file.StandardOpenOption.WRITE
 import java.time.Instant
 
 /**
@@ -28,7 +25,9 @@ import java.time.Instant
 internal class MadCapture(
     file: Path,
 ) : AutoCloseable {
-    private val channel = FileChannel.open(file, CREATE, TRUNCATE_EXISTING, WRITE)
+    // No channel: a thread that is interrupted closes a channel by using it.
+    private val output = FileOutputStream(file.toFile())
+    private var isClosed = false
     private val buffer = ByteBuffer.allocate(RECORD_BYTES)
 
     init {
@@ -49,7 +48,7 @@ internal class MadCapture(
         own: Int,
     ): Unit =
         synchronized(buffer) {
-            if (!channel.isOpen) return
+            if (isClosed) return
             val time = Instant.now()
             buffer.putInt(time.epochSecond.toInt()).putInt(time.nano / 1000).putInt(ERF_BYTES).putInt(ERF_BYTES)
             // ERF's own time: seconds and fraction, with the low byte first.
@@ -72,7 +71,7 @@ internal class MadCapture(
         isSent: Boolean,
         own: Int,
     ): ByteArray {
-        val isSubnetManagement = mad[1].toInt() and 0x7f == SUBNET_MANAGEMENT
+        val isSubnetManagement = mad.size > 1 && mad[1].toInt() and 0x7f == SUBNET_MANAGEMENT
         val routed = path as? LidPath
         val far = routed?.destination?.value ?: PERMISSIVE
         val near = if (routed == null) PERMISSIVE else routed.source?.value ?: own
@@ -102,13 +101,16 @@ internal class MadCapture(
     }
 
     private fun write() {
-        buffer.flip()
-        while (buffer.hasRemaining()) channel.write(buffer)
+        output.write(buffer.array(), 0, buffer.position())
         buffer.clear()
     }
 
     /** Closes the file. Datagrams that come later are not written. */
-    override fun close(): Unit = synchronized(buffer) { channel.close() }
+    override fun close(): Unit =
+        synchronized(buffer) {
+            isClosed = true
+            output.close()
+        }
 
     private companion object {
         const val MAGIC = 0xa1b2c3d4.toInt()

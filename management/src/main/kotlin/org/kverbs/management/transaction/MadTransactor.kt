@@ -15,6 +15,7 @@ import org.kverbs.management.transport.MadReceiver
 import org.kverbs.management.transport.MadTransport
 import org.kverbs.management.transport.MadTransportException
 import org.kverbs.management.transport.ServedClass
+import org.kverbs.management.transport.guarded
 import java.util.concurrent.atomic.AtomicLongArray
 import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration
@@ -24,7 +25,8 @@ private const val STATUS_COMMON = 0x1f
 /**
  * Sends requests over a [MadTransport], repeats those that are lost, and gives each answer to the coroutine that asked.
  *
- * An answer belongs to a request if its class, its attribute, the low 32 bits of its transaction id and its method fit.
+ * An answer belongs to a request if its class, its attribute, the low 32 bits of its transaction id and its method fit,
+ * and if it comes from the LID or the GID that was asked.
  * Everything else that arrives is counted, and shown to the listener, but never taken for an answer.
  *
  * Threads: any number of coroutines and threads can call [transact] at once.
@@ -103,7 +105,7 @@ public class MadTransactor(
         require(retries >= 0) { "retries are $retries; give 0 to send a request once" }
         check(!isClosed) { "the transactor is closed" }
         return permits.withPermit {
-            val transaction = table.open(request)
+            val transaction = table.open(request, path)
             try {
                 // Only now: a close that came before has not seen the entry.
                 if (isClosed) throw MadClosedException(transaction.request, path)
@@ -155,13 +157,7 @@ public class MadTransactor(
         mad: ByteArray,
     ) {
         counts.incrementAndGet(kind.ordinal)
-        if (listener == null) return
-        try {
-            listener.on(MadEvent(kind, mad))
-        } catch (e: RuntimeException) {
-            val thread = Thread.currentThread()
-            thread.uncaughtExceptionHandler.uncaughtException(thread, e)
-        }
+        if (listener != null) guarded { listener.on(MadEvent(kind, mad)) }
     }
 
     /** Makes requests of other ports arrive, until the result is closed. */
@@ -200,7 +196,7 @@ public class MadTransactor(
             val transaction = table.find(MadFields.transaction(mad))
             when {
                 !MadFields.isResponse(mad) -> request(mad, back)
-                transaction == null || !transaction.isAnsweredBy(mad) -> stray(mad, transaction)
+                transaction == null || !transaction.isAnsweredBy(mad, back) -> stray(mad, transaction)
                 else -> answer(transaction, mad)
             }
         }
@@ -227,7 +223,7 @@ public class MadTransactor(
             back: MadPath,
         ): Boolean =
             if (MadFields.isResponse(mad)) {
-                table.find(MadFields.transaction(mad))?.let { !it.isEnded && it.isAnsweredBy(mad) } ?: false
+                table.find(MadFields.transaction(mad))?.let { !it.isEnded && it.isAnsweredBy(mad, back) } ?: false
             } else {
                 sink?.isServed(mad) ?: false
             }

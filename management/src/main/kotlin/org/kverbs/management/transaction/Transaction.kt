@@ -2,6 +2,9 @@ package org.kverbs.management.transaction
 
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.withTimeoutOrNull
+import org.kverbs.management.path.LidPath
+import org.kverbs.management.path.MadPath
+import org.kverbs.management.structures.ManagementClass
 import org.kverbs.management.structures.RMPPStatus
 import java.util.concurrent.atomic.AtomicReference
 import kotlin.time.Duration
@@ -15,6 +18,7 @@ import kotlin.time.Duration
 internal class Transaction(
     val id: Int,
     val request: ByteArray,
+    private val path: MadPath,
 ) {
     private val news = Channel<Unit>(Channel.CONFLATED)
     private val end = AtomicReference<End?>()
@@ -37,15 +41,29 @@ internal class Transaction(
     @Volatile
     var failure: RMPPStatus? = null
 
-    /** Whether [mad] answers the request. Its id was compared before. */
-    fun isAnsweredBy(mad: ByteArray): Boolean =
+    /** Whether [mad], to whose sender [back] leads, answers the request. Its id was compared before. */
+    fun isAnsweredBy(
+        mad: ByteArray,
+        back: MadPath?,
+    ): Boolean = isLikeAnswer(mad) && isAsked(back)
+
+    /** A directed route, and a port without a LID, do not say where a datagram comes from. */
+    private fun isAsked(back: MadPath?): Boolean {
+        if (back !is LidPath || path !is LidPath || !path.destination.isUnicast) return true
+        if (MadFields.mgmtClass(request) == ManagementClass.SUBN_DIRECTED_ROUTE.value) return true
+        val asked = path.globalRoute?.dgid()
+        val from = back.globalRoute?.dgid()
+        return if (asked != null && from != null) asked == from else back.destination == path.destination
+    }
+
+    private fun isLikeAnswer(mad: ByteArray): Boolean =
         MadFields.mgmtClass(mad) == MadFields.mgmtClass(request) &&
             MadFields.attribute(mad) == MadFields.attribute(request) &&
             MadFields.isAnswered(request, MadFields.method(mad))
 
     /** Whether [mad] is of the request itself, which is on its way, or of its answer. */
     fun isPart(mad: ByteArray): Boolean =
-        isAnsweredBy(mad) ||
+        isLikeAnswer(mad) ||
             (
                 MadFields.mgmtClass(mad) == MadFields.mgmtClass(request) &&
                     MadFields.method(mad) == MadFields.method(request)

@@ -1,5 +1,6 @@
 package org.kverbs.management.transaction
 
+import org.kverbs.management.path.MadPath
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.random.Random
@@ -16,12 +17,15 @@ internal class TransactionTable {
     val size: Int get() = waiting.size
 
     /** Enters a copy of the request under an id that no other one has. */
-    fun open(request: ByteArray): Transaction {
+    fun open(
+        request: ByteArray,
+        path: MadPath,
+    ): Transaction {
         while (true) {
             val id = next.getAndIncrement()
             val mad = request.copyOf()
             MadFields.setTransaction(mad, id)
-            val transaction = Transaction(id, mad)
+            val transaction = Transaction(id, mad, path)
             if (waiting.putIfAbsent(id, transaction) == null) return transaction
         }
     }

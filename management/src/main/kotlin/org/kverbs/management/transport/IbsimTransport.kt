@@ -5,13 +5,12 @@ import org.kverbs.management.path.MadPath
 import org.kverbs.management.structures.NodeInfo
 import org.kverbs.management.structures.PortInfo
 import java.io.IOException
+import java.net.DatagramPacket
+import java.net.DatagramSocket
 import java.net.InetAddress
 import java.net.InetSocketAddress
 import java.net.PortUnreachableException
-import java.net.StandardProtocolFamily.INET
-import java.net.StandardSocketOptions.SO_RCVBUF
 import java.nio.ByteBuffer
-import java.nio.channels.DatagramChannel
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.concurrent.thread
 
@@ -30,7 +29,7 @@ private const val RECEIVE_BUFFER = 1 shl 20
  */
 public class IbsimTransport private constructor(
     private val control: IbsimControl,
-    private val data: DatagramChannel,
+    private val data: DatagramSocket,
 ) : MadTransport {
     private val isClosed = AtomicBoolean()
     private val hasReceiver = AtomicBoolean()
@@ -52,7 +51,8 @@ public class IbsimTransport private constructor(
     ) {
         check(!isClosed.get()) { CLOSED }
         try {
-            data.write(IbsimDatagram.request(mad, path))
+            val bytes = IbsimDatagram.request(mad, path).array()
+            data.send(DatagramPacket(bytes, bytes.size))
         } catch (_: PortUnreachableException) {
             // The simulator is gone, or not there yet again: as lost as on a wire that was pulled.
         } catch (e: IOException) {
@@ -62,31 +62,18 @@ public class IbsimTransport private constructor(
     }
 
     private fun deliver(receiver: MadReceiver) {
-        val buffer = ByteBuffer.allocate(2 * IbsimDatagram.SIZE)
+        val bytes = ByteArray(2 * IbsimDatagram.SIZE)
         while (!isClosed.get()) {
-            buffer.clear()
+            val packet = DatagramPacket(bytes, bytes.size)
             try {
-                data.read(buffer)
+                data.receive(packet)
             } catch (_: PortUnreachableException) {
                 continue
             } catch (_: IOException) {
-                // The channel was closed, by close() or by an interrupt.
-                return
+                return // closed
             }
-            if (buffer.flip().remaining() == IbsimDatagram.SIZE) hand(IbsimDatagram.parse(buffer), receiver)
-        }
-    }
-
-    /** A receiver that throws costs its own datagram, and none that come after it. */
-    private fun hand(
-        datagram: IbsimDatagram,
-        receiver: MadReceiver,
-    ) {
-        try {
-            deliver(datagram, receiver)
-        } catch (e: RuntimeException) {
-            val thread = Thread.currentThread()
-            thread.uncaughtExceptionHandler.uncaughtException(thread, e)
+            if (packet.length != IbsimDatagram.SIZE) continue
+            guarded { deliver(IbsimDatagram.parse(ByteBuffer.wrap(bytes)), receiver) }
         }
     }
 
@@ -129,14 +116,14 @@ public class IbsimTransport private constructor(
             port: Int = DEFAULT_PORT,
             node: String? = null,
         ): IbsimTransport {
-            val data = DatagramChannel.open(INET)
+            // No channel: a thread that is interrupted closes a channel by using it.
+            val data = DatagramSocket(InetSocketAddress(InetAddress.getByName("0.0.0.0"), 0))
             var control: IbsimControl? = null
             var isConnected = false
             try {
-                data.setOption(SO_RCVBUF, RECEIVE_BUFFER)
-                data.bind(InetSocketAddress(0))
-                val here = (data.localAddress as InetSocketAddress).port
-                control = IbsimControl(InetSocketAddress(InetAddress.getByName(host), port), here, node.orEmpty())
+                data.receiveBufferSize = RECEIVE_BUFFER
+                val server = InetSocketAddress(InetAddress.getByName(host), port)
+                control = IbsimControl(server, data.localPort, node.orEmpty())
                 data.connect(InetSocketAddress(control.address.address, port + 1 + control.client))
                 isConnected = true
                 return IbsimTransport(control, data)

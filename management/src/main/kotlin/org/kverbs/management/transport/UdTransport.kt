@@ -187,11 +187,7 @@ public class UdTransport private constructor(
         }
         made.qp.postReceive(place, completion.workRequestId())
         if (path == null) return
-        try {
-            receiver.received(mad, path)
-        } catch (e: RuntimeException) {
-            uncaught(e)
-        }
+        guarded { receiver.received(mad, path) }
     }
 
     private fun uncaught(e: RuntimeException) {

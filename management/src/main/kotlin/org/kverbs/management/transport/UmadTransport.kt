@@ -223,11 +223,7 @@ public class UmadTransport private constructor(
                     if (umad.isOpen) uncaught(e)
                     return
                 }
-            try {
-                hand(message, receiver)
-            } catch (e: RuntimeException) {
-                uncaught(e)
-            }
+            guarded { hand(message, receiver) }
         }
     }
 

@@ -10,6 +10,7 @@ import kotlinx.coroutines.delay
 import kotlinx.coroutines.test.currentTime
 import kotlinx.coroutines.test.runTest
 import org.kverbs.management.fabric.fabric
+import org.kverbs.management.path.MadPath
 import org.kverbs.management.path.lid
 import org.kverbs.management.structures.ManagementClass
 import org.kverbs.management.structures.Method
@@ -19,6 +20,8 @@ import org.kverbs.management.structures.RMPPStatus
 import org.kverbs.management.structures.RMPPType
 import org.kverbs.management.transaction.MadException
 import org.kverbs.management.transport.MadReceiver
+import org.kverbs.management.transport.MadTransport
+import java.io.IOException
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.time.Duration.Companion.minutes
@@ -90,6 +93,32 @@ class HostilePeerSpec :
                 val request = wire.packets.first()
                 for (peer in 10..100) wire.second.deliver(request.copyOf(), lid(peer))
                 client.sa.records<NodeRecord>() shouldBe records
+            }
+        }
+
+        test("should forget messages that their senders leave off, after the transport failed in an unknown way") {
+            runTest {
+                val wire = Wire(backgroundScope)
+                var isFull = true
+                val poor =
+                    object : MadTransport by wire.second {
+                        override fun send(
+                            mad: ByteArray,
+                            path: MadPath,
+                        ) {
+                            if (isFull && Rmpp.type(mad) == RMPPType.ABORT) throw IOException("no space left")
+                            wire.second.send(mad, path)
+                        }
+                    }
+                val transport = RmppTransport(poor, context = backgroundScope.coroutineContext)
+                transport.receive(Inbox())
+                wire.second.deliver(beginning(longMessage(0, 1)), lid(1))
+                delay(1.minutes)
+                transport.underWay shouldBe 0
+                isFull = false
+                wire.second.deliver(beginning(longMessage(0, 2)), lid(1))
+                delay(1.minutes)
+                transport.underWay shouldBe 0
             }
         }
     })

@@ -12,9 +12,15 @@ import io.kotest.matchers.string.shouldContain
 import org.kverbs.structures.Lid
 import java.io.ByteArrayInputStream
 import java.io.ByteArrayOutputStream
+import java.nio.ByteBuffer
 import kotlin.random.Random
 
 private const val HEAD = 20
+private const val PROBLEMS_AT = 12
+private const val EMPTY_PROBLEM = 18
+
+/** `management/fuzz` makes 50 times as many. */
+private val files = Integer.getInteger("fuzz.count", 200_000) / 10
 
 private fun bytesOf(subnet: Subnet) = ByteArrayOutputStream().also { subnet.writeTo(it) }.toByteArray()
 
@@ -83,7 +89,7 @@ class SubnetFileSpec :
             val good = SubnetBody.bytes(subnet.data)
             val random = Random(5)
             var refused = 0
-            repeat(20_000) {
+            repeat(files) {
                 val body = good.copyOf(if (random.nextInt(10) == 0) random.nextInt(good.size + 50) else good.size)
                 repeat(random.nextInt(1, 4)) {
                     // The counts and the small arrays behind them are where most damage is done.
@@ -102,7 +108,7 @@ class SubnetFileSpec :
                 }
             }
             refused shouldBeGreaterThan 1000
-            refused shouldBeLessThan 20_000
+            refused shouldBeLessThan files
         }
 
         test("should take no memory for a length that is not there") {
@@ -110,5 +116,14 @@ class SubnetFileSpec :
             // 200 MB are announced, and a few bytes follow.
             byteArrayOf(12, 0, 0, 0).copyInto(bomb, 12)
             shouldThrow<SubnetFileException> { read(bomb) }
+        }
+
+        test("should refuse more problems than a discovery keeps: each costs several times its bytes") {
+            val good = SubnetBody.bytes(starSubnet().data)
+            val further = 20_000
+            val bomb = good.copyOf(good.size + further * EMPTY_PROBLEM)
+            ByteBuffer.wrap(bomb).apply { putInt(PROBLEMS_AT, getInt(PROBLEMS_AT) + further) }
+            val refusal = shouldThrow<SubnetFileException> { SubnetBody.data(bomb) }
+            refusal.message.shouldNotBeNull() shouldContain "problems"
         }
     })

@@ -19,7 +19,9 @@ import org.kverbs.management.structures.NodeInfo
 import org.kverbs.management.structures.NodeRecord
 import org.kverbs.management.structures.PortCounters
 import org.kverbs.management.transaction.MadTimeoutException
+import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.management.tshark
+import java.nio.file.Files
 import kotlin.time.Duration.Companion.milliseconds
 
 class CaptureSpec :
@@ -51,6 +53,29 @@ class CaptureSpec :
             counters[0][0] shouldBe "1"
             // The answer of the administrator is long: each of its packets, and each confirmation, is there.
             lines.filter { it[1] == "0x03" }.map { it[2] } shouldContainInOrder listOf("0x12", "0x92", "0x92")
+        }
+
+        test("should go on with the file when a thread that is interrupted sends") {
+            val file = tempdir().toPath().resolve("fabric.pcap")
+            MadCapture(file).use { capture ->
+                val empty = Files.size(file)
+                repeat(3) {
+                    Thread.currentThread().interrupt()
+                    try {
+                        capture.record(ByteArray(MAD_SIZE), lid(1), isSent = true, own = 1)
+                    } finally {
+                        Thread.interrupted() shouldBe true
+                    }
+                }
+                Files.size(file) - empty shouldBe 3 * (16 + 16 + 8 + 12 + 8 + MAD_SIZE + 6)
+            }
+        }
+
+        test("should write what has no header, too") {
+            val file = tempdir().toPath().resolve("fabric.pcap")
+            MadCapture(file).use { capture ->
+                for (size in 0..3) capture.record(ByteArray(size), lid(1), isSent = false, own = 1)
+            }
         }
 
         test("should record an event of Java Flight Recorder for each event, beside another listener") {

@@ -7,6 +7,7 @@ import org.jetbrains.lincheck.datastructures.Operation
 import org.jetbrains.lincheck.datastructures.Options
 import org.jetbrains.lincheck.datastructures.Param
 import org.jetbrains.lincheck.datastructures.StressOptions
+import org.kverbs.management.path.directed
 
 private val request = ByteArray(256)
 
@@ -20,7 +21,7 @@ class TableUnderLincheck {
 
     @Operation
     fun open(): Int {
-        val transaction = table.open(request)
+        val transaction = table.open(request, directed(0))
         return synchronized(sent) { sent.size.also { sent += transaction } }
     }
 

@@ -7,6 +7,7 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.management.path.MadPath
 import org.kverbs.management.path.lid
 import java.io.File
+import java.io.IOException
 import java.net.DatagramPacket
 import java.net.DatagramSocket
 import java.net.InetSocketAddress
@@ -79,33 +80,54 @@ class IbsimTransportSpec :
             descriptors() shouldBeLessThan before + 100
         }
 
-        test("should hand on what arrives after a receiver threw") {
-            LateSimulator().use { simulator ->
-                DatagramChannel.open().bind(InetSocketAddress("127.0.0.1", simulator.port + 1)).use { far ->
-                    IbsimTransport.connect(port = simulator.port).use { transport ->
-                        val seen = LinkedBlockingQueue<Int>()
-                        transport.receive(
-                            object : MadReceiver {
-                                override fun received(
-                                    mad: ByteArray,
-                                    back: MadPath?,
-                                ) {
-                                    seen += mad[0].toInt()
-                                    check(mad[0].toInt() != 1) { "a receiver's fault" }
-                                }
+        for (fault in listOf(IllegalStateException("a fault"), IOException("disk full"), NotImplementedError())) {
+            test("should hand on what arrives after a receiver threw a ${fault::class.simpleName}") {
+                LateSimulator().use { simulator ->
+                    DatagramChannel.open().bind(InetSocketAddress("127.0.0.1", simulator.port + 1)).use { far ->
+                        IbsimTransport.connect(port = simulator.port).use { transport ->
+                            val seen = LinkedBlockingQueue<Int>()
+                            transport.receive(
+                                object : MadReceiver {
+                                    override fun received(
+                                        mad: ByteArray,
+                                        back: MadPath?,
+                                    ) {
+                                        seen += mad[0].toInt()
+                                        if (mad[0].toInt() == 1) throw fault
+                                    }
 
-                                override fun undelivered(mad: ByteArray): Unit = Unit
-                            },
-                        )
-                        transport.send(ByteArray(MAD_SIZE), lid(1))
-                        val to = far.receive(ByteBuffer.allocate(IbsimDatagram.SIZE))
-                        for (first in 1..2) {
-                            val datagram = ByteBuffer.allocate(IbsimDatagram.SIZE)
-                            datagram.put(IbsimDatagram.SIZE - MAD_SIZE, first.toByte())
-                            far.send(datagram, to)
+                                    override fun undelivered(mad: ByteArray): Unit = Unit
+                                },
+                            )
+                            transport.send(ByteArray(MAD_SIZE), lid(1))
+                            val to = far.receive(ByteBuffer.allocate(IbsimDatagram.SIZE))
+                            for (first in 1..2) {
+                                val datagram = ByteBuffer.allocate(IbsimDatagram.SIZE)
+                                datagram.put(IbsimDatagram.SIZE - MAD_SIZE, first.toByte())
+                                far.send(datagram, to)
+                            }
+                            seen.poll(10, SECONDS) shouldBe 1
+                            seen.poll(10, SECONDS) shouldBe 2
                         }
-                        seen.poll(10, SECONDS) shouldBe 1
-                        seen.poll(10, SECONDS) shouldBe 2
+                    }
+                }
+            }
+        }
+
+        test("should stay open when a thread that is interrupted sends") {
+            LateSimulator().use { simulator ->
+                DatagramSocket(InetSocketAddress("127.0.0.1", simulator.port + 1)).use { far ->
+                    far.soTimeout = 10_000
+                    IbsimTransport.connect(port = simulator.port).use { transport ->
+                        repeat(2) {
+                            Thread.currentThread().interrupt()
+                            try {
+                                transport.send(ByteArray(MAD_SIZE), lid(1))
+                            } finally {
+                                Thread.interrupted() shouldBe true
+                            }
+                            far.receive(DatagramPacket(ByteArray(IbsimDatagram.SIZE), IbsimDatagram.SIZE))
+                        }
                     }
                 }
             }

@@ -172,4 +172,4 @@ internal fun escaped(name: String): String = if (name in keywords) "`$name`" els
 internal fun documentation(
     said: String?,
     instead: String,
-): String = (said ?: instead).replace("*/", "* /").replace("[", "\\[")
+): String = (said ?: instead).replace("/*", "/ *").replace("*/", "* /").replace("[", "\\[")
