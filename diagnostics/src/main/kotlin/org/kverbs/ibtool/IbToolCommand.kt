@@ -2,6 +2,7 @@ package org.kverbs.ibtool
 
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
+import org.kverbs.console.completion
 import org.kverbs.console.offer
 import org.kverbs.ibtool.counters.IbQueryErrorsCommand
 import org.kverbs.ibtool.counters.PerfQueryCommand
@@ -30,6 +31,7 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
                 listOf(IbNetDiscoverCommand(), IbLinkInfoCommand(), IbQueryErrorsCommand(), IbIdsVerifyCommand()) +
                 lists(),
             "Routes" to listOf(IbRouteCommand(), IbTracertCommand()) + dumps(),
+            "Get help" to listOf(completion("ibtool")),
         )
 
     init {
