@@ -4,6 +4,9 @@
 #
 # Nothing here prints anything or fails: a command without a cache only starts slower.
 
+# The command whose classes the cache keeps; ./ibtool sets its own.
+aot_run=(pingpong --device embedded0 --iters 100 --warm-up 10)
+
 # A cache of another JDK, say, is nothing to tell of.
 aot_quiet='-Xlog:cds*=off,aot*=off'
 
@@ -17,14 +20,13 @@ aot_cache() {
   cache=$1/kverbs-${sum// /-}.aot
 }
 
-# make_aot_cache JAVA...: makes it by a short run of the commands with JAVA, and deletes those of older jars. An empty
-# file says that this JVM would not make one.
+# make_aot_cache JAVA...: makes it by a run of aot_run with JAVA, and deletes those of older jars. An empty file
+# says that this JVM would not make one.
 make_aot_cache() {
   local new=$cache.$BASHPID old
   [ -n "$cache" ] && mkdir -p "${cache%/*}" && [ -w "${cache%/*}" ] || return 0
   # On devices that nobody else sees: one that speaks UDP would take an address.
-  KVERBS_EMBEDDED=memory,memory "$1" "-XX:AOTCacheOutput=$new" "${@:2}" \
-    pingpong --device embedded0 --iters 100 --warm-up 10 || true
+  KVERBS_EMBEDDED=memory,memory "$1" "-XX:AOTCacheOutput=$new" "${@:2}" "${aot_run[@]}" || true
   [ -f "$new" ] || : > "$new"
   mv -f "$new" "$cache" || true # in one step, for those who start at the same time
   rm -f "$new.config"

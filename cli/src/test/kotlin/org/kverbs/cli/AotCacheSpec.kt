@@ -9,7 +9,7 @@ class AotCacheSpec :
     FunSpec({
         test("should know the command whose classes the launchers keep, for they don't hear of its failure") {
             val launcher = File(System.getProperty("kverbs.root"), "cli/src/archive/aot.sh").readText()
-            val words = Regex("pingpong --device [^|]*\\d").find(launcher)!!.value.split(' ')
+            val words = Regex("pingpong --device [^)]*\\d").find(launcher)!!.value.split(' ')
             val outcome = Outcome(*words.toTypedArray())
             withClue(outcome) { outcome.status shouldBe 0 }
         }

@@ -2,6 +2,7 @@ package org.kverbs.ibtool
 
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
+import org.kverbs.console.completion
 import org.kverbs.console.offer
 import org.kverbs.ibtool.check.CheckCommand
 import org.kverbs.ibtool.congestion.IbCcConfigCommand
@@ -57,6 +58,7 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
             "Health" to listOf(HealthCommand(), CheckCommand(), TopCommand(), MapCommand()),
             "Routes" to listOf(IbRouteCommand(), IbTracertCommand()) + dumps(),
             "Checks of older releases of infiniband-diags" to nodeChecks() + portChecks() + fabricChecks(),
+            "Get help" to listOf(completion("ibtool")),
         )
 
     init {
