@@ -79,7 +79,9 @@ internal class MapLayout(
         private const val SWITCH_STEP = 116
         private const val HOST_STEP = 84
         private const val LEFT = 20
-        private const val TOP = 40
+
+        /** Room for the arcs of links within the first row. */
+        private const val TOP = 90
         private const val LINE = 60
         private const val GAP = 70
     }

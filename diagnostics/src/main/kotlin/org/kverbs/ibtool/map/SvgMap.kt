@@ -87,7 +87,7 @@ internal class SvgMap(
         svg.append("<path d=\"M$x $bottom h$SAMPLE\" stroke=\"#333\" stroke-dasharray=\"5 4\"/>")
         text(x + SAMPLE + BASELINE, bottom + BASELINE, "not active")
         if (map.nodes.any { it.chassis != null }) {
-            text(LEFT, bottom + LINE, "Nodes of one colour that stand together are one chassis.")
+            text(LEFT, bottom + LINE, "A colour of nodes is a chassis. Its number is in the tooltip.")
         }
         svg.append('\n')
     }
