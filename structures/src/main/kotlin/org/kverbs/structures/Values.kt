@@ -189,7 +189,7 @@ internal object Values {
                 }
             }
 
-    /** Text of nodes, which anybody can set: without what acts on a terminal, breaks the line or turns its direction. */
+    /** Text of nodes, which anybody can set, without what acts on a terminal, breaks the line or turns its order. */
     fun quoted(
         text: String,
         quote: Char,
