@@ -1,6 +1,5 @@
 package org.kverbs.cli
 
-import com.github.ajalt.clikt.completion.CompletionCommand
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
 import com.github.ajalt.clikt.parameters.options.flag
@@ -11,6 +10,7 @@ import org.kverbs.cli.file.FileCommand
 import org.kverbs.cli.pingpong.PingPongCommand
 import org.kverbs.cli.project.NewCommand
 import org.kverbs.cli.script.ScriptCommand
+import org.kverbs.console.completion
 import org.kverbs.console.offer
 
 /** `kverbs` itself: the list of its commands, and the options before a command. */
@@ -35,18 +35,5 @@ internal class KverbsCommand : CoreCliktCommand("kverbs") {
 
     private companion object {
         fun names(commands: List<CoreCliktCommand>): List<String> = commands.map { it.commandName }
-
-        fun completion() =
-            CompletionCommand(
-                name = "completion",
-                help = "Print the completion of a shell's Tab key for kverbs.",
-                epilog =
-                    """
-                    Examples:
-                      source <(kverbs completion bash)
-                      kverbs completion bash > ~/.local/share/bash-completion/completions/kverbs
-                      kverbs completion fish > ~/.config/fish/completions/kverbs.fish
-                    """.trimIndent(),
-            )
     }
 }

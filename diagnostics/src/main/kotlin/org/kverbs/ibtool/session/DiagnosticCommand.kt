@@ -33,9 +33,6 @@ internal abstract class DiagnosticCommand(
 
     protected fun print(json: JsonElement): Unit = echo(pretty.encodeToString(JsonElement.serializer(), json))
 
-    /** Shows what was printed so far: an error, here an empty one, stands behind it. */
-    protected fun flush(): Unit = echo("", trailingNewline = false, err = true)
-
     /** Prints to standard error. */
     protected fun warn(text: String): Unit = echo(text, err = true)
 
