@@ -23,7 +23,7 @@ internal class KverbsCommand : CoreCliktCommand("kverbs") {
             "Look at the devices" to listOf(DevicesCommand(), DevInfoCommand()),
             "Try them out" to listOf(PingPongCommand(), FileCommand(), SampleCommand(), LabCommand()),
             "Write programs" to listOf(ScriptCommand(), NewCommand()),
-        ).let { it + ("Get help" to listOf(HelpCommand(names(it.values.flatten())), completion())) }
+        ).let { it + ("Get help" to listOf(HelpCommand(names(it.values.flatten())), completion("kverbs"))) }
 
     init {
         offer(groups)
