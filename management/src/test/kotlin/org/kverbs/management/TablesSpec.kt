@@ -82,7 +82,7 @@ class TablesSpec :
                     keys.map { row.getValue(it) } + listOf(methods, row.getValue("attribute_modifier"))
                 }
             described shouldContainExactlyInAnyOrder expected
-            expected shouldHaveSize 138
+            expected shouldHaveSize 139
         }
 
         test("should know of three attributes no more than their numbers") {

@@ -15,7 +15,10 @@ private val sources: List<File> =
     root
         .toFile()
         .walk()
-        .onEnter { it.name !in listOf("target", ".cache", ".git", "main") || "integration" in it.path }
+        .onEnter {
+            // The project's own folder can have any name, "main" for one.
+            it == root.toFile() || it.name !in listOf("target", ".cache", ".git", "main") || "integration" in it.path
+        }
         .filter { it.extension in listOf("kt", "kts", "java", "xml") && "/acceptance/docs/" !in it.path }
         .toList()
 

@@ -6,6 +6,7 @@ import io.kotest.matchers.nulls.shouldBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.Context
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.ConnectOptions
 import org.kverbs.attributes.Gid
 import org.kverbs.attributes.GlobalRoute
@@ -60,7 +61,7 @@ private class Side(
     private val pd = context.protectionDomain()
     val cq = context.completionQueue { entries(4) }
     val qp = pd.qp(RC) { cq(cq) }
-    val region = pd.memoryRegion(64)
+    val region = pd.memoryRegion(64) { access(AccessFlag.LOCAL_WRITE) }
     val gid: Gid = context.queryGid(1, context.defaultGidIndex(1))
 }
 
