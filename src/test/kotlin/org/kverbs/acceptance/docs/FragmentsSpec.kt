@@ -18,8 +18,7 @@ private val sources: List<File> =
         .onEnter {
             // The project's own folder can have any name, "main" for one.
             it == root.toFile() || it.name !in listOf("target", ".cache", ".git", "main") || "integration" in it.path
-        }
-        .filter { it.extension in listOf("kt", "kts", "java", "xml") && "/acceptance/docs/" !in it.path }
+        }.filter { it.extension in listOf("kt", "kts", "java", "xml") && "/acceptance/docs/" !in it.path }
         .toList()
 
 private val texts: Map<File, String> by lazy { sources.associateWith { plain(it.readText()) } }
