@@ -40,7 +40,7 @@ public class RdmaListener internal constructor(
     }
 
     /**
-     * Returns the requests as they come. Several collectors, and callers of [request], share them: each request goes to
+     * Returns the requests as they come. Several collectors, and callers of `request`, share them: each request goes to
      * one. The flow fails with IllegalStateException when the listener is closed.
      */
     public fun requests(): Flow<ConnectionRequest> = requests.receiveAsFlow()

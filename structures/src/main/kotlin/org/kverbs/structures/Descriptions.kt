@@ -128,6 +128,7 @@ public class Descriptions internal constructor(
             (other.constants + constants).distinctBy { it.name },
         )
 
+    /** Reads descriptions. */
     public companion object {
         /**
          * Reads descriptions. Nothing but an exception comes of a wrong text.

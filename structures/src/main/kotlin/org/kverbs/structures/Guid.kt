@@ -14,6 +14,7 @@ public value class Guid(
     /** Returns four groups of four hexadecimal digits, such as `0002:c903:0000:1491`. */
     override fun toString(): String = HexFormat.of().toHexDigits(value).chunked(4).joinToString(":")
 
+    /** Reads GUIDs from text. */
     public companion object {
         private val groups = Regex("\\p{XDigit}{1,4}(:\\p{XDigit}{1,4}){3}")
         private val digits = Regex("(0x)?(\\p{XDigit}{1,16})")

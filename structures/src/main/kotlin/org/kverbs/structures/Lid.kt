@@ -31,6 +31,7 @@ public value class Lid(
     /** Returns the decimal number. */
     override fun toString(): String = value.toString()
 
+    /** Reads LIDs from text. */
     public companion object {
         /**
          * Reads a decimal number, or a hexadecimal one behind `0x`.

@@ -30,6 +30,7 @@ public data class DirectedPath(
     /** Returns the form `DR Path (0, 1, 4)`. */
     override fun toString(): String = hops.joinToString(", ", "DR Path (", ")")
 
+    /** The bounds of a directed path. */
     public companion object {
         /** The most links that a directed path goes over. */
         public const val MAX_HOPS: Int = 63

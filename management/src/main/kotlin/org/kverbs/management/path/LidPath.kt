@@ -68,6 +68,7 @@ public data class LidPath(
         return "Path $ends SL=$serviceLevel PKey=$partition DQPN=$destinationQueuePair"
     }
 
+    /** The default of a path. */
     public companion object {
         /** The partition that every port is in. */
         public const val DEFAULT_PARTITION: Int = 0xffff

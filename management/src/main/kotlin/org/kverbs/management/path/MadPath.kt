@@ -6,6 +6,7 @@ package org.kverbs.management.path
  * `toString` prints a path, and [parse] reads what was printed.
  */
 public sealed interface MadPath {
+    /** Reads paths from text. */
     public companion object {
         /**
          * Reads a path from text, which need not be trusted:

@@ -115,8 +115,10 @@ public class EndPort internal constructor(
         }
     }
 
+    /** Two values for one port are equal. */
     override fun equals(other: Any?): Boolean = other is EndPort && other.device == device && other.number == number
 
+    /** Fits [equals]. */
     override fun hashCode(): Int = 31 * device.hashCode() + number
 
     /** Returns `mlx5_0/1`, which [endPort] reads. */

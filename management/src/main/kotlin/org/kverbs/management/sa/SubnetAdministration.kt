@@ -288,7 +288,7 @@ public class SubnetAdministration internal constructor(
             throw e
         }
 
-    public companion object {
+    private companion object {
         private const val MOST_PATHS = 127
         private const val BYTE = 255
         private val notFound = setOf(SAStatus.NO_RECORDS.value, SAStatus.REQ_INVALID_GID.value)

@@ -271,6 +271,7 @@ public class MadTransactor(
         }
     }
 
+    /** The default of a transactor. */
     public companion object {
         /** The number of outstanding requests without another choice. */
         public const val DEFAULT_OUTSTANDING: Int = 32

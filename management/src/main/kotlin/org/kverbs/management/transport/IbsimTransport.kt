@@ -95,8 +95,10 @@ public class IbsimTransport private constructor(
         }
     }
 
+    /** Names the port. */
     override fun toString(): String = "ibsim at ${control.address}, node ${control.node}, client ${control.client}"
 
+    /** Connects to a simulator. */
     public companion object {
         /** The port at which ibsim listens if `-l` names no other. */
         public const val DEFAULT_PORT: Int = 7070

@@ -30,6 +30,7 @@ public data class ServedClass(
         require(vendor == 0 || mgmtClass.value in ofVendors) { "the class $mgmtClass has no vendors: give 0" }
     }
 
+    /** The methods that are served without another choice. */
     public companion object {
         /** The methods of all requests: everything but answers. */
         public val REQUESTS: Set<Method> =

@@ -200,8 +200,10 @@ public class UdTransport private constructor(
         closeAll(made.qp.queuePair, made.receiveCq, made.sendCq, made.channel, addresses, made.memory)
     }
 
+    /** Names the port. */
     override fun toString(): String = "${context.device().name()}/$number QP ${made.qp.queuePair.number()}"
 
+    /** Opens a queue pair for management datagrams. */
     public companion object {
         private const val CLOSED = "the transport is closed"
 

@@ -275,8 +275,10 @@ public class UmadTransport private constructor(
 
     override fun close(): Unit = umad.close()
 
+    /** Names the port. */
     override fun toString(): String = "$endPort"
 
+    /** Opens ports. */
     public companion object {
         /** How long the kernel waits for an answer if the caller does not say. */
         private val PATIENCE = 60.seconds
