@@ -94,8 +94,8 @@ internal class HostilePeersSpec :
                     )
                 for (lie in lies) {
                     raw().use {
-                        // Once a client on soft-iWARP waited here for three minutes, which nobody has explained. Whether
-                        // the server has ended the connection is checked below, whatever its client was told.
+                        // Once this case hung on soft-iWARP, likely here; the cause is not known. Whether the server has
+                        // ended the connection is checked below, whatever its client was told.
                         withTimeoutOrNull(if (isIwarp) PATIENCE else Duration.INFINITE) {
                             it.lie()
                             it.awaitEnd()
