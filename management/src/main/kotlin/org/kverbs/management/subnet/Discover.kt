@@ -20,8 +20,8 @@ public const val DEFAULT_MAX_PORTS: Int = 2_000_000
  *
  * @param maxNodes how many nodes are taken in at most
  * @param maxPorts how many ports are taken in at most
- * @param progress is called after each node and each timeout, one call at a time, and must be quick. What it throws
- *   ends the discovery.
+ * @param progress is called after each node and each timeout, one call at a time, in the caller's context. The
+ *   discovery waits for a slow one. What it throws ends the discovery.
  * @return what was found
  * @throws org.kverbs.management.transaction.MadException if the port of the fabric itself does not answer, or if the
  *   fabric is closed meanwhile
@@ -32,7 +32,7 @@ public const val DEFAULT_MAX_PORTS: Int = 2_000_000
 public suspend fun Fabric.discover(
     maxNodes: Int = DEFAULT_MAX_NODES,
     maxPorts: Int = DEFAULT_MAX_PORTS,
-    progress: (DiscoveryProgress) -> Unit = {},
+    progress: ((DiscoveryProgress) -> Unit)? = null,
 ): Subnet {
     require(maxNodes > 0) { "a discovery takes in at least one node, not $maxNodes" }
     require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }
@@ -60,7 +60,7 @@ public suspend fun Fabric.discoverBySa(
     require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }
     val answers = RecordAnswers.fetch(this)
     val found = FoundSubnet(maxNodes, maxPorts)
-    return Discovery(answers, found) {}.run { found.reportMissing(answers.links.guids, "no link leads to this node") }
+    return Discovery(answers, found, null).run { found.reportMissing(answers.links.guids, "no link leads to this node") }
 }
 
 /**
@@ -78,8 +78,8 @@ public suspend fun Fabric.discoverBySa(
  *
  * @param maxNodes how many nodes are taken in at most
  * @param maxPorts how many ports are taken in at most
- * @param progress is called after each node and each timeout, one call at a time, and must be quick. What it throws
- *   ends the discovery.
+ * @param progress is called after each node and each timeout, one call at a time, in the caller's context. The
+ *   discovery waits for a slow one. What it throws ends the discovery.
  * @throws org.kverbs.management.transaction.MadException if the administrator or the port of the fabric itself does not
  *   answer, or if the fabric is closed meanwhile
  * @throws org.kverbs.management.transport.MadTransportException if the port knows no subnet manager, or if the
@@ -90,7 +90,7 @@ public suspend fun Fabric.discoverBySa(
 public suspend fun Fabric.discoverByLid(
     maxNodes: Int = DEFAULT_MAX_NODES,
     maxPorts: Int = DEFAULT_MAX_PORTS,
-    progress: (DiscoveryProgress) -> Unit = {},
+    progress: ((DiscoveryProgress) -> Unit)? = null,
 ): Subnet {
     require(maxNodes > 0) { "a discovery takes in at least one node, not $maxNodes" }
     require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }

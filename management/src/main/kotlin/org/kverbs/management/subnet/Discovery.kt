@@ -20,6 +20,7 @@ import org.kverbs.management.structures.SwitchInfo
 import org.kverbs.management.transaction.MadClosedException
 import org.kverbs.management.transaction.MadException
 import org.kverbs.management.transaction.MadTimeoutException
+import org.kverbs.management.transaction.whereAnswersArrive
 import org.kverbs.structures.Structure
 import org.kverbs.structures.TakesGet
 import org.kverbs.structures.structureTypeOf
@@ -34,20 +35,34 @@ private val upStates = setOf(PortState.INIT, PortState.ARMED, PortState.ACTIVE)
 internal class Discovery(
     private val answers: Answers,
     private val found: FoundSubnet,
-    private val progress: (DiscoveryProgress) -> Unit,
+    private val progress: ((DiscoveryProgress) -> Unit)?,
 ) {
     private val questions = Channel<suspend () -> Unit>(Channel.UNLIMITED)
     private val open = AtomicInteger()
     private val timeouts = AtomicInteger()
     private val telling = Mutex()
+    private var told = 0
+
+    /** Without a buffer: the discovery runs no further ahead of [progress] than the questions that are outstanding. */
+    private val news = Channel<DiscoveryProgress>()
 
     /** Asks until there is nothing more to ask. [last] is called then, before the subnet is built. */
     suspend fun run(last: () -> Unit = {}): Subnet {
         val answer = answers.first()
         val first =
             checkNotNull(found.enter(answer, null)) { "the port of the fabric says what cannot be: $answer" }
-        tell()
         coroutineScope {
+            launch { for (state in news) progress?.invoke(state) }
+            whereAnswersArrive { askAll(first) }
+            news.close()
+        }
+        last()
+        return found.build(first.port)
+    }
+
+    private suspend fun askAll(first: Arrival) =
+        coroutineScope {
+            tell(newNodes = 1)
             visit(first)
             repeat(answers.atOnce) {
                 launch {
@@ -58,9 +73,6 @@ internal class Discovery(
                 }
             }
         }
-        last()
-        return found.build(first.port)
-    }
 
     private fun ask(question: suspend () -> Unit) {
         open.incrementAndGet()
@@ -128,7 +140,7 @@ internal class Discovery(
         val answer = asked(port, "what is behind this port") { answers.behind(port) } ?: return
         val arrival = found.enter(answer, port) ?: return
         visit(arrival)
-        if (arrival.isNewNode) tell()
+        if (arrival.isNewNode) tell(newNodes = 1)
     }
 
     private suspend inline fun <reified S> get(
@@ -165,6 +177,12 @@ internal class Discovery(
             null
         }
 
-    private suspend fun tell() =
-        telling.withLock { progress(DiscoveryProgress(found.nodeCount, open.get(), timeouts.get())) }
+    /** Each node raises the number by one, so that a caller who waits for a number meets it. */
+    private suspend fun tell(newNodes: Int = 0) {
+        if (progress == null) return
+        telling.withLock {
+            told += newNodes
+            news.send(DiscoveryProgress(told, open.get(), timeouts.get()))
+        }
+    }
 }

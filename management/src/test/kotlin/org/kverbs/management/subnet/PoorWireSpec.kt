@@ -11,6 +11,7 @@ import org.kverbs.management.transport.IbsimTransport
 import org.kverbs.management.transport.UdpRelay
 import org.kverbs.management.transport.ibnetdiscover
 import org.kverbs.management.transport.opensm
+import java.util.concurrent.TimeUnit
 import kotlin.time.Duration.Companion.milliseconds
 
 class PoorWireSpec :
@@ -48,7 +49,7 @@ class PoorWireSpec :
                     fabric(IbsimTransport.connect(port = simulator.port, node = net.firstHost)).use { fabric ->
                         val manager = simulator.opensm(net.firstHost)
                         val subnet = fabric.discover { if (it.nodes == 200) manager.destroyForcibly() }
-                        manager.waitFor()
+                        manager.waitFor(1, TimeUnit.MINUTES) shouldBe true
                         subnet.problems.shouldBeEmpty()
                         subnet.nodes.size shouldBe net.size
                         subnet.links.size shouldBe net.links
