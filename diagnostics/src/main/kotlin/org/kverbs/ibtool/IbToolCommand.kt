@@ -27,6 +27,7 @@ import org.kverbs.ibtool.local.IbAddrCommand
 import org.kverbs.ibtool.local.IbStatCommand
 import org.kverbs.ibtool.map.MapCommand
 import org.kverbs.ibtool.ports.IbPortStateCommand
+import org.kverbs.ibtool.records.SaQueryCommand
 import org.kverbs.ibtool.routes.DumpFtsCommand
 import org.kverbs.ibtool.routes.IbRouteCommand
 import org.kverbs.ibtool.routes.IbTracertCommand
@@ -52,6 +53,7 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
                 listOf(IbCcQueryCommand(), IbCcConfigCommand(), IbSendTrapCommand()),
             "Traffic and errors" to
                 listOf(IbDataCountsCommand(), IbDataCountersCommand(), IbSwPortWatchCommand()) + clears(),
+            "The subnet administrator" to listOf(SaQueryCommand()),
             "The whole fabric" to
                 listOf(IbNetDiscoverCommand(), IbLinkInfoCommand(), IbQueryErrorsCommand(), IbIdsVerifyCommand()) +
                 lists(),

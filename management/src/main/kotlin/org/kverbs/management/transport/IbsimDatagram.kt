@@ -40,7 +40,8 @@ internal class IbsimDatagram(
         ): ByteBuffer {
             require(mad.size == MAD_SIZE) { "a management datagram has $MAD_SIZE bytes, not ${mad.size}" }
             val buffer = ByteBuffer.allocate(SIZE)
-            val isSubnetManagement = mad[MGMT_CLASS].toInt() and 0xff in setOf(BY_LID, BY_DIRECTED_ROUTE)
+            val mgmtClass = mad[MGMT_CLASS].toInt() and 0xff
+            val isSubnetManagement = mgmtClass == BY_LID || mgmtClass == BY_DIRECTED_ROUTE
             when (path) {
                 is DirectedPath -> {
                     buffer.putLid(0, PERMISSIVE).putLid(SOURCE_LID, PERMISSIVE)

@@ -6,16 +6,18 @@ import org.kverbs.management.run
 
 class HeapSpec :
     FunSpec({
-        test("should be discovered with 10,240 hosts in a heap of 256 MB") {
-            run(
-                listOf(
-                    "${System.getProperty("java.home")}/bin/java",
-                    "-Xmx256m",
-                    "-classpath",
-                    System.getProperty("java.class.path"),
-                    "org.kverbs.management.simulation.LargeFabricKt",
-                    "10240",
-                ),
-            ).trim() shouldMatch "(\\d{5}) of \\1 nodes in \\d+ ms"
+        for ((hosts, heap) in listOf("10240" to "256m", "65000" to "1g")) {
+            test("should be discovered with $hosts hosts in a heap of $heap") {
+                run(
+                    listOf(
+                        "${System.getProperty("java.home")}/bin/java",
+                        "-Xmx$heap",
+                        "-classpath",
+                        System.getProperty("java.class.path"),
+                        "org.kverbs.management.simulation.LargeFabricKt",
+                        hosts,
+                    ),
+                ).trim() shouldMatch "(\\d{5}) of \\1 nodes in \\d+ ms"
+            }
         }
     })
