@@ -16,7 +16,13 @@ private const val BUFFER = 1 shl 16
 
 /** The program: runs [ibtool] and exits with its status. */
 fun main(args: Array<String>) {
-    val out = PrintStream(FileOutputStream(FileDescriptor.out).buffered(BUFFER), false, Charsets.UTF_8)
+    // Only System.out itself is taken for a terminal. A file or a pipe gets large pieces.
+    val out =
+        if (System.console()?.isTerminal == true) {
+            System.out
+        } else {
+            PrintStream(FileOutputStream(FileDescriptor.out).buffered(BUFFER), false, Charsets.UTF_8)
+        }
     // Ctrl-C prints what was found so far.
     Runtime.getRuntime().addShutdownHook(Thread(out::flush))
     val status = ibtool(args.asList(), out, System.err)
