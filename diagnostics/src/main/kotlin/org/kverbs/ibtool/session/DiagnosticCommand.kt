@@ -5,6 +5,7 @@ import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
 import org.kverbs.management.fabric.FabricBuilder
+import org.kverbs.management.transaction.MadException
 
 /**
  * A command that asks a fabric. It has the options that all commands share.
@@ -18,7 +19,23 @@ internal abstract class DiagnosticCommand(
     protected val options: CommonOptions = CommonOptions(this, excluded)
 
     final override fun run() {
-        runBlocking { Session(options, { configure() }) { warn(it) }.use { execute(it) } }
+        try {
+            runBlocking { Session(options, { configure() }) { warn(it) }.use { execute(it) } }
+        } catch (e: MadException) {
+            explain(e)
+            throw e
+        } catch (e: DiagnosticException) {
+            explain(e)
+            throw e
+        }
+    }
+
+    /** Shows with `-v` what each layer was about when a question failed, and with `-vv` the datagrams, too. */
+    private fun explain(e: Exception) {
+        if (options.verbose == 0) return
+        val cause = generateSequence<Throwable>(e) { it.cause }.firstNotNullOfOrNull { it as? MadException } ?: return
+        val lines = cause.dumpDetailed(options.verbose).trimEnd('\n').lines()
+        warn(lines.joinToString("\n", transform = ::printable))
     }
 
     /** Does the work. It prints by [line] and [print]. */
@@ -33,8 +50,8 @@ internal abstract class DiagnosticCommand(
 
     protected fun print(json: JsonElement): Unit = echo(pretty.encodeToString(JsonElement.serializer(), json))
 
-    /** Prints to standard error. */
-    protected fun warn(text: String): Unit = echo(text, err = true)
+    /** Prints to standard error. Any thread can call it. */
+    protected fun warn(text: String): Unit = synchronized(options) { echo(text, err = true) }
 
     /** Shows at once what was printed so far, which standard error does, as it comes behind it. */
     protected fun flush(): Unit = echo("", trailingNewline = false, err = true)

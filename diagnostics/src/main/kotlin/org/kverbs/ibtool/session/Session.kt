@@ -7,6 +7,8 @@ import org.kverbs.management.port.EndPort
 import org.kverbs.management.port.endPorts
 import org.kverbs.management.simulation.SimulatedFabric
 import org.kverbs.management.structures.PortState
+import org.kverbs.management.transport.MadTransport
+import org.kverbs.management.transport.UmadTransport
 
 /** One run of a command: the fabric that it asks, which is opened when it is needed first. */
 internal class Session(
@@ -26,23 +28,24 @@ internal class Session(
     val names: NodeNames by lazy { NodeNames.read(options.nameMap, warn) }
 
     private fun open(): Fabric {
-        val simulation = simulation ?: return endPort().fabric { configure() }
+        val simulation = simulation ?: return fabric(UmadTransport.open(endPort()))
         val node = options.ca ?: simulation.hosts.firstOrNull() ?: simulation.switches.first()
         return try {
-            simulation.fabric(node, options.port) { configure() }
+            fabric(simulation.port(node, options.port))
         } catch (e: IllegalArgumentException) {
             throw DiagnosticException("-C ${printable(node)}: ${e.message}", cause = e)
         }
     }
 
-    private fun FabricBuilder.configure() {
-        options.timeout?.let { timeout(it) }
-        options.retries?.let { retries(it) }
-        options.outstanding?.let { outstanding(it) }
-        if (options.mKey != 0L) mKey(options.mKey)
-        extra()
-        if (options.showsErrors) listener { warn("$it") }
-    }
+    private fun fabric(transport: MadTransport): Fabric =
+        fabric(transport.captured(options)) {
+            options.timeout?.let { timeout(it) }
+            options.retries?.let { retries(it) }
+            options.outstanding?.let { outstanding(it) }
+            if (options.mKey != 0L) mKey(options.mKey)
+            extra()
+            trace(options, warn)
+        }
 
     /** The port that the options name; without a name the first one that is active, as libibumad chooses. */
     fun endPort(): EndPort {
