@@ -39,6 +39,11 @@ private const val SHORT = 0xffff
 /** The highest bit of PortInfo's modifier says what the program that asks can do, not which port is meant. */
 private const val WITHOUT_FLAG = 0x7fffffff
 
+/** The attributes that records repeat. */
+internal val recordedTypes: Set<StructureType<*>> =
+    setOf(NodeInfo, NodeDescription, PortInfo, SwitchInfo, SMInfo, GUIDInfo, LinearForwardingTable) +
+        setOf(MulticastForwardingTable, PKeyTable, SLtoVLMappingTable, VLArbitrationTable)
+
 /** Makes an attribute and its modifier a query for the record that repeats the attribute. */
 internal class RecordQueries(
     private val sa: SubnetAdministration,

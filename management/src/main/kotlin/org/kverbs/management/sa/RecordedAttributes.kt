@@ -43,6 +43,9 @@ public class RecordedAttributes internal constructor(
     private val links = ConcurrentHashMap<Int, RecordedPlace>()
     private val queries = RecordQueries(sa)
 
+    /** Returns whether a record repeats the attributes of [type], so that [get] answers with them. */
+    public fun has(type: StructureType<*>): Boolean = type in recordedTypes
+
     /**
      * Asks for an attribute.
      *

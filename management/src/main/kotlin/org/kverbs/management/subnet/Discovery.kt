@@ -1,7 +1,9 @@
 package org.kverbs.management.subnet
 
+import kotlinx.coroutines.Job
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
@@ -34,6 +36,7 @@ private val upStates = setOf(PortState.INIT, PortState.ARMED, PortState.ACTIVE)
 internal class Discovery(
     private val answers: Answers,
     private val found: FoundSubnet,
+    private val stop: Job? = null,
     private val progress: (DiscoveryProgress) -> Unit,
 ) {
     private val questions = Channel<suspend () -> Unit>(Channel.UNLIMITED)
@@ -41,7 +44,10 @@ internal class Discovery(
     private val timeouts = AtomicInteger()
     private val telling = Mutex()
 
-    /** Asks until there is nothing more to ask. [last] is called then, before the subnet is built. */
+    /**
+     * Asks until there is nothing more to ask, and calls [last] then, before the subnet is built. If [stop] completes
+     * earlier, the subnet has what was found until then.
+     */
     suspend fun run(last: () -> Unit = {}): Subnet {
         val answer = answers.first()
         val first =
@@ -49,16 +55,20 @@ internal class Discovery(
         tell()
         coroutineScope {
             visit(first)
-            repeat(answers.atOnce) {
-                launch {
-                    for (question in questions) {
-                        question()
-                        if (open.decrementAndGet() == 0) questions.close()
+            val workers =
+                List(answers.atOnce) {
+                    launch {
+                        for (question in questions) {
+                            question()
+                            if (open.decrementAndGet() == 0) questions.close()
+                        }
                     }
                 }
-            }
+            val end = stop?.invokeOnCompletion { workers.forEach(Job::cancel) }
+            workers.joinAll()
+            end?.dispose()
         }
-        last()
+        if (open.get() == 0) last() else found.report(SubnetProblemKind.STOPPED, null, "the discovery was stopped")
         return found.build(first.port)
     }
 
