@@ -69,7 +69,8 @@ internal class RecordQueries(
 
             SMInfo -> sa.get<SMInfoRecord> { lid = at.lid }.smInfo
 
-            GUIDInfo -> guids(at.lid, modifier)
+            // Each port has a first block.
+            GUIDInfo -> if (modifier == 0) guids(at.lid, 0) else orNull { guids(at.lid, modifier) } ?: GUIDInfo {}
 
             LinearForwardingTable -> orNull { linear(at.lid, modifier) } ?: noEntries()
 
