@@ -99,6 +99,12 @@ internal class CommonOptions(
         )
     private val nameMapOption =
         added(command.option("--node-name-map", metavar = "FILE", help = "The names of nodes by their GUIDs"))
+    private val saOption =
+        added(
+            command.option("--sa", help = "Answer from the subnet administrator's records, if it has some").flag(),
+        )
+    private val saPathOption =
+        added(command.option("--sa-path", help = "Ask the subnet administrator for the path to the address").flag())
     private val jsonOption = added(command.option("--json", help = "Print JSON").flag())
     private val outstandingOption =
         added(
@@ -144,6 +150,12 @@ internal class CommonOptions(
     val nameMap: String? get() = nameMapOption.value
     val json: Boolean get() = jsonOption.value
     val outstanding: Int? get() = outstandingOption.value?.toInt()
+
+    /** Whether attributes of subnet management come from the subnet administrator's records. */
+    val sa: Boolean get() = saOption.value
+
+    /** Whether the subnet administrator is asked for the path to a target. */
+    val saPath: Boolean get() = saPathOption.value
 
     /** Where each datagram is written, or null. */
     val pcap: Path? get() = pcapOption.value

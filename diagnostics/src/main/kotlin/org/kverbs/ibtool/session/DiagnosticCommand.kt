@@ -1,6 +1,7 @@
 package org.kverbs.ibtool.session
 
 import com.github.ajalt.clikt.core.CoreCliktCommand
+import com.github.ajalt.clikt.core.ProgramResult
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
@@ -19,8 +20,21 @@ internal abstract class DiagnosticCommand(
     protected val options: CommonOptions = CommonOptions(this, excluded)
 
     final override fun run() {
+        val surroundings = currentContext.findObject<Surroundings>() ?: Surroundings()
         try {
-            runBlocking { Session(options, { configure() }) { warn(it) }.use { execute(it) } }
+            work(surroundings)
+        } catch (e: ProgramResult) {
+            if (surroundings.interrupt?.hasEnded != true) throw e
+        }
+        if (surroundings.interrupt?.hasEnded == true) {
+            warn("$commandName: interrupted; this is what was found so far")
+            throw ProgramResult(Interrupt.STATUS)
+        }
+    }
+
+    private fun work(surroundings: Surroundings) {
+        try {
+            runBlocking { Session(options, { configure() }, surroundings) { warn(it) }.use { execute(it) } }
         } catch (e: MadException) {
             explain(e)
             throw e
@@ -52,6 +66,12 @@ internal abstract class DiagnosticCommand(
 
     /** Prints to standard error. Any thread can call it. */
     protected fun warn(text: String): Unit = synchronized(options) { echo(text, err = true) }
+
+    /** Shows the rates between two looks of `--watch`. */
+    protected fun showGrowth(growth: CounterGrowth) {
+        if (options.json) print(growth.json()) else print("\n${growth.text()}\n")
+        flush()
+    }
 
     /** Shows at once what was printed so far, which standard error does, as it comes behind it. */
     protected fun flush(): Unit = echo("", trailingNewline = false, err = true)
