@@ -1,10 +1,15 @@
 package org.kverbs.ibtool
 
+import com.github.ajalt.clikt.core.obj
 import org.kverbs.RdmaException
 import org.kverbs.console.answer
 import org.kverbs.console.complain
 import org.kverbs.console.screen
 import org.kverbs.ibtool.session.DiagnosticException
+import org.kverbs.ibtool.session.Interrupt
+import org.kverbs.ibtool.session.Progress
+import org.kverbs.ibtool.session.Surroundings
+import org.kverbs.ibtool.session.Terminals
 import org.kverbs.management.transaction.MadException
 import java.io.FileDescriptor
 import java.io.FileOutputStream
@@ -13,13 +18,20 @@ import java.io.PrintStream
 import kotlin.system.exitProcess
 
 private const val BUFFER = 1 shl 16
+private const val OUTPUT = 1
 
 /** The program: runs [ibtool] and exits with its status. */
 fun main(args: Array<String>) {
-    val out = PrintStream(FileOutputStream(FileDescriptor.out).buffered(BUFFER), false, Charsets.UTF_8)
+    // Only System.out itself is taken for a terminal. A file or a pipe gets large pieces.
+    val out =
+        if (Terminals.has(OUTPUT)) {
+            System.out
+        } else {
+            PrintStream(FileOutputStream(FileDescriptor.out).buffered(BUFFER), false, Charsets.UTF_8)
+        }
     // Ctrl-C prints what was found so far.
     Runtime.getRuntime().addShutdownHook(Thread(out::flush))
-    val status = ibtool(args.asList(), out, System.err)
+    val status = ibtool(args.asList(), out, System.err, Surroundings(Progress.ofProgram(), Interrupt()))
     out.flush()
     exitProcess(status)
 }
@@ -37,6 +49,13 @@ fun ibtool(
     args: List<String>,
     out: Appendable = System.out,
     err: Appendable = System.err,
+): Int = ibtool(args, out, err, Surroundings())
+
+private fun ibtool(
+    args: List<String>,
+    out: Appendable,
+    err: Appendable,
+    surroundings: Surroundings,
 ): Int {
     val screen = screen(out, err)
 
@@ -49,7 +68,7 @@ fun ibtool(
         return status
     }
     return try {
-        IbToolCommand().answer(args, screen)
+        IbToolCommand().apply { configureContext { obj = surroundings } }.answer(args, screen)
     } catch (e: DiagnosticException) {
         failed(e, e.status)
     } catch (e: MadException) {

@@ -25,6 +25,7 @@ import org.kverbs.ibtool.ibcheck.IbCheckNodeCommand
 import org.kverbs.ibtool.ibcheck.PortChecks
 import org.kverbs.ibtool.local.IbAddrCommand
 import org.kverbs.ibtool.local.IbStatCommand
+import org.kverbs.ibtool.manual.ManualCommand
 import org.kverbs.ibtool.map.MapCommand
 import org.kverbs.ibtool.ports.IbPortStateCommand
 import org.kverbs.ibtool.records.SaQueryCommand
@@ -60,7 +61,7 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
             "Health" to listOf(HealthCommand(), CheckCommand(), TopCommand(), MapCommand()),
             "Routes" to listOf(IbRouteCommand(), IbTracertCommand()) + dumps(),
             "Checks of older releases of infiniband-diags" to nodeChecks() + portChecks() + fabricChecks(),
-            "Get help" to listOf(completion("ibtool")),
+            "Get help" to listOf(completion("ibtool"), ManualCommand(::IbToolCommand)),
         )
 
     init {

@@ -6,8 +6,8 @@ import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.default
 import com.github.ajalt.clikt.parameters.options.option
 import com.github.ajalt.clikt.parameters.options.pair
+import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.health.PortText
-import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
@@ -16,12 +16,11 @@ import org.kverbs.ibtool.session.target
 import org.kverbs.management.check.DEFAULT_IMBALANCE
 import org.kverbs.management.path.LidPath
 import org.kverbs.management.subnet.Subnet
-import org.kverbs.management.subnet.discover
 import org.kverbs.structures.Lid
 import java.nio.file.Path
 
 /** `check`: the routes, multicast trees and partitions of a fabric, and its topology against the planned one. */
-internal class CheckCommand : DiagnosticCommand("check", "Kes") {
+internal class CheckCommand : DiscoveringCommand("check", "Kes") {
     private val skipped by option(
         "--skip",
         metavar = "PARTS",
@@ -71,15 +70,18 @@ internal class CheckCommand : DiagnosticCommand("check", "Kes") {
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val subnet = session.fabric.discover()
-        val checks = FabricChecks(session.fabric, subnet, session.warn)
+        val subnet = subnet(session, warns = false)
+        val checks = FabricChecks(session.fabric, subnet, { session.forwardingTables(subnet, it) }, session.warn)
         val ends = ends
         val report =
             if (ends != null) {
                 val from = lid(session, ends.first)
                 checks.way(port(subnet, from), lid(session, ends.second))
             } else {
-                checks.all(skipped, imbalance, most, expected?.let { ExpectedTopology(it, session.warn).read() })
+                val planned = expected?.let { ExpectedTopology(it, session.warn).read() }
+                session.working({ "checking ${subnet.nodes.size} nodes" }) {
+                    checks.all(skipped, imbalance, most, planned)
+                }
             }
         if (options.json) {
             print(CheckJson(session.names).of(report))

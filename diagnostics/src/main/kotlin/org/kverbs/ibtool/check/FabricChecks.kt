@@ -18,10 +18,16 @@ import org.kverbs.management.transport.MadTransportException
 import org.kverbs.structures.Guid
 import org.kverbs.structures.Lid
 
-/** Checks a fabric as the options wish. [warn] gets what could not be found out. */
+/**
+ * Checks a fabric as the options wish.
+ *
+ * @param warn gets what could not be found out
+ * @param tables where the forwarding tables come from
+ */
 internal class FabricChecks(
     private val fabric: Fabric,
     private val subnet: Subnet,
+    private val tables: suspend (hasMulticast: Boolean) -> ForwardingTables = { fabric.forwardingTables(subnet, it) },
     private val warn: (String) -> Unit,
 ) {
     /** The parts that can be left out. */
@@ -41,14 +47,14 @@ internal class FabricChecks(
         expected: Subnet?,
     ): CheckReport {
         val hasMulticast = Part.MULTICAST !in skipped
-        val tables =
-            if (Part.ROUTES in skipped && !hasMulticast) null else fabric.forwardingTables(subnet, hasMulticast)
+        val found =
+            if (Part.ROUTES in skipped && !hasMulticast) null else tables(hasMulticast)
         return CheckReport(
-            routes = if (Part.ROUTES in skipped) null else tables?.checkRoutes(imbalance, most),
-            multicast = if (hasMulticast) tables?.let { groups(it) } else null,
+            routes = if (Part.ROUTES in skipped) null else found?.checkRoutes(imbalance, most),
+            multicast = if (hasMulticast) found?.let { groups(it) } else null,
             partitions = if (Part.PARTITIONS in skipped) null else fabric.partitions(subnet),
             difference = expected?.let(subnet::compareByName),
-            problems = subnet.problems + tables?.problems.orEmpty(),
+            problems = subnet.problems + found?.problems.orEmpty(),
         )
     }
 
@@ -57,11 +63,11 @@ internal class FabricChecks(
         from: SubnetPort,
         to: Lid,
     ): CheckReport {
-        val tables = fabric.forwardingTables(subnet, multicast = false)
-        val route = tables.route(from, to)
+        val found = tables(false)
+        val route = found.route(from, to)
         val ports = route.hops.flatMap { listOf(it.out, it.into) }.distinct()
         val readings = fabric.readCounters(ports.filter { it.number > 0 })
-        return CheckReport(way = CheckReport.Way(route, readings), problems = tables.problems)
+        return CheckReport(way = CheckReport.Way(route, readings), problems = found.problems)
     }
 
     private suspend fun groups(tables: ForwardingTables): List<CheckReport.Group> {

@@ -7,6 +7,7 @@ import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Target
+import org.kverbs.ibtool.session.Watch
 import org.kverbs.management.path.LidPath
 import org.kverbs.management.subnet.SubnetNode
 import org.kverbs.management.transaction.MadException
@@ -23,9 +24,13 @@ internal class IbDataCountersCommand : DiscoveringCommand("ibdatacounters", "DGL
           ibtool ibdatacounters --fabric hosts:8
         """.trimIndent()
 
+    private val watch = Watch(this)
     private val results = ArrayList<JsonElement>()
 
-    override suspend fun execute(session: Session) {
+    override suspend fun execute(session: Session): Unit = watch.run(session, ::showGrowth) { look(session) }
+
+    private suspend fun look(session: Session) {
+        results.clear()
         val nodes = EveryPort.nodes(subnet(session))
         val bad = nodes.count { !isShown(session, it) }
         if (options.json) return print(JsonArray(results))

@@ -6,9 +6,6 @@ import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.default
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
-import kotlinx.coroutines.async
-import kotlinx.coroutines.awaitAll
-import kotlinx.coroutines.coroutineScope
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.buildJsonObject
@@ -18,6 +15,8 @@ import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.fabric.DiscoveryOrder
 import org.kverbs.ibtool.fabric.LinkLine
 import org.kverbs.ibtool.session.Session
+import org.kverbs.ibtool.session.Watch
+import org.kverbs.ibtool.session.each
 import org.kverbs.ibtool.session.number
 import org.kverbs.management.structures.NodeType
 import org.kverbs.management.subnet.Subnet
@@ -73,7 +72,11 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
           ibtool ibqueryerrors -k -K
         """.trimIndent()
 
-    override suspend fun execute(session: Session) {
+    private val watch = Watch(this)
+
+    override suspend fun execute(session: Session): Unit = watch.run(session, ::showGrowth) { look(session) }
+
+    private suspend fun look(session: Session) {
         val subnet = subnet(session)
         val order = DiscoveryOrder(subnet)
         val links = if (reportsLinks) LinkLine(session.names, ChassisNumbers(order)) else null
@@ -83,7 +86,7 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
             ErrorQuery.Wishes(isTraffic, hasTraffic, hasDetails, clearsErrors && !isDry, clearsTraffic && !isDry)
         val query = ErrorQuery(session, limits, hidden.toSet(), links, wishes)
         val nodes = chosen(subnet, order).filter(::isWanted)
-        val reports = coroutineScope { nodes.map { async { query.node(it) } }.awaitAll() }
+        val reports = session.each("reading counters of nodes", nodes) { query.node(it) }
         for (report in reports) report.warnings.forEach { warn(it) }
         if (options.json) printJson(reports) else printText(reports, limits, hidden)
         if (reports.any { it.badPorts > 0 }) throw ProgramResult(1)

@@ -14,6 +14,7 @@ import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Dotted
 import org.kverbs.ibtool.session.Session
+import org.kverbs.ibtool.session.Watch
 import org.kverbs.ibtool.session.byLid
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.self
@@ -68,6 +69,7 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
           ibtool perfquery -R 32 2 0x0fff
         """.trimIndent()
 
+    private val watch = Watch(this)
     private val results = ArrayList<JsonElement>()
 
     private fun ports(text: String): List<Int> =
@@ -80,7 +82,10 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
             text.split(',').filter { it.isNotEmpty() }.map { number(it).toInt() }
         }
 
-    override suspend fun execute(session: Session) {
+    override suspend fun execute(session: Session): Unit = watch.run(session, ::showGrowth) { look(session) }
+
+    private suspend fun look(session: Session) {
+        results.clear()
         val address = address
         val target = session.byLid(if (address == null) session.self() else session.target(address))
         val query = PortCountersQuery(session, target)
@@ -185,9 +190,9 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
         session: Session,
         query: PortCountersQuery,
     ): List<Int> {
-        val node = session.fabric.get<NodeInfo>(query.target.path)
+        val node = session.get<NodeInfo>(query.target.path)
         val hasPortZero =
-            node.nodeType == NodeType.SWITCH && session.fabric.get<SwitchInfo>(query.target.path).enhancedPort0
+            node.nodeType == NodeType.SWITCH && session.get<SwitchInfo>(query.target.path).enhancedPort0
         return ((if (hasPortZero) 0 else 1)..node.numPorts).toList()
     }
 

@@ -29,24 +29,29 @@ internal class PortCountersQuery(
     }
 
     /** The 32-bit counters. A counter that the port does not have is 0. */
-    suspend fun plain(port: Int): PortCounters =
-        fabric.get<PortCounters>(target.path) { portSelect = port }.also {
-            if (mask and XMIT_WAIT ==
-                0
-            ) {
-                it.portXmitWait = 0
-            }
-        }
+    suspend fun plain(port: Int): PortCounters {
+        val counters = fabric.get<PortCounters>(target.path) { portSelect = port }
+        if (mask and XMIT_WAIT == 0) counters.portXmitWait = 0
+        return seen(port, counters)
+    }
 
     /** The 64-bit counters. */
     suspend fun extended(port: Int): PortCountersExtended =
-        fabric.get<PortCountersExtended>(target.path) { portSelect = port }
+        seen(port, fabric.get<PortCountersExtended>(target.path) { portSelect = port })
 
     /** Other counters. */
     suspend fun other(
         kind: CounterKind,
         port: Int,
-    ): Structure = kind.counters.get(fabric, target.path, port)
+    ): Structure = seen(port, kind.counters.get(fabric, target.path, port))
+
+    private fun <S : Structure> seen(
+        port: Int,
+        counters: S,
+    ): S {
+        session.growth?.record("$target port $port ${counters.structureType.name}", counters)
+        return counters
+    }
 
     /** Sets the counters of [bits] to zero. */
     suspend fun reset(

@@ -1,40 +1,106 @@
 package org.kverbs.ibtool.fabric
 
+import com.github.ajalt.clikt.core.GroupableOption
 import com.github.ajalt.clikt.parameters.options.convert
+import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
+import com.github.ajalt.clikt.parameters.types.enum
 import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
+import org.kverbs.ibtool.session.DiscoveryKind
+import org.kverbs.ibtool.session.OutputFile
 import org.kverbs.ibtool.session.Session
+import org.kverbs.ibtool.session.discover
+import org.kverbs.ibtool.session.printable
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.subnet.SubnetFileException
-import org.kverbs.management.subnet.discover
+import org.kverbs.management.subnet.SubnetProblemKind
 import org.kverbs.management.subnet.loadSubnet
+import org.kverbs.management.subnet.save
+import java.nio.file.NoSuchFileException
 import java.nio.file.Path
+import kotlin.io.path.exists
 
-/** A command that looks at the whole fabric: it discovers it, or loads what `ibnetdiscover --cache` saved. */
+/**
+ * A command that looks at the whole fabric: it discovers it, or takes what was saved before.
+ *
+ * @param hasCache whether it has `--cache` and `--refresh-cache`. `ibnetdiscover` has a `--cache` of its own.
+ */
 internal abstract class DiscoveringCommand(
     name: String,
     excluded: String = "",
+    hasCache: Boolean = true,
 ) : DiagnosticCommand(name, excluded) {
     private val loaded by option(
         "--load-cache",
         metavar = "FILE",
         help = "Take a saved topology in place of the fabric",
     ).convert { Path.of(it) }
+    private val kind by option(
+        "--discovery",
+        metavar = "DR|LID|SA",
+        help = "Ask by directed routes, by LIDs, or the subnet administrator alone; DR, or with --sa SA",
+    ).enum<DiscoveryKind>()
+    private val cacheOption =
+        option("--cache", metavar = "FILE", help = "Take the topology of this file; write it if it is not there")
+            .convert { Path.of(it) }
+            .takeIf { hasCache }
+            ?.also { registerOption(it as GroupableOption) }
+    private val refreshOption =
+        option("--refresh-cache", help = "Discover the fabric all the same, and write the file of --cache")
+            .flag()
+            .takeIf { hasCache }
+            ?.also { registerOption(it as GroupableOption) }
 
-    /** Whether the topology comes from a file. */
+    /** Whether the topology comes from the file of `--load-cache`. */
     protected val isLoaded: Boolean get() = loaded != null
 
-    /** The fabric. What is wrong with it goes to standard error. */
-    protected suspend fun subnet(session: Session): Subnet =
-        loaded?.let(::load)
-            ?: session.fabric.discover().also { subnet -> subnet.problems.forEach { session.warn("$it") } }
+    /** The fabric. What is wrong with it goes to standard error if [warns]. */
+    protected suspend fun subnet(
+        session: Session,
+        warns: Boolean = true,
+    ): Subnet {
+        loaded?.let { return load(it) }
+        val cache = cacheOption?.value
+        if (cache != null && refreshOption?.value != true && cache.exists()) return cached(cache)
+        cache?.let { OutputFile.checked("--cache", it) }
+        val subnet = session.discover(kind ?: if (options.sa) DiscoveryKind.SA else DiscoveryKind.DR)
+        if (warns) subnet.problems.filterNot { it.kind == SubnetProblemKind.STOPPED }.forEach { session.warn("$it") }
+        cache?.let { save(session, subnet, "--cache", it) }
+        return subnet
+    }
+
+    /** Saves a topology to the file that [option] names, if it is whole. */
+    protected fun save(
+        session: Session,
+        subnet: Subnet,
+        option: String,
+        file: Path,
+    ) {
+        if (subnet.problems.any { it.kind == SubnetProblemKind.STOPPED }) {
+            session.warn("$option ${printable("$file")} is not written: the discovery was interrupted")
+        } else {
+            subnet.save(OutputFile.checked(option, file))
+        }
+    }
 
     /** Loads a saved topology. */
     protected fun load(file: Path): Subnet =
         try {
             loadSubnet(file)
         } catch (e: SubnetFileException) {
-            throw DiagnosticException("loading cached fabric failed: ${e.message}", cause = e)
+            throw DiagnosticException("loading cached fabric failed: ${printable("$file")}: ${e.message}", cause = e)
+        } catch (e: NoSuchFileException) {
+            throw DiagnosticException("loading cached fabric failed: there is no ${printable("$file")}", cause = e)
+        }
+
+    private fun cached(file: Path): Subnet =
+        try {
+            loadSubnet(file)
+        } catch (e: SubnetFileException) {
+            throw DiagnosticException(
+                "--cache ${printable("$file")}: ${e.message}; --refresh-cache writes it anew",
+                cause = e,
+            )
         }
 }

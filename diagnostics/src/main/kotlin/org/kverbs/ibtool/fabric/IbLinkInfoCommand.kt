@@ -7,6 +7,7 @@ import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
+import org.kverbs.ibtool.session.Watch
 import org.kverbs.ibtool.session.hex16
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.with
@@ -82,7 +83,11 @@ internal class IbLinkInfoCommand : DiscoveringCommand("iblinkinfo", "aDdGgKLlnpR
     private lateinit var session: Session
     private lateinit var wasDown: Set<Pair<Long, Int>>
 
-    override suspend fun execute(session: Session) {
+    private val watch = Watch(this)
+
+    override suspend fun execute(session: Session): Unit = watch.run(session, ::showGrowth) { look(session) }
+
+    private suspend fun look(session: Session) {
         this.session = session
         if (path != null && isLoaded) throw DiagnosticException("Cannot specify cache and direct route path", 1)
         val subnet = subnet(session)

@@ -14,7 +14,6 @@ import org.kverbs.ibtool.session.hex16
 import org.kverbs.management.structures.NodeType
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.subnet.SubnetNode
-import org.kverbs.management.subnet.save
 import java.nio.file.Path
 import java.time.ZonedDateTime
 import java.time.format.DateTimeFormatter
@@ -22,7 +21,7 @@ import java.util.Locale
 import kotlin.io.path.writeText
 
 /** `ibnetdiscover`: the topology of the fabric. */
-internal class IbNetDiscoverCommand : DiscoveringCommand("ibnetdiscover", "DGKLs") {
+internal class IbNetDiscoverCommand : DiscoveringCommand("ibnetdiscover", "DGKLs", hasCache = false) {
     private val isFull by option("--full", "-f", help = "Show speed, width and virtual lanes as numbers, too").flag()
     private val shows by option("--show", "-s", help = "Show each node when it is found").flag()
     private val lists by option("--list", "-l", help = "List the nodes").flag()
@@ -30,7 +29,13 @@ internal class IbNetDiscoverCommand : DiscoveringCommand("ibnetdiscover", "DGKLs
     private val listsHosts by option("--Hca_list", "-H", help = "List the adapters").flag()
     private val listsSwitches by option("--Switch_list", "-S", help = "List the switches").flag()
     private val listsRouters by option("--Router_list", "-R", help = "List the routers").flag()
-    private val cache by option("--cache", metavar = "FILE", help = "Save the topology").convert { Path.of(it) }
+    private val cache by option(
+        "--cache",
+        metavar = "FILE",
+        help = "Save the topology, whether the file is there or not",
+    ).convert {
+        Path.of(it)
+    }
     private val older by option("--diff", metavar = "FILE", help = "Show what is different from a saved topology")
         .convert { Path.of(it) }
     private val checks by option(
@@ -73,7 +78,7 @@ internal class IbNetDiscoverCommand : DiscoveringCommand("ibnetdiscover", "DGKLs
             before != null -> write(TopologyDifference(before, order, checks, text).print())
             else -> write(topology(subnet, order, text, chassis))
         }
-        cache?.let { subnet.save(it) }
+        cache?.let { save(session, subnet, "--cache", it) }
         file?.writeText(written.toString())
     }
 

@@ -10,6 +10,7 @@ import org.kverbs.management.check.checkRoutes
 import org.kverbs.management.fabric.Fabric
 import org.kverbs.management.structures.PortPhysicalState
 import org.kverbs.management.structures.PortState
+import org.kverbs.management.subnet.ForwardingTables
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.subnet.SubnetLink
 import org.kverbs.management.subnet.SubnetProblemKind
@@ -21,6 +22,7 @@ internal class HealthChecks(
     private val subnet: Subnet,
     private val names: NodeNames,
     private val wishes: Wishes = Wishes(),
+    private val tables: suspend () -> ForwardingTables = { fabric.forwardingTables(subnet, multicast = false) },
 ) {
     /** What the options ask for. */
     class Wishes(
@@ -107,7 +109,7 @@ internal class HealthChecks(
     }
 
     private suspend fun routes(): RouteReport {
-        val tables = fabric.forwardingTables(subnet, multicast = false)
+        val tables = tables()
         val report = tables.checkRoutes(wishes.imbalance, 1)
         val route = Check.ROUTES
         for (problem in tables.problems) findings += Finding(route, Severity.WARNING, safe("$problem"))

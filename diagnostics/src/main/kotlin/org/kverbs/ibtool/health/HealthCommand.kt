@@ -9,16 +9,15 @@ import com.github.ajalt.clikt.parameters.options.option
 import org.kverbs.RdmaException
 import org.kverbs.ibtool.counters.ErrorCounters
 import org.kverbs.ibtool.counters.Thresholds
-import org.kverbs.ibtool.session.DiagnosticCommand
+import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.management.check.DEFAULT_IMBALANCE
-import org.kverbs.management.subnet.discover
 import org.kverbs.management.transaction.MadException
 import java.nio.file.Path
 
 /** `health`: all that is wrong with a fabric in one report, for people and for monitoring. */
-internal class HealthCommand : DiagnosticCommand("health", "DGKLes") {
+internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
     private val thresholds by option(
         "--threshold-file",
         metavar = "FILE",
@@ -73,8 +72,12 @@ internal class HealthCommand : DiagnosticCommand("health", "DGKLes") {
         val wishes = HealthChecks.Wishes(Thresholds.read(thresholds), suppressed, skipped, imbalance)
         val report =
             try {
-                val subnet = session.fabric.discover()
-                HealthChecks(session.fabric, subnet, session.names, wishes).run()
+                val subnet = subnet(session, warns = false)
+                val checks =
+                    HealthChecks(session.fabric, subnet, session.names, wishes) {
+                        session.forwardingTables(subnet, multicast = false)
+                    }
+                session.working({ "checking ${subnet.nodes.size} nodes" }) { checks.run() }
             } catch (e: DiagnosticException) {
                 unknown(e)
             } catch (e: MadException) {

@@ -78,7 +78,8 @@ internal class CheckFabricCommand(
         limits: CheckLimits,
         texts: PortText,
     ) {
-        val readings = session.fabric.readCounters(ports)
+        val readings =
+            session.working({ "reading the counters of ${ports.size} ports" }) { session.fabric.readCounters(ports) }
         for (reading in readings.all) {
             for ((counter, value) in reading.errors) {
                 if (!limits.isExceeded(counter, value)) continue

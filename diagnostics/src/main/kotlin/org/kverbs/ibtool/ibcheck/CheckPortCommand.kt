@@ -45,10 +45,10 @@ internal class CheckPortCommand(
         val where = "Port check lid ${target.lid} port $port"
         val faults =
             try {
-                val node = session.fabric.get<NodeInfo>(target.path)
-                val info = session.fabric.get<PortInfo>(target.path, modifier = port)
+                val node = session.get<NodeInfo>(target.path)
+                val info = session.get<PortInfo>(target.path, modifier = port)
                 val isOfSwitch = node.nodeType == NodeType.SWITCH && port > 0
-                val own = if (isOfSwitch) session.fabric.get<PortInfo>(target.path) else info
+                val own = if (isOfSwitch) session.get<PortInfo>(target.path) else info
                 checks.flatMap { it.faults(if (it == PortChecks.SETTINGS) own else info) }
             } catch (e: MadException) {
                 listOf("${e.message}")

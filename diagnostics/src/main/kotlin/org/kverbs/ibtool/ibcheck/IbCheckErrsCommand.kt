@@ -64,9 +64,9 @@ internal class IbCheckErrsCommand : DiagnosticCommand("ibcheckerrs", "DKLes") {
         val query = PortCountersQuery(session, target)
         val (name, counters) =
             try {
-                val node = session.fabric.get<NodeInfo>(target.path)
+                val node = session.get<NodeInfo>(target.path)
                 query.begin()
-                val name = session.names.of(node.nodeGUID, session.fabric.get<NodeDescription>(target.path))
+                val name = session.names.of(node.nodeGUID, session.get<NodeDescription>(target.path))
                 name to counters(query, node.numPorts)
             } catch (e: MadException) {
                 throw DiagnosticException("Error check on lid ${target.lid} port $port: ${e.message}", cause = e)

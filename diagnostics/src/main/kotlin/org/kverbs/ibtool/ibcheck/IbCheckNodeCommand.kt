@@ -33,7 +33,7 @@ internal class IbCheckNodeCommand : DiagnosticCommand("ibchecknode", "DKLes") {
         val target = session.byLid(session.target(address))
         val failure =
             try {
-                session.fabric.get<NodeInfo>(target.path)
+                session.get<NodeInfo>(target.path)
                 null
             } catch (e: MadException) {
                 e.message

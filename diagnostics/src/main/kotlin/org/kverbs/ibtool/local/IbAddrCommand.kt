@@ -43,8 +43,8 @@ internal class IbAddrCommand : DiagnosticCommand("ibaddr", "KL") {
         val address = address
         val target = if (address == null) session.self() else session.target(address)
         val number = port ?: if (address == null) session.fabric.port().node.localPortNum else 0
-        val node = session.fabric.get<NodeInfo>(target.path)
-        val info = session.fabric.get<PortInfo>(target.path, number)
+        val node = session.get<NodeInfo>(target.path)
+        val info = session.get<PortInfo>(target.path, number)
         val gid = Gid(info.gidPrefix, node.portGUID.value).toCompactString()
         val first = info.lid.value
         val last = first + (1 shl info.lmc) - 1

@@ -64,7 +64,9 @@ internal class MapCommand : DiscoveringCommand("map", "DGKLesv") {
         session: Session,
         subnet: Subnet,
     ): PortReadings {
-        val readings = session.fabric.readCounters(subnet.ports.filter { it.number > 0 && it.peer != null })
+        val ports = subnet.ports.filter { it.number > 0 && it.peer != null }
+        val readings =
+            session.working({ "reading the counters of ${ports.size} ports" }) { session.fabric.readCounters(ports) }
         val texts = PortText(session.names)
         for ((node, text) in readings.failures) warn("${texts.of(node)} tells no counters: ${PortText.safe(text)}")
         return readings

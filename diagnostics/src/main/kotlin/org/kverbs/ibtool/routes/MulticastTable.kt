@@ -44,7 +44,7 @@ internal class MulticastTable(
             val tables =
                 (0 until positions).map { position ->
                     val modifier = block - FIRST / BLOCK or (position shl POSITION)
-                    session.fabric.get<MulticastForwardingTable>(switch.path, modifier)
+                    session.get<MulticastForwardingTable>(switch.path, modifier)
                 }
             for (lid in maxOf(range.first, block * BLOCK)..minOf(range.last, block * BLOCK + BLOCK - 1)) {
                 rows += Row(lid, tables.map { it.portMaskBlock[lid % BLOCK] })

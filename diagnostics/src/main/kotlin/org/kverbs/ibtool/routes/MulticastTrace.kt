@@ -50,7 +50,7 @@ internal class MulticastTrace(
         val stop = branch.stop
         if (!stop.isSwitch) return if (branch.up == null) listOfNotNull(first(branch)) else emptyList()
         return ports(branch).filter { it != stop.port || branch.up == null }.mapNotNull { port ->
-            val info = session.fabric.get<PortInfo>(branch.path, port)
+            val info = session.get<PortInfo>(branch.path, port)
             if (info.portPhysicalState == PortPhysicalState.LINK_UP) reach(branch, port, branch.path + port) else null
         }
     }
@@ -76,7 +76,7 @@ internal class MulticastTrace(
         }
 
     private suspend fun ports(branch: Branch): List<Int> {
-        val info = session.fabric.get<SwitchInfo>(branch.path)
+        val info = session.get<SwitchInfo>(branch.path)
         val index = group - FIRST
         if (index !in 0 until info.multicastFDBCap) return emptyList()
         val ports = branch.stop.node.numPorts
@@ -84,7 +84,7 @@ internal class MulticastTrace(
             .flatMap { position ->
                 val modifier = index / BLOCK or (position shl POSITION)
                 val mask =
-                    session.fabric.get<MulticastForwardingTable>(branch.path, modifier).portMaskBlock[
+                    session.get<MulticastForwardingTable>(branch.path, modifier).portMaskBlock[
                         index %
                             BLOCK,
                     ]

@@ -114,12 +114,12 @@ internal class RouteTrace(
         to: LidPath,
     ): Int {
         val lid = to.destination.value
-        val info = session.fabric.get<SwitchInfo>(path)
+        val info = session.get<SwitchInfo>(path)
         val port =
             if (lid >= info.linearFDBCap && lid > info.linearFDBTop) {
                 -1
             } else {
-                session.fabric.get<LinearForwardingTable>(path, lid / BLOCK).portBlock[lid % BLOCK]
+                session.get<LinearForwardingTable>(path, lid / BLOCK).portBlock[lid % BLOCK]
             }
         if (port !in 0..stop.node.numPorts) {
             bad(

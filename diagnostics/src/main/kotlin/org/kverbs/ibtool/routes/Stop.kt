@@ -58,9 +58,9 @@ internal class Stop(
             session: Session,
             path: MadPath,
         ): Stop {
-            val node = session.fabric.get<NodeInfo>(path)
-            val description = session.fabric.get<NodeDescription>(path)
-            val info = session.fabric.get<PortInfo>(path)
+            val node = session.get<NodeInfo>(path)
+            val description = session.get<NodeDescription>(path)
+            val info = session.get<PortInfo>(path)
             val name = session.names.of(node.nodeGUID, description)
             return Stop(node, name, NodeNames.clean(description), info, node.localPortNum)
         }

@@ -4,6 +4,7 @@ import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Target
 import org.kverbs.management.path.DirectedPath
+import org.kverbs.management.path.LidPath
 import org.kverbs.management.path.MadPath
 import org.kverbs.management.structures.NodeDescription
 import org.kverbs.management.structures.NodeInfo
@@ -31,17 +32,19 @@ internal class SwitchOf private constructor(
         ): SwitchOf? {
             val info = switch.switchInfo ?: return null
             val shown = "DR path slid 0; dlid 0; ${path.hops.joinToString(",")}"
-            return SwitchOf(path, shown, switch.info, info, session.names.of(switch))
+            // The administrator knows a switch by its LID.
+            val lid = switch.port(0)?.lid?.takeIf { session.options.sa && it.isUnicast }
+            return SwitchOf(lid?.let { LidPath(it) } ?: path, shown, switch.info, info, session.names.of(switch))
         }
 
         suspend fun at(
             session: Session,
             target: Target,
         ): SwitchOf {
-            val node = session.fabric.get<NodeInfo>(target.path)
-            val description = session.fabric.get<NodeDescription>(target.path)
+            val node = session.get<NodeInfo>(target.path)
+            val description = session.get<NodeDescription>(target.path)
             if (node.nodeType != NodeType.SWITCH) throw DiagnosticException("dump tables: not a switch")
-            val info = session.fabric.get<SwitchInfo>(target.path)
+            val info = session.get<SwitchInfo>(target.path)
             return SwitchOf(target.path, "$target", node, info, session.names.of(node.nodeGUID, description))
         }
     }

@@ -63,7 +63,7 @@ internal class UnicastTable(
         range = first..(if (last == 0 || last > top) top else last)
         val ports = IntArray(range.last + 1)
         for (block in range.first / BLOCK..range.last / BLOCK) {
-            val table = session.fabric.get<LinearForwardingTable>(switch.path, block)
+            val table = session.get<LinearForwardingTable>(switch.path, block)
             for (index in 0 until BLOCK) {
                 if (block * BLOCK + index <
                     ports.size
@@ -89,9 +89,9 @@ internal class UnicastTable(
         if (scanned != null) return scanned.port(Lid(number))?.let(::destination)
         return try {
             val path = lid(number)
-            val description = session.fabric.get<NodeDescription>(path)
-            val info = session.fabric.get<PortInfo>(path)
-            val node = session.fabric.get<NodeInfo>(path)
+            val description = session.get<NodeDescription>(path)
+            val info = session.get<PortInfo>(path)
+            val node = session.get<NodeInfo>(path)
             val name = session.names.of(node.nodeGUID, description)
             Destination(type(node), node.portGUID.value, name, info.lid.value, info.lmc)
         } catch (_: MadException) {

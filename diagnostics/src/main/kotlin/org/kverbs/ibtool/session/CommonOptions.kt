@@ -7,13 +7,15 @@ import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.counted
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
+import java.nio.file.Path
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 
 /**
  * The options that all commands share, with the names and letters of infiniband-diags, and those that ibtool adds.
  *
- * @param excluded the letters of those that [command] does not have, or uses for something else
+ * @param excluded the letters of those that [command] does not have, or uses for something else. The options of `d`, `e`,
+ *   `o` and `v` are there all the same, by their long names.
  */
 internal class CommonOptions(
     private val command: CoreCliktCommand,
@@ -66,11 +68,16 @@ internal class CommonOptions(
     private val smPortOption = number("--sm_port", 's', "LID", "The LID of the subnet manager")
     private val showKeysOption = flag("--show_keys", 'K', "Show keys in the output")
     private val mKeyOption = number("--m_key", 'y', "KEY", "The management key of requests")
-    private val errorsOption = flag("--errors", 'e', "Show each datagram that was not answered")
+    private val errorsOption = added(named("--errors", 'e', "Show each datagram that failed").flag())
     private val verboseOption =
-        choice('v', 0, command.option("--verbose", "-v", help = "Say more; several times, still more").counted())
-    private val debugOption =
-        choice('d', 0, command.option("--debug", "-d", help = "Show each datagram; twice, decoded").counted())
+        added(named("--verbose", 'v', "Say more; errors with all layers, twice, with the datagrams").counted())
+    private val debugOption = added(named("--debug", 'd', "Show each datagram; twice, decoded").counted())
+    private val pcapOption =
+        added(
+            command
+                .option("--pcap", metavar = "FILE", help = "Write each datagram to a file for Wireshark")
+                .convert { Path.of(it) },
+        )
     private val retriesOption =
         added(
             command
@@ -92,25 +99,34 @@ internal class CommonOptions(
         )
     private val nameMapOption =
         added(command.option("--node-name-map", metavar = "FILE", help = "The names of nodes by their GUIDs"))
+    private val saOption =
+        added(
+            command.option("--sa", help = "Answer from the subnet administrator's records, if it has some").flag(),
+        )
+    private val saPathOption =
+        added(command.option("--sa-path", help = "Ask the subnet administrator for the path to the address").flag())
     private val jsonOption = added(command.option("--json", help = "Print JSON").flag())
     private val outstandingOption =
-        if ('o' in excluded) {
-            added(
-                command
-                    .option(
-                        "--outstanding_smps",
-                        "--outstanding",
-                        metavar = "N",
-                        help = OUTSTANDING,
-                    ).convert { number(it) },
-            )
-        } else {
-            added(
-                command
-                    .option("--outstanding_smps", "--outstanding", "-o", metavar = "N", help = OUTSTANDING)
-                    .convert { number(it) },
-            )
-        }
+        added(
+            command
+                .option(
+                    *names("--outstanding_smps", "--outstanding", letter = 'o'),
+                    metavar = "N",
+                    help = "How many requests wait for an answer at once (32)",
+                ).convert { number(it) },
+        )
+
+    /** The names of an option that all commands have. Some use its letter for something else. */
+    private fun names(
+        vararg names: String,
+        letter: Char,
+    ): Array<String> = if (letter in excluded) arrayOf(*names) else arrayOf(*names, "-$letter")
+
+    private fun named(
+        name: String,
+        letter: Char,
+        help: String,
+    ) = command.option(*names(name, letter = letter), help = help)
 
     private fun <T> added(option: OptionDelegate<T>): OptionDelegate<T> =
         option.also { command.registerOption(it as GroupableOption) }
@@ -126,7 +142,7 @@ internal class CommonOptions(
     val smPort: Int? get() = smPortOption.value?.toInt()
     val showsKeys: Boolean get() = showKeysOption.value
     val mKey: Long get() = mKeyOption.value ?: 0
-    val showsErrors: Boolean get() = errorsOption.value || debug > 0
+    val showsErrors: Boolean get() = errorsOption.value
     val verbose: Int get() = verboseOption.value
     val debug: Int get() = debugOption.value
     val retries: Int? get() = retriesOption.value?.toInt()
@@ -135,7 +151,12 @@ internal class CommonOptions(
     val json: Boolean get() = jsonOption.value
     val outstanding: Int? get() = outstandingOption.value?.toInt()
 
-    private companion object {
-        private const val OUTSTANDING = "How many requests wait for an answer at once (32)"
-    }
+    /** Whether attributes of subnet management come from the subnet administrator's records. */
+    val sa: Boolean get() = saOption.value
+
+    /** Whether the subnet administrator is asked for the path to a target. */
+    val saPath: Boolean get() = saPathOption.value
+
+    /** Where each datagram is written, or null. */
+    val pcap: Path? get() = pcapOption.value
 }

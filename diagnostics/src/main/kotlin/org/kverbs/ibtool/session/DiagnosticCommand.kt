@@ -1,10 +1,12 @@
 package org.kverbs.ibtool.session
 
 import com.github.ajalt.clikt.core.CoreCliktCommand
+import com.github.ajalt.clikt.core.ProgramResult
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
 import org.kverbs.management.fabric.FabricBuilder
+import org.kverbs.management.transaction.MadException
 
 /**
  * A command that asks a fabric. It has the options that all commands share.
@@ -18,7 +20,36 @@ internal abstract class DiagnosticCommand(
     protected val options: CommonOptions = CommonOptions(this, excluded)
 
     final override fun run() {
-        runBlocking { Session(options, { configure() }) { warn(it) }.use { execute(it) } }
+        val surroundings = currentContext.findObject<Surroundings>() ?: Surroundings()
+        try {
+            work(surroundings)
+        } catch (e: ProgramResult) {
+            if (surroundings.interrupt?.hasEnded != true) throw e
+        }
+        if (surroundings.interrupt?.hasEnded == true) {
+            warn("$commandName: interrupted; this is what was found so far")
+            throw ProgramResult(Interrupt.STATUS)
+        }
+    }
+
+    private fun work(surroundings: Surroundings) {
+        try {
+            runBlocking { Session(options, { configure() }, surroundings) { warn(it) }.use { execute(it) } }
+        } catch (e: MadException) {
+            explain(e)
+            throw e
+        } catch (e: DiagnosticException) {
+            explain(e)
+            throw e
+        }
+    }
+
+    /** Shows with `-v` what each layer was about when a question failed, and with `-vv` the datagrams, too. */
+    private fun explain(e: Exception) {
+        if (options.verbose == 0) return
+        val cause = generateSequence<Throwable>(e) { it.cause }.firstNotNullOfOrNull { it as? MadException } ?: return
+        val lines = cause.dumpDetailed(options.verbose).trimEnd('\n').lines()
+        warn(lines.joinToString("\n", transform = ::printable))
     }
 
     /** Does the work. It prints by [line] and [print]. */
@@ -33,8 +64,14 @@ internal abstract class DiagnosticCommand(
 
     protected fun print(json: JsonElement): Unit = echo(pretty.encodeToString(JsonElement.serializer(), json))
 
-    /** Prints to standard error. */
-    protected fun warn(text: String): Unit = echo(text, err = true)
+    /** Prints to standard error. Any thread can call it. */
+    protected fun warn(text: String): Unit = synchronized(options) { echo(text, err = true) }
+
+    /** Shows the rates between two looks of `--watch`. */
+    protected fun showGrowth(growth: CounterGrowth) {
+        if (options.json) print(growth.json()) else print("\n${growth.text()}\n")
+        flush()
+    }
 
     /** Shows at once what was printed so far, which standard error does, as it comes behind it. */
     protected fun flush(): Unit = echo("", trailingNewline = false, err = true)

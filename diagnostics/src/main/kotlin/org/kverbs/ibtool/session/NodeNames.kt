@@ -23,8 +23,8 @@ internal class NodeNames private constructor(
         description: NodeDescription,
     ): String = names[guid.value] ?: clean(description)
 
-    /** The GUID of the node that the map gives this name, or null. */
-    fun guid(name: String): Guid? = names.entries.firstOrNull { it.value == name }?.let { Guid(it.key) }
+    /** The GUIDs of the nodes that the map gives this name. */
+    fun guids(name: String): List<Guid> = names.filterValues { it == name }.keys.map(::Guid)
 
     companion object {
         private const val DEFAULT = "/etc/infiniband-diags/ib-node-name-map"

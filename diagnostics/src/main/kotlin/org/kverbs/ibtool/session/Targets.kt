@@ -1,42 +1,46 @@
 package org.kverbs.ibtool.session
 
-import org.kverbs.attributes.Gid
+import org.kverbs.management.fabric.resolve
 import org.kverbs.management.path.DirectedPath
 import org.kverbs.management.path.LidPath
+import org.kverbs.management.path.MadPath
 import org.kverbs.management.path.directed
 import org.kverbs.management.path.lid
 import org.kverbs.management.structures.NodeRecord
 import org.kverbs.management.structures.PortInfo
 import org.kverbs.structures.Guid
-import org.kverbs.structures.Lid
 
-private const val DEFAULT_PREFIX = -0x0180000000000000L
 private val hops = Regex("\\d{1,3}(,\\d{1,3})*")
 private val bareNumber = Regex("0[xX]\\p{XDigit}{1,16}|\\d{1,20}")
-private val groups = Regex("\\p{XDigit}{1,4}(:\\p{XDigit}{1,4}){3}")
 private const val GUID_DIGITS = 14
+private const val MOST_SHOWN = 10
 
 /**
  * Finds the port that [text] names. With `-D`, `-L` or `-G` it is a directed path, a LID or a port GUID. Without them
- * its form says what it is: `0,1,4`, `12`, `0002:c903:0000:1491`, a GID, or the description or mapped name of a node.
+ * its form says what it is: `0,1,4`, `12`, `0002:c903:0000:1491`, a GID, the fields of a path, or the description or
+ * mapped name of a node. With `--sa-path` the subnet administrator says the path.
  *
- * @throws DiagnosticException if the text is none of these, or the subnet administrator does not know the port
+ * @throws DiagnosticException if the text is none of these, if several nodes have the name, or if the subnet
+ *   administrator does not know the port
  */
 internal suspend fun Session.target(text: String): Target {
+    val target = Target(find(text))
+    return if (options.saPath) byAdministrator(target) else target
+}
+
+private suspend fun Session.find(text: String): MadPath {
     val shown = printable(text)
 
     fun unresolved(): Nothing = throw DiagnosticException("can't resolve destination port $shown")
     return try {
         when {
-            options.isDirect -> if (hops.matches(text)) directedTarget(text) else unresolved()
-            options.isGuid -> byGuid(Guid(number(text)))
-            options.isLid -> byLid(text)
-            ',' in text && hops.matches(text) -> directedTarget(text)
-            groups.matches(text) -> byGuid(Guid.parse(text))
-            bareNumber.matches(text) && text.length >= GUID_DIGITS -> byGuid(Guid(number(text)))
-            bareNumber.matches(text) -> byLid(text)
-            ':' in text -> byGid(Gid.parse(text))
-            else -> byName(text) ?: unresolved()
+            options.isDirect -> if (hops.matches(text)) directedPath(text) else unresolved()
+            options.isGuid -> byGuid(number(text))
+            options.isLid -> lidPath(text)
+            ',' in text && hops.matches(text) -> directedPath(text)
+            bareNumber.matches(text) && text.length >= GUID_DIGITS -> byGuid(number(text))
+            bareNumber.matches(text) -> lidPath(text)
+            else -> byForm(text) ?: byName(text) ?: unresolved()
         }
     } catch (e: IllegalArgumentException) {
         throw DiagnosticException("can't resolve destination port $shown: ${e.message}", cause = e)
@@ -52,39 +56,77 @@ internal fun Session.self(): Target {
 /** The path to the same port for general services, which need a LID. */
 internal suspend fun Session.byLid(target: Target): Target =
     if (target.path is DirectedPath) {
-        val lid = fabric.get<PortInfo>(target.path).lid
+        val lid = get<PortInfo>(target.path).lid
         if (!lid.isUnicast) throw DiagnosticException("$target has no LID: no subnet manager has given it one")
         Target(LidPath(lid))
     } else {
         target
     }
 
-private fun directedTarget(text: String): Target {
-    val numbers = text.split(',').map { it.toInt() }
-    return Target(DirectedPath(if (numbers.first() == 0) numbers else listOf(0) + numbers))
+private suspend fun Session.byAdministrator(target: Target): Target {
+    val path =
+        when (val path = target.path) {
+            is LidPath -> path
+            is DirectedPath -> LidPath(records.lid(path))
+        }
+    return Target(fabric.sa.path(path).path.copy(source = null))
 }
 
-private fun byLid(text: String): Target {
+private fun directedPath(text: String): MadPath {
+    val numbers = text.split(',').map { it.toInt() }
+    return DirectedPath(if (numbers.first() == 0) numbers else listOf(0) + numbers)
+}
+
+private fun lidPath(text: String): MadPath {
     val number = number(text)
     require(number in 1..MAX_LID) { "$number is not a LID; give 1 to 0xbfff" }
-    return Target(lid(number.toInt()))
+    return lid(number.toInt())
 }
 
 private const val MAX_LID = 0xbfffL
 
-private suspend fun Session.byGuid(guid: Guid): Target {
-    require(guid.value != 0L) { "a GUID is not zero" }
-    val prefix = fabric.port().info.gidPrefix
-    return byGid(Gid(if (prefix == 0L) DEFAULT_PREFIX else prefix, guid.value))
+private suspend fun Session.byGuid(guid: Long): MadPath {
+    require(guid != 0L) { "a GUID is not zero" }
+    return resolved("${Guid(guid)}")
 }
 
-private suspend fun Session.byGid(gid: Gid): Target = Target(fabric.sa.path(gid).path.copy(source = null))
+/** The path that the text says by its form; null for other text, such as the name of a node with colons in it. */
+private suspend fun Session.byForm(text: String): MadPath? =
+    try {
+        resolved(text)
+    } catch (_: IllegalArgumentException) {
+        null
+    }
 
-private suspend fun Session.byName(name: String): Target? {
-    val mapped = names.guid(name)
-    val records =
-        fabric.sa.records<NodeRecord> {
-            if (mapped != null) nodeInfo.nodeGUID = mapped else nodeDescription.nodeString = name
-        }
-    return records.firstOrNull()?.let { Target(LidPath(Lid(it.lid.value))) }
+/** The LID of this end is the fabric's own matter: it depends on the port that sends. */
+private suspend fun Session.resolved(text: String): MadPath =
+    when (val path = fabric.resolve(text)) {
+        is LidPath -> path.copy(source = null)
+        is DirectedPath -> path
+    }
+
+private suspend fun Session.byName(name: String): MadPath? {
+    val mapped = names.guids(name).flatMap { guid -> fabric.sa.records<NodeRecord> { nodeInfo.nodeGUID = guid } }
+    // The map's name of a node takes the place of its description.
+    val described =
+        fabric.sa
+            .records<NodeRecord> { nodeDescription.nodeString = name }
+            .filter { names.of(it.nodeInfo.nodeGUID, it.nodeDescription) == name }
+    val nodes = (mapped + described).groupBy { it.nodeInfo.nodeGUID }
+    if (nodes.size > 1) throw ambiguous(name, nodes.values.map { it.first() })
+    // Each port of an adapter has a record; the first one stands for the node.
+    return nodes.values
+        .firstOrNull()
+        ?.minBy { it.nodeInfo.localPortNum }
+        ?.let { LidPath(it.lid) }
+}
+
+private fun ambiguous(
+    name: String,
+    nodes: List<NodeRecord>,
+): Exception {
+    val shown = nodes.sortedBy { it.lid.value }.take(MOST_SHOWN)
+    val all = shown.joinToString { "LID ${it.lid} (port GUID 0x${hex16(it.nodeInfo.portGUID.value)})" }
+    val more = if (nodes.size > MOST_SHOWN) " and ${nodes.size - MOST_SHOWN} more" else ""
+    return DiagnosticException("${nodes.size} nodes have the name ${printable(name)}: give one of $all$more")
 }

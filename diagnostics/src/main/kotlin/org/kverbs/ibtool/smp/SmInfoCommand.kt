@@ -71,7 +71,7 @@ internal class SmInfoCommand : DiagnosticCommand("sminfo", "sK") {
             if (modifier != 0) {
                 session.fabric.set(target.path, sent, modifier)
             } else {
-                session.fabric.get<SMInfo>(target.path)
+                session.get<SMInfo>(target.path)
             }
         if (options.json) return print(JsonObject(mapOf("lid" to JsonPrimitive(target.lid)) + info.toJson()))
         val name = names.getOrElse(info.smState.value) { "???" }

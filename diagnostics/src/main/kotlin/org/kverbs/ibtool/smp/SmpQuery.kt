@@ -23,9 +23,7 @@ internal class SmpQuery(
     val port: Int,
     private val isExtended: Boolean,
 ) {
-    private val fabric get() = session.fabric
-
-    suspend fun node(): NodeInfo = fabric.get(target.path)
+    suspend fun node(): NodeInfo = session.get(target.path)
 
     suspend fun nodeInfo(): SmpAnswer {
         val info = node()
@@ -34,14 +32,14 @@ internal class SmpQuery(
 
     suspend fun nodeDescription(): SmpAnswer {
         val guid = node().nodeGUID
-        val name = session.names.of(guid, fabric.get<NodeDescription>(target.path))
+        val name = session.names.of(guid, session.get<NodeDescription>(target.path))
         val dots = if (name.length < NAME_DOTS) ".".repeat(NAME_DOTS - name.length) else "."
         return SmpAnswer("Node Description:$dots$name\n", JsonPrimitive(name))
     }
 
     suspend fun portInfo(): SmpAnswer {
         val modifier = if (isExtended) port or (1 shl 31) else port
-        val info = fabric.get<PortInfo>(target.path, modifier)
+        val info = session.get<PortInfo>(target.path, modifier)
         return SmpAnswer(
             "# Port info: $target port $port\n${PortInfoText.of(info, session.options.showsKeys)}",
             info.toJson(),
@@ -50,14 +48,14 @@ internal class SmpQuery(
 
     suspend fun portInfoExtended(): SmpAnswer {
         requireExtended()
-        val info = fabric.get<PortInfoExtended>(target.path, port)
+        val info = session.get<PortInfoExtended>(target.path, port)
         val text = Dotted(info)
         return SmpAnswer("# Port info Extended: $target port $port\n${text.text(text.names)}", info.toJson())
     }
 
     private suspend fun requireExtended() {
         val isSwitch = node().nodeType == NodeType.SWITCH
-        val info = fabric.get<PortInfo>(target.path, if (isSwitch) 0 else port)
+        val info = session.get<PortInfo>(target.path, if (isSwitch) 0 else port)
         val isThere =
             PortCapabilityMask.IsCapabilityMask2Supported in info.capabilityMask &&
                 PortCapabilityMask2.IsPortInfoExtendedSupported in info.capabilityMask2
@@ -65,13 +63,13 @@ internal class SmpQuery(
     }
 
     suspend fun switchInfo(): SmpAnswer {
-        val info = fabric.get<SwitchInfo>(target.path)
+        val info = session.get<SwitchInfo>(target.path)
         val text = Dotted(info)
         return SmpAnswer("# Switch info: $target\n${text.text(text.names)}", info.toJson())
     }
 
     suspend fun mlnxExtPortInfo(): SmpAnswer {
-        val info = fabric.get<MlnxExtPortInfo>(target.path, port)
+        val info = session.get<MlnxExtPortInfo>(target.path, port)
         val text = Dotted(info)
         return SmpAnswer("# MLNX ext Port info: $target port $port\n${text.text(text.names)}", info.toJson())
     }

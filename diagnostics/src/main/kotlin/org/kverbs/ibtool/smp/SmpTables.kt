@@ -23,7 +23,7 @@ import org.kverbs.structures.toJson
 internal class SmpTables(
     private val query: SmpQuery,
 ) {
-    private val fabric = query.session.fabric
+    private val session = query.session
     private val target = query.target
     private val port = query.port
 
@@ -32,12 +32,12 @@ internal class SmpTables(
         requirePort(node.numPorts)
         val isOfSwitch = node.nodeType == NodeType.SWITCH && port != 0
         val capacity =
-            if (isOfSwitch) fabric.get<SwitchInfo>(target.path).partitionEnforcementCap else node.partitionCap
+            if (isOfSwitch) session.get<SwitchInfo>(target.path).partitionEnforcementCap else node.partitionCap
         val blocks = (capacity + KEYS - 1) / KEYS
         val keys = ArrayList<Int>()
         val text = StringBuilder()
         for (block in 0 until blocks) {
-            val table = fabric.get<PKeyTable>(target.path, block or (port shl 16))
+            val table = session.get<PKeyTable>(target.path, block or (port shl 16))
             val count = if (block + 1 == blocks) (capacity + 7 - block * KEYS) / 8 * 8 else KEYS
             for (at in 0 until count step 8) {
                 val row = (at until at + 8).map { table.pKeyBlock[it] }
@@ -60,7 +60,7 @@ internal class SmpTables(
         val tables =
             (0..if (isSwitch) node.numPorts else 0).map { input ->
                 val output = if (isSwitch) port else 0
-                Triple(input, output, fabric.get<SLtoVLMappingTable>(target.path, input shl 8 or output))
+                Triple(input, output, session.get<SLtoVLMappingTable>(target.path, input shl 8 or output))
             }
         val text =
             "# SL2VL table: $target\n#                 SL: |" + (0 until LEVELS).joinToString("") { "%2d|".with(it) } +
@@ -86,9 +86,9 @@ internal class SmpTables(
 
     suspend fun arbitration(): SmpAnswer {
         val isBasePort =
-            port == 0 && query.node().nodeType == NodeType.SWITCH && !fabric.get<SwitchInfo>(target.path).enhancedPort0
+            port == 0 && query.node().nodeType == NodeType.SWITCH && !session.get<SwitchInfo>(target.path).enhancedPort0
         if (isBasePort) return SmpAnswer("# No VLArbitration tables (BSP0): $target port 0\n", buildJsonObject { })
-        val info = fabric.get<PortInfo>(target.path, port)
+        val info = session.get<PortInfo>(target.path, port)
         val low = table(LOW, info.vlArbitrationLowCap)
         val high = table(HIGH, info.vlArbitrationHighCap)
         val text =
@@ -106,7 +106,7 @@ internal class SmpTables(
         part: Int,
         capacity: Int,
     ) = listOf(minOf(capacity, WEIGHTS), capacity - WEIGHTS).withIndex().filter { it.value > 0 }.map { (half, count) ->
-        val table = fabric.get<VLArbitrationTable>(target.path, part + half shl 16 or port)
+        val table = session.get<VLArbitrationTable>(target.path, part + half shl 16 or port)
         (0 until count).map { table.vlWeightBlock[it] }
     }
 
@@ -123,12 +123,12 @@ internal class SmpTables(
     }
 
     suspend fun guids(): SmpAnswer {
-        val capacity = fabric.get<PortInfo>(target.path).guidCap
+        val capacity = session.get<PortInfo>(target.path).guidCap
         val blocks = (capacity + GUIDS - 1) / GUIDS
         val guids = ArrayList<Long>()
         val text = StringBuilder()
         for (block in 0 until blocks) {
-            val table = fabric.get<GUIDInfo>(target.path, block)
+            val table = session.get<GUIDInfo>(target.path, block)
             val count = if (block + 1 == blocks) (capacity + 1 - block * GUIDS) / 2 * 2 else GUIDS
             for (at in 0 until count step 2) {
                 val row = listOf(table.guidBlock[at].value, table.guidBlock[at + 1].value)

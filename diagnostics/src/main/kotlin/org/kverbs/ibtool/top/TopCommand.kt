@@ -8,11 +8,10 @@ import kotlinx.coroutines.delay
 import org.kverbs.ibtool.counters.ErrorCounters
 import org.kverbs.ibtool.counters.PortReadings
 import org.kverbs.ibtool.counters.readCounters
-import org.kverbs.ibtool.session.DiagnosticCommand
+import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.number
 import org.kverbs.management.subnet.SubnetPort
-import org.kverbs.management.subnet.discover
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
@@ -20,7 +19,7 @@ import kotlin.time.DurationUnit
 import kotlin.time.TimeSource
 
 /** `top`: the busiest ports of the fabric, or those with most errors, again and again. */
-internal class TopCommand : DiagnosticCommand("top", "DGKLes") {
+internal class TopCommand : DiscoveringCommand("top", "DGKLes") {
     private val interval by option("--interval", metavar = "SECONDS", help = "Between two readings (2)")
         .convert { text -> seconds(text) }
         .default(2.seconds)
@@ -65,11 +64,7 @@ internal class TopCommand : DiagnosticCommand("top", "DGKLes") {
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val ports =
-            session.fabric
-                .discover()
-                .links
-                .flatMap { it.ends }
+        val ports = subnet(session).links.flatMap { it.ends }
         val table = TopTable(session.names, order, rows)
         val isScreen = System.console()?.isTerminal == true && !options.json
         var before = read(session, ports)

@@ -39,6 +39,11 @@ private const val SHORT = 0xffff
 /** The highest bit of PortInfo's modifier says what the program that asks can do, not which port is meant. */
 private const val WITHOUT_FLAG = 0x7fffffff
 
+/** The attributes that records repeat. */
+internal val recordedTypes: Set<StructureType<*>> =
+    setOf(NodeInfo, NodeDescription, PortInfo, SwitchInfo, SMInfo, GUIDInfo, LinearForwardingTable) +
+        setOf(MulticastForwardingTable, PKeyTable, SLtoVLMappingTable, VLArbitrationTable)
+
 /** Makes an attribute and its modifier a query for the record that repeats the attribute. */
 internal class RecordQueries(
     private val sa: SubnetAdministration,
@@ -64,7 +69,8 @@ internal class RecordQueries(
 
             SMInfo -> sa.get<SMInfoRecord> { lid = at.lid }.smInfo
 
-            GUIDInfo -> guids(at.lid, modifier)
+            // Each port has a first block.
+            GUIDInfo -> if (modifier == 0) guids(at.lid, 0) else orNull { guids(at.lid, modifier) } ?: GUIDInfo {}
 
             LinearForwardingTable -> orNull { linear(at.lid, modifier) } ?: noEntries()
 

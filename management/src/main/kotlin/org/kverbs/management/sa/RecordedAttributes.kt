@@ -30,6 +30,8 @@ private const val PORT_BITS = 8
  *
  * A block of a forwarding table, of partition keys, of lanes or of weights that the administrator has no record of is
  * empty: port 255, which means none, in a LinearForwardingTable, and zeros in the others.
+ * So is a block of GUIDs but the first. `localPortNum` of a switch that is asked by its LID is the port at which the
+ * subnet manager's question arrived.
  *
  * A directed path leads over the links that the administrator knows. Each link is asked for once; [forget] makes the
  * next question ask anew.
@@ -42,6 +44,9 @@ public class RecordedAttributes internal constructor(
 ) {
     private val links = ConcurrentHashMap<Int, RecordedPlace>()
     private val queries = RecordQueries(sa)
+
+    /** Returns whether a record repeats the attributes of [type], so that [get] answers with them. */
+    public fun has(type: StructureType<*>): Boolean = type in recordedTypes
 
     /**
      * Asks for an attribute.

@@ -86,13 +86,25 @@ internal object SaMessages {
         }
         require(distance >= least(type)) { "records of ${type.name} are $distance bytes apart" }
         // One datagram does not say where its records end: what is behind them is zero.
-        val isLong = Rmpp.isActive(reply)
+        val isOne = reply.size == MAD_SIZE && (!Rmpp.isActive(reply) || Rmpp.segment(reply) == 0L)
+        val isLong = Rmpp.isActive(reply) && !isOne
         val used = if (isLong) length else reply.indexOfLast { it != ZERO } + 1 - DATA_AT
+        if (isOne && Rmpp.isActive(reply)) requireWhole(used, distance)
         val count = if (isLong) length / distance else (used + distance - 1) / distance
         return (0 until minOf(count, length / distance)).asSequence().map { index ->
             val from = DATA_AT + index * distance
             reply.copyOfRange(from, from + minOf(distance, type.byteSize)).copyOf(type.byteSize)
         }
+    }
+
+    /** A long message that no kernel has cut into segments, as under ibsim, arrives without what is behind its first part. */
+    private fun requireWhole(
+        used: Int,
+        distance: Int,
+    ) {
+        val room = MAD_SIZE - DATA_AT
+        val isFull = used > room / distance * distance || (room % distance == 0 && used > room - distance)
+        require(!isFull) { "it is the first part of a long message, and the rest did not arrive" }
     }
 
     private fun distance(reply: ByteArray): Int = SAFormat.at(reply.copyOf(MAD_SIZE)).attributeOffset * WORD

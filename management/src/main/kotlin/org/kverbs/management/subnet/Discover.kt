@@ -1,6 +1,8 @@
 package org.kverbs.management.subnet
 
+import kotlinx.coroutines.Job
 import org.kverbs.management.fabric.Fabric
+import org.kverbs.management.sa.RecordedAttributes
 
 /** The most nodes that a discovery takes in without another choice: more than a subnet has LIDs. */
 public const val DEFAULT_MAX_NODES: Int = 100_000
@@ -20,6 +22,8 @@ public const val DEFAULT_MAX_PORTS: Int = 2_000_000
  *
  * @param maxNodes how many nodes are taken in at most
  * @param maxPorts how many ports are taken in at most
+ * @param stop ends the discovery when it completes: the result is what was found until then, with a problem of the kind
+ *   [SubnetProblemKind.STOPPED]
  * @param progress is called after each node and each timeout, one call at a time, in the caller's context. The
  *   discovery waits for a slow one. What it throws ends the discovery.
  * @return what was found
@@ -32,11 +36,12 @@ public const val DEFAULT_MAX_PORTS: Int = 2_000_000
 public suspend fun Fabric.discover(
     maxNodes: Int = DEFAULT_MAX_NODES,
     maxPorts: Int = DEFAULT_MAX_PORTS,
+    stop: Job? = null,
     progress: ((DiscoveryProgress) -> Unit)? = null,
 ): Subnet {
     require(maxNodes > 0) { "a discovery takes in at least one node, not $maxNodes" }
     require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }
-    return Discovery(NodeAnswers(this), FoundSubnet(maxNodes, maxPorts), progress).run()
+    return Discovery(NodeAnswers(this), FoundSubnet(maxNodes, maxPorts), stop, progress).run()
 }
 
 /**
@@ -78,6 +83,7 @@ public suspend fun Fabric.discoverBySa(
  *
  * @param maxNodes how many nodes are taken in at most
  * @param maxPorts how many ports are taken in at most
+ * @param stop ends the discovery when it completes, as in [discover]
  * @param progress is called after each node and each timeout, one call at a time, in the caller's context. The
  *   discovery waits for a slow one. What it throws ends the discovery.
  * @throws org.kverbs.management.transaction.MadException if the administrator or the port of the fabric itself does not
@@ -90,13 +96,43 @@ public suspend fun Fabric.discoverBySa(
 public suspend fun Fabric.discoverByLid(
     maxNodes: Int = DEFAULT_MAX_NODES,
     maxPorts: Int = DEFAULT_MAX_PORTS,
+    stop: Job? = null,
     progress: ((DiscoveryProgress) -> Unit)? = null,
 ): Subnet {
     require(maxNodes > 0) { "a discovery takes in at least one node, not $maxNodes" }
     require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }
     val links = RecordedLinks.fetch(this)
     val found = FoundSubnet(maxNodes, maxPorts)
-    return Discovery(LidAnswers(this, links), found, progress).run {
+    return Discovery(LidAnswers(this, links), found, stop, progress).run {
         found.reportMissing(links.guids, "the subnet administrator knows this node, but the discovery did not reach it")
     }
+}
+
+/**
+ * Discovers all nodes, ports and links of the subnet breadth first, as [discover] does, but asks the subnet
+ * administrator for the record of each. Use it where no long message arrives, which [discoverBySa] needs. What it finds
+ * is the same, but a node to which no link leads is not known.
+ *
+ * Cancellation: the discovery ends at once, and what it found is lost.
+ *
+ * @param maxNodes how many nodes are taken in at most
+ * @param maxPorts how many ports are taken in at most
+ * @param stop ends the discovery when it completes, as in [discover]
+ * @param progress is called after each node and each timeout, one call at a time, and must be quick. What it throws
+ *   ends the discovery.
+ * @throws org.kverbs.management.transaction.MadException if the administrator does not answer, or does not know this
+ *   port, or if the fabric is closed meanwhile
+ * @throws org.kverbs.management.transport.MadTransportException if the port knows no subnet manager, or if the
+ *   transport can send nothing at all
+ * @throws IllegalStateException if the administrator says of this port what cannot be
+ */
+public suspend fun RecordedAttributes.discover(
+    maxNodes: Int = DEFAULT_MAX_NODES,
+    maxPorts: Int = DEFAULT_MAX_PORTS,
+    stop: Job? = null,
+    progress: (DiscoveryProgress) -> Unit = {},
+): Subnet {
+    require(maxNodes > 0) { "a discovery takes in at least one node, not $maxNodes" }
+    require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }
+    return Discovery(OneRecordAnswers(this), FoundSubnet(maxNodes, maxPorts), stop, progress).run()
 }

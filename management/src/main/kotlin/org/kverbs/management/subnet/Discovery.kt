@@ -1,7 +1,10 @@
 package org.kverbs.management.subnet
 
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Job
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
@@ -35,6 +38,7 @@ private val upStates = setOf(PortState.INIT, PortState.ARMED, PortState.ACTIVE)
 internal class Discovery(
     private val answers: Answers,
     private val found: FoundSubnet,
+    private val stop: Job? = null,
     private val progress: ((DiscoveryProgress) -> Unit)?,
 ) {
     private val questions = Channel<suspend () -> Unit>(Channel.UNLIMITED)
@@ -46,7 +50,10 @@ internal class Discovery(
     /** Without a buffer: the discovery runs no further ahead of [progress] than the questions that are outstanding. */
     private val news = Channel<DiscoveryProgress>()
 
-    /** Asks until there is nothing more to ask. [last] is called then, before the subnet is built. */
+    /**
+     * Asks until there is nothing more to ask, and calls [last] then, before the subnet is built. If [stop] completes
+     * earlier, the subnet has what was found until then.
+     */
     suspend fun run(last: () -> Unit = {}): Subnet {
         val answer = answers.first()
         val first =
@@ -56,7 +63,7 @@ internal class Discovery(
             whereAnswersArrive { askAll(first) }
             news.close()
         }
-        last()
+        if (open.get() == 0) last() else found.report(SubnetProblemKind.STOPPED, null, "the discovery was stopped")
         return found.build(first.port)
     }
 
@@ -64,14 +71,20 @@ internal class Discovery(
         coroutineScope {
             tell(newNodes = 1)
             visit(first)
-            repeat(answers.atOnce) {
-                launch {
-                    for (question in questions) {
-                        question()
-                        if (open.decrementAndGet() == 0) questions.close()
+            // Where answers come at once, a worker that starts can do all the work before the next line.
+            val workers =
+                List(answers.atOnce) {
+                    launch(start = CoroutineStart.LAZY) {
+                        for (question in questions) {
+                            question()
+                            if (open.decrementAndGet() == 0) questions.close()
+                        }
                     }
                 }
-            }
+            val end = stop?.invokeOnCompletion { workers.forEach(Job::cancel) }
+            workers.forEach(Job::start)
+            workers.joinAll()
+            end?.dispose()
         }
 
     private fun ask(question: suspend () -> Unit) {

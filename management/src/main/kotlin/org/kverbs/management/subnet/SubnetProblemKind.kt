@@ -25,4 +25,7 @@ public enum class SubnetProblemKind {
 
     /** The discovery stopped at its limit; there is more. */
     LIMIT,
+
+    /** The program stopped the discovery before its end; there is more. */
+    STOPPED,
 }

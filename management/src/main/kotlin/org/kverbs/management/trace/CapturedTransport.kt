@@ -12,8 +12,8 @@ import kotlin.time.Duration
  * Writes all datagrams of a transport to a pcap file while the transport is used: those that it sends, and those that
  * it receives, packets of long messages among them. `tshark -r FILE` and Wireshark decode them.
  *
- * Where the kernel joins long messages, the file has their first 256 bytes. A failure to write goes to the caller of
- * `send`, or for a datagram that arrives to the thread's handler of uncaught exceptions.
+ * Where the kernel joins long messages, the file has their first 256 bytes. If a datagram cannot be written, as on a
+ * full disk, this and each later `send` throws an `IOException`, and so does `close`.
  *
  * @param file replaced if it is there; complete when the transport is closed
  * @throws java.io.IOException if the file cannot be written
@@ -29,6 +29,7 @@ private class CapturedTransport(
         path: MadPath,
     ) {
         capture.record(mad, path, isSent = true, own(path))
+        capture.check()
         transport.send(mad, path)
     }
 
@@ -38,6 +39,7 @@ private class CapturedTransport(
         patience: Duration,
     ) {
         capture.record(mad, path, isSent = true, own(path))
+        capture.check()
         transport.send(mad, path, patience)
     }
 
@@ -50,11 +52,8 @@ private class CapturedTransport(
             mad: ByteArray,
             back: MadPath?,
         ) {
-            try {
-                capture.record(mad, back, isSent = false, own(back))
-            } finally {
-                receiver.received(mad, back)
-            }
+            capture.record(mad, back, isSent = false, own(back))
+            receiver.received(mad, back)
         }
     }
 

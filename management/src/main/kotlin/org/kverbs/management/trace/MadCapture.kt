@@ -9,6 +9,7 @@ import org.kverbs.management.structures.LRH
 import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.structures.Lid
 import java.io.FileOutputStream
+import java.io.IOException
 import java.nio.ByteBuffer
 import java.nio.file.Path
 import java.time.Instant
@@ -23,11 +24,12 @@ import java.time.Instant
  * @param file replaced if it is there
  */
 internal class MadCapture(
-    file: Path,
+    private val file: Path,
 ) : AutoCloseable {
     // No channel: a thread that is interrupted closes a channel by using it.
     private val output = FileOutputStream(file.toFile())
     private var isClosed = false
+    private var failure: IOException? = null
     private val buffer = ByteBuffer.allocate(RECORD_BYTES)
 
     init {
@@ -36,7 +38,8 @@ internal class MadCapture(
     }
 
     /**
-     * Writes a datagram; of a long message its first 256 bytes.
+     * Writes a datagram; of a long message its first 256 bytes. A failure to write is kept for [check], and nothing is
+     * written after it.
      *
      * @param path where the datagram goes, or the way back to its sender; null if it came by a directed route
      * @param own the LID of this port, or zero
@@ -48,7 +51,7 @@ internal class MadCapture(
         own: Int,
     ): Unit =
         synchronized(buffer) {
-            if (isClosed) return
+            if (isClosed || failure != null) return
             val time = Instant.now()
             buffer.putInt(time.epochSecond.toInt()).putInt(time.nano / 1000).putInt(ERF_BYTES).putInt(ERF_BYTES)
             // ERF's own time: seconds and fraction, with the low byte first.
@@ -62,7 +65,21 @@ internal class MadCapture(
                 .putShort(0)
                 .putShort(PACKET_BYTES.toShort())
             buffer.put(headers(mad, path, isSent, own)).put(mad.copyOf(MAD_SIZE)).put(ByteArray(CHECKSUM_BYTES))
-            write()
+            try {
+                write()
+            } catch (e: IOException) {
+                failure = e
+            }
+        }
+
+    /**
+     * Tells of a datagram that is not in the file.
+     *
+     * @throws IOException if one could not be written
+     */
+    fun check(): Unit =
+        synchronized(buffer) {
+            failure?.let { throw IOException("datagrams cannot be written to $file any more: ${it.message}", it) }
         }
 
     private fun headers(
@@ -105,11 +122,12 @@ internal class MadCapture(
         buffer.clear()
     }
 
-    /** Closes the file. Datagrams that come later are not written. */
+    /** Closes the file. Datagrams that come later are not written. Then it does as [check]. */
     override fun close(): Unit =
         synchronized(buffer) {
             isClosed = true
             output.close()
+            check()
         }
 
     private companion object {

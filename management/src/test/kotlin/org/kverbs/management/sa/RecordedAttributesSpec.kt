@@ -1,23 +1,19 @@
 package org.kverbs.management.sa
 
 import io.kotest.assertions.throwables.shouldThrow
-import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.management.fabric.Fabric
 import org.kverbs.management.path.LidPath
-import org.kverbs.management.path.MadPath
 import org.kverbs.management.path.directed
 import org.kverbs.management.path.lid
 import org.kverbs.management.simulation.SimulatedFabric
 import org.kverbs.management.simulation.SimulatedFabricBuilder
 import org.kverbs.management.simulation.simulatedFabric
-import org.kverbs.management.structures.GUIDInfo
 import org.kverbs.management.structures.LinearForwardingTable
 import org.kverbs.management.structures.MulticastForwardingTable
-import org.kverbs.management.structures.NodeDescription
 import org.kverbs.management.structures.NodeInfo
 import org.kverbs.management.structures.PKeyTable
 import org.kverbs.management.structures.PortInfo
@@ -26,16 +22,11 @@ import org.kverbs.management.structures.SLtoVLMappingTable
 import org.kverbs.management.structures.SMInfo
 import org.kverbs.management.structures.SwitchInfo
 import org.kverbs.management.structures.VLArbitrationTable
-import org.kverbs.management.subnet.SubnetNode
 import org.kverbs.management.subnet.discover
 import org.kverbs.management.subnet.forwardingTables
 import org.kverbs.management.subnet.randomNet
 import org.kverbs.management.transaction.MadClassException
 import org.kverbs.management.transaction.MadEventKind
-import org.kverbs.structures.Structure
-import org.kverbs.structures.StructureType
-import org.kverbs.structures.TakesGet
-import org.kverbs.structures.copy
 
 private suspend fun managed(
     configure: SimulatedFabricBuilder.() -> Unit,
@@ -44,53 +35,6 @@ private suspend fun managed(
     configure()
     subnetManager()
 }.use { simulation -> simulation.fabric(simulation.hosts.first()).use { body(simulation, it) } }
-
-/** Compares what a node says and what the administrator says of it. */
-private class Comparison(
-    private val fabric: Fabric,
-    private val records: RecordedAttributes,
-) {
-    suspend fun <S> same(
-        type: StructureType<S>,
-        path: MadPath,
-        modifier: Int = 0,
-        shown: (S) -> S = { it },
-    ) where S : Structure, S : TakesGet =
-        withClue("${type.name} $modifier of $path") {
-            shown(records.get(type, path, modifier)) shouldBe shown(fabric.get(type, path, modifier))
-        }
-
-    suspend fun node(
-        node: SubnetNode,
-        path: MadPath,
-    ) {
-        // By LID a switch is reached at any of its ports, and says at which one.
-        val isAnywhere = node.isSwitch && path is LidPath
-        same(NodeInfo, path) { info -> if (isAnywhere) info.copy { localPortNum = 0 } else info }
-        same(NodeDescription, path)
-        same(GUIDInfo, path)
-        val numbers = (node.ports.map { it.number } + 0).distinct()
-        for (number in numbers) {
-            same(PortInfo, path, number) { info -> if (isAnywhere) info.copy { localPortNum = 0 } else info }
-            same(PKeyTable, path, number shl 16)
-            same(VLArbitrationTable, path, (1 shl 16) + number)
-            same(VLArbitrationTable, path, (3 shl 16) + number)
-            same(SLtoVLMappingTable, path, (number shl 8) + numbers.last())
-        }
-        if (node.isSwitch) switch(node, path)
-    }
-
-    private suspend fun switch(
-        node: SubnetNode,
-        path: MadPath,
-    ) {
-        same(SwitchInfo, path)
-        for (block in 0..2) same(LinearForwardingTable, path, block)
-        for (position in 0..node.portCount / 16) {
-            for (block in 0..2) same(MulticastForwardingTable, path, (position shl 28) + block)
-        }
-    }
-}
 
 private suspend fun compareAll(fabric: Fabric) {
     val comparison = Comparison(fabric, fabric.byRecords())
@@ -101,6 +45,7 @@ private suspend fun compareAll(fabric: Fabric) {
         comparison.node(node, node.path)
         comparison.node(node, LidPath(node.ports.first().lid))
     }
+    comparison.differences.shouldBeEmpty()
 }
 
 class RecordedAttributesSpec :

@@ -3,8 +3,14 @@ package org.kverbs.management.subnet
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.collections.shouldContain
+import io.kotest.matchers.ints.shouldBeInRange
 import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.Job
+import org.kverbs.management.fabric.Fabric
 import org.kverbs.management.fabric.fabric
+import org.kverbs.management.simulation.simulatedFabric
+import org.kverbs.management.simulation.test
 import org.kverbs.management.transport.Ibsim
 import org.kverbs.management.transport.IbsimTransport
 import org.kverbs.management.transport.ibnetdiscover
@@ -50,5 +56,34 @@ class DiscoverySpec :
                     val net = randomNet(seed)
                     withClue(net) { compare(net) }
                 }
+        }
+
+        test("should return what it found when it is stopped, and say so") {
+            simulatedFabric {
+                hosts(108)
+                subnetManager()
+            }.test { simulation ->
+                simulation.fabric("H-1").use { fabric ->
+                    for (discover in listOf(Fabric::discover, Fabric::discoverByLid)) {
+                        val stop = Job()
+                        val subnet =
+                            discover(fabric, DEFAULT_MAX_NODES, DEFAULT_MAX_PORTS, stop) {
+                                if (it.nodes == 5) stop.complete()
+                            }
+                        subnet.nodes.size shouldBeInRange 5..100
+                        subnet.problems.map { it.kind } shouldContain SubnetProblemKind.STOPPED
+                    }
+                }
+            }
+        }
+
+        test("should say nothing of a stop that comes when all is found") {
+            simulatedFabric { hosts(4) }.test { simulation ->
+                simulation.fabric("H-1").use { fabric ->
+                    val stop = Job()
+                    fabric.discover(stop = stop).problems.shouldBeEmpty()
+                    stop.complete()
+                }
+            }
         }
     })

@@ -32,12 +32,13 @@ private suspend fun compare(configure: SimulatedFabricBuilder.() -> Unit) {
     }.use { simulation ->
         simulation.fabric(simulation.hosts.first()).use { fabric ->
             val direct = fabric.discover()
-            val recorded = fabric.discoverBySa()
-            recorded.problems.shouldBeEmpty()
-            recorded.nodes.map { "$it ${it.switchInfo}" } shouldBe direct.nodes.map { "$it ${it.switchInfo}" }
-            recorded.links.map { "$it" } shouldBe direct.links.map { "$it" }
-            portsWithoutKeys(recorded) shouldBe portsWithoutKeys(direct)
-            recorded.here?.node?.guid shouldBe direct.here?.node?.guid
+            for (recorded in listOf(fabric.discoverBySa(), fabric.byRecords().discover())) {
+                recorded.problems.shouldBeEmpty()
+                recorded.nodes.map { "$it ${it.switchInfo}" } shouldBe direct.nodes.map { "$it ${it.switchInfo}" }
+                recorded.links.map { "$it" } shouldBe direct.links.map { "$it" }
+                portsWithoutKeys(recorded) shouldBe portsWithoutKeys(direct)
+                recorded.here?.node?.guid shouldBe direct.here?.node?.guid
+            }
         }
     }
 }

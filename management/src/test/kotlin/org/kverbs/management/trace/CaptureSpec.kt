@@ -10,6 +10,7 @@ import io.kotest.matchers.string.shouldContain
 import jdk.jfr.Recording
 import jdk.jfr.consumer.RecordingFile
 import org.kverbs.management.fabric.fabric
+import org.kverbs.management.path.MadPath
 import org.kverbs.management.path.directed
 import org.kverbs.management.path.lid
 import org.kverbs.management.run
@@ -18,11 +19,43 @@ import org.kverbs.management.simulation.test
 import org.kverbs.management.structures.NodeInfo
 import org.kverbs.management.structures.NodeRecord
 import org.kverbs.management.structures.PortCounters
+import org.kverbs.management.structures.PortInfo
 import org.kverbs.management.transaction.MadTimeoutException
 import org.kverbs.management.transport.MAD_SIZE
+import org.kverbs.management.transport.MadPort
+import org.kverbs.management.transport.MadReceiver
+import org.kverbs.management.transport.MadTransport
 import org.kverbs.management.tshark
+import java.io.IOException
 import java.nio.file.Files
+import kotlin.concurrent.thread
 import kotlin.time.Duration.Companion.milliseconds
+
+private const val PCAP_HEADER = 24
+private const val RECORD = 16 + 16 + 8 + 12 + 8 + MAD_SIZE + 6
+
+/** Gives back each datagram at once, after the reader of the file has gone away. */
+private class EchoTransport(
+    private val reader: Thread,
+) : MadTransport {
+    private lateinit var receiver: MadReceiver
+
+    override fun port() = MadPort("echo", NodeInfo(), PortInfo())
+
+    override fun receive(receiver: MadReceiver) {
+        this.receiver = receiver
+    }
+
+    override fun send(
+        mad: ByteArray,
+        path: MadPath,
+    ) {
+        reader.join()
+        receiver.received(mad, path)
+    }
+
+    override fun close() = Unit
+}
 
 class CaptureSpec :
     FunSpec({
@@ -67,8 +100,47 @@ class CaptureSpec :
                         Thread.interrupted() shouldBe true
                     }
                 }
-                Files.size(file) - empty shouldBe 3 * (16 + 16 + 8 + 12 + 8 + MAD_SIZE + 6)
+                Files.size(file) - empty shouldBe 3 * RECORD
             }
+        }
+
+        test("should end what is asked with a sentence when the file takes no more, and say it at the end again") {
+            val pipe = tempdir().toPath().resolve("pipe")
+            run(listOf("mkfifo", "$pipe"))
+            // A reader that goes away is as a disk that is full: the next write fails.
+            val reader = thread { Files.newInputStream(pipe).use { it.readNBytes(PCAP_HEADER) } }
+            simulatedFabric { hosts(2) }.test { simulation ->
+                val fabric = fabric(simulation.port("H-1").captured(pipe))
+                reader.join()
+                shouldThrow<IOException> { repeat(2) { fabric.get<NodeInfo>(directed(0)) } }.message shouldContain
+                    "cannot be written to $pipe any more: "
+                shouldThrow<IOException> { fabric.close() }
+            }
+        }
+
+        test("should hand over a datagram that arrives when the file takes no more, and end the next request") {
+            val pipe = tempdir().toPath().resolve("pipe")
+            run(listOf("mkfifo", "$pipe"))
+            val reader = thread { Files.newInputStream(pipe).use { it.readNBytes(PCAP_HEADER + RECORD) } }
+            val transport = EchoTransport(reader)
+            val captured = transport.captured(pipe)
+            val arrived = ArrayList<ByteArray>()
+            captured.receive(
+                object : MadReceiver {
+                    override fun received(
+                        mad: ByteArray,
+                        back: MadPath?,
+                    ) {
+                        arrived += mad
+                    }
+
+                    override fun undelivered(mad: ByteArray) = Unit
+                },
+            )
+            captured.send(ByteArray(MAD_SIZE), lid(1))
+            arrived.size shouldBe 1
+            shouldThrow<IOException> { captured.send(ByteArray(MAD_SIZE), lid(1)) }
+            arrived.size shouldBe 1
         }
 
         test("should write what has no header, too") {
