@@ -30,7 +30,9 @@ private val allocated: Long
 fun main(arguments: Array<String>) {
     val (port, outstanding, time) = arguments.map { it.toInt() }
     if (port == 0) {
-        simulatedFabric { hosts(2) }.use { simulated -> simulated.fabric(simulated.hosts.first()).use { report(it, outstanding, time.seconds) } }
+        simulatedFabric { hosts(2) }.use { simulated ->
+            simulated.fabric(simulated.hosts.first()).use { report(it, outstanding, time.seconds) }
+        }
     } else {
         fabric(IbsimTransport.connect(port = port)).use { report(it, outstanding, time.seconds) }
     }

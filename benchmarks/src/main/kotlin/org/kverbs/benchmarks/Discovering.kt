@@ -38,7 +38,16 @@ fun main(arguments: Array<String>) {
     val found = checkNotNull(subnet)
     check(found.problems.isEmpty()) { found.problems.take(10).joinToString("\n") }
     val nodes = found.nodes.size
-    println("%d %.0f %.0f %d".format(nodes, millis.first(), millis.drop(rounds / 2).sorted().let { it[it.size / 2] }, kept(found)))
+    println(
+        "%d %.0f %.0f %d".format(
+            nodes,
+            millis.first(),
+            millis.drop(rounds / 2).sorted().let {
+                it[it.size / 2]
+            },
+            kept(found),
+        ),
+    )
 }
 
 /** What a copy of the subnet, by way of its file, takes on the heap. */

@@ -56,6 +56,22 @@ class SimulatedFabricSpec :
             dump_fts
             dump_lfts
             dump_mfts
+            saquery
+            saquery CPI
+            saquery PIR
+            saquery SL2VL
+            saquery PKTR
+            saquery VLAR
+            saquery LR
+            saquery PR
+            saquery LFTR
+            saquery GIR
+            saquery SWIR
+            saquery SMIR
+            saquery -D
+            saquery -s
+            saquery --src-to-dst 1:3
+            saquery NR nodeInfo.nodeType=SWITCH
             ibidsverify
             health
             health --skip routes,counters

@@ -105,8 +105,8 @@ internal class RecordText(
             .row("resv2", "0x%012X".with(record.raw(58, 6)))
             .toString()
 
-    private fun member(record: MCMemberRecord): String {
-        return Rows("MCMember Record dump:", NAMES)
+    private fun member(record: MCMemberRecord): String =
+        Rows("MCMember Record dump:", NAMES)
             .row("MGID", record.mgid.toCompactString())
             .row("PortGid", record.portGID.toCompactString())
             .row("qkey", "0x%x".with(record.raw(32, 4)))
@@ -114,8 +114,8 @@ internal class RecordText(
             .row("mtu", "0x%x".with(record.raw(38, 1)))
             .row("TClass", "0x%x".with(record.tClass))
             .row("pkey", "0x%x".with(record.pKey))
-            .row("rate", "0x%x".with(record.raw(43, 1)))
-            .row("pkt_life", "0x%x".with(record.raw(44, 1)))
+            .row("rate", "0x%x".with(record.raw(42, 1)))
+            .row("pkt_life", "0x%x".with(record.raw(43, 1)))
             .row("SL", "0x%x".with(record.sl))
             .row("FlowLabel", "0x%x".with(record.flowLabel))
             .row("HopLimit", "0x%x".with(record.hopLimit))
@@ -123,7 +123,6 @@ internal class RecordText(
             .row("JoinState", "0x%x".with(record.raw(48, 1) and 0xf))
             .row("ProxyJoin", "0x%x".with(record.raw(49, 1) shr 7))
             .toString()
-    }
 
     private fun switch(record: SwitchInfoRecord): String {
         val info = record.switchInfo

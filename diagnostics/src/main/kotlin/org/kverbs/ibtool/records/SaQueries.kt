@@ -103,10 +103,9 @@ internal class SaQueries(
     }
 
     private suspend fun named(name: String): List<NodeRecord> {
-        val mapped = session.names.guid(name)
-        return sa.records<NodeRecord> {
-            if (mapped != null) nodeInfo.nodeGUID = mapped else nodeDescription.nodeString = name
-        }
+        val mapped = session.names.guids(name)
+        if (mapped.isEmpty()) return sa.records<NodeRecord> { nodeDescription.nodeString = name }
+        return mapped.flatMap { guid -> sa.records<NodeRecord> { nodeInfo.nodeGUID = guid } }
     }
 
     /** The lines of [nodes]. */
@@ -163,7 +162,7 @@ internal class SaQueries(
                 .row("Mlid", upper(it.mlid.value))
                 .row("Mtu", upper(it.raw(38, 1)))
                 .row("pkey", upper(it.raw(40, 2)))
-                .row("Rate", upper(it.raw(43, 1)))
+                .row("Rate", upper(it.raw(42, 1)))
                 .row("SL", upper(it.sl))
                 .toString()
         }
@@ -173,19 +172,27 @@ internal class SaQueries(
         members: List<MCMemberRecord>,
         isOneGroup: Boolean,
     ): String =
-        members.map { member ->
-            val name = if (member.portGID.interfaceId() == 0L) UNKNOWN else nameOf(Guid(member.portGID.interfaceId()))
-            val gid = member.portGID.toCompactString()
-            if (isOneGroup) return@map "\t\tPortGid.................$gid ($name)\n"
-            Rows("MCMemberRecord member dump:", COLUMN)
-                .row("MGID", member.mgid.toCompactString())
-                .row("Mlid", upper(member.mlid.value))
-                .row("PortGid", gid)
-                .row("ScopeState", upper(member.raw(48, 1)))
-                .row("ProxyJoin", upper(member.raw(49, 1) shr 7))
-                .row("NodeDescription", name)
-                .toString()
-        }.joinToString("")
+        members
+            .map { member ->
+                val name =
+                    if (member.portGID.interfaceId() ==
+                        0L
+                    ) {
+                        UNKNOWN
+                    } else {
+                        nameOf(Guid(member.portGID.interfaceId()))
+                    }
+                val gid = member.portGID.toCompactString()
+                if (isOneGroup) return@map "\t\tPortGid.................$gid ($name)\n"
+                Rows("MCMemberRecord member dump:", COLUMN)
+                    .row("MGID", member.mgid.toCompactString())
+                    .row("Mlid", upper(member.mlid.value))
+                    .row("PortGid", gid)
+                    .row("ScopeState", upper(member.raw(48, 1)))
+                    .row("ProxyJoin", upper(member.raw(49, 1) shr 7))
+                    .row("NodeDescription", name)
+                    .toString()
+            }.joinToString("")
 
     private suspend fun nameOf(port: Guid): String =
         sa.records<NodeRecord> { nodeInfo.portGUID = port }.firstOrNull()?.let(::name) ?: UNKNOWN

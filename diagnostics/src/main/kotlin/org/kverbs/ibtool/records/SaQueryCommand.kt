@@ -81,7 +81,7 @@ internal class SaQueryCommand : DiagnosticCommand("saquery", "DLGsy") {
             }
         } catch (e: MadClassException) {
             val name = "SA(SA_ERR_${SAStatus.of(e.classStatus).toString().substringBefore('(')})"
-            throw DiagnosticException("ERROR: Query result returned 0x%02x00, %s".format(e.classStatus, name), EIO, e)
+            throw DiagnosticException("Query result returned 0x%02x00, %s".format(e.classStatus, name), EIO, e)
         } catch (e: IllegalArgumentException) {
             throw DiagnosticException("saquery: ${e.message}", DiagnosticException.USAGE, e)
         }
@@ -98,7 +98,8 @@ internal class SaQueryCommand : DiagnosticCommand("saquery", "DLGsy") {
     ) {
         for ((part, option) in parts) {
             val text = option.value ?: continue
-            val field = requireNotNull(part.fields[kind]) { "${kind.title} has nothing that ${part.names.first()} asks for" }
+            val field =
+                requireNotNull(part.fields[kind]) { "${kind.title} has nothing that ${part.names.first()} asks for" }
             part.assign(record, field, text)
         }
         words.mapNotNull { Assignment.parse(it) }.forEach { it.on(record) }
@@ -116,7 +117,12 @@ internal class SaQueryCommand : DiagnosticCommand("saquery", "DLGsy") {
             "${kind.title} takes ${kind.places.size} places, and not ${rest.joinToString(" ") { printable(it) }}"
         }
         val at = kind.places.zip(rest).map { (fields, text) -> queries.place(fields, text) }
-        show(queries.ask(kind) { record -> at.forEach { it(record) }; assignParts(kind, record) })
+        show(
+            queries.ask(kind) { record ->
+                at.forEach { it(record) }
+                assignParts(kind, record)
+            },
+        )
     }
 
     private fun answer() = answers.entries.firstOrNull { it.value.value }?.key
@@ -137,7 +143,12 @@ internal class SaQueryCommand : DiagnosticCommand("saquery", "DLGsy") {
     private suspend fun managers(queries: SaQueries) {
         val groups = queries.managers()
         if (options.json) return print(JsonArray(groups.flatMap { it.second }.map { it.toJson() }))
-        print(groups.joinToString("\n") { (title, ports) -> "$title\n" + ports.joinToString("", transform = queries::text) })
+        print(
+            groups.joinToString("\n") { (title, ports) ->
+                "$title\n" +
+                    ports.joinToString("", transform = queries::text)
+            },
+        )
     }
 
     private suspend fun groups(

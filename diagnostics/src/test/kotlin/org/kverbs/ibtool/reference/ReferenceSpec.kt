@@ -162,4 +162,50 @@ private val commands =
     dump_fts -M
     dump_lfts
     dump_mfts
+    saquery CPI
+    saquery -c
+    saquery NR 4
+    saquery 2
+    saquery NR 99
+    saquery PIR 4/1
+    saquery -K PIR 4/1
+    saquery PIR 2/4
+    saquery SL2VL 2/1/1
+    saquery VLAR 2/1/1
+    saquery GIR 4/0
+    saquery LFTR 2/0
+    saquery MFTR 2/0/0
+    saquery SWIR 2
+    saquery SMIR
+    saquery SMIR 1
+    saquery LR 4/1
+    saquery LR 2/1
+    saquery IIR
+    saquery -I
+    saquery SR
+    saquery -S
+    saquery --smkey 1 PKTR 4/1/0
+    saquery PKTR 4/1/0
+    saquery MCMR
+    saquery MCMR --mlid 0xc000
+    saquery MCMR --mgid ff12:401b:ffff::ffff:ffff --pkey 0xffff
+    saquery MCMR --rate 3
+    saquery MCMR --scope 2
+    saquery -g
+    saquery -g 0xc000
+    saquery -m
+    saquery -m 0xc000
+    saquery -m 0xc0ff
+    saquery -O 3
+    saquery -O 77
+    saquery -U 0x2c90200000021
+    saquery -U 0x77
+    saquery --src-to-dst 4:5
+    saquery PR --slid 4 --dlid 5
+    saquery PR --slid 4 --dlid 5 --sl 0 -n 1
+    saquery PR --slid 4 --dlid 5 --mtu 4
+    saquery PR --slid 4 --dlid 5 --pkey 0xffff
+    saquery NR 0x100000
+    saquery PR --sgid zz
+    saquery --src-to-dst 1
     """.trimIndent().lines()

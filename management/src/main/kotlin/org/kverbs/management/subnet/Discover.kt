@@ -65,7 +65,7 @@ public suspend fun Fabric.discoverBySa(
     require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }
     val answers = RecordAnswers.fetch(this)
     val found = FoundSubnet(maxNodes, maxPorts)
-    return Discovery(answers, found, null).run { found.reportMissing(answers.links.guids, "no link leads to this node") }
+    return Discovery(answers, found).run { found.reportMissing(answers.links.guids, "no link leads to this node") }
 }
 
 /**

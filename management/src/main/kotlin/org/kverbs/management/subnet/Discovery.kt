@@ -39,7 +39,7 @@ internal class Discovery(
     private val answers: Answers,
     private val found: FoundSubnet,
     private val stop: Job? = null,
-    private val progress: ((DiscoveryProgress) -> Unit)?,
+    private val progress: ((DiscoveryProgress) -> Unit)? = null,
 ) {
     private val questions = Channel<suspend () -> Unit>(Channel.UNLIMITED)
     private val open = AtomicInteger()
