@@ -44,16 +44,22 @@ public fun Subnet.writeTo(output: OutputStream) {
 }
 
 /**
- * Saves the subnet to a file. A file that is there is replaced only when the new one is written.
+ * Saves the subnet to a file. A file that is there is replaced only when the new one is written. A link stays, and the
+ * file that it leads to is replaced; a device or a pipe is written to.
  *
- * @throws IOException if the file cannot be written
+ * @throws IOException if the file cannot be written, or is a folder
  */
 public fun Subnet.save(file: Path) {
-    val folder = file.toAbsolutePath().parent
-    val written = Files.createTempFile(folder, ".${file.fileName}", ".new")
+    if (Files.exists(file) && !Files.isRegularFile(file)) {
+        // A move would put a file in the place of the device, or of an empty folder.
+        Files.newOutputStream(file).buffered().use { writeTo(it) }
+        return
+    }
+    val target = if (Files.exists(file)) file.toRealPath() else file.toAbsolutePath()
+    val written = Files.createTempFile(target.parent, ".${target.fileName}", ".new")
     try {
         Files.newOutputStream(written).buffered().use { writeTo(it) }
-        Files.move(written, file, REPLACE_EXISTING)
+        Files.move(written, target, REPLACE_EXISTING)
     } finally {
         Files.deleteIfExists(written)
     }

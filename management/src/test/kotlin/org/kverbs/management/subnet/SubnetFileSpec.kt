@@ -12,7 +12,9 @@ import io.kotest.matchers.string.shouldContain
 import org.kverbs.structures.Lid
 import java.io.ByteArrayInputStream
 import java.io.ByteArrayOutputStream
+import java.io.IOException
 import java.nio.ByteBuffer
+import java.nio.file.Files
 import kotlin.random.Random
 
 private const val HEAD = 20
@@ -125,5 +127,18 @@ class SubnetFileSpec :
             ByteBuffer.wrap(bomb).apply { putInt(PROBLEMS_AT, getInt(PROBLEMS_AT) + further) }
             val refusal = shouldThrow<SubnetFileException> { SubnetBody.data(bomb) }
             refusal.message.shouldNotBeNull() shouldContain "problems"
+        }
+
+        test("should leave a folder and a link as they are when it saves") {
+            val folder = tempdir().toPath()
+            val inner = Files.createDirectory(folder.resolve("inner"))
+            shouldThrow<IOException> { starSubnet().save(inner) }
+            Files.isDirectory(inner) shouldBe true
+
+            val target = Files.writeString(folder.resolve("target"), "old")
+            val link = Files.createSymbolicLink(folder.resolve("link"), target)
+            starSubnet().save(link)
+            Files.isSymbolicLink(link) shouldBe true
+            loadSubnet(target).nodes.size shouldBe starSubnet().nodes.size
         }
     })
