@@ -56,6 +56,13 @@ class SimulatedFabricSpec :
             dump_fts
             dump_lfts
             dump_mfts
+            ibprintca H-1
+            ibprintca -l
+            ibprintswitch S-1
+            ibprintrt -l
+            ibfindnodesusing S-1 1
+            check_lft_balance -v
+            check_lft_balance
             ibidsverify
             health
             health --skip routes,counters
@@ -81,7 +88,16 @@ class SimulatedFabricSpec :
                 val words = (line.split(' ') + listOf("--fabric", "hosts:6")).toTypedArray()
                 val outcome = Outcome(*words)
                 withClue("${outcome.err}") { outcome.status shouldBe 0 }
-                val isEmpty = line in setOf("ibrouters", "ibidsverify", "ibsendtrap", "ibsendtrap mkey_dr")
+                val isEmpty =
+                    line in
+                        setOf(
+                            "ibprintrt -l",
+                            "check_lft_balance",
+                            "ibrouters",
+                            "ibidsverify",
+                            "ibsendtrap",
+                            "ibsendtrap mkey_dr",
+                        )
                 if (!isEmpty) "${outcome.out}".shouldNotBeEmpty()
 
                 val json = Outcome(*words, "--json")
