@@ -20,8 +20,8 @@ internal class SubnetDiffCommand : DiscoveringCommand("subnet_diff", "DGKLs") {
         """
         Show what is different between two saved topologies, or between a saved one and the fabric.
 
-        A line begins with - for what is gone, + for what is new, and ~ for what changed. The exit status is 0 if nothing
-        is different, and 1 if something is.
+        A line begins with - for what is gone, + for what is new, and ~ for what changed. The exit status is 1 if
+        something is different, and 0 otherwise.
         """.trimIndent()
 
     override fun helpEpilog(context: Context) =

@@ -70,7 +70,7 @@ internal class ForwardingUse(
             counts.merge(port, 1, Int::plus)
         }
 
-        /** infiniband-diags takes the name of the next host here, which changes nothing: only that there is one counts. */
+        /** infiniband-diags takes the next host's name here. That changes little: it asks whether there is one. */
         private fun endHost() {
             if (hostPorts.isNotEmpty() && hostPorts.size == lidsPerPort && hostPorts.distinct().size == 1) hosts += host
             hostPorts.clear()

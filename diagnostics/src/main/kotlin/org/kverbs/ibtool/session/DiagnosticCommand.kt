@@ -4,6 +4,8 @@ import com.github.ajalt.clikt.core.CoreCliktCommand
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
 import org.kverbs.management.fabric.FabricBuilder
 
 /**
@@ -32,6 +34,10 @@ internal abstract class DiagnosticCommand(
     protected fun print(text: String): Unit = echo(text, trailingNewline = false)
 
     protected fun print(json: JsonElement): Unit = echo(pretty.encodeToString(JsonElement.serializer(), json))
+
+    /** Prints what a run without `--dry-run` would do: `would set ...`, or JSON. */
+    protected fun would(text: String): Unit =
+        if (options.json) print(JsonObject(mapOf("would" to JsonPrimitive(text)))) else line("would $text")
 
     /** Prints to standard error. */
     protected fun warn(text: String): Unit = echo(text, err = true)
