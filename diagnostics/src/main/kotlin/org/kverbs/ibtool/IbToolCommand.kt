@@ -13,10 +13,14 @@ import org.kverbs.ibtool.counters.IbDataCountsCommand
 import org.kverbs.ibtool.counters.IbQueryErrorsCommand
 import org.kverbs.ibtool.counters.IbSwPortWatchCommand
 import org.kverbs.ibtool.counters.PerfQueryCommand
+import org.kverbs.ibtool.fabric.IbCacheEditCommand
+import org.kverbs.ibtool.fabric.IbDiscoverCommand
 import org.kverbs.ibtool.fabric.IbIdsVerifyCommand
 import org.kverbs.ibtool.fabric.IbLinkInfoCommand
 import org.kverbs.ibtool.fabric.IbNetDiscoverCommand
 import org.kverbs.ibtool.fabric.NodeListCommand
+import org.kverbs.ibtool.fabric.PrintNodeCommand
+import org.kverbs.ibtool.fabric.SubnetDiffCommand
 import org.kverbs.ibtool.health.HealthCommand
 import org.kverbs.ibtool.ibcheck.CheckFabricCommand
 import org.kverbs.ibtool.ibcheck.CheckPortCommand
@@ -29,7 +33,9 @@ import org.kverbs.ibtool.manual.ManualCommand
 import org.kverbs.ibtool.map.MapCommand
 import org.kverbs.ibtool.ports.IbPortStateCommand
 import org.kverbs.ibtool.records.SaQueryCommand
+import org.kverbs.ibtool.routes.CheckLftBalanceCommand
 import org.kverbs.ibtool.routes.DumpFtsCommand
+import org.kverbs.ibtool.routes.IbFindNodesUsingCommand
 import org.kverbs.ibtool.routes.IbRouteCommand
 import org.kverbs.ibtool.routes.IbTracertCommand
 import org.kverbs.ibtool.services.IbPingCommand
@@ -57,9 +63,11 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
             "The subnet administrator" to listOf(SaQueryCommand()),
             "The whole fabric" to
                 listOf(IbNetDiscoverCommand(), IbLinkInfoCommand(), IbQueryErrorsCommand(), IbIdsVerifyCommand()) +
-                lists(),
+                lists() + prints() + listOf(IbDiscoverCommand(), SubnetDiffCommand(), IbCacheEditCommand()),
             "Health" to listOf(HealthCommand(), CheckCommand(), TopCommand(), MapCommand()),
-            "Routes" to listOf(IbRouteCommand(), IbTracertCommand()) + dumps(),
+            "Routes" to
+                listOf(IbRouteCommand(), IbTracertCommand()) + dumps() +
+                listOf(IbFindNodesUsingCommand(), CheckLftBalanceCommand()),
             "Checks of older releases of infiniband-diags" to nodeChecks() + portChecks() + fabricChecks(),
             "Get help" to listOf(completion("ibtool"), ManualCommand(::IbToolCommand)),
         )
@@ -84,6 +92,13 @@ internal class IbToolCommand : CoreCliktCommand("ibtool") {
                 DumpFtsCommand("dump_fts", isOld = false, isMulticastAlone = false),
                 DumpFtsCommand("dump_lfts", isOld = true, isMulticastAlone = false),
                 DumpFtsCommand("dump_mfts", isOld = true, isMulticastAlone = true),
+            )
+
+        fun prints() =
+            listOf(
+                PrintNodeCommand("ibprintca", "adapter", NodeType.CA),
+                PrintNodeCommand("ibprintswitch", "switch", NodeType.SWITCH),
+                PrintNodeCommand("ibprintrt", "router", NodeType.ROUTER),
             )
 
         fun clears() =

@@ -6,7 +6,10 @@ import io.kotest.engine.spec.tempdir
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotBeEmpty
+import io.kotest.matchers.string.shouldNotContain
 import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.jsonObject
+import kotlinx.serialization.json.jsonPrimitive
 import org.kverbs.ibtool.counters.humanReadable
 import java.nio.file.Path
 import kotlin.io.path.writeText
@@ -72,6 +75,13 @@ class SimulatedFabricSpec :
             saquery -s
             saquery --src-to-dst 1:3
             saquery NR nodeInfo.nodeType=SWITCH
+            ibprintca H-1
+            ibprintca -l
+            ibprintswitch S-1
+            ibprintrt -l
+            ibfindnodesusing S-1 1
+            check_lft_balance -v
+            check_lft_balance
             ibidsverify
             health
             health --skip routes,counters
@@ -97,12 +107,38 @@ class SimulatedFabricSpec :
                 val words = (line.split(' ') + listOf("--fabric", "hosts:6")).toTypedArray()
                 val outcome = Outcome(*words)
                 withClue("${outcome.err}") { outcome.status shouldBe 0 }
-                val isEmpty = line in setOf("ibrouters", "ibidsverify", "ibsendtrap", "ibsendtrap mkey_dr")
+                val isEmpty =
+                    line in
+                        setOf(
+                            "ibprintrt -l",
+                            "check_lft_balance",
+                            "ibrouters",
+                            "ibidsverify",
+                            "ibsendtrap",
+                            "ibsendtrap mkey_dr",
+                        )
                 if (!isEmpty) "${outcome.out}".shouldNotBeEmpty()
 
                 val json = Outcome(*words, "--json")
                 withClue("${json.err}") { json.status shouldBe 0 }
                 Json.parseToJsonElement("${json.out}")
+            }
+        }
+
+        test("should not show a management key in the JSON of smpquery without -K") {
+            val hidden = Outcome("smpquery", "PI", "3", "1", "--json", "--fabric", "hosts:6")
+            "${hidden.out}" shouldNotContain "mKey\":"
+            val shown = Outcome("smpquery", "-K", "PI", "3", "1", "--json", "--fabric", "hosts:6")
+            "${shown.out}" shouldContain "mKey\":"
+        }
+
+        for (line in dryRuns) {
+            test("should print one JSON value that says what would be set: $line --dry-run --json") {
+                val words = line.split(' ') + listOf("--dry-run", "--json", "--fabric", "hosts:6")
+                val outcome = Outcome(*words.toTypedArray())
+                withClue("${outcome.err}") { outcome.status shouldBe 0 }
+                val json = Json.parseToJsonElement("${outcome.out}").jsonObject
+                json.getValue("would").jsonPrimitive.content shouldContain "set"
             }
         }
 
@@ -143,3 +179,7 @@ class SimulatedFabricSpec :
             "${outcome.err}" shouldContain "smpquery: operation NI: no answer from Path 77"
         }
     })
+
+/** Command lines that set something. */
+private val dryRuns =
+    listOf("ibportstate 3 1 width 2", "vendstat -c 0,1 2 1", "ibclearcounters", "ibclearerrors", "sminfo 1 5")

@@ -46,6 +46,7 @@ internal class ClearCommand(
                 buildJsonObject {
                     put("nodes", nodes.size)
                     put("errors", errors)
+                    if (isDry) put("would", "set $what of all ports of ${nodes.size} nodes to zero")
                 },
             )
         } else if (!isDry) {

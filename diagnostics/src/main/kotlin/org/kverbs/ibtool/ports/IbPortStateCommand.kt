@@ -92,7 +92,11 @@ internal class IbPortStateCommand : DiagnosticCommand("ibportstate") {
         val isOn = here.info.portPhysicalState != PortPhysicalState.DISABLED
         if (change.operation == PortOperation.ON && isOn) return say("Port is already in enable state")
         if (!isForced) refuseCut(session, target, here, change)
-        if (isDry) return say("would set $target port ${here.number}: $change")
+        if (isDry) {
+            val text = "set $target port ${here.number}: $change"
+            results["would"] = JsonPrimitive(text)
+            return say("would $text")
+        }
         session.warn("ibportstate: sets $target port ${here.number}: $change")
         val disables = change.operation.physicalState == PortPhysicalState.DISABLED
         if (disables) say("Disable may be irreversible")

@@ -139,7 +139,7 @@ internal class VendStatCommand : DiagnosticCommand("vendstat", "DKy") {
         groups: List<Int>,
     ) {
         val what = "group0 ${groups[0]} group1 ${groups[1]}"
-        if (isDry) return line("would set the counter groups of $target port $number: $what")
+        if (isDry) return would("set the counter groups of $target port $number: $what")
         if (!options.json) line("counter_groups_config: configuring $what")
         asking("config counter group set failure") {
             val wanted = MlxConfigCounterGroup { repeat(2) { groupSelect[it].groupSelect = groups[it] } }
@@ -156,7 +156,11 @@ internal class VendStatCommand : DiagnosticCommand("vendstat", "DKy") {
         session: Session,
         target: Target,
     ) {
-        if (isDry) return writes.forEach { line("would write the configuration space of $target at $it") }
+        if (isDry) {
+            val wanted = writes.map { "write the configuration space of $target at $it" }
+            if (options.json) return would(wanted.joinToString("; "))
+            return wanted.forEach { line("would $it") }
+        }
         val all = ArrayList<JsonElement>()
         if (reads.isNotEmpty()) {
             val wanted = ConfigRecord.space(reads)

@@ -5,6 +5,8 @@ import com.github.ajalt.clikt.core.ProgramResult
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
 import org.kverbs.management.fabric.FabricBuilder
 import org.kverbs.management.transaction.MadException
 
@@ -72,6 +74,10 @@ internal abstract class DiagnosticCommand(
         if (options.json) print(growth.json()) else print("\n${growth.text()}\n")
         flush()
     }
+
+    /** Prints what a run without `--dry-run` would do: `would set ...`, or JSON. */
+    protected fun would(text: String): Unit =
+        if (options.json) print(JsonObject(mapOf("would" to JsonPrimitive(text)))) else line("would $text")
 
     /** Shows at once what was printed so far, which standard error does, as it comes behind it. */
     protected fun flush(): Unit = echo("", trailingNewline = false, err = true)

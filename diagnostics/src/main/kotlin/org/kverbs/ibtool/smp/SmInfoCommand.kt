@@ -66,7 +66,7 @@ internal class SmInfoCommand : DiagnosticCommand("sminfo", "sK") {
                 priority = this@SmInfoCommand.priority
                 smState = SMState.of(state)
             }
-        if (modifier != 0 && isDry) return line("would set $sent at $target with modifier $modifier")
+        if (modifier != 0 && isDry) return would("set $sent at $target with modifier $modifier")
         val info =
             if (modifier != 0) {
                 session.fabric.set(target.path, sent, modifier)

@@ -1,5 +1,6 @@
 package org.kverbs.ibtool.smp
 
+import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Dotted
@@ -42,7 +43,7 @@ internal class SmpQuery(
         val info = session.get<PortInfo>(target.path, modifier)
         return SmpAnswer(
             "# Port info: $target port $port\n${PortInfoText.of(info, session.options.showsKeys)}",
-            info.toJson(),
+            JsonObject(info.toJson().filterKeys { session.options.showsKeys || it != "mKey" }),
         )
     }
 
