@@ -15,6 +15,9 @@ import java.io.FileDescriptor
 import java.io.FileOutputStream
 import java.io.IOException
 import java.io.PrintStream
+import java.nio.charset.CharacterCodingException
+import java.nio.file.AccessDeniedException
+import java.nio.file.NoSuchFileException
 import kotlin.system.exitProcess
 
 private const val BUFFER = 1 shl 16
@@ -63,7 +66,7 @@ private fun ibtool(
         e: Exception,
         status: Int = FAILED,
     ): Int {
-        val text = e.message?.lines()?.joinToString(" ") ?: e.toString()
+        val text = (if (e is IOException) ofFile(e) else e.message)?.lines()?.joinToString(" ") ?: e.toString()
         screen.complain("${args.first()}: $text")
         return status
     }
@@ -77,7 +80,19 @@ private fun ibtool(
         failed(e)
     } catch (e: IOException) {
         failed(e)
+    } catch (e: IllegalArgumentException) {
+        // A number of the command line that a field of a datagram does not take.
+        failed(e, DiagnosticException.USAGE)
     }
 }
+
+/** What went wrong with a file: some exceptions of the JDK say its name alone. */
+private fun ofFile(e: IOException): String? =
+    when (e) {
+        is NoSuchFileException -> "${e.file}: there is no such file"
+        is AccessDeniedException -> "${e.file}: this user may not open it"
+        is CharacterCodingException -> "a file is not text in UTF-8: ${e.message}"
+        else -> e.message
+    }
 
 private const val FAILED = 255

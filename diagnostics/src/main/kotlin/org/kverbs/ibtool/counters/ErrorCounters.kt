@@ -1,5 +1,7 @@
 package org.kverbs.ibtool.counters
 
+import org.kverbs.ibtool.session.printable
+
 /** The error counters of a port in the order of `ibqueryerrors`, by their names in the output and as fields. */
 internal object ErrorCounters {
     const val WAIT = "PortXmitWait"
@@ -25,6 +27,16 @@ internal object ErrorCounters {
         )
 
     val names: Set<String> get() = fields.keys
+
+    /**
+     * The counters that [list] names, separated by commas.
+     *
+     * @throws IllegalArgumentException if there is none with a name
+     */
+    fun named(list: String): Set<String> =
+        list.split(',').filter { it.isNotEmpty() }.toSet().onEach {
+            require(it in names) { "${printable(it)} is no error counter; there are ${names.joinToString()}" }
+        }
 
     /** The field of a counter, in PortCounters and in PortCountersExtended. */
     fun field(name: String): String = fields.getValue(name)

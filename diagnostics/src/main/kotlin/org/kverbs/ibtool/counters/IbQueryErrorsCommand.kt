@@ -17,10 +17,13 @@ import org.kverbs.ibtool.fabric.LinkLine
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Watch
 import org.kverbs.ibtool.session.each
+import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.printable
 import org.kverbs.management.structures.NodeType
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.subnet.SubnetNode
+import java.io.IOException
 import java.nio.file.Path
 
 /** `ibqueryerrors`: the ports whose error counters are high. */
@@ -50,7 +53,6 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
         metavar = "FILE",
         help = "Lines name=value (${Thresholds.FILE})",
     ).convert { Path.of(it) }
-        .default(Path.of(Thresholds.FILE))
     private val hasTraffic by option("--data", help = "Show the traffic of ports with errors, too").flag()
     private val isSwitches by option("--switch", help = "Only switches").flag()
     private val isHosts by option("--ca", help = "Only adapters").flag()
@@ -74,13 +76,22 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
 
     private val watch = Watch(this)
 
+    /** infiniband-diags goes on without a file that it cannot read, and says nothing. */
+    private fun limits(): Thresholds =
+        try {
+            thresholds?.let { Thresholds.of(it) } ?: Thresholds.usual()
+        } catch (e: IOException) {
+            warn("WARNING: no thresholds, as ${printable("$thresholds")} cannot be read: ${e.javaClass.simpleName}")
+            Thresholds.none
+        }
+
     override suspend fun execute(session: Session): Unit = watch.run(session, ::showGrowth) { look(session) }
 
     private suspend fun look(session: Session) {
         val subnet = subnet(session)
         val order = DiscoveryOrder(subnet)
         val links = if (reportsLinks) LinkLine(session.names, ChassisNumbers(order)) else null
-        val limits = Thresholds.read(thresholds)
+        val limits = limits()
         val hidden = suppressed + if (suppressesCommon) listOf(ErrorCounters.RELAY) else emptyList()
         val wishes =
             ErrorQuery.Wishes(isTraffic, hasTraffic, hasDetails, clearsErrors && !isDry, clearsTraffic && !isDry)
@@ -115,7 +126,7 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
                     ) {
                         node
                     } else {
-                        node?.port(number(hop).toInt())?.peer?.node
+                        node?.port(int(hop))?.peer?.node
                     }
                 }
             }

@@ -14,6 +14,7 @@ import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
+import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.transaction.MadException
@@ -28,7 +29,7 @@ internal class IbSwPortWatchCommand : DiagnosticCommand("ibswportwatch", "DK") {
         .convert { number(it) }
     private val showsTraffic by option("--bytes", "-b", help = "Show data and packets per second, too").flag()
     private val address by argument("address", help = "LID, directed path, GUID, GID or name")
-    private val port by argument("portnum", help = "The port of the node").convert { number(it).toInt() }
+    private val port by argument("portnum", help = "The port of the node").convert { int(it) }
 
     override fun help(context: Context) = "Watch how fast the counters of a port grow. -v shows all counters."
 

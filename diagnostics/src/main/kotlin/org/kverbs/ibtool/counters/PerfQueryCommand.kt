@@ -16,7 +16,9 @@ import org.kverbs.ibtool.session.Dotted
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Watch
 import org.kverbs.ibtool.session.byLid
+import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.self
 import org.kverbs.ibtool.session.target
 import org.kverbs.ibtool.session.with
@@ -74,12 +76,16 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
 
     private fun ports(text: String): List<Int> =
         if ('-' in text) {
-            val (first, last) = text.split('-', limit = 2).map { number(it).toInt() }
+            val (first, last) = text.split('-', limit = 2).map { int(it) }
             if (first >= last) throw DiagnosticException("max port must be greater than min port in range")
             require(last <= ALL) { "ports go up to $ALL" }
             (first..last).toList()
         } else {
-            text.split(',').filter { it.isNotEmpty() }.map { number(it).toInt() }
+            text
+                .split(',')
+                .filter { it.isNotEmpty() }
+                .map { int(it) }
+                .also { require(it.isNotEmpty()) { "\"${printable(text)}\" names no port" } }
         }
 
     override suspend fun execute(session: Session): Unit = watch.run(session, ::showGrowth) { look(session) }

@@ -3,6 +3,7 @@ package org.kverbs.ibtool.counters
 import org.kverbs.ibtool.session.number
 import java.io.IOException
 import java.nio.file.Path
+import kotlin.io.path.exists
 import kotlin.io.path.readLines
 
 /**
@@ -27,14 +28,16 @@ internal class Thresholds private constructor(
         /** No thresholds: no error is allowed. */
         val none: Thresholds = Thresholds(emptyMap(), null)
 
-        /** Reads a file; one that cannot be read has no thresholds. Lines of other names are passed over. */
-        fun read(file: Path): Thresholds {
-            val lines =
-                try {
-                    file.readLines()
-                } catch (_: IOException) {
-                    return none
-                }
+        /** Reads the file of infiniband-diags; without it there are no thresholds. */
+        fun usual(): Thresholds = if (Path.of(FILE).exists()) of(Path.of(FILE)) else none
+
+        /**
+         * Reads a file. Lines of other names are passed over.
+         *
+         * @throws IOException if it cannot be read
+         */
+        fun of(file: Path): Thresholds {
+            val lines = file.readLines()
             val pairs =
                 lines
                     .filter { it.isNotBlank() && !it.startsWith('#') }

@@ -9,6 +9,7 @@ import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Watch
 import org.kverbs.ibtool.session.hex16
+import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.with
 import org.kverbs.management.structures.NodeType
@@ -32,7 +33,7 @@ internal class IbLinkInfoCommand : DiscoveringCommand("iblinkinfo", "aDdGgKLlnpR
     private val isAll by option("--all", "-a", help = "With -S or -D: the nodes around it, too").flag()
     private val hops by option("--hops", "-n", metavar = "N", help = "With --all: how many links around it")
         .convert {
-            number(it).toInt()
+            int(it)
         }.default(1)
     private val isDown by option("--down", "-d", help = "Show the links that are down").flag()
     private val isLine by option("--line", "-l", help = "Show each link in a line of its own").flag()
@@ -122,7 +123,7 @@ internal class IbLinkInfoCommand : DiscoveringCommand("iblinkinfo", "aDdGgKLlnpR
         if (guid == null && path == null) return order.nodes
         val node =
             if (path != null) {
-                follow(subnet, path.split(',').map { number(it).toInt() })
+                follow(subnet, path.split(',').map { int(it) })
             } else {
                 subnet.ports.firstOrNull { it.guid.value == guid }?.node
             }

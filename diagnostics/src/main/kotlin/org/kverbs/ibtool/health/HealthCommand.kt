@@ -14,6 +14,7 @@ import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.management.check.DEFAULT_IMBALANCE
 import org.kverbs.management.transaction.MadException
+import java.io.IOException
 import java.nio.file.Path
 
 /** `health`: all that is wrong with a fabric in one report, for people and for monitoring. */
@@ -23,12 +24,11 @@ internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
         metavar = "FILE",
         help = "Lines name=value (${Thresholds.FILE}). A counter without a line must be 0.",
     ).convert { Path.of(it) }
-        .default(Path.of(Thresholds.FILE))
     private val suppressed by option(
         "--suppress",
         metavar = "NAMES",
         help = "Counters to leave out (${ErrorCounters.WAIT},${ErrorCounters.RELAY})",
-    ).convert { text -> text.split(',').toSet() }
+    ).convert { ErrorCounters.named(it) }
         .default(setOf(ErrorCounters.WAIT, ErrorCounters.RELAY))
     private val skipped by option(
         "--skip",
@@ -69,9 +69,10 @@ internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val wishes = HealthChecks.Wishes(Thresholds.read(thresholds), suppressed, skipped, imbalance)
         val report =
             try {
+                val limits = thresholds?.let { Thresholds.of(it) } ?: Thresholds.usual()
+                val wishes = HealthChecks.Wishes(limits, suppressed, skipped, imbalance)
                 val subnet = subnet(session, warns = false)
                 val checks =
                     HealthChecks(session.fabric, subnet, session.names, wishes) {
@@ -86,6 +87,8 @@ internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
                 unknown(e)
             } catch (e: IllegalStateException) {
                 unknown(e)
+            } catch (e: IOException) {
+                unknown(e, "the thresholds cannot be read")
             }
         when {
             isMetrics -> print(HealthMetrics(session.names).of(report))
@@ -95,8 +98,11 @@ internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
         if (report.severity != Severity.OK) throw ProgramResult(report.severity.status)
     }
 
-    private fun unknown(e: Exception): Nothing {
-        if (!options.json && !isMetrics) line("UNKNOWN: the fabric cannot be asked")
+    private fun unknown(
+        e: Exception,
+        why: String = "the fabric cannot be asked",
+    ): Nothing {
+        if (!options.json && !isMetrics) line("UNKNOWN: $why")
         throw DiagnosticException(PortText.safe("${e.message}"), UNKNOWN, e)
     }
 

@@ -29,7 +29,6 @@ internal class MapCommand : DiscoveringCommand("map", "DGKLesv") {
         metavar = "FILE",
         help = "Lines name=value (${Thresholds.FILE}). A counter without a line must be 0.",
     ).convert { Path.of(it) }
-        .default(Path.of(Thresholds.FILE))
     private val file by argument("file", help = "Where to write the map; standard output without it")
         .convert { Path.of(it) }
         .optional()
@@ -53,7 +52,13 @@ internal class MapCommand : DiscoveringCommand("map", "DGKLesv") {
         val readings = if (isLoaded || hidesErrors) null else counters(session, subnet)
         val hasHosts = !hidesHosts && subnet.nodes.count { !it.isSwitch } <= MOST
         val hidden = setOf(ErrorCounters.WAIT, ErrorCounters.RELAY)
-        val wishes = FabricMap.Wishes(hasHosts, readings, Thresholds.read(thresholds), hidden)
+        val wishes =
+            FabricMap.Wishes(
+                hasHosts,
+                readings,
+                thresholds?.let { Thresholds.of(it) } ?: Thresholds.usual(),
+                hidden,
+            )
         val map = FabricMap(subnet, session.names, wishes)
         if (options.json) return print(MapJson(session.names).of(map))
         val text = if (isDot) DotMap(map).write() else SvgMap(map).draw()

@@ -14,7 +14,7 @@ import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
 import org.kverbs.ibtool.session.hex
 import org.kverbs.ibtool.session.hex16
-import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.path.LidPath
 import org.kverbs.management.path.directed
@@ -26,7 +26,7 @@ internal class IbTracertCommand : DiagnosticCommand("ibtracert", "DK") {
     private val isForced by option("--force", "-f", help = "Look for the LID, even if its port does not answer").flag()
     private val isBrief by option("--no_info", "-n", help = "Show GUIDs and ports alone").flag()
     private val group by option("--mlid", "-m", metavar = "MLID", help = "Follow a multicast group").convert {
-        number(it).toInt()
+        int(it)
     }
     private val pairs by option("--ports-file", metavar = "FILE", help = "A file with two addresses a line").convert {
         Path.of(it)

@@ -20,7 +20,7 @@ import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Target
 import org.kverbs.ibtool.session.byLid
 import org.kverbs.ibtool.session.hex
-import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.self
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.structures.ClassPortInfo
@@ -38,7 +38,7 @@ internal class VendStatCommand : DiagnosticCommand("vendstat", "DKy") {
     private val showsGroups by option("--i", "-i", help = "Show the groups of counters of a port").flag()
     private val groups by option("--c", "-c", metavar = "N,N", help = "Choose the counters of the groups of a port")
         .convert { text ->
-            val numbers = text.split(',').map { number(it).toInt() }
+            val numbers = text.split(',').map { int(it) }
             require(numbers.size == 2 && numbers.all { it in 0..MOST_GROUP }) { "give two numbers: 0,1" }
             numbers
         }
@@ -55,7 +55,7 @@ internal class VendStatCommand : DiagnosticCommand("vendstat", "DKy") {
     private val isDry by option("--dry-run", help = "Say what would be set, and do not do it").flag()
     private val address by argument("address", help = "LID, directed path, GUID, GID or name; this port without it")
         .optional()
-    private val port by argument("portnum", help = "The port of the node").convert { number(it).toInt() }.optional()
+    private val port by argument("portnum", help = "The port of the node").convert { int(it) }.optional()
 
     override fun help(context: Context) = "Show what devices of Mellanox tell by a management class of their own."
 

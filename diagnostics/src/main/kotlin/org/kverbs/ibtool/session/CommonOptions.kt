@@ -134,22 +134,22 @@ internal class CommonOptions(
     val ca: String? get() = caOption.value
 
     /** The port's number, or null for any. */
-    val port: Int? get() = portOption.value?.toInt()?.takeIf { it != 0 }
+    val port: Int? get() = portOption.value?.let(::narrow)?.takeIf { it != 0 }
     val isDirect: Boolean get() = directOption.value
     val isLid: Boolean get() = lidOption.value
     val isGuid: Boolean get() = guidOption.value
     val timeout: Duration? get() = timeoutOption.value?.milliseconds
-    val smPort: Int? get() = smPortOption.value?.toInt()
+    val smPort: Int? get() = smPortOption.value?.let(::narrow)
     val showsKeys: Boolean get() = showKeysOption.value
     val mKey: Long get() = mKeyOption.value ?: 0
     val showsErrors: Boolean get() = errorsOption.value
     val verbose: Int get() = verboseOption.value
     val debug: Int get() = debugOption.value
-    val retries: Int? get() = retriesOption.value?.toInt()
+    val retries: Int? get() = retriesOption.value?.let(::narrow)
     val fabric: String? get() = fabricOption.value
     val nameMap: String? get() = nameMapOption.value
     val json: Boolean get() = jsonOption.value
-    val outstanding: Int? get() = outstandingOption.value?.toInt()
+    val outstanding: Int? get() = outstandingOption.value?.let(::narrow)
 
     /** Whether attributes of subnet management come from the subnet administrator's records. */
     val sa: Boolean get() = saOption.value

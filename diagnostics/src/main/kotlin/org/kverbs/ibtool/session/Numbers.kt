@@ -18,6 +18,21 @@ internal fun number(text: String): Long {
     return requireNotNull(value) { "\"${printable(text)}\" is not a number" }.toLong()
 }
 
+/**
+ * Reads a number of at most 32 bits; one with all 32 is negative, as C's `int` is.
+ *
+ * @throws IllegalArgumentException if [text] is no such number
+ */
+internal fun int(text: String): Int = narrow(number(text))
+
+/** The same for a number that was read. */
+internal fun narrow(number: Long): Int {
+    require(number in 0..MAX_INT) { "${number.toULong()} has more than 32 bits; give at most $MAX_INT" }
+    return number.toInt()
+}
+
+private const val MAX_INT = 0xffffffffL
+
 /** Text from outside without what moves a terminal's cursor. */
 internal fun printable(text: String): String = text.map { if (it.isISOControl()) '?' else it }.joinToString("")
 

@@ -15,6 +15,7 @@ import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Target
 import org.kverbs.ibtool.session.hex
+import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.path.LidPath
@@ -26,11 +27,11 @@ import org.kverbs.structures.toJson
 internal class SmInfoCommand : DiagnosticCommand("sminfo", "sK") {
     private val state by option("--state", "-s", metavar = "0-3", help = "The state to set")
         .convert {
-            number(it).toInt()
+            int(it)
         }.default(2)
     private val priority by option("--priority", "-p", metavar = "0-15", help = "The priority to set")
         .convert {
-            number(it).toInt()
+            int(it)
         }.default(0)
     private val activity by option("--activity", "-a", metavar = "N", help = "The activity count to set")
         .convert {
@@ -43,7 +44,7 @@ internal class SmInfoCommand : DiagnosticCommand("sminfo", "sK") {
     ).optional()
     private val modifier by argument("modifier", help = "Set, with this attribute modifier")
         .convert {
-            number(it).toInt()
+            int(it)
         }.optional()
 
     override fun help(context: Context) = "Show the state of a subnet manager, and set it."

@@ -11,7 +11,7 @@ import kotlinx.serialization.json.put
 import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.hex
-import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.path.DirectedPath
 import org.kverbs.management.transaction.MadStatusException
@@ -20,10 +20,10 @@ import org.kverbs.management.transaction.MadStatusException
 internal class SmpDumpCommand : DiagnosticCommand("smpdump", "GKs") {
     private val isText by option("--string", "-s", help = "Show the bytes as text").flag()
     private val address by argument("address", help = "LID, or with -D a directed path")
-    private val attribute by argument("attribute", help = "The number of the attribute").convert { number(it).toInt() }
+    private val attribute by argument("attribute", help = "The number of the attribute").convert { int(it) }
     private val modifier by argument("modifier", help = "The attribute modifier; 0 without it")
         .convert {
-            number(it).toInt()
+            int(it)
         }.default(0)
 
     override fun help(context: Context) = "Show the bytes of an attribute of subnet management."

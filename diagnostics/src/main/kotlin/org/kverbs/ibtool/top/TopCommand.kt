@@ -39,7 +39,7 @@ internal class TopCommand : DiscoveringCommand("top", "DGKLes") {
         "--suppress",
         metavar = "NAMES",
         help = "Counters that are no errors (${ErrorCounters.WAIT},${ErrorCounters.RELAY})",
-    ).convert { text -> text.split(',').toSet() }
+    ).convert { ErrorCounters.named(it) }
         .default(setOf(ErrorCounters.WAIT, ErrorCounters.RELAY))
 
     private fun seconds(text: String): Duration {

@@ -1,0 +1,71 @@
+package org.kverbs.ibtool
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.ints.shouldBeGreaterThan
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldBeEmpty
+import io.kotest.matchers.string.shouldContain
+
+/** Command lines with numbers out of range, and files that are not there. */
+class HostileCommandLineSpec :
+    FunSpec({
+        fun run(line: String) = Outcome(*line.split(' ').toTypedArray(), "--fabric", "hosts:2")
+
+        val lines =
+            """
+            smpdump 3 0x10000
+            smpdump 3 0x11 0x100000000
+            sminfo -p 99 1 1
+            sminfo 1 4294967296
+            perfquery 3 300
+            perfquery 3 4294967297
+            perfquery 3 ,
+            perfquery 3 1 0x100000000
+            ibsendtrap local_link_integrity 999
+            ibcheckerrs 3 300
+            ibping -c 4294967296 3
+            smpquery PI 3 4294967296
+            smpquery NI 3 --retries 4294967296
+            smpquery NI 3 --outstanding 4294967297
+            smpquery NI 3 -P 4294967297
+            ibportstate 3 4294967297
+            ibroute 2 4294967296
+            """.trimIndent().lines()
+
+        for (line in lines) {
+            test("should refuse a number that is too large, in a sentence: $line") {
+                val outcome = run(line)
+                withClue("$outcome") { outcome.status shouldBeGreaterThan 1 }
+                "${outcome.out}".shouldBeEmpty()
+                "${outcome.err}" shouldContain Regex("give |are |names no port")
+            }
+        }
+
+        for (line in listOf("ibhosts /no/file", "ibnetdiscover --load-cache /no/file")) {
+            test("should say that a file is not there: $line") {
+                val outcome = run(line)
+                outcome.status shouldBe 255
+                "${outcome.err}" shouldContain "/no/file: there is no such file"
+            }
+        }
+
+        test("should not call a fabric healthy by a file of thresholds that is not there") {
+            val outcome = run("health --threshold-file /no/file")
+            withClue("$outcome") { outcome.status shouldBe 3 }
+            "${outcome.err}" shouldContain "/no/file"
+            run("map --threshold-file /no/file").status shouldBe 255
+        }
+
+        test("should warn of a file of thresholds that is not there, where infiniband-diags goes on without it") {
+            val outcome = run("ibqueryerrors --threshold-file /no/file")
+            outcome.status shouldBe 0
+            "${outcome.err}" shouldContain "/no/file cannot be read"
+        }
+
+        test("should refuse the name of a counter that there is not") {
+            val outcome = run("health --suppress foo")
+            outcome.status shouldBe 2
+            "${outcome.err}" shouldContain "foo is no error counter"
+        }
+    })
