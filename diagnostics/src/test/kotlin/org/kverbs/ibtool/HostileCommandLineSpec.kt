@@ -24,7 +24,6 @@ class HostileCommandLineSpec :
             perfquery 3 1 0x100000000
             ibsendtrap local_link_integrity 999
             ibcheckerrs 3 300
-            ibping -c 4294967296 3
             smpquery PI 3 4294967296
             smpquery NI 3 --retries 4294967296
             smpquery NI 3 --outstanding 4294967297

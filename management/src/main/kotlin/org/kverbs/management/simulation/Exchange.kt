@@ -37,6 +37,7 @@ internal class Exchange(
     private val router = Router(network)
     val agent = SubnetAgent(network)
     val performance = PerformanceAgent(network)
+    private val others = NodeAgents(network)
     private val traps = Traps(network)
     private val lock = ReentrantLock()
 
@@ -95,14 +96,25 @@ internal class Exchange(
     private fun arrive(journey: Journey) {
         val reached = lock.withLock { if (isClosed) return else reach(journey) }
         val answers = reached.answer
-        reached.deliveries.forEach { (program, arrival) -> program.hand(arrival) }
-        reached.traps.forEach { reporter?.invoke(it) }
+        // A program is asked without the lock.
+        val isForNode = answers is Answer.OfNode && reached.deliveries.none { (to, arrival) -> to.wants(arrival) }
+        deliver(reached)
         if (answers is Answer.Made) reply(journey)
         if (answers is Answer.Asked) {
             val answer = answers.service.answer(journey.mad, name(journey.end)) ?: return
             answer.copyInto(journey.mad)
             reply(journey)
         }
+        if (isForNode) {
+            val ofNode = lock.withLock { if (isClosed) return else ofNode(journey) }
+            deliver(ofNode)
+            if (ofNode.answer is Answer.Made) reply(journey)
+        }
+    }
+
+    private fun deliver(reached: Reached) {
+        reached.deliveries.forEach { (program, arrival) -> program.hand(arrival) }
+        reached.traps.forEach { reporter?.invoke(it) }
     }
 
     /** What becomes of a datagram that arrived. */
@@ -110,6 +122,9 @@ internal class Exchange(
         data object None : Answer
 
         data object Made : Answer
+
+        /** The node's own, unless a program wants the request. */
+        data object OfNode : Answer
 
         class Asked(
             val service: Service,
@@ -132,10 +147,7 @@ internal class Exchange(
                     .map { topology.port(it, 0) }
                     .mapNotNull { sent(it, traps.linkChanged(it)) }
             }
-        for (reached in all) {
-            reached.deliveries.forEach { (program, arrival) -> program.hand(arrival) }
-            reached.traps.forEach { reporter?.invoke(it) }
-        }
+        all.forEach(::deliver)
     }
 
     /** Where a trap comes to, or null if the port has no manager or no way to it. */
@@ -199,15 +211,21 @@ internal class Exchange(
 
     private fun answered(isAnswered: Boolean): Reached = Reached(if (isAnswered) Answer.Made else Answer.None)
 
-    /** Neither agent takes it: a service of the simulation, a program at the port, or a refusal. */
+    /** Neither agent takes it: an agent of the user does, a program at the port, or the node by itself. */
     private fun unknown(journey: Journey): Reached {
+        services.find(journey.mad)?.let { return Reached(Answer.Asked(it)) }
+        return Reached(Answer.OfNode, takers(journey).map { it to arrival(journey) })
+    }
+
+    /** What the node answers to a request that no program wants. */
+    private fun ofNode(journey: Journey): Reached {
         val mad = journey.mad
-        services.find(mad)?.let { return Reached(Answer.Asked(it)) }
-        val others = takers(journey)
-        if (others.isNotEmpty()) return Reached(Answer.None, others.map { it to arrival(journey) })
-        if (Mads.method(mad) != Mads.GET && Mads.method(mad) != Mads.SET) return Reached(Answer.None)
-        Mads.answer(mad, Mads.ATTRIBUTE_UNSUPPORTED)
-        return answered(true)
+        val isKeyed = Mads.isSubnetManagement(mad) && Mads.attribute(mad) != Smps.SM_INFO
+        return if (isKeyed && Mads.method(mad) != Mads.TRAP) {
+            ofAgent(journey.end, mad)
+        } else {
+            answered(others.answer(journey.end, mad))
+        }
     }
 
     /** The programs at the port that may want a request: the one for its class, else all but the one that asked. */

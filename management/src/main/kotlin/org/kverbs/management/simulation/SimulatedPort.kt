@@ -1,6 +1,7 @@
 package org.kverbs.management.simulation
 
 import org.kverbs.management.path.MadPath
+import org.kverbs.management.path.directed
 import org.kverbs.management.structures.NodeInfo
 import org.kverbs.management.structures.PortInfo
 import org.kverbs.management.transport.MAD_SIZE
@@ -62,6 +63,13 @@ internal class SimulatedPort(
         require(mad.size == MAD_SIZE) { "a management datagram has $MAD_SIZE bytes, not ${mad.size}" }
         checkOpen()
         exchange.send(this, mad.copyOf(), path)
+    }
+
+    /** Whether the program serves requests such as this one. */
+    fun wants(arrival: Arrival): Boolean {
+        var wants = false
+        guarded { wants = receiver.get()?.isWanted(arrival.mad, arrival.back ?: directed(0)) == true }
+        return wants && !isClosed
     }
 
     private fun checkOpen() = check(!isClosed) { "the transport is closed" }

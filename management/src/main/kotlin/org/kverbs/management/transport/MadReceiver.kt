@@ -30,7 +30,9 @@ public interface MadReceiver {
      * Says whether a long message is wanted of which a part has arrived. Each part asks; after the first "no" the
      * message is refused and forgotten.
      *
-     * @param mad the part, with the header of the message
+     * A simulated fabric asks for each request, too: after a "no" the node answers it as if no program was there.
+     *
+     * @param mad the part, with the header of the message, or the request
      * @param back the path to the sender
      */
     public fun isWanted(

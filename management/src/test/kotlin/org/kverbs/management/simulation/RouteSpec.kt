@@ -158,7 +158,7 @@ class RouteSpec :
             asking.received.single().first.toList() shouldBe request.toList()
             // Nobody is at H-10: its node refuses the class.
             asking.transport.send(mad, LidPath(simulation.lidOf("H-10")))
-            asking.received.last().first[5] shouldBe 0x0c
+            asking.received.last().first[5] shouldBe 0x04
         }
 
         test("should have an agent of the user's answer a vendor's class, and survive one that throws") {

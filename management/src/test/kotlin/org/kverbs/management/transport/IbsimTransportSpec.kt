@@ -8,6 +8,7 @@ import org.kverbs.management.path.MadPath
 import org.kverbs.management.path.lid
 import java.io.File
 import java.io.IOException
+import java.net.BindException
 import java.net.DatagramPacket
 import java.net.DatagramSocket
 import java.net.InetSocketAddress
@@ -59,6 +60,17 @@ private class LateSimulator : AutoCloseable {
     override fun close() = socket.close()
 }
 
+/** A simulator and a socket at the port behind its own, which another program can have: then of another simulator. */
+private fun simulatorAndNext(): Pair<LateSimulator, DatagramChannel> =
+    generateSequence { LateSimulator() }.firstNotNullOf { simulator ->
+        try {
+            simulator to DatagramChannel.open().bind(InetSocketAddress("127.0.0.1", simulator.port + 1))
+        } catch (_: BindException) {
+            simulator.close()
+            null
+        }
+    }
+
 class IbsimTransportSpec :
     FunSpec({
         test("should drop a late answer of the simulator to an earlier question") {
@@ -82,8 +94,9 @@ class IbsimTransportSpec :
 
         for (fault in listOf(IllegalStateException("a fault"), IOException("disk full"), NotImplementedError())) {
             test("should hand on what arrives after a receiver threw a ${fault::class.simpleName}") {
-                LateSimulator().use { simulator ->
-                    DatagramChannel.open().bind(InetSocketAddress("127.0.0.1", simulator.port + 1)).use { far ->
+                val (free, next) = simulatorAndNext()
+                free.use { simulator ->
+                    next.use { far ->
                         IbsimTransport.connect(port = simulator.port).use { transport ->
                             val seen = LinkedBlockingQueue<Int>()
                             transport.receive(
@@ -115,8 +128,9 @@ class IbsimTransportSpec :
         }
 
         test("should stay open when a thread that is interrupted sends") {
-            LateSimulator().use { simulator ->
-                DatagramSocket(InetSocketAddress("127.0.0.1", simulator.port + 1)).use { far ->
+            val (free, next) = simulatorAndNext()
+            free.use { simulator ->
+                next.socket().use { far ->
                     far.soTimeout = 10_000
                     IbsimTransport.connect(port = simulator.port).use { transport ->
                         repeat(2) {
