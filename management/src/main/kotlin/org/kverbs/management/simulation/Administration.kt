@@ -1,5 +1,6 @@
 package org.kverbs.management.simulation
 
+import org.kverbs.attributes.Gid
 import org.kverbs.management.structures.ClassPortInfo
 import org.kverbs.management.structures.InformInfoRecord
 import org.kverbs.management.structures.MCMemberRecord
@@ -9,6 +10,7 @@ import org.kverbs.management.structures.Notice
 import org.kverbs.management.structures.NoticeSMP
 import org.kverbs.management.structures.PathRecord
 import org.kverbs.management.structures.ServiceRecord
+import org.kverbs.management.structures.TrapNumber
 import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.structures.Structure
 
@@ -32,14 +34,19 @@ internal class Found(
 internal class Administration(
     private val exchange: Exchange,
     agent: SubnetAgent,
-    network: Network,
+    private val network: Network,
     private val manager: SubnetManager,
 ) {
     private val records = Records(network, agent, manager)
     private val paths = PathQuery(network, manager)
     private val services = ServiceRegistry()
-    private val groups = MulticastGroups(network, manager)
-    private val informs = Subscriptions()
+    private val finder = PathFinder(network)
+    private val traps = Traps(network)
+
+    /** What the administrator has noticed by itself and not yet reported. */
+    private val noticed = ArrayList<ByteArray>()
+    private val groups = MulticastGroups(network, manager, ::notice)
+    private val informs = Subscriptions { lid -> finder.gid(manager.subnet.port(lid) ?: end) }
 
     /** The answer to a request from the port with this LID. Null for what needs none. */
     fun answer(
@@ -74,9 +81,30 @@ internal class Administration(
         val mad = Traps.mad(ManagementClass.SUBN_ADM, 2, Method.REPORT, nextReport++)
         notice.bytes().copyInto(mad, DATA)
         val issuer = manager.subnet.port(notice.issuerLID.value) ?: network.endPort(manager.port)
-        Notice.at(mad, DATA).issuerGID = PathFinder(network).gid(issuer)
+        Notice.at(mad, DATA).issuerGID = finder.gid(issuer)
         return mad
     }
+
+    private fun notice(
+        trap: TrapNumber,
+        gid: Gid,
+    ) {
+        noticed += traps.gidChanged(end, trap, gid)
+    }
+
+    private val end get() = network.endPort(manager.port)
+
+    /** Notices which end ports came and went. The exchange's lock is held. */
+    fun changed(
+        before: List<Int>,
+        after: List<Int>,
+    ) {
+        (after - before.toSet()).forEach { notice(TrapNumber.GID_IN_SERVICE, finder.gid(it)) }
+        (before - after.toSet()).forEach { notice(TrapNumber.GID_OUT_OF_SERVICE, finder.gid(it)) }
+    }
+
+    /** What was noticed since the last call, as traps. */
+    fun takeNoticed(): List<ByteArray> = exchange.ask { noticed.toList().also { noticed.clear() } }
 
     private var nextReport = 1L
 

@@ -27,6 +27,15 @@ internal class Administrator(
         for ((lid, message) in answers.reports(trap)) put(message, LidPath(Lid(lid)))
     }
 
+    /** Notices which end ports came and went. The exchange's lock is held. */
+    fun changed(
+        before: List<Int>,
+        after: List<Int>,
+    ) = answers.changed(before, after)
+
+    /** Reports what the administrator has noticed by itself. */
+    fun tell() = answers.takeNoticed().forEach(::report)
+
     private fun put(
         mad: ByteArray,
         path: LidPath,
@@ -45,6 +54,7 @@ internal class Administrator(
         if (back !is LidPath || Mads.isResponse(mad) || mad.size < Administration.DATA) return
         val answer = answers.answer(mad, back.destination.value) ?: return
         put(answer, back)
+        tell()
     }
 
     override fun undelivered(mad: ByteArray) {

@@ -4,6 +4,7 @@ import org.kverbs.attributes.Gid
 import org.kverbs.management.structures.MCJoinState
 import org.kverbs.management.structures.MCMemberRecord
 import org.kverbs.management.structures.Selector
+import org.kverbs.management.structures.TrapNumber
 import org.kverbs.structures.Lid
 import org.kverbs.structures.copy
 
@@ -11,6 +12,7 @@ import org.kverbs.structures.copy
 internal class MulticastGroups(
     private val network: Network,
     private val manager: SubnetManager,
+    private val changed: (TrapNumber, Gid) -> Unit,
 ) {
     private class Group(
         val record: MCMemberRecord,
@@ -95,6 +97,7 @@ internal class MulticastGroups(
                 },
             )
         groups[group.record.mgid] = group
+        changed(TrapNumber.MGID_CREATED, group.record.mgid)
         return enter(group, wanted, state)
     }
 
@@ -121,6 +124,7 @@ internal class MulticastGroups(
         // A group ends with its last full member.
         if (group.members.values.none { it and FULL_MEMBER != 0 }) {
             groups.remove(group.record.mgid)
+            changed(TrapNumber.MGID_DESTROYED, group.record.mgid)
             group.members.clear()
         }
         route(group)

@@ -4,11 +4,12 @@ import org.kverbs.attributes.Gid
 import org.kverbs.management.structures.MultiPathRecord
 import org.kverbs.management.structures.PathRecord
 import org.kverbs.management.structures.Selector
-import org.kverbs.structures.Structure
 
 private const val MOST_PAIRS = 1_000_000L
 private val ENDS = setOf("dgid", "sgid", "dlid", "slid")
 private val CHOSEN = setOf("mtu", "mtuSelector", "rate", "rateSelector", "packetLifeTime", "packetLifeTimeSelector")
+
+private val COMPARED = listOf("pKey", "qosClass", "sl", "rawTraffic")
 
 /** Questions for paths: PathRecord and MultiPathRecord. */
 internal class PathQuery(
@@ -99,8 +100,10 @@ internal class PathQuery(
                 else -> true
             }
 
+    /** Paths between all ports of two lists: `numbPath` of them at most, and those that are as the query wants them. */
     fun findMany(question: Question): Found {
         val head = MultiPathRecord.of(question.data(MultiPathRecord.byteSize))
+        val matching = Matching(MultiPathRecord.components, question.mask, head.bytes())
         val count = head.sgidCount + head.dgidCount
         val gids = question.data(GIDS_AT + count * GID_SIZE)
         val ends = manager.subnet.ports().associateBy(finder::gid)
@@ -108,18 +111,42 @@ internal class PathQuery(
             List(count) { index ->
                 val at = GIDS_AT + index * GID_SIZE
                 ends[Gid.of(gids.copyOfRange(at, at + GID_SIZE))]
+                    ?: return Found(emptyList(), Administration.INVALID_GID)
             }
-        val found =
-            if (ports.any { it == null }) {
-                null
-            } else {
-                val known = ports.filterNotNull()
-                known.take(head.sgidCount).flatMap { from ->
-                    known.drop(head.sgidCount).mapNotNull { to -> finder.path(from, to) }
-                }
-            }
-        return if (found == null) Found(emptyList(), Administration.INVALID_GID) else Found(found as List<Structure>)
+        val wanted = wanted(head)
+        val targets = ports.drop(head.sgidCount)
+        val paths =
+            ports
+                .take(head.sgidCount)
+                .asSequence()
+                .flatMap { from -> targets.asSequence().mapNotNull { to -> finder.path(from, to) } }
+                .onEach { path -> echo(path, wanted, matching) }
+                .filter { path -> isEqual(path, wanted, matching) && isGoodEnough(path, wanted, matching) }
+        return Found(paths.take(if (matching.has("numbPath")) head.numbPath else Int.MAX_VALUE).toList())
     }
+
+    /** What a question for many paths wants of each of them. */
+    private fun wanted(head: MultiPathRecord) =
+        PathRecord {
+            flowLabel = head.flowLabel
+            tClass = head.tClass
+            pKey = head.pKey
+            qosClass = head.qosClass
+            sl = head.sl
+            rawTraffic = head.rawTraffic
+            mtuSelector = head.mtuSelector
+            mtu = head.mtu
+            rateSelector = head.rateSelector
+            rate = head.rate
+            packetLifeTimeSelector = head.packetLifeTimeSelector
+            packetLifeTime = head.packetLifeTime
+        }
+
+    private fun isEqual(
+        path: PathRecord,
+        wanted: PathRecord,
+        matching: Matching,
+    ): Boolean = COMPARED.all { !matching.has(it) || path[it] == wanted[it] }
 
     private companion object {
         const val GIDS_AT = 24

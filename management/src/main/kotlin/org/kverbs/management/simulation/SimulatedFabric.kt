@@ -155,13 +155,18 @@ public class SimulatedFabric internal constructor(
 
     /**
      * Has the subnet manager look at the fabric anew. It configures what was plugged in, and routes around what is
-     * gone.
+     * gone. Subscribers get a report of each port that came (64) or went (65).
      *
      * @throws IllegalStateException if the fabric has no subnet manager, or more ports than there are LIDs
      */
     public fun sweep() {
         val manager = checkNotNull(manager) { "the fabric has no subnet manager; give it one with subnetManager()" }
-        change { manager.sweep() }
+        change {
+            val before = manager.subnet.ports()
+            manager.sweep()
+            administrator?.changed(before, manager.subnet.ports())
+        }
+        administrator?.tell()
     }
 
     /** Gives a node another GUID, such as one that another node has. */

@@ -9,7 +9,9 @@ import org.kverbs.structures.copy
 private const val MOST = 10_000
 
 /** The subscribers to traps, and the traps that each of them wants reported. */
-internal class Subscriptions {
+internal class Subscriptions(
+    private val gidOf: (lid: Int) -> Gid,
+) {
     private class Subscription(
         val lid: Int,
         val info: InformInfo,
@@ -56,7 +58,7 @@ internal class Subscriptions {
         val records =
             all.mapIndexed { index, subscription ->
                 InformInfoRecord {
-                    subscriberGID = Gid(LINK_LOCAL, subscription.lid.toLong())
+                    subscriberGID = gidOf(subscription.lid)
                     enum = index
                     informInfo.memory.copyFrom(subscription.info.memory)
                 }
@@ -67,6 +69,5 @@ internal class Subscriptions {
     private companion object {
         const val ALL = 0xffff
         const val ALL_PRODUCERS = 0xffffff
-        const val LINK_LOCAL = 0xfe80L shl 48
     }
 }

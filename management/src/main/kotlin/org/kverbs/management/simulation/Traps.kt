@@ -1,12 +1,15 @@
 package org.kverbs.management.simulation
 
+import org.kverbs.attributes.Gid
 import org.kverbs.management.structures.MADHeader
 import org.kverbs.management.structures.ManagementClass
 import org.kverbs.management.structures.Method
 import org.kverbs.management.structures.NoticeSMP
 import org.kverbs.management.structures.NoticeTrap128
 import org.kverbs.management.structures.NoticeTrap256
+import org.kverbs.management.structures.NoticeTrap64
 import org.kverbs.management.structures.NoticeType
+import org.kverbs.management.structures.TrapNumber
 import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.structures.Lid
 
@@ -40,6 +43,17 @@ internal class Traps(
                 }.bytes()
         }
 
+    /** The subnet administrator at this end port has noticed that a port or a multicast group came or went. */
+    fun gidChanged(
+        end: Int,
+        trap: TrapNumber,
+        gid: Gid,
+    ): ByteArray =
+        notice(end, trap.value, NoticeType.SUBNET_MANAGEMENT) {
+            producerTypeVendorID = CLASS_MANAGER
+            dataDetails = NoticeTrap64 { gidAddr = gid }.bytes()
+        }
+
     private fun notice(
         end: Int,
         number: Int,
@@ -60,6 +74,7 @@ internal class Traps(
 
     companion object {
         private const val NOTICE = 2
+        private const val CLASS_MANAGER = 4
         private const val LINK_STATE = 128
         private const val WRONG_KEY = 256
 

@@ -262,10 +262,36 @@ class AdministrationSpec :
                 val asking = Asking(simulation, "H-1")
                 val info = { on: Int -> InformInfo { subscribe = on } }
                 repeat(2) { asking.ask(Method.SET, InformInfo, info(1), 0).single().subscribe shouldBe 1 }
-                asking.table(InformInfoRecord) shouldHaveSize 1
+                asking.table(InformInfoRecord).single().subscriberGID shouldBe asking.gid
                 asking.ask(Method.SET, InformInfo, info(0), 0)
                 asking.table(InformInfoRecord) shouldHaveSize 0
                 shouldThrow<MadClassException> { asking.ask(Method.SET, InformInfo, info(0), 0) }
+            }
+        }
+
+        test("should give those paths between many ports that the question wants") {
+            simulation().use { simulation ->
+                val gids =
+                    (1..16).map { number ->
+                        simulation.port("H-$number").use { Gid(0xfe80L shl 48, it.port().node.portGUID.value) }
+                    }
+                val from = gids.take(8)
+                val to = gids.drop(8)
+                simulation.fabric("H-1").use { fabric ->
+                    val all = fabric.sa.getMulti(from, to)
+                    all.map { it.sgid to it.dgid } shouldBe from.flatMap { one -> to.map { one to it } }
+                    fabric.sa.getMulti(from, to) { numbPath = 5 } shouldBe all.take(5)
+                    fabric.sa.getMulti(from, to) { pKey = 0x8001 } shouldHaveSize 0
+                    fabric.sa.getMulti(from, to) {
+                        mtuSelector = Selector.EXACTLY
+                        mtu = all.first().mtu
+                    } shouldBe all
+                    fabric.sa.getMulti(from, to) {
+                        rateSelector = Selector.GREATER_THAN
+                        rate = all.first().rate
+                    } shouldHaveSize 0
+                    fabric.sa.getMulti(from, to) { tClass = 7 }.map { it.tClass }.distinct() shouldBe listOf(7)
+                }
             }
         }
 

@@ -3,19 +3,28 @@ package org.kverbs.management.simulation
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
+import org.kverbs.attributes.Gid
+import org.kverbs.management.agent.ReceivedNotice
 import org.kverbs.management.path.directed
 import org.kverbs.management.path.lid
 import org.kverbs.management.structures.InformInfoRecord
+import org.kverbs.management.structures.MCJoinState
+import org.kverbs.management.structures.MCMemberRecord
 import org.kverbs.management.structures.MKeyProtectBits
 import org.kverbs.management.structures.NodeInfo
 import org.kverbs.management.structures.PortInfo
 import org.kverbs.management.structures.PortState
+import org.kverbs.management.structures.TrapNumber
 import org.kverbs.management.transaction.MadTimeoutException
 import org.kverbs.structures.copy
 import kotlin.time.Duration.Companion.milliseconds
@@ -27,14 +36,14 @@ private fun managed() =
         subnetManager("H-3")
     }
 
+/** A collector that starts undispatched listens when `async` returns. */
 class TrapsSpec :
     FunSpec({
         test("should tell a program at the manager's port which switch has lost a link") {
             managed().test { simulation ->
                 simulation.fabric("H-3").use { fabric ->
                     withContext(Dispatchers.Default) {
-                        val notice = async { fabric.traps().first() }
-                        delay(200.milliseconds)
+                        val notice = async(start = UNDISPATCHED) { fabric.traps().first() }
                         simulation.unplug("S-5", 1)
                         val received = withTimeout(20.seconds) { notice.await() }
                         received.trap?.value shouldBe 128
@@ -58,6 +67,50 @@ class TrapsSpec :
             }
         }
 
+        test("should report the ports and the multicast groups that come and go") {
+            managed().test { simulation ->
+                val leaving = simulation.port("H-1").use { Gid(0xfe80L shl 48, it.port().node.portGUID.value) }
+                val own = simulation.port("H-9").use { Gid(0xfe80L shl 48, it.port().node.portGUID.value) }
+                val group = Gid.parse("ff12:401b:ffff::1234")
+                simulation.fabric("H-9").use { fabric ->
+                    withContext(Dispatchers.Default) {
+                        val seen = Channel<ReceivedNotice>(Channel.UNLIMITED)
+                        val listening = launch { fabric.informs().collect { seen.send(it) } }
+                        while (fabric.sa.records<InformInfoRecord>().isEmpty()) delay(10.milliseconds)
+
+                        suspend fun gidOf(trap: TrapNumber) =
+                            withTimeout(20.seconds) {
+                                var notice = seen.receive()
+                                while (notice.trap != trap) notice = seen.receive()
+                                notice.details?.get("gidAddr")
+                            }
+                        simulation.powerOff("H-1")
+                        simulation.sweep()
+                        gidOf(TrapNumber.GID_OUT_OF_SERVICE) shouldBe leaving
+                        simulation.powerOn("H-1")
+                        simulation.sweep()
+                        gidOf(TrapNumber.GID_IN_SERVICE) shouldBe leaving
+                        val member =
+                            MCMemberRecord.query {
+                                mgid = group
+                                portGID = own
+                                qKey = 0xb1b
+                                pKey = 0xffff
+                                tClass = 0
+                                sl = 0
+                                flowLabel = 0
+                                joinState = MCJoinState.FULL_MEMBER
+                            }
+                        fabric.sa.set(member)
+                        gidOf(TrapNumber.MGID_CREATED) shouldBe group
+                        fabric.sa.delete(member)
+                        gidOf(TrapNumber.MGID_DESTROYED) shouldBe group
+                        listening.cancelAndJoin()
+                    }
+                }
+            }
+        }
+
         test("should protect a port by its key, and tell the manager of a wrong one") {
             managed().test { simulation ->
                 simulation.fabric("H-3").use { manager ->
@@ -71,8 +124,7 @@ class TrapsSpec :
                         }
                     withContext(Dispatchers.Default) {
                         manager.set(path, secret)
-                        val notice = async { manager.traps().first() }
-                        delay(200.milliseconds)
+                        val notice = async(start = UNDISPATCHED) { manager.traps().first() }
                         simulation
                             .fabric("H-1") {
                                 retries(0)
