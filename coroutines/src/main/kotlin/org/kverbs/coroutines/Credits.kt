@@ -113,22 +113,30 @@ internal class Credits(
                     waiting = waiters.size
                     first
                 }
-            // A caller that is cancelled before it runs gives its credits back.
-            val isWoken = waking { waiter.continuation.resume(Unit) { _, _, _ -> release(waiter.count) } }
-            if (!isWoken) free.addAndGet(waiter.count)
+            wake(waiter)
         }
+    }
+
+    /** Wakes a caller that has its credits. One that is cancelled before it runs gives them back. */
+    private fun wake(waiter: Waiter) {
+        val isWoken = waking { waiter.continuation.resume(Unit) { _, _, _ -> release(waiter.count) } }
+        if (!isWoken) free.addAndGet(waiter.count)
     }
 
     /** Ends all waits, now and from now on, with [cause]. A caller that finds enough free credits still gets them. */
     fun fail(cause: Throwable) {
+        val served = ArrayList<Waiter>()
         val ended =
             synchronized(waiters) {
                 failure = cause
+                // A caller that has not looked again since it waits: the credits can have come back just before.
+                while (waiters.isNotEmpty() && take(waiters.first().count)) served += waiters.removeFirst()
                 waiters.toList().also {
                     waiters.clear()
                     waiting = 0
                 }
             }
+        served.forEach(::wake)
         ended.forEach { it.continuation.fail(cause) }
     }
 
