@@ -47,7 +47,7 @@ class ServicesReferenceSpec :
         }
     })
 
-/** Nobody serves at H-3. */
+/** No program serves at H-3: the node itself answers. */
 private val commands =
     """
     ibping -c 1 H-2
