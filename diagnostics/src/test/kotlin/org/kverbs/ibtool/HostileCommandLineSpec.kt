@@ -41,7 +41,7 @@ class HostileCommandLineSpec :
             }
         }
 
-        for (line in listOf("ibhosts /no/file", "ibnetdiscover --load-cache /no/file")) {
+        for (line in listOf("ibhosts /no/file", "ibswitches /no/file")) {
             test("should say that a file is not there: $line") {
                 val outcome = run(line)
                 outcome.status shouldBe 255

@@ -17,7 +17,6 @@ import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Watch
 import org.kverbs.ibtool.session.byLid
 import org.kverbs.ibtool.session.int
-import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.self
 import org.kverbs.ibtool.session.target
@@ -57,7 +56,7 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
         }.optional()
     private val mask by argument("reset_mask", help = "The bits of the counters to set to zero")
         .convert {
-            number(it)
+            int(it).toLong() and 0xffffffffL
         }.optional()
 
     override fun help(context: Context) = "Show the counters of ports, and set them to zero."

@@ -196,9 +196,7 @@ private val commands =
     saquery -m
     saquery -m 0xc000
     saquery -m 0xc0ff
-    saquery -O 3
     saquery -O 77
-    saquery -U 0x2c90200000021
     saquery -U 0x77
     saquery --src-to-dst 4:5
     saquery PR --slid 4 --dlid 5
