@@ -12,6 +12,7 @@ import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.printable
+import org.kverbs.ibtool.session.with
 import org.kverbs.management.fabric.FabricBuilder
 import org.kverbs.management.structures.ClassPortInfo
 import org.kverbs.management.structures.ManagementClass
@@ -81,7 +82,7 @@ internal class SaQueryCommand : DiagnosticCommand("saquery", "DLGsy") {
             }
         } catch (e: MadClassException) {
             val name = "SA(SA_ERR_${SAStatus.of(e.classStatus).toString().substringBefore('(')})"
-            throw DiagnosticException("Query result returned 0x%02x00, %s".format(e.classStatus, name), EIO, e)
+            throw DiagnosticException("Query result returned 0x%02x00, %s".with(e.classStatus, name), EIO, e)
         } catch (e: IllegalArgumentException) {
             throw DiagnosticException("saquery: ${e.message}", DiagnosticException.USAGE, e)
         }
