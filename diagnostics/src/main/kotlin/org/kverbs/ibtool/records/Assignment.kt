@@ -1,10 +1,9 @@
 package org.kverbs.ibtool.records
 
+import org.kverbs.ibtool.session.isNumber
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.printable
 import org.kverbs.structures.Structure
-
-private val isNumber = Regex("0[xX]\\p{XDigit}+|\\d+")
 
 /** `FIELD=VALUE` of a command line: what a field of a record must be. */
 internal class Assignment(
@@ -18,13 +17,13 @@ internal class Assignment(
      */
     fun on(record: Structure) {
         try {
-            record[field] = if (isNumber.matches(text)) number(text) else text
+            record[field] = if (isNumber(text)) number(text) else text
         } catch (e: NoSuchElementException) {
             val name = record.description.name
             throw IllegalArgumentException("$name has no field ${printable(field)}; ${known(record)}", e)
         } catch (e: IllegalArgumentException) {
             // A name can be all digits.
-            if (!isNumber.matches(text) || !takesText(record)) throw e
+            if (!isNumber(text) || !takesText(record)) throw e
         }
     }
 

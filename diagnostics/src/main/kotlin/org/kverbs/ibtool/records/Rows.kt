@@ -29,7 +29,13 @@ internal class Rows(
     override fun toString(): String = text.toString()
 }
 
-/** The number in [size] bytes of a record at [at]. */
+/** The number in the [size] bytes of a structure that begin where the field [name] does. */
+internal fun Structure.raw(
+    name: String,
+    size: Int,
+): Long = raw(description.field(name).offset / Byte.SIZE_BITS, size)
+
+/** The number in [size] bytes of a structure at [at]. */
 internal fun Structure.raw(
     at: Int,
     size: Int,

@@ -3,6 +3,8 @@ package org.kverbs.ibtool.records
 import org.kverbs.attributes.Gid
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
+import org.kverbs.ibtool.session.isNumber
+import org.kverbs.ibtool.session.nodesNamed
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.target
@@ -19,7 +21,6 @@ private const val COLUMN = 24
 private const val MAX_LID = 0xffffL
 private const val ENONET = 64
 private const val EINVAL = 22
-private val isNumber = Regex("0[xX]\\p{XDigit}+|\\d+")
 
 /** The questions of `saquery`, and the answers that are not whole records. */
 internal class SaQueries(
@@ -57,7 +58,7 @@ internal class SaQueries(
     }
 
     private suspend fun lid(text: String): Long {
-        if (isNumber.matches(text)) {
+        if (isNumber(text)) {
             val number = number(text)
             if (number !in 0..MAX_LID) {
                 throw DiagnosticException("Invalid lid specified: \"${printable(text)}\"", EINVAL)
@@ -98,14 +99,8 @@ internal class SaQueries(
         return when (what) {
             NodeAnswer.NAME_OF_LID -> sa.records<NodeRecord> { this["lid"] = number(of) }
             NodeAnswer.NAME_OF_GUID -> sa.records<NodeRecord> { nodeInfo.portGUID = Guid(number(of)) }
-            else -> named(of)
+            else -> session.nodesNamed(of)
         }
-    }
-
-    private suspend fun named(name: String): List<NodeRecord> {
-        val mapped = session.names.guids(name)
-        if (mapped.isEmpty()) return sa.records<NodeRecord> { nodeDescription.nodeString = name }
-        return mapped.flatMap { guid -> sa.records<NodeRecord> { nodeInfo.nodeGUID = guid } }
     }
 
     /** The lines of [nodes]. */
@@ -140,7 +135,7 @@ internal class SaQueries(
             .row("PortNum", record.portNum)
             .row("base_lid", record.portInfo.lid.value)
             .row("master_sm_base_lid", record.portInfo.masterSMLID.value)
-            .row("capability_mask", upper(record.portInfo.raw(20, 4)))
+            .row("capability_mask", upper(record.portInfo.raw("capabilityMask", 4)))
             .toString()
 
     /** Multicast groups and their members; those of [group] alone, which is a LID or a GID. */
@@ -160,9 +155,9 @@ internal class SaQueries(
             Rows("MCMemberRecord group dump:", COLUMN)
                 .row("MGID", it.mgid.toCompactString())
                 .row("Mlid", upper(it.mlid.value))
-                .row("Mtu", upper(it.raw(38, 1)))
-                .row("pkey", upper(it.raw(40, 2)))
-                .row("Rate", upper(it.raw(42, 1)))
+                .row("Mtu", upper(it.raw("mtuSelector", 1)))
+                .row("pkey", upper(it.raw("pKey", 2)))
+                .row("Rate", upper(it.raw("rateSelector", 1)))
                 .row("SL", upper(it.sl))
                 .toString()
         }
@@ -188,8 +183,8 @@ internal class SaQueries(
                     .row("MGID", member.mgid.toCompactString())
                     .row("Mlid", upper(member.mlid.value))
                     .row("PortGid", gid)
-                    .row("ScopeState", upper(member.raw(48, 1)))
-                    .row("ProxyJoin", upper(member.raw(49, 1) shr 7))
+                    .row("ScopeState", upper(member.raw("scope", 1)))
+                    .row("ProxyJoin", upper(member.raw("proxyJoin", 1) shr 7))
                     .row("NodeDescription", name)
                     .toString()
             }.joinToString("")

@@ -28,14 +28,14 @@ internal class ServiceText(
             Rows("ServiceRecord dump:", COLUMN)
                 .row("ServiceID", long(record.serviceID))
                 .row("ServiceGID", record.serviceGID.toCompactString())
-                .row("ServiceP_Key", upper(record.raw(24, 2)))
-                .row("ServiceLease", upper(record.raw(28, 4)))
+                .row("ServiceP_Key", upper(record.raw("servicePKey", 2)))
+                .row("ServiceLease", upper(record.raw("serviceLease", 4)))
                 .row("ServiceKey", "0x" + record.serviceKey.toHexString())
                 .row("ServiceName", printable(record.serviceName))
-        for (number in 1..16) rows.row("ServiceData8.$number", upper(record.raw(111 + number, 1)))
-        for (number in 1..8) rows.row("ServiceData16.$number", upper(record.raw(126 + 2 * number, 2)))
-        for (number in 1..4) rows.row("ServiceData32.$number", upper(record.raw(140 + 4 * number, 4)))
-        for (number in 1..2) rows.row("ServiceData64.$number", long(record.raw(152 + 8 * number, 8)))
+        for (number in 1..16) rows.row("ServiceData8.$number", upper(record.serviceData8[number - 1]))
+        for (number in 1..8) rows.row("ServiceData16.$number", upper(record.serviceData16[number - 1]))
+        for (number in 1..4) rows.row("ServiceData32.$number", upper(record.serviceData32[number - 1]))
+        for (number in 1..2) rows.row("ServiceData64.$number", long(record.serviceData64[number - 1]))
         return rows.toString()
     }
 
@@ -44,7 +44,7 @@ internal class ServiceText(
             Rows("InformInfoRecord dump:", COLUMN)
                 .line("RID", "\t")
                 .row("SubscriberGID", record.subscriberGID.toCompactString())
-                .row("SubscriberEnum", upper(record.raw(16, 2)))
+                .row("SubscriberEnum", upper(record.raw("enum", 2)))
                 .line("InformInfo dump:")
         of(record.informInfo, rows)
         return rows.toString()
@@ -60,11 +60,11 @@ internal class ServiceText(
             .row("lid_range_end", info.lidRangeEnd.value)
             .row("is_generic", upper(info.isGeneric))
             .row("subscribe", upper(info.subscribe))
-            .row("trap_type", upper(info.raw(24, 2)))
+            .row("trap_type", upper(info.raw("type", 2)))
         if (info.isGeneric != 0) {
-            rows.row("trap_num", info.raw(26, 2))
+            rows.row("trap_num", info.raw("trapNumberDeviceID", 2))
         } else {
-            rows.row("dev_id", upper(info.raw(26, 2)))
+            rows.row("dev_id", upper(info.raw("trapNumberDeviceID", 2)))
         }
         rows
             .row("qpn", if (showsKeys) "0x%06X".with(info.qpn) else HIDDEN)

@@ -14,8 +14,8 @@ import kotlin.time.Duration.Companion.milliseconds
 /**
  * The options that all commands share, with the names and letters of infiniband-diags, and those that ibtool adds.
  *
- * @param excluded the letters of those that [command] does not have, or uses for something else. The options of `d`, `e`,
- *   `o` and `v` are there all the same, by their long names.
+ * @param excluded the letters of those that [command] does not have, or uses for something else. The options of `d`,
+ *   `e`, `o` and `v` are there all the same, by their long names.
  */
 internal class CommonOptions(
     private val command: CoreCliktCommand,

@@ -33,6 +33,11 @@ internal fun narrow(number: Long): Int {
 
 private const val MAX_INT = 0xffffffffL
 
+/** Whether [number] takes the text for a number in digits: a LID, but no name. */
+internal fun isNumber(text: String): Boolean = digits.matches(text)
+
+private val digits = Regex("0[xX]\\p{XDigit}+|\\d+")
+
 /** Text from outside without what moves a terminal's cursor. */
 internal fun printable(text: String): String = text.map { if (it.isISOControl()) '?' else it }.joinToString("")
 

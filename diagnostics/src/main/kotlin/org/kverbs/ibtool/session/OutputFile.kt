@@ -7,8 +7,8 @@ import java.nio.file.Path
 /** The files that options name and commands write. */
 internal object OutputFile {
     /**
-     * Returns [file] if it is a plain file, or not there yet. Commands often run as root: a link could lead to any file of
-     * the machine, and a device or pipe is not replaced but written to.
+     * Returns [file] if it is a plain file, or not there yet. Commands often run as root: a link could lead to any file
+     * of the machine, and a device or pipe is not replaced but written to.
      *
      * @throws DiagnosticException if it is something else
      */

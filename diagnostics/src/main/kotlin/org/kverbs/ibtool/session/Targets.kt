@@ -105,14 +105,18 @@ private suspend fun Session.resolved(text: String): MadPath =
         is DirectedPath -> path
     }
 
-private suspend fun Session.byName(name: String): MadPath? {
+/** The records of the nodes that have the name: in the name map, or else as their description. */
+internal suspend fun Session.nodesNamed(name: String): List<NodeRecord> {
     val mapped = names.guids(name).flatMap { guid -> fabric.sa.records<NodeRecord> { nodeInfo.nodeGUID = guid } }
-    // The map's name of a node takes the place of its description.
     val described =
         fabric.sa
             .records<NodeRecord> { nodeDescription.nodeString = name }
             .filter { names.of(it.nodeInfo.nodeGUID, it.nodeDescription) == name }
-    val nodes = (mapped + described).groupBy { it.nodeInfo.nodeGUID }
+    return (mapped + described).distinct()
+}
+
+private suspend fun Session.byName(name: String): MadPath? {
+    val nodes = nodesNamed(name).groupBy { it.nodeInfo.nodeGUID }
     if (nodes.size > 1) throw ambiguous(name, nodes.values.map { it.first() })
     // Each port of an adapter has a record; the first one stands for the node.
     return nodes.values

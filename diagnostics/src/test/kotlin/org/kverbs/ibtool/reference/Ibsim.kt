@@ -26,22 +26,32 @@ internal class Ibsim(
 ) : AutoCloseable {
     private val folder: Path = Files.createTempDirectory("ibtool-ibsim")
     private val port = freePorts()
-    private val simulator: Process
-    private val manager: Process
+    private val processes = ArrayList<Process>()
     private val programs = Preloaded(port, here, folder)
 
     init {
+        try {
+            start(netFile)
+        } catch (e: Throwable) {
+            close()
+            throw e
+        }
+    }
+
+    private fun start(netFile: String) {
         val file = folder.resolve("net").also { it.writeText(netFile) }
-        simulator =
+        val simulator =
             ProcessBuilder(
                 "ibsim -r -s -n -l $port -N 65536 -S 4096 -P 400000 -L 49152 $file".split(' '),
             ).redirectErrorStream(true).start()
+        processes += simulator
         val output = simulator.inputReader()
         val lines = generateSequence { output.readLine() }
         check(lines.any { "Network simulator ready" in it }) { "ibsim ended with ${simulator.waitFor()}" }
         thread(isDaemon = true) { runCatching { output.forEachLine { } } }
         check((1..500).any { isAnswering() || pause() }) { "ibsim does not answer at $port" }
-        manager = programs.start(listOf("opensm", "-g", "0x${portGuid.toHexString()}", "-f", "$folder/opensm.log"))
+        val manager = programs.start(listOf("opensm", "-g", "0x${portGuid.toHexString()}", "-f", "$folder/opensm.log"))
+        processes += manager
         val said = manager.inputReader()
         check(generateSequence { said.readLine() }.any { "MASTER" in it }) { "opensm ended" }
         thread(isDaemon = true) { runCatching { said.forEachLine { } } }
@@ -76,7 +86,7 @@ internal class Ibsim(
     @OptIn(ExperimentalPathApi::class)
     override fun close() {
         programs.close()
-        for (process in listOf(manager, simulator)) {
+        for (process in processes.reversed()) {
             process.destroy()
             check(process.waitFor(10, SECONDS)) { "$process does not end" }
         }

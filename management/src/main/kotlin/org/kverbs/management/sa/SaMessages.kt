@@ -97,7 +97,7 @@ internal object SaMessages {
         }
     }
 
-    /** A long message that no kernel has cut into segments, as under ibsim, arrives without what is behind its first part. */
+    /** A long message that no kernel has cut, as under ibsim, arrives without what is behind its first part. */
     private fun requireWhole(
         used: Int,
         distance: Int,

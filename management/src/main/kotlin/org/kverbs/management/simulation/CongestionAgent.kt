@@ -21,20 +21,12 @@ private const val TABLE_BLOCKS = 2
 private const val PORTS_A_BLOCK = 32
 
 /**
- * Congestion control at a node (IBA A10): it keeps what is set, and needs the key that was set. Without traffic nothing
+ * Congestion control at a port (IBA A10): it keeps what is set, and needs the key that was set. Without traffic nothing
  * is congested, so that the log is empty and the time stands still.
  */
 internal class CongestionAgent(
     private val network: Network,
 ) : NodeAgent {
-    private data class Place(
-        val node: Int,
-        val attribute: Int,
-        val modifier: Int,
-    )
-
-    private val values = HashMap<Place, ByteArray>()
-
     override val classVersion get() = 2
 
     override fun serve(
@@ -42,25 +34,25 @@ internal class CongestionAgent(
         mad: ByteArray,
         isSet: Boolean,
     ): Int? {
-        val node = network.topology.nodeOf(port)
-        val isSwitch = network.topology.isSwitch(node)
-        if (!hasKey(node, mad, isSet)) return null
+        val end = network.endPort(port)
+        val isSwitch = network.topology.isSwitch(network.topology.nodeOf(end))
+        if (!hasKey(end, mad, isSet)) return null
         NodeAgents.classPortInfo(mad, DATA_AT, isSet)?.let { return it }
         return when (Mads.attribute(mad)) {
             LOG -> if (isSet) Mads.ATTRIBUTE_UNSUPPORTED else log(mad, isSwitch)
             INFO -> if (isSet) Mads.ATTRIBUTE_UNSUPPORTED else info(mad)
             TIME -> if (isSet) Mads.ATTRIBUTE_UNSUPPORTED else write(mad, ByteArray(TimeStamp.byteSize))
-            else -> kept(node, mad, isSet)
+            else -> kept(end, isSwitch, mad, isSet)
         }
     }
 
     /** Without the key nothing is set, and with the protection nothing is read. Each attempt is counted. */
     private fun hasKey(
-        node: Int,
+        end: Int,
         mad: ByteArray,
         isSet: Boolean,
     ): Boolean {
-        val info = values[Place(node, KEY, 0)]?.let { CongestionKeyInfo.at(it) } ?: return true
+        val info = network.kept.find(end, KEY, 0)?.let { CongestionKeyInfo.at(it) } ?: return true
         val key = info.ccKey
         if (key == 0L || CCFormat.at(mad).ccKey == key || (!isSet && !info.ccKeyProtectBit)) return true
         if (info.ccKeyViolations < MOST_VIOLATIONS) info.ccKeyViolations++
@@ -68,27 +60,31 @@ internal class CongestionAgent(
     }
 
     private fun kept(
-        node: Int,
+        end: Int,
+        isSwitch: Boolean,
         mad: ByteArray,
         isSet: Boolean,
     ): Int {
-        val type = type(Mads.attribute(mad), network.topology.isSwitch(node)) ?: return Mads.ATTRIBUTE_UNSUPPORTED
-        if (Mads.modifier(mad) !in 0 until blocks(type, node)) return Mads.INVALID_FIELD
-        val place = Place(node, Mads.attribute(mad), Mads.modifier(mad))
+        val attribute = Mads.attribute(mad)
+        val block = Mads.modifier(mad)
+        val type = type(attribute, isSwitch) ?: return Mads.ATTRIBUTE_UNSUPPORTED
+        if (block !in 0 until blocks(type, end)) return Mads.INVALID_FIELD
+        val before = network.kept.find(end, attribute, block)
         if (isSet) {
             val given = mad.copyOfRange(DATA_AT, DATA_AT + type.byteSize)
             // Only the node counts violations.
             if (type == CongestionKeyInfo) {
                 CongestionKeyInfo.at(given).ccKeyViolations =
-                    values[place]?.let { CongestionKeyInfo.at(it).ccKeyViolations } ?: 0
+                    before?.let { CongestionKeyInfo.at(it).ccKeyViolations } ?: 0
             }
-            values[place] = given
+            network.kept.set(end, attribute, block, given)
+            return write(mad, given)
         }
-        val value = values[place]?.copyOf() ?: ByteArray(type.byteSize)
-        // As a management key: who has not given it does not learn it.
+        val value = before?.copyOf() ?: ByteArray(type.byteSize)
+        // As a management key: a program that has not given it does not learn it.
         if (type == CongestionKeyInfo) {
             val info = CongestionKeyInfo.at(value)
-            if (CCFormat.at(mad).ccKey != info.ccKey && !isSet) info.ccKey = 0
+            if (CCFormat.at(mad).ccKey != info.ccKey) info.ccKey = 0
         }
         return write(mad, value)
     }
@@ -108,10 +104,10 @@ internal class CongestionAgent(
 
     private fun blocks(
         type: StructureType<*>,
-        node: Int,
+        end: Int,
     ): Int =
         when (type) {
-            SwitchPortCongestionSetting -> network.topology.node(node).ports / PORTS_A_BLOCK + 1
+            SwitchPortCongestionSetting -> network.topology.specOf(end).ports / PORTS_A_BLOCK + 1
             CongestionControlTable -> TABLE_BLOCKS
             else -> 1
         }

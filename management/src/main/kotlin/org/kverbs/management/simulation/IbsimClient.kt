@@ -99,12 +99,6 @@ internal class IbsimClient(
         back: MadPath?,
     ) = write(IbsimDatagram.arrival(mad.copyOf(MAD_SIZE), (back as? LidPath)?.destination, isUndelivered = false))
 
-    /** Which classes a program serves it does not say: it gets all requests, as at ibsim. */
-    override fun isWanted(
-        mad: ByteArray,
-        back: MadPath,
-    ): Boolean = true
-
     override fun undelivered(mad: ByteArray) =
         write(IbsimDatagram.arrival(mad.copyOf(MAD_SIZE), null, isUndelivered = true))
 

@@ -19,6 +19,7 @@ internal class Network(
     private val disabled = BitSet()
     private val changed = LinkedHashSet<Int>()
     val tables = Tables(this)
+    val kept = KeptAttributes(topology)
     val counters = Counters(topology)
 
     init {
@@ -58,6 +59,7 @@ internal class Network(
             reset(port)
         }
         tables.forget(node)
+        kept.forget(node)
     }
 
     /** Pulls the cable of a port, or plugs it in again. */

@@ -118,8 +118,8 @@ public suspend fun Fabric.discoverByLid(
  * @param maxNodes how many nodes are taken in at most
  * @param maxPorts how many ports are taken in at most
  * @param stop ends the discovery when it completes, as in [discover]
- * @param progress is called after each node and each timeout, one call at a time, and must be quick. What it throws
- *   ends the discovery.
+ * @param progress is called after each node and each timeout, one call at a time, in the caller's context. The
+ *   discovery waits for a slow one. What it throws ends the discovery.
  * @throws org.kverbs.management.transaction.MadException if the administrator does not answer, or does not know this
  *   port, or if the fabric is closed meanwhile
  * @throws org.kverbs.management.transport.MadTransportException if the port knows no subnet manager, or if the
@@ -130,7 +130,7 @@ public suspend fun RecordedAttributes.discover(
     maxNodes: Int = DEFAULT_MAX_NODES,
     maxPorts: Int = DEFAULT_MAX_PORTS,
     stop: Job? = null,
-    progress: (DiscoveryProgress) -> Unit = {},
+    progress: ((DiscoveryProgress) -> Unit)? = null,
 ): Subnet {
     require(maxNodes > 0) { "a discovery takes in at least one node, not $maxNodes" }
     require(maxPorts > 0) { "a discovery takes in at least one port, not $maxPorts" }

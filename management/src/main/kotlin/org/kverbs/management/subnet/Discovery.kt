@@ -190,7 +190,7 @@ internal class Discovery(
             null
         }
 
-    /** Each node raises the number by one, so that a caller who waits for a number meets it. */
+    /** Each node raises the number by one, so that a caller that waits for a number meets it. */
     private suspend fun tell(newNodes: Int = 0) {
         if (progress == null) return
         telling.withLock {

@@ -50,8 +50,8 @@ public fun Subnet.writeTo(output: OutputStream) {
  * @throws IOException if the file cannot be written, or is a folder
  */
 public fun Subnet.save(file: Path) {
-    if (Files.exists(file) && !Files.isRegularFile(file)) {
-        // A move would put a file in the place of the device, or of an empty folder.
+    if (!Files.isRegularFile(file) && (Files.exists(file) || Files.isSymbolicLink(file))) {
+        // A move would put a file in the place of the device, of an empty folder, or of a link that leads nowhere yet.
         Files.newOutputStream(file).buffered().use { writeTo(it) }
         return
     }

@@ -11,7 +11,7 @@ import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.coroutineContext
 
 /**
- * Runs [block] so that its coroutines go on where the answer arrives that they wait for: on the thread of the transport.
+ * Runs [block] so that its coroutines go on where the answer arrives that they wait for, on the transport's thread.
  * A question that follows from an answer is sent without waking another thread, which took as long as the question.
  *
  * Nothing in [block] may block, and nothing that a user wrote may run in it: the transport delivers nothing meanwhile.

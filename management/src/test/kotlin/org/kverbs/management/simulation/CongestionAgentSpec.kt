@@ -63,6 +63,19 @@ class CongestionAgentSpec :
             }
         }
 
+        test("should forget the settings of a node that was without power") {
+            small().test { simulation ->
+                simulation.asker().use { fabric ->
+                    val host = simulation.pathTo("H-2")
+                    fabric.set(host, CongestionKeyInfo { ccKey = KEY })
+                    simulation.powerOff("H-2")
+                    simulation.powerOn("H-2")
+                    simulation.sweep()
+                    fabric.set(simulation.pathTo("H-2"), CACongestionSetting { portControl = 1 }).portControl shouldBe 1
+                }
+            }
+        }
+
         test("should refuse what a node of the kind does not have, and blocks beyond the last") {
             small().test { simulation ->
                 simulation.asker().use { fabric ->

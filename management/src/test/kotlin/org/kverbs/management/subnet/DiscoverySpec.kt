@@ -26,7 +26,14 @@ private suspend fun compare(
     Ibsim("$net", *options).use { simulator ->
         fabric(IbsimTransport.connect(port = simulator.port, node = here)).use { fabric ->
             val progress = mutableListOf<DiscoveryProgress>()
-            val subnet = fabric.discover { progress += it }
+            val threads = mutableSetOf<Thread>()
+            val subnet =
+                fabric.discover {
+                    progress += it
+                    threads += Thread.currentThread()
+                }
+            // Not the transport's, which nothing of a user may keep waiting.
+            threads shouldBe setOf(Thread.currentThread())
             subnet.problems.shouldBeEmpty()
             subnet.printed() shouldBe readFabric(simulator.tool(here, "ibnetdiscover"))
             subnet.printedList() shouldBe oneSpaced(simulator.tool(here, "ibnetdiscover", "-l"))

@@ -15,6 +15,8 @@ import java.io.ByteArrayOutputStream
 import java.io.IOException
 import java.nio.ByteBuffer
 import java.nio.file.Files
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.random.Random
 
 private const val HEAD = 20
@@ -140,5 +142,20 @@ class SubnetFileSpec :
             starSubnet().save(link)
             Files.isSymbolicLink(link) shouldBe true
             loadSubnet(target).nodes.size shouldBe starSubnet().nodes.size
+
+            val missing = folder.resolve("missing")
+            val ahead = Files.createSymbolicLink(folder.resolve("ahead"), missing)
+            starSubnet().save(ahead)
+            Files.isSymbolicLink(ahead) shouldBe true
+            loadSubnet(missing).nodes.size shouldBe starSubnet().nodes.size
+        }
+
+        test("should write to a pipe when it saves, and leave the pipe") {
+            val pipe = tempdir().toPath().resolve("pipe")
+            ProcessBuilder("mkfifo", "$pipe").start().waitFor() shouldBe 0
+            val read = CompletableFuture.supplyAsync { Files.newInputStream(pipe).use { readSubnet(it) } }
+            starSubnet().save(pipe)
+            read.get(10, SECONDS).nodes.size shouldBe starSubnet().nodes.size
+            Files.isRegularFile(pipe) shouldBe false
         }
     })
