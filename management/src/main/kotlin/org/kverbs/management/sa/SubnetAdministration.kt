@@ -8,6 +8,7 @@ import org.kverbs.management.structures.InformInfo
 import org.kverbs.management.structures.MultiPathRecord
 import org.kverbs.management.structures.PathRecord
 import org.kverbs.management.structures.SAStatus
+import org.kverbs.management.structures.TraceRecord
 import org.kverbs.management.transaction.MadClassException
 import org.kverbs.management.transaction.MadException
 import org.kverbs.management.transaction.MadReplyException
@@ -26,7 +27,6 @@ import org.kverbs.structures.StructureType
 import org.kverbs.structures.TakesDelete
 import org.kverbs.structures.TakesGet
 import org.kverbs.structures.TakesGetTable
-import org.kverbs.structures.TakesGetTraceTable
 import org.kverbs.structures.TakesSet
 import org.kverbs.structures.structureTypeOf
 import kotlin.time.Duration
@@ -91,13 +91,13 @@ public class SubnetAdministration internal constructor(
 
     /** Asks for all records that match a query. */
     public suspend fun <S> getTable(query: Query<S>): List<S> where S : Structure, S : TakesGetTable =
-        table(RequestMethod.GET_TABLE, query).toList()
+        table(query).toList()
 
     /**
      * Asks for all records that match, each time that the flow is collected. Each record is read when it is its turn.
      */
     public fun <S> recordFlow(query: Query<S>): Flow<S> where S : Structure, S : TakesGetTable =
-        flow { table(RequestMethod.GET_TABLE, query).forEach { emit(it) } }
+        flow { table(query).forEach { emit(it) } }
 
     /** Adds a record, or changes one. Returns it as the administrator has it then. */
     public suspend fun <S> set(query: Query<S>): S where S : Structure, S : TakesSet = single(RequestMethod.SET, query)
@@ -106,9 +106,20 @@ public class SubnetAdministration internal constructor(
     public suspend fun <S> delete(query: Query<S>): S where S : Structure, S : TakesDelete =
         single(RequestMethod.DELETE, query)
 
-    /** Asks for the nodes on the way between two ports. */
-    public suspend fun <S> getTraceTable(query: Query<S>): List<S> where S : Structure, S : TakesGetTraceTable =
-        table(RequestMethod.GET_TRACE_TABLE, query).toList()
+    /**
+     * Asks for the nodes on the way of a path, from its source to its destination. `sgid` and `dgid`, or LIDs, say which
+     * path. Few administrators answer this; opensm does not.
+     *
+     * @throws org.kverbs.management.transaction.MadStatusException if the administrator cannot do it
+     */
+    public suspend fun trace(assign: PathRecord.() -> Unit): List<TraceRecord> {
+        val query = PathRecord.query(assign)
+        val id = SaMessages.attributeId(TraceRecord)
+        // The attribute is the answer's, the record the question's.
+        val request =
+            SaMessages.request(RequestMethod.GET_TRACE_TABLE, id, query.mask, key, query.record.bytes())
+        return recordsOf(request, TraceRecord).toList()
+    }
 
     /** Asks for paths. `sgid` and `dgid`, or LIDs, say between which ports. Without `numbPath` up to 127 come. */
     public suspend fun paths(assign: PathRecord.() -> Unit): List<PathRecord> =
@@ -245,10 +256,8 @@ public class SubnetAdministration internal constructor(
     }
 
     @Suppress("UNCHECKED_CAST") // As above.
-    private suspend fun <S : Structure> table(
-        method: RequestMethod,
-        query: Query<S>,
-    ): Sequence<S> = recordsOf(request(method, query), query.record.structureType as StructureType<S>)
+    private suspend fun <S : Structure> table(query: Query<S>): Sequence<S> =
+        recordsOf(request(RequestMethod.GET_TABLE, query), query.record.structureType as StructureType<S>)
 
     private suspend fun <S : Structure> recordsOf(
         request: ByteArray,

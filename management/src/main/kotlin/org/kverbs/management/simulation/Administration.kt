@@ -9,14 +9,17 @@ import org.kverbs.management.structures.Method
 import org.kverbs.management.structures.Notice
 import org.kverbs.management.structures.NoticeSMP
 import org.kverbs.management.structures.PathRecord
+import org.kverbs.management.structures.ServiceAssociationRecord
 import org.kverbs.management.structures.ServiceRecord
+import org.kverbs.management.structures.TraceRecord
 import org.kverbs.management.structures.TrapNumber
 import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.structures.Structure
 
 private const val GET_TABLE = 0x12
-private const val DELETE = 0x15
+private const val GET_TRACE_TABLE = 0x13
 private const val GET_MULTI = 0x14
+private const val DELETE = 0x15
 private const val MASK_AT = 48
 private const val RMPP_AT = 24
 private const val RMPP_SIZE = 12
@@ -120,7 +123,9 @@ internal class Administration(
             question.attribute == CLASS_PORT_INFO && question.method == Mads.GET -> Found(listOf(classPortInfo()))
             question.attribute == PathRecord.attributeId && isQuery -> paths.find(question)
             question.attribute == MULTI_PATH && question.method == GET_MULTI -> paths.findMany(question)
+            question.attribute == TraceRecord.attributeId && question.method == GET_TRACE_TABLE -> paths.trace(question)
             question.attribute == ServiceRecord.attributeId -> services.serve(question)
+            question.attribute == ServiceAssociationRecord.attributeId && isQuery -> services.associations(question)
             question.attribute == MCMemberRecord.attributeId -> groups.serve(question)
             question.attribute == INFORM_INFO && question.method == Mads.SET -> informs.subscribe(question)
             question.attribute == InformInfoRecord.attributeId && isQuery -> informs.find(question)
@@ -155,7 +160,7 @@ internal class Administration(
         method: Int,
         found: Found,
     ): ByteArray {
-        val isMany = method == GET_TABLE || method == GET_MULTI
+        val isMany = method in MANY
         val status =
             when {
                 found.status != 0 || isMany -> found.status
@@ -192,7 +197,8 @@ internal class Administration(
         const val INVALID_GID = 5 shl 8
         const val INSUFFICIENT_COMPONENTS = 6 shl 8
         const val DENIED = 7 shl 8
-        private val METHODS = setOf(Mads.GET, Mads.SET, GET_TABLE, GET_MULTI, DELETE)
+        private val MANY = setOf(GET_TABLE, GET_TRACE_TABLE, GET_MULTI)
+        private val METHODS = MANY + setOf(Mads.GET, Mads.SET, DELETE)
         private const val LAST_REQUEST = 0x7f
 
         /** Optional records, multicast, and paths between many ports. */

@@ -2,7 +2,9 @@ package org.kverbs.management.simulation
 
 import org.kverbs.management.path.LidPath
 import org.kverbs.management.path.MadPath
+import org.kverbs.management.structures.TrapNumber
 import org.kverbs.structures.Lid
+import org.kverbs.structures.Structure
 import java.util.concurrent.locks.ReentrantLock
 import kotlin.concurrent.withLock
 
@@ -36,7 +38,8 @@ internal class Exchange(
     private val topology = network.topology
     private val router = Router(network)
     val agent = SubnetAgent(network)
-    val performance = PerformanceAgent(network)
+    val performance =
+        PerformanceAgent(network) { time, action -> timeline.after(time) { lock.withLock { if (!isClosed) action() } } }
     private val others = NodeAgents(network)
     private val traps = Traps(network)
     private val lock = ReentrantLock()
@@ -148,6 +151,29 @@ internal class Exchange(
                     .mapNotNull { sent(it, traps.linkChanged(it)) }
             }
         all.forEach(::deliver)
+    }
+
+    /**
+     * Has a port send a trap.
+     *
+     * @throws IllegalStateException if the port has no manager, or no way to it
+     */
+    fun raise(
+        port: Int,
+        trap: TrapNumber,
+        details: Structure?,
+    ) {
+        val reached =
+            lock.withLock {
+                check(!isClosed) { "the simulation is closed" }
+                val mad = traps.asked(port, trap, details)
+                val isAlive = !network.isDead(topology.nodeOf(port))
+                checkNotNull(if (isAlive) sent(network.endPort(port), mad) else null) {
+                    "${name(port)} reaches no subnet manager; give the fabric one with subnetManager(), or let a " +
+                        "manager set the LIDs of its ports"
+                }
+            }
+        deliver(reached)
     }
 
     /** Where a trap comes to, or null if the port has no manager or no way to it. */

@@ -1,5 +1,6 @@
 package org.kverbs.management.simulation
 
+import org.kverbs.management.structures.PortCapabilityMask
 import org.kverbs.management.structures.PortInfo
 import java.util.BitSet
 
@@ -162,6 +163,8 @@ internal class Network(
         port: Int,
         change: PortInfo.() -> Unit,
     ) = PortInfo.at(images, at(port)).change()
+
+    fun capabilities(port: Int): PortCapabilityMask = PortInfo.at(images, at(port)).capabilityMask
 
     /** The largest packet that the port can take, by its code. */
     fun mtu(port: Int): Int = Wire.u8(images, at(port) + MTU_AT) and 0xf

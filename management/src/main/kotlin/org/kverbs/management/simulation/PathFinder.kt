@@ -2,9 +2,11 @@ package org.kverbs.management.simulation
 
 import org.kverbs.attributes.Gid
 import org.kverbs.management.structures.MTU
+import org.kverbs.management.structures.NodeType
 import org.kverbs.management.structures.PathRecord
 import org.kverbs.management.structures.Rate
 import org.kverbs.management.structures.Selector
+import org.kverbs.management.structures.TraceRecord
 import org.kverbs.structures.Lid
 
 private const val LINK_LOCAL = 0xfe80L shl 48
@@ -22,27 +24,77 @@ internal class PathFinder(
         from: Int,
         to: Int,
     ): PathRecord? {
+        val exits = exits(from, to) ?: return null
         var mtu = minOf(network.mtu(from), network.mtu(to))
-        var rate = Int.MAX_VALUE
+        var rate = if (exits.isEmpty()) ownRate(from) else Int.MAX_VALUE
+        for (exit in exits) {
+            val peer = topology.peer(exit)
+            mtu = minOf(mtu, network.mtu(exit), network.mtu(peer))
+            rate = minOf(rate, LinkRates.gigabits(topology.rate(exit) with topology.rate(peer)))
+        }
+        return record(from, to, mtu, LinkRates.code(rate))
+    }
+
+    /** The nodes on the way from one end port to another, both ends too; null if the tables do not lead there. */
+    fun trace(
+        from: Int,
+        to: Int,
+    ): List<TraceRecord>? {
+        val exits = exits(from, to) ?: return null
+        val entries = exits.map(topology::peer)
+        return List(exits.size + 1) { at ->
+            hop(entries.getOrElse(at - 1) { Topology.NONE }, exits.getOrElse(at) { Topology.NONE }, from)
+        }
+    }
+
+    private fun hop(
+        entry: Int,
+        exit: Int,
+        from: Int,
+    ) = TraceRecord {
+        val node = topology.nodeOf(if (entry == Topology.NONE) from else entry)
+        val spec = topology.node(node)
+        gidPrefix = LINK_LOCAL
+        nodeType = NodeType.of(spec.kind)
+        nodeID = network.nodeGuid(node)
+        chassisID = spec.systemGuid ?: network.nodeGuid(node)
+        if (entry != Topology.NONE) {
+            entryPortID = network.portGuid(entry)
+            entryPort = topology.numberOf(entry)
+        }
+        if (exit != Topology.NONE) {
+            exitPortID = network.portGuid(exit)
+            exitPort = topology.numberOf(exit)
+        }
+    }
+
+    /** The ports by which the way leaves each node. */
+    private fun exits(
+        from: Int,
+        to: Int,
+    ): List<Int>? {
+        val exits = ArrayList<Int>()
         var port = from
-        var links = 0
         while (!isAt(port, to)) {
-            val node = topology.nodeOf(port)
-            val next =
-                if (topology.isSwitch(node)) {
-                    val output = network.tables.ofSwitch(node).outputPort(network.lid(to))
-                    if (output == SwitchTables.NO_PORT) Topology.NONE else topology.port(node, output)
-                } else {
-                    if (links > 0) Topology.NONE else port
-                }
-            val peer = if (next == Topology.NONE) Topology.NONE else network.far(next)
-            if (peer == Topology.NONE || links++ > MOST_LINKS) return null
-            mtu = minOf(mtu, network.mtu(next), network.mtu(peer))
-            rate = minOf(rate, LinkRates.gigabits(topology.rate(next) with topology.rate(peer)))
+            val exit = exit(port, to, isFirst = exits.isEmpty())
+            val peer = if (exit == Topology.NONE) Topology.NONE else network.far(exit)
+            if (peer == Topology.NONE || exits.size > MOST_LINKS) return null
+            exits += exit
             port = peer
         }
-        if (links == 0) rate = ownRate(from)
-        return record(from, to, mtu, LinkRates.code(rate))
+        return exits
+    }
+
+    /** Where a node sends on what is for a port. Hosts and routers pass nothing on. */
+    private fun exit(
+        port: Int,
+        to: Int,
+        isFirst: Boolean,
+    ): Int {
+        val node = topology.nodeOf(port)
+        if (!topology.isSwitch(node)) return if (isFirst) port else Topology.NONE
+        val output = network.tables.ofSwitch(node).outputPort(network.lid(to))
+        return if (output == SwitchTables.NO_PORT) Topology.NONE else topology.port(node, output)
     }
 
     private fun isAt(

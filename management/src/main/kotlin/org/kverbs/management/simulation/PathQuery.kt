@@ -36,6 +36,19 @@ internal class PathQuery(
         return Found(paths.toList())
     }
 
+    /** The nodes on the first path that matches. The question is one for paths, and names both ends. */
+    fun trace(question: Question): Found {
+        val wanted = PathRecord.of(question.data(PathRecord.byteSize))
+        val matching = Matching(PathRecord.components, question.mask, wanted.bytes())
+        val hasEnds = (matching.has("sgid") || matching.has("slid")) && (matching.has("dgid") || matching.has("dlid"))
+        if (!hasEnds) return Found(emptyList(), Administration.INSUFFICIENT_COMPONENTS)
+        val found = find(question)
+        val path = found.records.firstOrNull() as PathRecord? ?: return found
+        val from = manager.subnet.port(path.slid.value)
+        val to = manager.subnet.port(path.dlid.value)
+        return Found(if (from == null || to == null) emptyList() else finder.trace(from, to).orEmpty())
+    }
+
     /** The ports that a GID, a LID, both or neither stand for. */
     private fun ends(
         matching: Matching,

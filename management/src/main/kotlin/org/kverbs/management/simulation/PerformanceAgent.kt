@@ -1,17 +1,31 @@
 package org.kverbs.management.simulation
 
 import org.kverbs.management.structures.ClassPortInfo
+import org.kverbs.management.structures.PortExtendedSpeedsCounters
+import org.kverbs.management.structures.PortExtendedSpeedsCountersRSFEC
 import org.kverbs.management.structures.PortFlowCtlCounters
 import org.kverbs.management.structures.PortOpRcvCounters
+import org.kverbs.management.structures.PortRcvConCtrl
+import org.kverbs.management.structures.PortRcvDataSL
 import org.kverbs.management.structures.PortRcvErrorDetails
+import org.kverbs.management.structures.PortSLRcvBECN
+import org.kverbs.management.structures.PortSLRcvFECN
 import org.kverbs.management.structures.PortVLOpData
 import org.kverbs.management.structures.PortVLOpPackets
 import org.kverbs.management.structures.PortVLXmitFlowCtlUpdateErrors
+import org.kverbs.management.structures.PortVLXmitTimeCong
 import org.kverbs.management.structures.PortVLXmitWaitCounters
+import org.kverbs.management.structures.PortXmitConCtrl
+import org.kverbs.management.structures.PortXmitDataSL
 import org.kverbs.management.structures.PortXmitDiscardDetails
+import org.kverbs.management.structures.SwPortVLCongestion
 import org.kverbs.structures.StructureType
+import kotlin.time.Duration
 
 private const val CLASS_PORT_INFO = 1
+private const val SAMPLES_CONTROL = 0x10
+private const val SAMPLES_RESULT = 0x11
+private const val SAMPLES_RESULT_EXTENDED = 0x1e
 private const val PORT_COUNTERS = 0x12
 private const val PORT_COUNTERS_EXTENDED = 0x1d
 private const val AT = Mads.DATA
@@ -21,10 +35,12 @@ private const val PORT_SELECT_AT = 1
 /** The performance management agents of all nodes: they read and reset counters. */
 internal class PerformanceAgent(
     private val network: Network,
+    later: (Duration, () -> Unit) -> Unit,
 ) {
     private val topology = network.topology
     private val others = HashMap<Long, ByteArray>()
     private val extended = ExtendedCounters(network)
+    private val sampler = PortSampler(network, later)
 
     fun answer(
         port: Int,
@@ -36,6 +52,7 @@ internal class PerformanceAgent(
                 Mads.classVersion(mad) != 1 || Mads.baseVersion(mad) != 1 -> Mads.VERSION_UNSUPPORTED
                 method != Mads.GET && method != Mads.SET -> Mads.METHOD_UNSUPPORTED
                 Mads.attribute(mad) == CLASS_PORT_INFO -> classPortInfo(port, method, mad)
+                Mads.attribute(mad) in SAMPLES -> samples(port, mad, method == Mads.SET)
                 else -> counters(port, mad, method == Mads.SET)
             }
         Mads.answer(mad, status)
@@ -86,16 +103,29 @@ internal class PerformanceAgent(
         }
     }
 
+    private fun samples(
+        arrival: Int,
+        mad: ByteArray,
+        isSet: Boolean,
+    ): Int {
+        val end = network.endPort(arrival)
+        val attribute = Mads.attribute(mad)
+        return when {
+            attribute == SAMPLES_CONTROL -> sampler.control(end, mad, isSet)
+            isSet -> Mads.ATTRIBUTE_UNSUPPORTED
+            else -> sampler.result(end, mad, attribute == SAMPLES_RESULT_EXTENDED)
+        }
+    }
+
     private fun others(
         attribute: Int,
         ports: List<Int>,
         mad: ByteArray,
         resets: Boolean,
     ): Int {
-        val type = SIMPLE[attribute] ?: return Mads.ATTRIBUTE_UNSUPPORTED
-        val counters = SimpleCounters.of(type)
+        val counters = SIMPLE[attribute] ?: return Mads.ATTRIBUTE_UNSUPPORTED
         if (resets) {
-            val mask = Wire.u16(mad, AT + SELECT_AT)
+            val mask = counters.selected(mad, AT)
             ports.forEach { port -> others[key(port, attribute)]?.let { counters.reset(it, mask) } }
         }
         counters.clear(mad, AT)
@@ -108,9 +138,9 @@ internal class PerformanceAgent(
         type: StructureType<*>,
         port: Int,
     ): ByteArray {
-        val attribute = SIMPLE.entries.firstOrNull { it.value == type }?.key
-        requireNotNull(attribute) { "$type has no counters here; give one of ${SIMPLE.values.joinToString()}" }
-        return others.getOrPut(key(port, attribute)) { ByteArray(type.byteSize) }
+        val attribute = checkNotNull(type.attributeId).takeIf { type in TYPES }
+        requireNotNull(attribute) { "$type has no counters here; give one of ${TYPES.joinToString()}" }
+        return others.getOrPut(key(port, attribute)) { ByteArray(SIMPLE.getValue(attribute).size) }
     }
 
     private fun key(
@@ -119,14 +149,14 @@ internal class PerformanceAgent(
     ) = port.toLong() shl 16 or attribute.toLong()
 
     private companion object {
-        const val SELECT_AT = 2
+        val SAMPLES = setOf(SAMPLES_CONTROL, SAMPLES_RESULT, SAMPLES_RESULT_EXTENDED)
         const val ALL_PORT_SELECT = 0x100
         const val EXTENDED_WIDTH = 0x200
         const val XMIT_WAIT = 0x1000
         const val RESPONSE_TIME = 0x12
 
         /** Attributes of which one bit of the selection stands for one counter. */
-        val SIMPLE: Map<Int, StructureType<*>> =
+        val TYPES: List<StructureType<*>> =
             listOf(
                 PortRcvErrorDetails,
                 PortXmitDiscardDetails,
@@ -136,6 +166,20 @@ internal class PerformanceAgent(
                 PortVLOpData,
                 PortVLXmitFlowCtlUpdateErrors,
                 PortVLXmitWaitCounters,
-            ).associateBy { checkNotNull(it.attributeId) }
+                PortExtendedSpeedsCounters,
+                PortExtendedSpeedsCountersRSFEC,
+                SwPortVLCongestion,
+                PortRcvConCtrl,
+                PortSLRcvFECN,
+                PortSLRcvBECN,
+                PortXmitConCtrl,
+                PortVLXmitTimeCong,
+                PortXmitDataSL,
+                PortRcvDataSL,
+            )
+
+        /** The counters of an attribute, which can have two structures. */
+        val SIMPLE: Map<Int, SimpleCounters> =
+            TYPES.groupBy { checkNotNull(it.attributeId) }.mapValues { (_, types) -> SimpleCounters(types) }
     }
 }

@@ -7,6 +7,7 @@ import org.kverbs.management.structures.MulticastForwardingTableRecord
 import org.kverbs.management.structures.NodeRecord
 import org.kverbs.management.structures.PKeyTableRecord
 import org.kverbs.management.structures.PortInfoRecord
+import org.kverbs.management.structures.RandomForwardingTableRecord
 import org.kverbs.management.structures.SLtoVLMappingTableRecord
 import org.kverbs.management.structures.SMInfoRecord
 import org.kverbs.management.structures.SwitchInfoRecord
@@ -44,6 +45,8 @@ internal class Records(
             RecordSource(PortInfoRecord) { ends -> ends.flatMap { end -> ports(end).map { portInfo(end, it) } } },
             RecordSource(SwitchInfoRecord) { ends -> switches(ends).map(::switchInfo) },
             RecordSource(LinearForwardingTableRecord) { ends -> switches(ends).flatMap(::linear) },
+            // The switches have no tables of that kind.
+            RecordSource(RandomForwardingTableRecord) { emptySequence() },
             RecordSource(MulticastForwardingTableRecord) { ends -> switches(ends).flatMap(::multicast) },
             RecordSource(SLtoVLMappingTableRecord) { ends -> ends.flatMap(::lanes) },
             RecordSource(VLArbitrationTableRecord) { ends -> ends.flatMap(::arbitration) },

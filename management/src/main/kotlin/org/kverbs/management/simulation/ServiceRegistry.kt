@@ -1,5 +1,6 @@
 package org.kverbs.management.simulation
 
+import org.kverbs.management.structures.ServiceAssociationRecord
 import org.kverbs.management.structures.ServiceRecord
 
 private const val MOST_SERVICES = 100_000
@@ -19,6 +20,21 @@ internal class ServiceRegistry {
         val found = services.values.filter { matching.matches(it) }
         if (question.isDelete) found.forEach { services.remove(key(it)) }
         return Found(if (question.isDelete) found.take(1) else found)
+    }
+
+    /** The keys and names of the services, each pair once. */
+    fun associations(question: Question): Found {
+        val wanted = question.data(ServiceAssociationRecord.byteSize)
+        val matching = Matching(ServiceAssociationRecord.components, question.mask, wanted)
+        val all =
+            services.values
+                .map { service ->
+                    ServiceAssociationRecord {
+                        serviceKey = service.serviceKey
+                        serviceName = service.serviceName
+                    }
+                }.distinct()
+        return Found(all.filter { matching.matches(it) })
     }
 
     private fun key(record: ServiceRecord) = listOf(record.serviceID, record.serviceGID, record.servicePKey)

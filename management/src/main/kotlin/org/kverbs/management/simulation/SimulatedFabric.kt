@@ -4,6 +4,7 @@ import kotlinx.coroutines.CoroutineScope
 import org.kverbs.management.fabric.Fabric
 import org.kverbs.management.fabric.FabricBuilder
 import org.kverbs.management.structures.PortCountersExtended
+import org.kverbs.management.structures.TrapNumber
 import org.kverbs.management.transport.MadTransport
 import org.kverbs.structures.Guid
 import org.kverbs.structures.Lid
@@ -152,6 +153,25 @@ public class SimulatedFabric internal constructor(
         require(isLinked(port)) { "$node[$number] has no cable" }
         return port
     }
+
+    /**
+     * Has a port send a trap to its subnet manager, as if what it tells had happened there. Subscribers get a report.
+     *
+     * ```
+     * simulation.trap("S-1", 3, TrapNumber.LINK_INTEGRITY_THRESHOLD)
+     * simulation.trap("H-1", 1, TrapNumber.BAD_PKEY, NoticeTrap257 { key = 0x8001; lidAddr1 = Lid(7) })
+     * ```
+     *
+     * @param details what the notice tells. Without them they are those of the port, of the traps 128 to 145.
+     * @throws IllegalArgumentException if the details are too long, or the trap needs some and has none
+     * @throws IllegalStateException if the port has no subnet manager, or no way to it
+     */
+    public fun trap(
+        node: String,
+        number: Int,
+        trap: TrapNumber,
+        details: Structure? = null,
+    ): Unit = exchange.raise(portOf(node, number), trap, details)
 
     /**
      * Has the subnet manager look at the fabric anew. It configures what was plugged in, and routes around what is

@@ -142,7 +142,7 @@ class SubnetAdministrationSpec :
                 val query = ServiceRecord.query { serviceName = "kverbs" }
                 subnet.asking.sa.set(query).serviceName shouldBe "kverbs"
                 subnet.asking.sa.delete(query).serviceName shouldBe "kverbs"
-                subnet.asking.sa.getTraceTable(TraceRecord.query {}).map { it.entryPort } shouldBe listOf(0, 1, 2)
+                subnet.asking.sa.trace { dlid = Lid(9) }.map { it.entryPort } shouldBe listOf(0, 1, 2)
             }
         }
 

@@ -3,6 +3,7 @@ package org.kverbs.management.simulation
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
@@ -22,6 +23,8 @@ import org.kverbs.management.structures.MCJoinState
 import org.kverbs.management.structures.MCMemberRecord
 import org.kverbs.management.structures.MKeyProtectBits
 import org.kverbs.management.structures.NodeInfo
+import org.kverbs.management.structures.NoticeTrap257
+import org.kverbs.management.structures.NoticeType
 import org.kverbs.management.structures.PortInfo
 import org.kverbs.management.structures.PortState
 import org.kverbs.management.structures.TrapNumber
@@ -138,6 +141,47 @@ class TrapsSpec :
                         owner.get<PortInfo>(lid(info.lid.value), 0).mKeyViolations shouldBe 1
                     }
                 }
+            }
+        }
+
+        test(
+            "should have a port send any trap that a test asks for, with the details of the port or with those given",
+        ) {
+            managed().test { simulation ->
+                simulation.fabric("H-3").use { fabric ->
+                    withContext(Dispatchers.Default) {
+                        val seen = Channel<ReceivedNotice>(Channel.UNLIMITED)
+                        val listening =
+                            launch(start = UNDISPATCHED) { fabric.traps().collect { seen.send(it) } }
+                        val switch = simulation.port("S-1").use { it.port().info.lid }
+                        for (number in 129..131) {
+                            simulation.trap("S-1", 3, TrapNumber.of(number))
+                            val notice = withTimeout(20.seconds) { seen.receive() }
+                            notice.trap?.value shouldBe number
+                            notice.notice.type shouldBe NoticeType.URGENT
+                            notice.notice.issuerLID shouldBe switch
+                            notice.details?.get("lidAddr") shouldBe switch
+                            notice.details?.get("portNo") shouldBe 3L
+                        }
+                        simulation.trap("H-1", 1, TrapNumber.SYSTEM_IMAGE_GUID_CHANGED)
+                        withTimeout(20.seconds) { seen.receive() }.details?.get("systemImageGUID") shouldBe
+                            simulation.port("H-1").use { it.port().node.systemImageGUID }
+                        simulation.trap("H-1", 1, TrapNumber.BAD_PKEY, NoticeTrap257 { key = 0x8001 })
+                        val security = withTimeout(20.seconds) { seen.receive() }
+                        security.notice.type shouldBe NoticeType.SECURITY
+                        security.details?.get("key") shouldBe 0x8001L
+                        shouldThrow<IllegalArgumentException> { simulation.trap("H-1", 1, TrapNumber.BAD_QKEY) }
+                            .message shouldContain "BAD_QKEY"
+                        listening.cancelAndJoin()
+                    }
+                }
+            }
+        }
+
+        test("should refuse the trap of a port that has no subnet manager") {
+            simulatedFabric { fatTree(2) }.test { simulation ->
+                shouldThrow<IllegalStateException> { simulation.trap("S-1", 1, TrapNumber.LINK_STATE_CHANGED) }
+                    .message shouldContain "subnetManager()"
             }
         }
     })
