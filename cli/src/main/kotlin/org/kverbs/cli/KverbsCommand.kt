@@ -17,16 +17,21 @@ import org.kverbs.console.offer
 internal class KverbsCommand : CoreCliktCommand("kverbs") {
     val debug by option("--debug", help = "Show where an error comes from").flag()
 
-    /** The commands under the titles of the help, in its order. */
-    private val groups: Map<String, List<CoreCliktCommand>> =
-        mapOf(
-            "Look at the devices" to listOf(DevicesCommand(), DevInfoCommand()),
-            "Try them out" to listOf(PingPongCommand(), FileCommand(), SampleCommand(), LabCommand()),
-            "Write programs" to listOf(ScriptCommand(), NewCommand()),
-        ).let { it + ("Get help" to listOf(HelpCommand(names(it.values.flatten())), completion("kverbs"))) }
-
     init {
-        offer(groups)
+        offer(GROUPS) { name ->
+            when (name) {
+                "devices" -> DevicesCommand()
+                "devinfo" -> DevInfoCommand()
+                "pingpong" -> PingPongCommand()
+                "file" -> FileCommand()
+                "sample" -> SampleCommand()
+                "lab" -> LabCommand()
+                "script" -> ScriptCommand()
+                "new" -> NewCommand()
+                "help" -> HelpCommand(GROUPS.values.flatten() - ofHelp)
+                else -> completion("kverbs")
+            }
+        }
     }
 
     override fun help(context: Context) = "RDMA for Kotlin and Java: shows this machine's devices, and tries them out."
@@ -34,6 +39,15 @@ internal class KverbsCommand : CoreCliktCommand("kverbs") {
     override fun run() = Unit
 
     private companion object {
-        fun names(commands: List<CoreCliktCommand>): List<String> = commands.map { it.commandName }
+        private val ofHelp = listOf("help", "completion")
+
+        /** The commands under the titles of the help, in its order. */
+        private val GROUPS =
+            mapOf(
+                "Look at the devices" to listOf("devices", "devinfo"),
+                "Try them out" to listOf("pingpong", "file", "sample", "lab"),
+                "Write programs" to listOf("script", "new"),
+                "Get help" to ofHelp,
+            )
     }
 }

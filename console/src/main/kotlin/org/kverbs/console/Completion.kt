@@ -3,6 +3,9 @@ package org.kverbs.console
 import com.github.ajalt.clikt.completion.CompletionCommand
 import com.github.ajalt.clikt.core.CoreCliktCommand
 
+/** The name of the command. */
+internal const val COMPLETION = "completion"
+
 /**
  * Returns the command that prints the completion of the Tab key for bash, zsh or fish.
  *
@@ -10,7 +13,7 @@ import com.github.ajalt.clikt.core.CoreCliktCommand
  */
 public fun completion(program: String): CoreCliktCommand =
     CompletionCommand(
-        name = "completion",
+        name = COMPLETION,
         help = "Print the completion of a shell's Tab key for $program.",
         epilog =
             """

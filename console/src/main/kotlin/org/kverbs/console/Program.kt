@@ -16,17 +16,27 @@ import com.github.ajalt.mordant.terminal.Terminal
  * Makes this command a program of several commands: its help lists them in groups, `--version` prints the version of
  * its jar, and what a command prints stays as it is.
  *
- * @param groups the commands under the titles of the help, in its order
+ * @param groups the names of the commands under the titles of the help, in its order
+ * @param only the one command that will be needed, if it is known: it alone is made then, since a program with many
+ *   commands and options starts slowly
+ * @param make makes the command with a name
  */
-public fun CoreCliktCommand.offer(groups: Map<String, List<CoreCliktCommand>>) {
+public fun CoreCliktCommand.offer(
+    groups: Map<String, List<String>>,
+    only: String? = null,
+    make: (String) -> CoreCliktCommand,
+) {
     installMordant()
-    subcommands(groups.values.flatten())
+    val names = groups.values.flatten()
+    // The completion of a shell knows all commands.
+    val isAlone = only in names && only != COMPLETION
+    subcommands((if (isAlone) listOfNotNull(only) else names).map(make))
     configureContext {
         // As it is: Mordant turns tabs into blanks.
         echoMessage = { context, message, newline, isError ->
             context.terminal.rawPrint(if (newline) "$message\n" else "$message", isError)
         }
-        helpFormatter = { CommandHelp(it, groups.mapValues { (_, all) -> all.map { it.commandName } }) }
+        helpFormatter = { CommandHelp(it, groups) }
     }
     val version = javaClass.getPackage().implementationVersion
     versionOption(version ?: "(run from class files, not from its jar)") { "$commandName $it" }

@@ -39,10 +39,15 @@ private class Said(
 ) {
     val out = StringBuilder()
     val err = StringBuilder()
+    val made = ArrayList<String>()
     val status =
         Program()
-            .apply { offer(mapOf("In the garden" to listOf(Pick()), "At home" to listOf(Eat()))) }
-            .answer(words.asList(), screen(out, err))
+            .apply {
+                offer(mapOf("In the garden" to listOf("pick"), "At home" to listOf("eat")), words.firstOrNull()) {
+                    made += it
+                    if (it == "pick") Pick() else Eat()
+                }
+            }.answer(words.asList(), screen(out, err))
 }
 
 /** Tests what the command lines share, with a program of two commands. */
@@ -54,6 +59,12 @@ class ProgramSpec :
             said.out.lines().map { it.trim() } shouldContainInOrder
                 listOf("In the garden:", "pick   Picks fruits.", "At home:", "eat    Eats one.")
             said.err.toString().shouldBeEmpty()
+        }
+
+        test("should make the command alone that is called, and all for a word that is none") {
+            Said("pick", "--count", "3").made shouldBe listOf("pick")
+            Said("pluck").made shouldBe listOf("pick", "eat")
+            "${Said("pikc").err}" shouldContain "pick"
         }
 
         test("should leave what a command prints as it is, tabs too") {

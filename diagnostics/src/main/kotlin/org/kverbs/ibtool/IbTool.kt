@@ -71,7 +71,7 @@ private fun ibtool(
         return status
     }
     return try {
-        IbToolCommand().apply { configureContext { obj = surroundings } }.answer(args, screen)
+        IbToolCommand(args.firstOrNull()).apply { configureContext { obj = surroundings } }.answer(args, screen)
     } catch (e: DiagnosticException) {
         failed(e, e.status)
     } catch (e: MadException) {

@@ -16,7 +16,7 @@ import kotlin.io.path.writeText
 class HelpSpec :
     FunSpec({
         val folder = Path.of(System.getProperty("kverbs.root"), "diagnostics/src/test/resources/help")
-        val commands = IbToolCommand().groups.values.flatten().map { it.commandName }
+        val commands = Commands.groups.values.flatten()
 
         for (command in listOf("ibtool") + commands) {
             test("should print the help that is written down: $command") {

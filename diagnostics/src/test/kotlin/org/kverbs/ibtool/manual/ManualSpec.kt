@@ -8,7 +8,7 @@ import io.kotest.matchers.collections.shouldContainExactlyInAnyOrder
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldStartWith
-import org.kverbs.ibtool.IbToolCommand
+import org.kverbs.ibtool.Commands
 import org.kverbs.ibtool.Outcome
 import java.io.File
 
@@ -21,7 +21,7 @@ private fun hasGroff(): Enabled {
 class ManualSpec :
     FunSpec({
         val folder = tempdir()
-        val commands = IbToolCommand().groups.values.flatten().map { it.commandName }
+        val commands = Commands.groups.values.flatten()
         val outcome by lazy { Outcome("man", folder.path) }
 
         fun groff(file: File): Pair<String, String> {

@@ -74,7 +74,9 @@ internal class ExtendedCounters(
         val COUNTERS = (PortCountersExtended.byteSize - FIRST) / Long.SIZE_BYTES
         const val WAIT_BIT = 16
         private const val ERRORS = 72
-        private val SHORTS =
+
+        /** They read the descriptions of all structures, which a program that reads no counters need not wait for. */
+        private val SHORTS by lazy {
             listOf(
                 "symbolErrorCounter",
                 "linkErrorRecoveryCounter",
@@ -96,6 +98,7 @@ internal class ExtendedCounters(
                     Short(15, "portRcvPkts", Counters.SHORT_RCV_PACKETS),
                     Short(WAIT_BIT, "portXmitWait", XMIT_WAIT_AT),
                 )
+        }
         private const val XMIT_WAIT_AT = 168
     }
 }

@@ -178,8 +178,12 @@ internal class PerformanceAgent(
                 PortRcvDataSL,
             )
 
-        /** The counters of an attribute, which can have two structures. */
-        val SIMPLE: Map<Int, SimpleCounters> =
+        /**
+         * The counters of an attribute, which can have two structures. They read the descriptions of all structures,
+         * which takes a program that starts a third of its time.
+         */
+        val SIMPLE: Map<Int, SimpleCounters> by lazy {
             TYPES.groupBy { checkNotNull(it.attributeId) }.mapValues { (_, types) -> SimpleCounters(types) }
+        }
     }
 }

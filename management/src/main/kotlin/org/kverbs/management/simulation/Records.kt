@@ -38,8 +38,8 @@ internal class Records(
 ) {
     private val topology = network.topology
 
-    /** The sources by the number of the attribute. */
-    val sources: Map<Int, RecordSource> =
+    /** The sources by the number of the attribute. The first question makes them: that reads all descriptions. */
+    val sources: Map<Int, RecordSource> by lazy {
         listOf(
             RecordSource(NodeRecord) { ends -> ends.map(::node) },
             RecordSource(PortInfoRecord) { ends -> ends.flatMap { end -> ports(end).map { portInfo(end, it) } } },
@@ -55,6 +55,7 @@ internal class Records(
             RecordSource(LinkRecord) { ends -> ends.flatMap { end -> ports(end).mapNotNull { link(end, it) } } },
             RecordSource(SMInfoRecord) { ends -> ends.filter { it == network.endPort(manager.port) }.map(::smInfo) },
         ).associateBy { checkNotNull(it.type.attributeId) }
+    }
 
     private fun lid(end: Int) = Lid(network.lid(end))
 
