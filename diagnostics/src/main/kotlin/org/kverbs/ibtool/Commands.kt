@@ -11,6 +11,7 @@ import org.kverbs.ibtool.counters.IbDataCountsCommand
 import org.kverbs.ibtool.counters.IbQueryErrorsCommand
 import org.kverbs.ibtool.counters.IbSwPortWatchCommand
 import org.kverbs.ibtool.counters.PerfQueryCommand
+import org.kverbs.ibtool.decode.DecodeMadCommand
 import org.kverbs.ibtool.fabric.IbCacheEditCommand
 import org.kverbs.ibtool.fabric.IbDiscoverCommand
 import org.kverbs.ibtool.fabric.IbIdsVerifyCommand
@@ -30,6 +31,7 @@ import org.kverbs.ibtool.local.IbStatCommand
 import org.kverbs.ibtool.manual.ManualCommand
 import org.kverbs.ibtool.map.MapCommand
 import org.kverbs.ibtool.ports.IbPortStateCommand
+import org.kverbs.ibtool.query.QueryCommand
 import org.kverbs.ibtool.records.SaQueryCommand
 import org.kverbs.ibtool.routes.CheckLftBalanceCommand
 import org.kverbs.ibtool.routes.DumpFtsCommand
@@ -52,7 +54,7 @@ internal object Commands {
     val groups: Map<String, List<String>> =
         mapOf(
             "This machine" to listOf("ibstat", "ibaddr"),
-            "Ask a node" to listOf("smpquery", "smpdump", "sminfo", "perfquery"),
+            "Ask a node" to listOf("smpquery", "smpdump", "sminfo", "perfquery", "query"),
             "Ports and services" to
                 listOf("ibportstate", "ibping", "ibsysstat", "vendstat", "ibccquery", "ibccconfig", "ibsendtrap"),
             "Traffic and errors" to
@@ -69,6 +71,7 @@ internal object Commands {
             "Checks of older releases of infiniband-diags" to
                 listOf("ibchecknode", "ibcheckerrs", "ibcheckport", "ibcheckportstate", "ibcheckportwidth") +
                 listOf("ibchecknet", "ibcheckstate", "ibcheckwidth", "ibcheckerrors"),
+            "Datagrams" to listOf("decode_mad"),
             "Get help" to listOf("completion", "man"),
         )
 
@@ -82,6 +85,7 @@ internal object Commands {
             "smpdump" -> SmpDumpCommand()
             "sminfo" -> SmInfoCommand()
             "perfquery" -> PerfQueryCommand()
+            "query" -> QueryCommand()
             "ibportstate" -> IbPortStateCommand()
             "ibping" -> IbPingCommand()
             "ibsysstat" -> IbSysStatCommand()
@@ -129,6 +133,7 @@ internal object Commands {
             "ibcheckstate" -> CheckFabricCommand(name, "the port states", listOf(PortChecks.STATE), false)
             "ibcheckwidth" -> CheckFabricCommand(name, "the port widths", listOf(PortChecks.WIDTH), false)
             "ibcheckerrors" -> CheckFabricCommand(name, "the error counters", emptyList(), true)
+            "decode_mad" -> DecodeMadCommand()
             "man" -> ManualCommand { IbToolCommand() }
             "completion" -> completion("ibtool")
             else -> error("ibtool has no command $name")

@@ -30,7 +30,9 @@ internal class Assignment(
     private fun takesText(record: Structure) = runCatching { record[field] = text }.isSuccess
 
     private fun known(record: Structure): String {
-        val names = record.description.components.map { it.name.substringBefore('[') }
+        val parts = record.description.components.map { it.name }
+        val all = parts.ifEmpty { record.description.fields.filter { !it.isReserved }.map { it.name } }
+        val names = all.map { it.substringBefore('[') }
         val end = field.substringAfterLast('.')
         val like = names.filter { it.contains(end, ignoreCase = true) }
         return if (like.isEmpty()) "its fields are ${names.distinct().joinToString()}" else "is it ${like.first()}?"

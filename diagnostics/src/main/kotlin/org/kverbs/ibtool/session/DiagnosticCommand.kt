@@ -3,7 +3,6 @@ package org.kverbs.ibtool.session
 import com.github.ajalt.clikt.core.CoreCliktCommand
 import com.github.ajalt.clikt.core.ProgramResult
 import kotlinx.coroutines.runBlocking
-import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
@@ -64,7 +63,7 @@ internal abstract class DiagnosticCommand(
 
     protected fun print(text: String): Unit = echo(text, trailingNewline = false)
 
-    protected fun print(json: JsonElement): Unit = echo(pretty.encodeToString(JsonElement.serializer(), json))
+    protected fun print(json: JsonElement): Unit = echo(pretty(json))
 
     /** Prints to standard error. Any thread can call it. */
     protected fun warn(text: String): Unit = synchronized(options) { echo(text, err = true) }
@@ -81,9 +80,4 @@ internal abstract class DiagnosticCommand(
 
     /** Shows at once what was printed so far, which standard error does, as it comes behind it. */
     protected fun flush(): Unit = echo("", trailingNewline = false, err = true)
-
-    private companion object {
-        /** The form of all `--json`: for people, too. */
-        private val pretty = Json { prettyPrint = true }
-    }
 }

@@ -25,6 +25,7 @@ import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.management.transport.MadPort
 import org.kverbs.management.transport.MadTransport
 import org.kverbs.management.transport.ServedClass
+import org.kverbs.structures.DynamicStructure
 import org.kverbs.structures.RequestMethod
 import org.kverbs.structures.Structure
 import org.kverbs.structures.StructureType
@@ -109,6 +110,23 @@ public class Fabric internal constructor(
         mgmtClass: ManagementClass? = null,
         assign: S.() -> Unit = {},
     ): S where S : Structure, S : TakesGet = ask(type, RequestMethod.GET, path, modifier, mgmtClass, type(assign))
+
+    /**
+     * Asks for an attribute that is known by its name only when the program runs: `described.type("NodeInfo")`, or a
+     * structure that the program declares itself.
+     *
+     * @throws IllegalArgumentException if nobody asks for the attribute by the method Get, or as [get] does
+     */
+    public suspend fun getDynamic(
+        type: StructureType<DynamicStructure>,
+        path: MadPath,
+        modifier: Int = 0,
+        mgmtClass: ManagementClass? = null,
+        assign: DynamicStructure.() -> Unit = {},
+    ): DynamicStructure {
+        require(RequestMethod.GET in type.methods) { "${type.name} is nothing that the method Get asks for" }
+        return ask(type, RequestMethod.GET, path, modifier, mgmtClass, type(assign))
+    }
 
     /**
      * Changes an attribute.

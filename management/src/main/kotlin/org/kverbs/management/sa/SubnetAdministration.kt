@@ -18,6 +18,7 @@ import org.kverbs.management.transaction.transactRedirected
 import org.kverbs.management.transport.MadPort
 import org.kverbs.management.transport.MadTransportException
 import org.kverbs.structures.ComponentMask
+import org.kverbs.structures.DynamicStructure
 import org.kverbs.structures.Lid
 import org.kverbs.structures.Query
 import org.kverbs.structures.RecordType
@@ -92,6 +93,18 @@ public class SubnetAdministration internal constructor(
     /** Asks for all records that match a query. */
     public suspend fun <S> getTable(query: Query<S>): List<S> where S : Structure, S : TakesGetTable =
         table(query).toList()
+
+    /**
+     * Asks for all records of a type that is known by its name only when the program runs:
+     * `described.type("NodeRecord").query { this["lid"] = 4 }`.
+     *
+     * @throws IllegalArgumentException if the type is no record that the method GetTable asks for
+     */
+    public suspend fun getTableDynamic(query: Query<DynamicStructure>): List<DynamicStructure> {
+        val type = query.record.structureType
+        require(RequestMethod.GET_TABLE in type.methods) { "${type.name} is nothing that the method GetTable asks for" }
+        return table(query).toList()
+    }
 
     /**
      * Asks for all records that match, each time that the flow is collected. Each record is read when it is its turn.

@@ -1,13 +1,11 @@
 package org.kverbs.management.transaction
 
+import org.kverbs.management.decode
 import org.kverbs.management.describe
 import org.kverbs.management.structures.MADStatusFlag
 import org.kverbs.management.structures.MADStatusInvalidField
 import org.kverbs.management.structures.ManagementClass
 import org.kverbs.management.structures.SAStatus
-import org.kverbs.management.structures.described
-import org.kverbs.management.transport.MAD_SIZE
-import org.kverbs.structures.dump
 import java.lang.foreign.MemorySegment
 
 private const val CLASS_BITS = 8
@@ -31,23 +29,7 @@ internal object MadText {
         ).joinToString(" ")
 
     /** The layout of a datagram and its attribute, in lines. */
-    fun decoded(mad: ByteArray): List<String> {
-        val datagram = mad.copyOf(MAD_SIZE)
-        val mgmtClass = MadFields.mgmtClass(mad)
-        val id = MadFields.attribute(mad)
-        val format = MadLayout.format(mgmtClass)
-        val attribute =
-            described.structures.firstOrNull { structure ->
-                structure.isPublished && structure.attributes.any { it.id == id && mgmtClass in it.classes }
-            }
-        val at = MadLayout.dataAt(mgmtClass, id)
-        val data =
-            attribute
-                ?.takeIf { at != null && at + it.byteSize <= MAD_SIZE }
-                ?.let { described.type(it.name).at(datagram, checkNotNull(at)).dump() }
-        val header = described.type(format?.name ?: "MADHeader").at(datagram).dump()
-        return (listOf(of(mad)) + header.lines() + data.orEmpty().lines()).filter { it.isNotBlank() }
-    }
+    fun decoded(mad: ByteArray): List<String> = decode(mad).lines()
 
     fun ofClass(
         request: ByteArray,
