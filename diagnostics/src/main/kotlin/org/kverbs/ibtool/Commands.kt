@@ -28,9 +28,15 @@ import org.kverbs.ibtool.ibcheck.IbCheckNodeCommand
 import org.kverbs.ibtool.ibcheck.PortChecks
 import org.kverbs.ibtool.local.IbAddrCommand
 import org.kverbs.ibtool.local.IbStatCommand
+import org.kverbs.ibtool.local.IbStatusCommand
+import org.kverbs.ibtool.local.IbvDevicesCommand
+import org.kverbs.ibtool.local.SetNodeDescCommand
 import org.kverbs.ibtool.manual.ManualCommand
 import org.kverbs.ibtool.map.MapCommand
 import org.kverbs.ibtool.ports.IbPortStateCommand
+import org.kverbs.ibtool.ports.InitAllPortsCommand
+import org.kverbs.ibtool.ports.SetGuidCommand
+import org.kverbs.ibtool.ports.SetPortStateCommand
 import org.kverbs.ibtool.query.QueryCommand
 import org.kverbs.ibtool.records.SaQueryCommand
 import org.kverbs.ibtool.routes.CheckLftBalanceCommand
@@ -53,10 +59,11 @@ internal object Commands {
     /** The names of the commands under the titles of the help, in its order. */
     val groups: Map<String, List<String>> =
         mapOf(
-            "This machine" to listOf("ibstat", "ibaddr"),
+            "This machine" to listOf("ibstat", "ibaddr", "ibstatus", "ibv_devices"),
             "Ask a node" to listOf("smpquery", "smpdump", "sminfo", "perfquery", "query"),
             "Ports and services" to
                 listOf("ibportstate", "ibping", "ibsysstat", "vendstat", "ibccquery", "ibccconfig", "ibsendtrap"),
+            "Write to nodes" to listOf("set_port_state", "init_all_ports", "set_guid", "set_nodedesc"),
             "Traffic and errors" to
                 listOf("ibdatacounts", "ibdatacounters", "ibswportwatch", "ibclearcounters", "ibclearerrors"),
             "The subnet administrator" to listOf("saquery"),
@@ -81,6 +88,8 @@ internal object Commands {
         when (name) {
             "ibstat" -> IbStatCommand()
             "ibaddr" -> IbAddrCommand()
+            "ibstatus" -> IbStatusCommand()
+            "ibv_devices" -> IbvDevicesCommand()
             "smpquery" -> SmpQueryCommand()
             "smpdump" -> SmpDumpCommand()
             "sminfo" -> SmInfoCommand()
@@ -93,6 +102,10 @@ internal object Commands {
             "ibccquery" -> IbCcQueryCommand()
             "ibccconfig" -> IbCcConfigCommand()
             "ibsendtrap" -> IbSendTrapCommand()
+            "set_port_state" -> SetPortStateCommand()
+            "init_all_ports" -> InitAllPortsCommand()
+            "set_guid" -> SetGuidCommand()
+            "set_nodedesc" -> SetNodeDescCommand()
             "ibdatacounts" -> IbDataCountsCommand()
             "ibdatacounters" -> IbDataCountersCommand()
             "ibswportwatch" -> IbSwPortWatchCommand()

@@ -134,8 +134,9 @@ internal class IbStatCommand : DiagnosticCommand("ibstat", "DeGKLPsty") {
             }
         }
 
-    private companion object {
-        private const val NOTHING =
+    companion object {
+        /** Says that there is nothing to show. */
+        const val NOTHING =
             "this machine has no InfiniBand device; try --fabric fat-tree:4, which simulates a fabric"
         private val nodeTypes = listOf("???", "CA", "Switch", "Router", "iWARP RNIC")
         private val states = listOf("???", "Down", "Initializing", "Armed", "Active")
@@ -143,7 +144,7 @@ internal class IbStatCommand : DiagnosticCommand("ibstat", "DeGKLPsty") {
             listOf("No state change", "Sleep", "Polling", "Disabled", "PortConfigurationTraining", "LinkUp") +
                 listOf("LinkErrorRecovery", "PhyTest")
 
-        fun name(
+        private fun name(
             names: List<String>,
             number: Int,
         ): String = names.getOrElse(number) { "???" }

@@ -91,7 +91,7 @@ internal class IbPortStateCommand : DiagnosticCommand("ibportstate") {
     ) {
         val isOn = here.info.portPhysicalState != PortPhysicalState.DISABLED
         if (change.operation == PortOperation.ON && isOn) return say("Port is already in enable state")
-        if (!isForced) refuseCut(session, target, here, change)
+        if (!isForced) CutCheck.check(session, target, here, change)
         if (isDry) {
             val text = "set $target port ${here.number}: $change"
             results["would"] = JsonPrimitive(text)
@@ -119,26 +119,6 @@ internal class IbPortStateCommand : DiagnosticCommand("ibportstate") {
         val after = here.with(extended = session.fabric.set(here.path, wanted, here.number))
         say("\nAfter MLNXExtendedPortInfo set:")
         if (!options.json) print(after.extendedText())
-    }
-
-    private suspend fun refuseCut(
-        session: Session,
-        target: Target,
-        here: PortView,
-        change: PortChange,
-    ) {
-        val isEnd = !here.isSwitch || here.number == 0
-        val lid = change[PortSetting.LID]
-        val movesLid = isEnd && target.lid != 0 && lid != null && lid != here.info.lid.value.toLong()
-        val cuts =
-            change.operation.cuts &&
-                Way(session, target, here.node).ports().let { ways ->
-                    here.number in ways || (!here.isSwitch && here.number == 0)
-                }
-        if (!movesLid && !cuts) return
-        throw DiagnosticException(
-            "\"$change\" would cut the way from here to $target port ${here.number}; --force does it all the same",
-        )
     }
 
     /** Shows the other end of the link of a switch's port, and what the two could do better. */

@@ -59,6 +59,9 @@ internal class PortChange private constructor(
         private val operations = PortOperation.entries.associateBy { it.word }
         private val settings = PortSetting.entries.associateBy { it.word }
 
+        /** The change that one operation makes. */
+        fun of(operation: PortOperation): PortChange = PortChange(operation, emptyMap())
+
         /**
          * Reads the words of a command line.
          *

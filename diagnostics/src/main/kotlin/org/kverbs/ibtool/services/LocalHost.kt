@@ -9,9 +9,12 @@ internal object LocalHost {
     private const val MOST_CPUS = 256
     private const val UNKNOWN = "unknown"
 
+    /** The name of the host. */
+    fun host(): String = kernel("hostname") ?: "?hostname?"
+
     /** The name of the host and, behind a dot, that of its domain. */
     fun name(): String {
-        val host = kernel("hostname") ?: "?hostname?"
+        val host = host()
         val domain = kernel("domainname") ?: "?domainname?"
         return if (domain.isEmpty()) host else "$host.$domain"
     }

@@ -3,6 +3,8 @@ package org.kverbs.ibtool.reference
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldNotContain
 
 private const val HERE = "H-0002c90200000020"
 private val net = checkNotNull(WritingReferenceSpec::class.java.getResource("/four-hosts.net")).readText()
@@ -32,6 +34,17 @@ class WritingReferenceSpec :
                     }
                 }
         }
+
+        test("should make links active that came up anew, as infiniband-diags sees them then")
+            .config(enabledOrReasonIf = { Programs.presentOrSkipped }) {
+                Ibsim(net, HERE).use { fresh ->
+                    fresh.reference("ibportstate", "-D", "0,1", "5", "down")
+                    fresh.reference("iblinkinfo").text shouldContain "Initialize"
+                    fresh.ibtool("init_all_ports").text shouldContain " links are active now"
+                    fresh.reference("iblinkinfo").text shouldNotContain "Initialize"
+                    fresh.ibtool("init_all_ports").text shouldBe "0 of 0 links are active now\n"
+                }
+            }
     })
 
 private val commands =

@@ -8,6 +8,9 @@ import org.kverbs.management.structures.PortState
 import org.kverbs.structures.Guid
 import org.kverbs.structures.Lid
 
+/** IB_DEVICE_NODE_DESC_MAX of the kernel. */
+private const val LONGEST_DESCRIPTION = 64
+
 /**
  * A port of an RDMA device of this machine, as the kernel describes it in `/sys/class/infiniband`.
  *
@@ -92,6 +95,21 @@ public class EndPort internal constructor(
 
     /** The GUID of the port: the low half of its first GID. */
     public val portGuid: Guid? get() = defaultGid?.let { Guid(it.interfaceId()) }
+
+    /**
+     * Sets [nodeDescription], which the kernel tells the subnet manager by a trap. Needs root.
+     *
+     * @param text up to 64 bytes of UTF-8
+     * @throws IllegalArgumentException if it is longer
+     * @throws java.io.IOException if the kernel does not take it
+     */
+    public fun describe(text: String) {
+        val bytes = text.encodeToByteArray()
+        require(bytes.size <= LONGEST_DESCRIPTION) {
+            "the description has ${bytes.size} bytes; give at most $LONGEST_DESCRIPTION"
+        }
+        deviceFolder.write("node_desc", bytes)
+    }
 
     /** Returns the index of a partition key, or null if the port is not in the partition. */
     public fun partitionKeyIndex(key: Int): Int? = partitionKeys.entries.firstOrNull { it.value == key }?.key

@@ -2,10 +2,12 @@ package org.kverbs.management.port
 
 import java.io.IOException
 import java.nio.file.Path
+import java.nio.file.StandardOpenOption
 import kotlin.io.path.isDirectory
 import kotlin.io.path.listDirectoryEntries
 import kotlin.io.path.name
 import kotlin.io.path.readText
+import kotlin.io.path.writeBytes
 
 /**
  * A folder of what the kernel tells of its RDMA devices, `/sys/class/infiniband` or one below it. What is absent reads
@@ -22,6 +24,12 @@ internal class Sysfs private constructor(
         } catch (_: IOException) {
             null
         }
+
+    /** Writes a file that is there. */
+    fun write(
+        file: String,
+        bytes: ByteArray,
+    ) = folder.resolve(file).writeBytes(bytes, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)
 
     /** The number at the start of a text such as `4: ACTIVE`, or a hexadecimal one such as `0x12`. */
     fun number(file: String): Long? =

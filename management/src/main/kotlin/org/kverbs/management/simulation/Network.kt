@@ -164,6 +164,9 @@ internal class Network(
         change: PortInfo.() -> Unit,
     ) = PortInfo.at(images, at(port)).change()
 
+    /** How many GUIDs the port has room for. */
+    fun guidCapacity(port: Int): Int = PortInfo.at(images, at(port)).guidCap
+
     fun capabilities(port: Int): PortCapabilityMask = PortInfo.at(images, at(port)).capabilityMask
 
     /** The largest packet that the port can take, by its code. */

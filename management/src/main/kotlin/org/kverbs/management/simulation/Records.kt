@@ -51,7 +51,7 @@ internal class Records(
             RecordSource(SLtoVLMappingTableRecord) { ends -> ends.flatMap(::lanes) },
             RecordSource(VLArbitrationTableRecord) { ends -> ends.flatMap(::arbitration) },
             RecordSource(PKeyTableRecord) { ends -> ends.flatMap(::keys) },
-            RecordSource(GuidInfoRecord) { ends -> ends.map(::guids) },
+            RecordSource(GuidInfoRecord) { ends -> ends.flatMap(::guids) },
             RecordSource(LinkRecord) { ends -> ends.flatMap { end -> ports(end).mapNotNull { link(end, it) } } },
             RecordSource(SMInfoRecord) { ends -> ends.filter { it == network.endPort(manager.port) }.map(::smInfo) },
         ).associateBy { checkNotNull(it.type.attributeId) }
@@ -166,11 +166,19 @@ internal class Records(
             }
         }
 
-    private fun guids(end: Int) =
-        GuidInfoRecord {
-            lid = lid(end)
-            copy(end, Smps.GUID_INFO, 0, guidInfo)
-        }
+    /** The first block, and those in which something is set. */
+    private fun guids(end: Int): Sequence<Structure> {
+        val blocks = maxOf(1, (network.guidCapacity(end) + GUIDS_IN_BLOCK - 1) / GUIDS_IN_BLOCK)
+        return (0 until blocks)
+            .asSequence()
+            .map { block ->
+                GuidInfoRecord {
+                    lid = lid(end)
+                    blockNum = block
+                    copy(end, Smps.GUID_INFO, block, guidInfo)
+                }
+            }.filter { record -> record.blockNum == 0 || record.guidInfo.bytes().any { it != 0.toByte() } }
+    }
 
     private fun link(
         end: Int,
@@ -194,5 +202,6 @@ internal class Records(
 
     private companion object {
         const val KEYS_IN_BLOCK = 32
+        const val GUIDS_IN_BLOCK = 8
     }
 }

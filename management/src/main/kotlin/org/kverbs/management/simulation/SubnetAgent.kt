@@ -61,34 +61,59 @@ internal class SubnetAgent(
             attribute == Smps.PORT_INFO -> if (isSet) ports.set(port, mad) else ports.get(port, mad, hidesKey)
             attribute in SwitchAttributes.KNOWN -> switches.serve(port, mad, isSet)
             attribute in TableAttributes.KNOWN -> tables.serve(port, mad, isSet)
+            attribute == Smps.NODE_DESCRIPTION -> description(port, mad, isSet)
+            attribute == Smps.GUID_INFO -> guids(port, mad, isSet)
             isSet -> Mads.ATTRIBUTE_UNSUPPORTED
             attribute == Smps.NODE_INFO -> OK.also { Identity.write(network, port, mad, AT) }
-            attribute == Smps.NODE_DESCRIPTION -> description(port, mad)
-            attribute == Smps.GUID_INFO -> guids(port, mad)
             else -> Mads.ATTRIBUTE_UNSUPPORTED
         }
     }
 
+    /** What is set is kept as long as the node has power. */
     private fun description(
         port: Int,
         mad: ByteArray,
+        isSet: Boolean,
     ): Int {
+        val end = topology.port(topology.nodeOf(port), 0)
+        if (isSet) network.kept.set(end, DESCRIPTION, 0, mad.copyOfRange(AT, AT + Mads.DATA_SIZE))
+        val text =
+            network.kept.find(end, DESCRIPTION, 0) ?: topology.specOf(port).description.encodeToByteArray()
         mad.fill(0, AT, AT + Mads.DATA_SIZE)
-        val text = topology.specOf(port).description.encodeToByteArray()
         text.copyInto(mad, AT, 0, minOf(text.size, Mads.DATA_SIZE))
         return OK
     }
 
+    /** The first GUID is the port's own, and stays (IBA 14.2.5.5). The others are as a manager has set them. */
     private fun guids(
         port: Int,
         mad: ByteArray,
+        isSet: Boolean,
     ): Int {
+        val end = network.endPort(port)
+        val block = Mads.modifier(mad)
+        val blocks = maxOf(1, (network.guidCapacity(end) + GUIDS - 1) / GUIDS)
+        if (block !in
+            0 until blocks
+        ) {
+            return if (isSet) Mads.INVALID_FIELD else OK.also { mad.fill(0, AT, AT + Mads.DATA_SIZE) }
+        }
+        if (isSet) network.kept.set(end, FURTHER_GUIDS, block, mad.copyOfRange(AT, AT + Mads.DATA_SIZE))
         mad.fill(0, AT, AT + Mads.DATA_SIZE)
-        if (Mads.modifier(mad) == 0) Wire.put64(mad, AT, network.portGuid(port))
+        network.kept.find(end, FURTHER_GUIDS, block)?.copyInto(mad, AT)
+        if (block == 0) Wire.put64(mad, AT, network.portGuid(end))
+        val most = network.guidCapacity(end) - block * GUIDS
+        if (most < GUIDS) mad.fill(0, AT + maxOf(most, if (block == 0) 1 else 0) * Long.SIZE_BYTES, AT + Mads.DATA_SIZE)
         return OK
     }
 
     private companion object {
+        /** What is kept is told from what is kept of other classes. */
+        const val DESCRIPTION = 0x10000 or Smps.NODE_DESCRIPTION
+        const val FURTHER_GUIDS = 0x10000 or Smps.GUID_INFO
+
+        /** GUIDs in a block. */
+        const val GUIDS = 8
         val KNOWN =
             SwitchAttributes.KNOWN + TableAttributes.KNOWN +
                 setOf(Smps.NODE_DESCRIPTION, Smps.NODE_INFO, Smps.GUID_INFO, Smps.PORT_INFO)
