@@ -25,6 +25,7 @@ import org.kverbs.management.transport.MadTransportException
 import org.kverbs.management.transport.ServedClass
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.CopyOnWriteArrayList
+import java.util.concurrent.Semaphore
 
 private const val MOST_AT_ONCE = 256
 private const val MOST_NOTICES = 1024
@@ -34,14 +35,15 @@ private const val NOTICE = 2
 /**
  * The server side of a transactor: gives requests to the handlers of their classes, and traps to their collectors.
  *
- * At most [MOST_AT_ONCE] requests are being answered; further ones are dropped, and their senders ask again. A request
- * that comes again while it is being answered is dropped, too.
+ * At most [MOST_AT_ONCE] requests of a class are being answered; further ones are dropped, and their senders ask again. A
+ * request that comes again while it is being answered is dropped, too. A class whose handlers hang takes nothing from the
+ * others.
  */
 internal class Agent(
     private val transactor: MadTransactor,
 ) : RequestSink {
     private val scope = CoroutineScope(transactor.context + SupervisorJob(transactor.context[Job]))
-    private val handlers = ConcurrentHashMap<Served, RequestHandler>()
+    private val handlers = ConcurrentHashMap<Served, Service>()
     private val watchers = CopyOnWriteArrayList<Channel<ReceivedNotice>>()
     private val running = ConcurrentHashMap.newKeySet<RequestKey>()
     private val noticed =
@@ -65,28 +67,36 @@ internal class Agent(
         val vendor: Int,
     )
 
+    /** What serves a class, and how many requests more it takes now. */
+    private class Service(
+        val handler: RequestHandler,
+    ) {
+        val free = Semaphore(MOST_AT_ONCE)
+    }
+
     fun serve(
         service: ServedClass,
         handler: RequestHandler,
     ): AutoCloseable {
         check(!isClosed) { "the fabric is closed" }
         val served = Served(service.mgmtClass.value, service.vendor)
-        check(handlers.putIfAbsent(served, handler) == null) {
+        val serving = Service(handler)
+        check(handlers.putIfAbsent(served, serving) == null) {
             "the class ${service.mgmtClass} is served already; close what serves it first"
         }
         var registration: AutoCloseable? = null
         try {
             registration = transactor.serve(service)
         } finally {
-            if (registration == null) handlers.remove(served, handler)
+            if (registration == null) handlers.remove(served, serving)
         }
         return AutoCloseable {
-            handlers.remove(served, handler)
+            handlers.remove(served, serving)
             registration.close()
         }
     }
 
-    private fun handlerOf(mad: ByteArray): RequestHandler? {
+    private fun serviceOf(mad: ByteArray): Service? {
         val mgmtClass = MadFields.mgmtClass(mad)
         return handlers[Served(mgmtClass, MadFields.vendor(mad))] ?: handlers[Served(mgmtClass, 0)]
     }
@@ -116,20 +126,35 @@ internal class Agent(
     }
 
     override fun isServed(mad: ByteArray): Boolean =
-        !isClosed && (handlerOf(mad) != null || (isNotice(mad) && watchers.isNotEmpty()))
+        !isClosed && (serviceOf(mad) != null || (isNotice(mad) && watchers.isNotEmpty()))
 
     override fun take(
         mad: ByteArray,
         back: MadPath,
     ) {
         val key = RequestKey(MadFields.mgmtClass(mad), MadFields.method(mad), MADHeader.at(mad).transactionID, back)
-        val handler = handlerOf(mad)
-        if (isNotice(mad) && watchers.isNotEmpty()) {
-            notice(mad, back, key)
-        } else if (handler != null && running.size < MOST_AT_ONCE && running.add(key)) {
-            scope
-                .launch { handle(handler, ReceivedRequest(mad, back) { transactor.post(it, back) }) }
-                .invokeOnCompletion { running.remove(key) }
+        val service = serviceOf(mad)
+        when {
+            isNotice(mad) && watchers.isNotEmpty() -> {
+                notice(mad, back, key)
+            }
+
+            service == null || !running.add(key) -> {
+                return
+            }
+
+            service.free.tryAcquire() -> {
+                scope
+                    .launch { handle(service.handler, ReceivedRequest(mad, back) { transactor.post(it, back) }) }
+                    .invokeOnCompletion {
+                        running.remove(key)
+                        service.free.release()
+                    }
+            }
+
+            else -> {
+                running.remove(key)
+            }
         }
     }
 

@@ -196,8 +196,9 @@ public class Fabric internal constructor(
      * fabric.serve(ManagementClass.OPENIB_PING) { request -> request.answer(OpenIBPing { hostName = "here" }) }
      * ```
      *
-     * The handler runs in coroutines of its own, for up to 256 requests at once. What it throws is handed to the
-     * thread's handler of uncaught exceptions; after an `IllegalArgumentException` the request is refused as invalid.
+     * The handler runs in coroutines of its own, for up to 256 requests at once. One that never ends keeps its place, and
+     * 256 of them make the class deaf: bound what can hang by `withTimeout`. What it throws is handed to the thread's
+     * handler of uncaught exceptions; after an `IllegalArgumentException` the request is refused as invalid.
      *
      * On a port of this machine the kernel gives each method of a class to one program. Some classes are the kernel's,
      * or the subnet manager's; what is left of a class serves [ServedClass.methods].

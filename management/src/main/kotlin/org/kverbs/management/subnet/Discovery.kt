@@ -23,6 +23,7 @@ import org.kverbs.management.structures.SwitchInfo
 import org.kverbs.management.transaction.MadClosedException
 import org.kverbs.management.transaction.MadException
 import org.kverbs.management.transaction.MadTimeoutException
+import org.kverbs.management.transaction.times
 import org.kverbs.management.transaction.whereAnswersArrive
 import org.kverbs.structures.Structure
 import org.kverbs.structures.TakesGet
@@ -177,7 +178,7 @@ internal class Discovery(
             question()
         } catch (e: MadTimeoutException) {
             timeouts.incrementAndGet()
-            found.report(SubnetProblemKind.NO_ANSWER, port, "no answer to $what: ${e.path}, sent ${e.attempts} times")
+            found.report(SubnetProblemKind.NO_ANSWER, port, "no answer to $what: ${e.path}, sent ${times(e.attempts)}")
             tell()
             null
         } catch (e: MadClosedException) {

@@ -117,10 +117,10 @@ internal class FoundSubnet(
     ) {
         from.sees = to
         if (to.node === from.node) report(SubnetProblemKind.LOOP, from, "the port is connected with its own node's $to")
-        val other = to.seenBy
-        if (other == null) {
-            to.seenBy = from
-        } else if (other !== from) {
+        // The first port sees its neighbour, and the neighbour need not look back.
+        val other = to.seenBy ?: to.sees
+        if (to.seenBy == null) to.seenBy = from
+        if (other != null && other !== from) {
             report(SubnetProblemKind.DUPLICATE_GUID, to, "the port is at the other end of both $other and $from")
         }
     }

@@ -15,10 +15,13 @@ public class MadTimeoutException internal constructor(
     public val attempts: Int,
     public val timeout: Duration,
 ) : MadException(
-        "no answer from $path to ${MadText.of(request)}, sent $attempts times with $timeout each: " +
+        "no answer from $path to ${MadText.of(request)}, sent ${times(attempts)} with $timeout each: " +
             "see that the path leads to a port that is up, or give more time or retries",
         request,
         null,
         path,
         "RPC ${MadText.of(request)} timed out",
     )
+
+/** `once`, or `4 times`. */
+internal fun times(attempts: Int): String = if (attempts == 1) "once" else "$attempts times"

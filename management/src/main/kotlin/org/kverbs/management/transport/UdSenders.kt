@@ -2,6 +2,7 @@ package org.kverbs.management.transport
 
 import org.kverbs.ProtectionDomain
 import org.kverbs.WorkCompletion
+import org.kverbs.attributes.PortAttributes
 import org.kverbs.management.path.LidPath
 import org.kverbs.structures.Lid
 import java.lang.foreign.MemorySegment
@@ -31,6 +32,7 @@ internal class UdSenders(
     private val pd: ProtectionDomain,
     private val port: Int,
     private val partitionKey: Int,
+    private val own: () -> PortAttributes,
 ) {
     private val known =
         object : LinkedHashMap<ByteBuffer, LidPath>(16, 0.75f, true) {
@@ -55,10 +57,18 @@ internal class UdSenders(
         val lid = Lid(from.destinationLid())
         return LidPath(
             if (lid.isUnicast) lid else Lid(1),
+            source = asked(completion.destinationPathBits()),
             serviceLevel = from.serviceLevel(),
             partitionKey = partitionKey,
             globalRoute = from.globalRoute(),
         )
+    }
+
+    /** The LID that was asked, if the port has several, and it was not the first. */
+    private fun asked(pathBits: Int): Lid? {
+        if (pathBits == 0) return null
+        val port = own()
+        return further(port.lid(), port.lmc(), pathBits)
     }
 
     /** All that tells one sender from another: not the lengths, numbers and checksums of a packet. */
@@ -85,4 +95,14 @@ internal class UdSenders(
         at: Int,
         length: Int,
     ): ByteBuffer = put(from.asSlice(at.toLong(), length.toLong()).asByteBuffer())
+}
+
+/** The LID of a port with these low bits, as far as the port chooses by them; null if it is the first one. */
+internal fun further(
+    first: Int,
+    lmc: Int,
+    pathBits: Int,
+): Lid? {
+    val bits = pathBits and (1 shl lmc) - 1
+    return Lid(first or bits).takeIf { bits != 0 && it.isUnicast }
 }

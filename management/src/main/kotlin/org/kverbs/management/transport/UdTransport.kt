@@ -71,7 +71,7 @@ public class UdTransport private constructor(
     private val gidIndex = options.gidIndex().takeIf { it >= 0 } ?: context.defaultGidIndex(number)
     private val addresses = UdAddresses(pd, settings.addresses)
     private val sends = UdSends(made.qp, made.sendCq, made.memory, addresses, settings.sends, options.qkey())
-    private val senders = UdSenders(pd, number, partitionKey)
+    private val senders = UdSenders(pd, number, partitionKey) { context.queryPort(number) }
     private val hasReceiver = AtomicBoolean()
     private val isClosed = AtomicBoolean()
 

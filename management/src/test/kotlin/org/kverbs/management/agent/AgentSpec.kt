@@ -7,11 +7,13 @@ import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.flow.take
 import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.test.TestScope
 import kotlinx.coroutines.test.runTest
@@ -28,6 +30,7 @@ import org.kverbs.management.structures.Notice
 import org.kverbs.management.structures.NoticeSMP
 import org.kverbs.management.structures.NoticeTrap128
 import org.kverbs.management.structures.NoticeType
+import org.kverbs.management.structures.OpenIBPing
 import org.kverbs.management.structures.PortCounters
 import org.kverbs.management.structures.TrapNumber
 import org.kverbs.management.transaction.MadEventKind
@@ -183,6 +186,28 @@ class AgentSpec :
                 }
                 List(600) { async { client.get<PortCounters>(lid(2)) } }.forEach { it.await() }
                 most shouldBe 256
+            }
+        }
+
+        test("should answer a class while another one has 256 handlers that hang") {
+            runTest {
+                val wire = Wire(backgroundScope)
+                val server = over(wire.second)
+                var hanging = 0
+                server.serve(ManagementClass.PERF) {
+                    hanging++
+                    awaitCancellation()
+                }
+                server.serve(ManagementClass.OPENIB_PING) { it.answer(OpenIBPing { hostName = "here" }) }
+                val client =
+                    over(wire.first) {
+                        retries(0)
+                        outstanding(400)
+                    }
+                val lost = List(300) { launch { runCatching { client.get<PortCounters>(lid(2)) { portSelect = 1 } } } }
+                while (hanging < 256) delay(1)
+                client.get<OpenIBPing>(lid(2)).hostName shouldBe "here"
+                lost.joinAll()
             }
         }
 

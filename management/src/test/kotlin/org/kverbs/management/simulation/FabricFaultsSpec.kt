@@ -17,6 +17,7 @@ import org.kverbs.management.structures.NodeDescription
 import org.kverbs.management.structures.NodeInfo
 import org.kverbs.management.structures.PortInfo
 import org.kverbs.management.structures.PortState
+import org.kverbs.management.subnet.discover
 import org.kverbs.management.transaction.MadCounters
 import org.kverbs.management.transaction.MadEventKind
 import org.kverbs.management.transaction.MadStatusException
@@ -159,6 +160,19 @@ class FabricFaultsSpec :
                     fabric.counters[MadEventKind.UNDELIVERED] shouldBe 0
                     currentTime shouldBe 3000
                 }
+            }
+        }
+
+        test("should show a discovery that another node has the GUID of the first one") {
+            simulatedFabric { fatTree(4) }.use { simulation ->
+                val first = simulation.port("H-1").use { it.port().node.nodeGUID }
+                simulation.setGuid("H-2", first)
+                val subnet = simulation.fabric("H-1").use { it.discover() }
+                subnet.duplicateGuids shouldBe setOf(first)
+                simulation.fabric("H-9").use { it.discover() }.duplicateGuids shouldBe setOf(first)
+            }
+            simulatedFabric { fatTree(4) }.use { simulation ->
+                simulation.fabric("H-1").use { it.discover() }.duplicateGuids shouldBe emptySet()
             }
         }
 
