@@ -2,6 +2,7 @@ package org.kverbs.console
 
 import com.github.ajalt.clikt.core.CliktError
 import com.github.ajalt.clikt.core.CoreCliktCommand
+import com.github.ajalt.clikt.core.MultiUsageError
 import com.github.ajalt.clikt.core.PrintHelpMessage
 import com.github.ajalt.clikt.core.UsageError
 import com.github.ajalt.clikt.core.installMordant
@@ -59,6 +60,8 @@ public fun CoreCliktCommand.answer(
         parse(args.ifEmpty { listOf("--help") })
         0
     } catch (e: CliktError) {
+        // Several errors at once are those of one command.
+        if (e is MultiUsageError && e.context == null) e.context = e.errors.firstNotNullOfOrNull { it.context }
         echoFormattedHelp(e)
         if (e is UsageError || (e is PrintHelpMessage && e.error)) WRONG_COMMAND_LINE else e.statusCode
     }

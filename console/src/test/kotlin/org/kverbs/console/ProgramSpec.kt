@@ -89,6 +89,12 @@ class ProgramSpec :
             "${said.out}".shouldBeEmpty()
         }
 
+        test("should print the usage of the command for several errors at once, too") {
+            val said = Said("pick", "--colour", "red", "--size", "3")
+            "${said.err}" shouldContain "no such option --size"
+            said.err.lines() shouldContainInOrder listOf("Usage: fruits pick [OPTIONS]", "Try fruits pick --help")
+        }
+
         test("should end with the status of a command that failed") {
             val said = Said("pick", "--count", "10")
             said.status shouldBe 3

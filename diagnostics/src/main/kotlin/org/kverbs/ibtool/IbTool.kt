@@ -8,6 +8,7 @@ import org.kverbs.console.screen
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Interrupt
 import org.kverbs.ibtool.session.Progress
+import org.kverbs.ibtool.session.StandardOutput
 import org.kverbs.ibtool.session.Surroundings
 import org.kverbs.ibtool.session.Terminals
 import org.kverbs.management.transaction.MadException
@@ -25,18 +26,15 @@ private const val OUTPUT = 1
 
 /** The program: runs [ibtool] and exits with its status. */
 fun main(args: Array<String>) {
+    val standard = StandardOutput(FileOutputStream(FileDescriptor.out))
     // Only System.out itself is taken for a terminal. A file or a pipe gets large pieces.
     val out =
-        if (Terminals.has(OUTPUT)) {
-            System.out
-        } else {
-            PrintStream(FileOutputStream(FileDescriptor.out).buffered(BUFFER), false, Charsets.UTF_8)
-        }
+        if (Terminals.has(OUTPUT)) System.out else PrintStream(standard.buffered(BUFFER), false, Charsets.UTF_8)
     // Ctrl-C prints what was found so far.
     Runtime.getRuntime().addShutdownHook(Thread(out::flush))
     val status = ibtool(args.asList(), out, System.err, Surroundings(Progress.ofProgram(), Interrupt()))
     out.flush()
-    exitProcess(status)
+    exitProcess(standard.status(status) { System.err.println("ibtool: $it") })
 }
 
 /**

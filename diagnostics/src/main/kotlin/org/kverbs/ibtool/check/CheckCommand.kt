@@ -12,6 +12,7 @@ import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
 import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.check.DEFAULT_IMBALANCE
 import org.kverbs.management.path.LidPath
@@ -48,7 +49,9 @@ internal class CheckCommand : DiscoveringCommand("check", "Kes") {
         .default(PAIRS)
 
     private fun part(key: String): FabricChecks.Part =
-        requireNotNull(FabricChecks.Part.entries.firstOrNull { it.key == key }) { "there is no such part" }
+        requireNotNull(FabricChecks.Part.entries.firstOrNull { it.key == key }) {
+            "there is no part ${printable(key)}; give some of ${FabricChecks.Part.entries.joinToString(",") { it.key }}"
+        }
 
     override fun help(context: Context) =
         """

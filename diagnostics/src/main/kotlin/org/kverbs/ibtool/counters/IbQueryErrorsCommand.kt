@@ -29,7 +29,7 @@ import java.nio.file.Path
 /** `ibqueryerrors`: the ports whose error counters are high. */
 internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKLnRrSs") {
     private val suppressed by option("--suppress", "-s", metavar = "NAMES", help = "Counters to leave out: a,b,...")
-        .convert { text -> text.split(',').filter { it in ErrorCounters.names } }
+        .convert { text -> text.split(',').onEach(::checkName) }
         .default(emptyList())
     private val suppressesCommon by option(
         "--suppress-common",
@@ -73,6 +73,11 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
           ibtool ibqueryerrors -r --details --suppress PortXmitWait
           ibtool ibqueryerrors -k -K
         """.trimIndent()
+
+    private fun checkName(name: String) =
+        require(name in ErrorCounters.names) {
+            "there is no counter ${printable(name)}; give some of ${ErrorCounters.names.joinToString(",")}"
+        }
 
     private val watch = Watch(this)
 

@@ -145,7 +145,7 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
         }
         if (resetsOnly || resetsAfter) {
             if (isDry) {
-                line("would reset ${kind.title} of ${query.target} port $port")
+                would("reset ${kind.title} of ${query.target} port $port")
             } else {
                 query.reset(
                     kind,
@@ -239,7 +239,7 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
         if (isExtended) bits = bits or 0xfff0000 or bit(EXTENDED_WAIT, hasWait) or bit(EXTENDED_WAIT + 1, hasDrops)
         for (port in ports) {
             if (isDry) {
-                line("would reset the counters 0x${bits.toString(16)} of ${query.target} port $port")
+                would("reset the counters 0x${bits.toString(16)} of ${query.target} port $port")
             } else {
                 query.reset(port, bits, isExtended)
             }

@@ -4,7 +4,9 @@ import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.parameters.arguments.argument
 import com.github.ajalt.clikt.parameters.arguments.convert
 import com.github.ajalt.clikt.parameters.arguments.optional
+import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
+import org.kverbs.ibtool.session.printable
 import org.kverbs.management.structures.NodeType
 import java.nio.file.Path
 import kotlin.io.path.readLines
@@ -33,6 +35,13 @@ internal class NodeListCommand(
         val file = file
         if (file != null) {
             val lines = file.readLines(Charsets.ISO_8859_1)
+            if (lines.none { pattern.matches(it) }) {
+                throw DiagnosticException(
+                    "${printable(
+                        "$file",
+                    )} has no nodes as ibnetdiscover prints them; a saved topology is for --load-cache",
+                )
+            }
             for (type in types) lines.mapNotNull { listed(it, type) }.forEach { line(it) }
             return
         }

@@ -12,6 +12,7 @@ import org.kverbs.ibtool.counters.Thresholds
 import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
+import org.kverbs.ibtool.session.printable
 import org.kverbs.management.check.DEFAULT_IMBALANCE
 import org.kverbs.management.transaction.MadException
 import java.io.IOException
@@ -45,7 +46,9 @@ internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
     private val isMetrics by option("--prometheus", help = "Print metrics in the text format of Prometheus").flag()
 
     private fun part(key: String): Finding.Check =
-        requireNotNull(Finding.Check.entries.firstOrNull { it.key == key }) { "there is no such part" }
+        requireNotNull(Finding.Check.entries.firstOrNull { it.key == key }) {
+            "there is no part ${printable(key)}; give some of ${Finding.Check.entries.joinToString(",") { it.key }}"
+        }
 
     override fun help(context: Context) =
         """

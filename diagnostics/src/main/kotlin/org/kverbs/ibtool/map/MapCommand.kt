@@ -35,8 +35,10 @@ internal class MapCommand : DiscoveringCommand("map", "DGKLesv") {
 
     override fun help(context: Context) =
         """
-        Draw the fabric as SVG: switches in rows by their distance from the hosts, nodes of a chassis in one colour,
-        links in the colours of their speeds. Links below their rate are orange, links with errors are red.
+        Draw the fabric as SVG.
+
+        Switches are in rows by their distance from the hosts. The nodes of a chassis have one colour, and links have the
+        colours of their speeds. Links below their rate are orange, links with errors are red.
         """.trimIndent()
 
     override fun helpEpilog(context: Context) =

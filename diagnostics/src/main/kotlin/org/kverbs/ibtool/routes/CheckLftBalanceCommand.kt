@@ -33,7 +33,11 @@ internal class CheckLftBalanceCommand : DiscoveringCommand("check_lft_balance", 
     private val isAnew by option("-R", help = "Does nothing: each run without files looks at the fabric").flag()
 
     override fun help(context: Context) =
-        "Show the switches of which one port carries more LIDs than another one; with -v, all switches."
+        """
+        Show the switches of which one port carries more LIDs than another one.
+
+        With -v it shows all switches.
+        """.trimIndent()
 
     override fun helpEpilog(context: Context) =
         """

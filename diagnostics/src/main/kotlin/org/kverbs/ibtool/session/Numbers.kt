@@ -38,8 +38,11 @@ internal fun isNumber(text: String): Boolean = digits.matches(text)
 
 private val digits = Regex("0[xX]\\p{XDigit}+|\\d+")
 
-/** Text from outside without what moves a terminal's cursor. */
-internal fun printable(text: String): String = text.map { if (it.isISOControl()) '?' else it }.joinToString("")
+/** Text from outside without what moves a terminal's cursor, or turns the text around. */
+internal fun printable(text: String): String = text.map { if (it.isHidden()) '?' else it }.joinToString("")
+
+/** Whether a character shows nothing itself, but changes how a terminal shows others. */
+internal fun Char.isHidden(): Boolean = isISOControl() || category == CharCategory.FORMAT
 
 /** The lower case hexadecimal digits of C's `%016lx`. */
 internal fun hex16(value: Long): String = value.toHexString()

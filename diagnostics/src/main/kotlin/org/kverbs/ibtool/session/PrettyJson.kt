@@ -5,5 +5,9 @@ import kotlinx.serialization.json.JsonElement
 
 private val pretty = Json { prettyPrint = true }
 
-/** The form of all `--json`: for people, too. */
-internal fun pretty(json: JsonElement): String = pretty.encodeToString(JsonElement.serializer(), json)
+/** The form of all `--json`: for people, too. Characters that change what a terminal shows are escaped. */
+internal fun pretty(json: JsonElement): String =
+    pretty.encodeToString(JsonElement.serializer(), json).let { text ->
+        if (text.none { it.isHidden() && it != '\n' }) return text
+        text.map { if (it.isHidden() && it != '\n') "\\u%04x".with(it.code) else "$it" }.joinToString("")
+    }

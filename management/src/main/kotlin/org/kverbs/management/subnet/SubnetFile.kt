@@ -9,10 +9,13 @@ import java.io.OutputStream
 import java.nio.file.Files
 import java.nio.file.Path
 import java.nio.file.StandardCopyOption.REPLACE_EXISTING
+import java.nio.file.StandardOpenOption.CREATE_NEW
+import java.nio.file.StandardOpenOption.WRITE
 import java.util.zip.CRC32C
 import java.util.zip.DeflaterOutputStream
 import java.util.zip.InflaterInputStream
 import java.util.zip.ZipException
+import kotlin.random.Random
 
 /** `KVSUBNET`. */
 private const val MAGIC = 0x4b565355424e4554L
@@ -44,8 +47,8 @@ public fun Subnet.writeTo(output: OutputStream) {
 }
 
 /**
- * Saves the subnet to a file. A file that is there is replaced only when the new one is written. A link stays, and the
- * file that it leads to is replaced; a device or a pipe is written to.
+ * Saves the subnet to a file. A file that is there is replaced only when the new one is written, which gets its mode. A
+ * link stays, and the file that it leads to is replaced; a device or a pipe is written to.
  *
  * @throws IOException if the file cannot be written, or is a folder
  */
@@ -56,9 +59,11 @@ public fun Subnet.save(file: Path) {
         return
     }
     val target = if (Files.exists(file)) file.toRealPath() else file.toAbsolutePath()
-    val written = Files.createTempFile(target.parent, ".${target.fileName}", ".new")
+    // No temporary file, which nobody else can read.
+    val written = target.resolveSibling(".${target.fileName}.${Random.nextLong().toHexString()}.new")
     try {
-        Files.newOutputStream(written).buffered().use { writeTo(it) }
+        Files.newOutputStream(written, CREATE_NEW, WRITE).buffered().use { writeTo(it) }
+        if (Files.exists(target)) Files.setPosixFilePermissions(written, Files.getPosixFilePermissions(target))
         Files.move(written, target, REPLACE_EXISTING)
     } finally {
         Files.deleteIfExists(written)

@@ -15,6 +15,7 @@ import java.io.ByteArrayOutputStream
 import java.io.IOException
 import java.nio.ByteBuffer
 import java.nio.file.Files
+import java.nio.file.attribute.PosixFilePermissions
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.random.Random
@@ -148,6 +149,18 @@ class SubnetFileSpec :
             starSubnet().save(ahead)
             Files.isSymbolicLink(ahead) shouldBe true
             loadSubnet(missing).nodes.size shouldBe starSubnet().nodes.size
+        }
+
+        test("should save with the mode of other new files, and keep that of a file that is there") {
+            val folder = tempdir().toPath()
+            val usual = Files.getPosixFilePermissions(Files.createFile(folder.resolve("usual")))
+            val file = folder.resolve("subnet")
+            starSubnet().save(file)
+            Files.getPosixFilePermissions(file) shouldBe usual
+            Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-r--"))
+            starSubnet().save(file)
+            Files.getPosixFilePermissions(file) shouldBe PosixFilePermissions.fromString("rw-rw-r--")
+            Files.list(folder).use { it.count() } shouldBe 2
         }
 
         test("should write to a pipe when it saves, and leave the pipe") {
