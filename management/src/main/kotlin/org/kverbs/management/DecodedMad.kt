@@ -1,7 +1,6 @@
 package org.kverbs.management
 
 import org.kverbs.management.structures.described
-import org.kverbs.management.transaction.MadLayout
 import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.structures.Descriptions
 import org.kverbs.structures.Structure

@@ -35,13 +35,16 @@ internal class DecodeMadCommand(
         help = "Hexadecimal digits, or a pcap file; standard input without it, or with -",
     ).default("-")
 
-    override fun help(context: Context) = "Decode management datagrams of hexadecimal digits or of a pcap file."
+    override fun help(context: Context) =
+        """
+        Decode management datagrams of hexadecimal digits or of a pcap file.
+
+        Digits may have the offsets and characters of xxd, hexdump -C and od -tx1. 256 bytes, or an empty line, end a
+        datagram. A pcap file is one that --pcap wrote, one of InfiniBand packets, or one of RoCE in Ethernet.
+        """.trimIndent()
 
     override fun helpEpilog(context: Context) =
         """
-        Digits may have the offsets and characters of xxd, hexdump -C and od -tx1. 256 bytes, or an empty line, end a
-        datagram. A pcap file is one that --pcap wrote, one of InfiniBand packets, or one of RoCE in Ethernet.
-
         Examples:
           ibtool decode_mad datagrams.txt
           ibtool ibnetdiscover --pcap fabric.pcap; ibtool decode_mad fabric.pcap

@@ -47,12 +47,15 @@ internal class QueryCommand : DiagnosticCommand("query") {
                 "record is asked for; and FIELD=VALUE for fields of the question",
     ).multiple()
 
-    override fun help(context: Context) = "Ask for any attribute, or for records of the subnet administrator."
+    override fun help(context: Context) =
+        """
+        Ask for any attribute, or for records of the subnet administrator.
+
+        Without a node this port is asked. Of records all are shown whose fields are as FIELD=VALUE says.
+        """.trimIndent()
 
     override fun helpEpilog(context: Context) =
         """
-        Without a node this port is asked. Of records all are shown whose fields are as FIELD=VALUE says.
-
         Examples:
           ibtool query --list
           ibtool query NodeInfo 4

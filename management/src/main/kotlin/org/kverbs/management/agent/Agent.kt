@@ -10,6 +10,7 @@ import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.launch
+import org.kverbs.management.MadLayout
 import org.kverbs.management.path.MadPath
 import org.kverbs.management.structures.MADHeader
 import org.kverbs.management.structures.MADStatusInvalidField
@@ -18,7 +19,6 @@ import org.kverbs.management.structures.Method
 import org.kverbs.management.structures.Notice
 import org.kverbs.management.structures.NoticeSMP
 import org.kverbs.management.transaction.MadFields
-import org.kverbs.management.transaction.MadLayout
 import org.kverbs.management.transaction.MadTransactor
 import org.kverbs.management.transaction.RequestSink
 import org.kverbs.management.transport.MadTransportException

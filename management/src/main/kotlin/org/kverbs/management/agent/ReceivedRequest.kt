@@ -1,5 +1,6 @@
 package org.kverbs.management.agent
 
+import org.kverbs.management.MadLayout
 import org.kverbs.management.path.MadPath
 import org.kverbs.management.rmpp.Rmpp
 import org.kverbs.management.structures.MADHeader
@@ -9,7 +10,6 @@ import org.kverbs.management.structures.Method
 import org.kverbs.management.structures.RMPPFlag
 import org.kverbs.management.structures.SAFormat
 import org.kverbs.management.structures.SAStatus
-import org.kverbs.management.transaction.MadLayout
 import org.kverbs.management.transaction.MadText
 import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.structures.ComponentMask

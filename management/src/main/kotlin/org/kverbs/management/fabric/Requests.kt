@@ -1,5 +1,6 @@
 package org.kverbs.management.fabric
 
+import org.kverbs.management.MadLayout
 import org.kverbs.management.path.DirectedPath
 import org.kverbs.management.path.LidPath
 import org.kverbs.management.path.MadPath
@@ -9,7 +10,6 @@ import org.kverbs.management.structures.ManagementClass
 import org.kverbs.management.structures.Method
 import org.kverbs.management.structures.SMPFormat
 import org.kverbs.management.structures.SMPFormatDirected
-import org.kverbs.management.transaction.MadLayout
 import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.management.transport.ServedClass
 import org.kverbs.structures.Attribute

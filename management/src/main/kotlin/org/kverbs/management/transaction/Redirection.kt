@@ -1,5 +1,6 @@
 package org.kverbs.management.transaction
 
+import org.kverbs.management.MadLayout
 import org.kverbs.management.path.LidPath
 import org.kverbs.management.path.MadPath
 import org.kverbs.management.structures.ClassPortInfo

@@ -1,4 +1,4 @@
-package org.kverbs.management.transaction
+package org.kverbs.management
 
 import org.kverbs.management.structures.ManagementClass
 import org.kverbs.management.structures.described
