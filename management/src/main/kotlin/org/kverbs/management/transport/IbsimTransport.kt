@@ -70,7 +70,9 @@ public class IbsimTransport private constructor(
             } catch (_: PortUnreachableException) {
                 continue
             } catch (_: IOException) {
-                return // closed
+                // Such as a host that cannot be reached for a while. The socket tells each failure once.
+                if (data.isClosed) return
+                continue
             }
             if (packet.length != IbsimDatagram.SIZE) continue
             guarded { deliver(IbsimDatagram.parse(ByteBuffer.wrap(bytes)), receiver) }
