@@ -58,6 +58,7 @@ public class UmadTransport private constructor(
 ) : MadTransport {
     private val agents = UmadAgents(umad)
     private val requests = UmadRequests()
+    private val tables = PortTables(endPort)
     private val hasReceiver = AtomicBoolean()
 
     override val carriesLongMessages: Boolean get() = true
@@ -193,24 +194,13 @@ public class UmadTransport private constructor(
                     if (isSubnetManagement) 0 else path.destinationQueuePair,
                     if (isSubnetManagement) 0 else UmadAddress.GENERAL_SERVICES_QKEY,
                     path.serviceLevel,
-                    pathBits(path.source),
+                    path.source?.let(tables::pathBits) ?: 0,
                     path.globalRoute,
-                    if (isSubnetManagement) 0 else partition(path.partitionKey),
+                    if (isSubnetManagement) 0 else tables.partition(path.partitionKey),
                 )
             }
         }
     }
-
-    private fun pathBits(source: Lid?): Int = source?.let { it.value and (1 shl endPort.lmc) - 1 } ?: 0
-
-    /** The index of a partition; a port that is only a limited member of the default one talks by that key. */
-    private fun partition(key: Int): Int =
-        endPort.partitionKeyIndex(key)
-            ?: endPort.partitionKeyIndex(key xor FULL_MEMBER)
-            ?: throw MadTransportException(
-                "$endPort is not in the partition 0x${key.toString(16)}; its keys are " +
-                    endPort.partitionKeys.values.joinToString { "0x${it.toString(16)}" },
-            )
 
     private fun deliver(receiver: MadReceiver) {
         while (umad.isOpen) {
@@ -267,7 +257,7 @@ public class UmadTransport private constructor(
         return LidPath(
             if (lid.isUnicast) lid else Lid(1),
             serviceLevel = from.serviceLevel(),
-            partitionKey = endPort.partitionKeys[from.pkeyIndex()] ?: LidPath.DEFAULT_PARTITION,
+            partitionKey = tables.key(from.pkeyIndex()) ?: LidPath.DEFAULT_PARTITION,
             destinationQueuePair = from.queuePair(),
             globalRoute = route,
         )
@@ -292,7 +282,6 @@ public class UmadTransport private constructor(
          */
         private val SHORTEST_LONG = 2001.milliseconds
         private val WAIT = java.time.Duration.ofSeconds(10)
-        private const val FULL_MEMBER = 0x8000
 
         /**
          * Opens a port. `endPort.fabric()` does so, and asks its fabric.
