@@ -52,7 +52,8 @@ fun ibtool(
     err: Appendable = System.err,
 ): Int = ibtool(args, out, err, Surroundings())
 
-private fun ibtool(
+/** Runs one command line with what it may use of the process. */
+internal fun ibtool(
     args: List<String>,
     out: Appendable,
     err: Appendable,

@@ -12,32 +12,14 @@ import java.io.StringReader
 import javax.xml.parsers.DocumentBuilderFactory
 import kotlin.io.path.writeText
 
-/** Words behind each command that make it show names of nodes, or the address of one. */
-private val WORDS: Map<String, String> =
-    """
-    smpquery ND 2; smpdump 2 0x10; perfquery 2 1; query NodeRecord; ibportstate 2 1; ibping 2 -c 1; ibsysstat 2
-    vendstat -N 2; ibccquery CI 2; ibccconfig -h; ibsendtrap --dry-run; set_port_state 2 2 down --dry-run
-    init_all_ports --dry-run; set_guid 1 1 5 --dry-run; set_nodedesc x -D 0,1 --dry-run
-    ibdatacounts 2 1; ibdatacounters; ibswportwatch 2 1 -n 1; ibclearcounters --dry-run; ibclearerrors --dry-run
-    saquery -p; ibnetdiscover -p; iblinkinfo -v; ibqueryerrors --data; ibidsverify; ibnodes; ibhosts; ibswitches; ibrouters
-    ibprintca -l; ibprintswitch -l; ibprintrt -l; health; check; top --count 1 --interval 0; map; ibroute 2; ibtracert 1 3
-    dump_fts; dump_lfts; dump_mfts; ibfindnodesusing 2 1; check_lft_balance -v; ibchecknode 2; ibcheckerrs 2 1
-    ibcheckport 2 1; ibcheckportstate 2 1; ibcheckportwidth 2 1; ibchecknet -v; ibcheckstate -v; ibcheckwidth -v
-    ibcheckerrors -v; ibstat; ibaddr; ibstatus; ibv_devices; sminfo
-    """.trimIndent().split(';', '\n').associate {
-        it.trim().substringBefore(' ') to it.trim().substringAfter(' ', "")
-    }
-
-/** Commands of files, and those without names. */
-private val OTHERS = setOf("ibdiscover", "subnet_diff", "ibcacheedit", "decode_mad", "completion", "man")
-
 /** A node can call itself anything: no output of any command lets it out. */
 class HostileNamesSpec :
     FunSpec({
         val folder = tempdir().toPath()
         val fabric = arrayOf("--fabric", "${hostileNet(folder)}")
 
-        fun words(command: String) = WORDS.getValue(command).split(' ').filter { it.isNotEmpty() }.toTypedArray()
+        fun words(command: String) =
+            COMMAND_LINES.getValue(command).split(' ').filter { it.isNotEmpty() }.toTypedArray()
 
         fun check(outcome: Outcome) {
             for (text in listOf(outcome.out, outcome.err)) {
@@ -49,10 +31,13 @@ class HostileNamesSpec :
         }
 
         test("should try all commands") {
-            for (command in Commands.groups.values.flatten() - OTHERS) WORDS.keys shouldContain command
+            for (command in Commands.groups.values.flatten() - COMMANDS_WITHOUT_NAMES) {
+                COMMAND_LINES.keys shouldContain
+                    command
+            }
         }
 
-        for (command in WORDS.keys) {
+        for (command in COMMAND_LINES.keys) {
             test("should print no control character of a description: $command") {
                 check(Outcome(command, *words(command), *fabric))
                 check(Outcome(command, *words(command), *fabric, "-vv", "-dd"))

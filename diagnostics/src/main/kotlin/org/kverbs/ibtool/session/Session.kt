@@ -96,7 +96,7 @@ internal class Session(
     }
 
     private fun fabric(transport: MadTransport): Fabric =
-        fabric(transport.captured(options)) {
+        fabric(surroundings.between(transport).captured(options)) {
             options.timeout?.let { timeout(it) }
             options.retries?.let { retries(it) }
             options.outstanding?.let { outstanding(it) }

@@ -24,6 +24,7 @@ internal class UmadRequests {
 
     private class Entry(
         val end: TimeSource.Monotonic.ValueTimeMark,
+        val soon: TimeSource.Monotonic.ValueTimeMark,
         /** How many earlier sends of the request the kernel has given up without the port's thread having read it. */
         var unread: Int,
         var again: Repetition?,
@@ -34,6 +35,18 @@ internal class UmadRequests {
         val mad: ByteArray,
         val path: MadPath,
         val patience: Duration,
+    )
+
+    /**
+     * The end of a request without an answer.
+     *
+     * @property again the repetition that was kept
+     * @property isEarly whether the kernel gave up long before the request's time was over. The kernel itself does not; ibsim's library does
+     *   so where no port gets the datagram.
+     */
+    class GivenUp(
+        val again: Repetition?,
+        val isEarly: Boolean,
     )
 
     /**
@@ -49,8 +62,14 @@ internal class UmadRequests {
         if (waiting.size > MANY) waiting.values.removeIf { it.end.hasPassedNow() }
         val key = key(agent, mad)
         val before = waiting[key]
-        val end = TimeSource.Monotonic.markNow() + patience + slack
-        waiting[key] = Entry(end, unread = before?.let { it.unread + 1 } ?: 0, again = before?.again)
+        val now = TimeSource.Monotonic.markNow()
+        waiting[key] =
+            Entry(
+                now + patience + slack,
+                now + patience / 2,
+                unread = before?.let { it.unread + 1 } ?: 0,
+                again = before?.again,
+            )
     }
 
     /** Keeps a repetition that the kernel has refused. Returns false if that was for another reason. */
@@ -72,13 +91,13 @@ internal class UmadRequests {
     }
 
     /**
-     * The kernel has given a request up. Returns the repetition that was kept, unless the kernel has taken the request
-     * once more since then.
+     * The kernel has given a request up. Returns null if the kernel has taken the request once more since then, or does
+     * not know of it.
      */
     fun gaveUp(
         agent: Int,
         mad: ByteArray,
-    ): Repetition? {
+    ): GivenUp? {
         val key = key(agent, mad)
         val entry = waiting[key] ?: return null
         if (entry.unread > 0) {
@@ -86,7 +105,7 @@ internal class UmadRequests {
             return null
         }
         waiting.remove(key)
-        return entry.again
+        return GivenUp(entry.again, !entry.soon.hasPassedNow())
     }
 
     /** The kernel has written the other half of the transaction's id. */

@@ -232,14 +232,15 @@ public class UmadTransport private constructor(
             return receiver.received(whole(mad), back(message.from()))
         }
         // Under one lock: between the two, another thread's repetition would make this one a second too many.
-        val isAskedAgain =
+        val end =
             synchronized(requests) {
-                val again = requests.gaveUp(message.agent(), mad)
-                again?.let { send(it.mad, it.path, it.patience) }
-                again != null
+                requests.gaveUp(message.agent(), mad)?.also { end ->
+                    end.again?.let { send(it.mad, it.path, it.patience) }
+                }
             }
+        if (end?.again != null) return
         // The caller watches the time by itself. The kernel gives no more back than the header.
-        if (!isAskedAgain && message.status() != ETIMEDOUT) receiver.undelivered(mad.copyOf(MAD_SIZE))
+        if (message.status() != ETIMEDOUT || end?.isEarly == true) receiver.undelivered(mad.copyOf(MAD_SIZE))
     }
 
     /** All bytes of a datagram: ibsim's library leaves out those behind the last that opensm has written. */

@@ -14,7 +14,8 @@ import org.kverbs.management.structures.SMInfoRecord
 import org.kverbs.management.transaction.MadTimeoutException
 import org.kverbs.umad.UmadPort
 import java.nio.file.Path
-import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TimeSource
 
 /**
  * Asks a fabric through libibumad. The spec runs it in a process in which a library of ibsim stands in for the kernel.
@@ -33,6 +34,8 @@ internal object UmadProgram {
         if (arguments.isEmpty()) askNodes() else askAdministrator()
     }
 
+    private val PATIENCE = 30.seconds
+
     private fun askAdministrator() =
         runBlocking {
             endPort().fabric().use { fabric ->
@@ -44,18 +47,21 @@ internal object UmadProgram {
     private fun askNodes() {
         println("${endPorts()} ${endPort()} ${endPort().portGuid} ${endPort().state}")
         runBlocking {
-            endPort("ibsim0/1").fabric { timeout(500.milliseconds).also { retries(1) } }.use { fabric ->
+            endPort("ibsim0/1").fabric { timeout(PATIENCE).also { retries(1) } }.use { fabric ->
                 println(fabric.port())
                 println(fabric.get<NodeInfo>(directed(0)).nodeGUID)
                 val switch = fabric.get<NodeInfo>(directed(0, 1))
                 println("${switch.nodeType} ${switch.nodeGUID}")
                 val answers = List(2_000) { async { fabric.get<NodeInfo>(directed(0, 1)).nodeGUID } }.awaitAll()
                 println("${answers.size} ${answers.distinct()}")
+                val begin = TimeSource.Monotonic.markNow()
                 try {
                     fabric.get<NodeInfo>(directed(0, 1, 3))
                 } catch (e: MadTimeoutException) {
                     println(e.message)
                 }
+                // ibsim tells at once that no port gets the datagram.
+                println(if (begin.elapsedNow() < PATIENCE) "at once" else "too late")
             }
         }
     }

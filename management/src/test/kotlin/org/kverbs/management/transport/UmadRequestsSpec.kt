@@ -7,6 +7,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.types.shouldBeSameInstanceAs
 import org.kverbs.management.path.lid
 import java.nio.ByteBuffer
+import kotlin.time.Duration.Companion.ZERO
 import kotlin.time.Duration.Companion.seconds
 
 private fun request(transaction: Long) = vendorRequest().also { ByteBuffer.wrap(it).putLong(8, transaction) }
@@ -21,7 +22,7 @@ class UmadRequestsSpec :
             val again = repetition(7)
             requests.keep(3, again) shouldBe true
             // The kernel has written the high half of the id.
-            requests.gaveUp(3, request(0x1234_0000_0007)).shouldNotBeNull() shouldBeSameInstanceAs again
+            requests.gaveUp(3, request(0x1234_0000_0007)).shouldNotBeNull().again shouldBeSameInstanceAs again
             requests.gaveUp(3, request(7)).shouldBeNull()
         }
 
@@ -31,7 +32,7 @@ class UmadRequestsSpec :
             requests.sent(3, request(7), 1.seconds)
             requests.keep(4, repetition(7)) shouldBe false
             requests.keep(3, repetition(8)) shouldBe false
-            requests.gaveUp(3, request(7)).shouldBeNull()
+            requests.gaveUp(3, request(7)).shouldNotBeNull().again.shouldBeNull()
             requests.keep(3, repetition(7)) shouldBe false
         }
 
@@ -43,8 +44,16 @@ class UmadRequestsSpec :
             requests.gaveUp(3, request(7)).shouldBeNull()
             val third = repetition(7)
             requests.keep(3, third) shouldBe true
-            requests.gaveUp(3, request(7)).shouldNotBeNull() shouldBeSameInstanceAs third
+            requests.gaveUp(3, request(7)).shouldNotBeNull().again shouldBeSameInstanceAs third
             requests.keep(3, repetition(7)) shouldBe false
+        }
+
+        test("should tell an end long before the request's time from one at that time") {
+            val requests = UmadRequests()
+            requests.sent(3, request(7), 60.seconds)
+            requests.gaveUp(3, request(7)).shouldNotBeNull().isEarly shouldBe true
+            requests.sent(3, request(8), ZERO)
+            requests.gaveUp(3, request(8)).shouldNotBeNull().isEarly shouldBe false
         }
 
         test("should ask nothing again that was answered") {

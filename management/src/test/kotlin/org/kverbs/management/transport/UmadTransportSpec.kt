@@ -23,7 +23,7 @@ class UmadTransportSpec :
                             UmadProgram::class.java.name,
                         )
                     }
-                val (refusal, ports, port, here, switch, many, timeout) = output.lines()
+                val (refusal, ports, port, here, switch, many, timeout, time) = output.lines()
                 refusal shouldStartWith "umad_open_port(none/1) failed: "
                 ports shouldBe "[ibsim0/1] ibsim0/1 0002:c902:0000:0031 INIT(2)"
                 port shouldBe "ibsim0 0002:c902:0000:0031 LID 0 INIT(2)"
@@ -31,6 +31,7 @@ class UmadTransportSpec :
                 switch shouldBe "SWITCH(2) 0002:c902:0000:0010"
                 many shouldBe "2000 [0002:c902:0000:0010]"
                 timeout shouldStartWith "no answer from DR Path (0, 1, 3) to "
+                time shouldBe "at once"
             }
 
         test("should ask opensm, whose answers are shorter than a datagram, through libibumad")
@@ -66,3 +67,5 @@ class UmadTransportSpec :
 private operator fun <T> List<T>.component6(): T = this[5]
 
 private operator fun <T> List<T>.component7(): T = this[6]
+
+private operator fun <T> List<T>.component8(): T = this[7]
