@@ -6,7 +6,7 @@ internal val COMMAND_LINES: Map<String, String> =
     smpquery ND 2; smpdump 2 0x10; perfquery 2 1; query NodeRecord; ibportstate 2 1; ibping 2 -c 1; ibsysstat 2
     vendstat -N 2; ibccquery CI 2; ibccconfig -h; ibsendtrap --dry-run; set_port_state 2 2 down --dry-run
     init_all_ports --dry-run; set_guid 1 1 5 --dry-run; set_nodedesc x -D 0,1 --dry-run
-    ibdatacounts 2 1; ibdatacounters; ibswportwatch 2 1 -n 1; ibclearcounters --dry-run; ibclearerrors --dry-run
+    ibdatacounts 2 1; ibdatacounters; ibswportwatch 2 1 -n 1 -p 1; ibclearcounters --dry-run; ibclearerrors --dry-run
     saquery -p; ibnetdiscover -p; iblinkinfo -v; ibqueryerrors --data; ibidsverify; ibnodes; ibhosts; ibswitches; ibrouters
     ibprintca -l; ibprintswitch -l; ibprintrt -l; health; check; top --count 1 --interval 0; map; ibroute 2; ibtracert 1 3
     dump_fts; dump_lfts; dump_mfts; ibfindnodesusing 2 1; check_lft_balance -v; ibchecknode 2; ibcheckerrs 2 1
