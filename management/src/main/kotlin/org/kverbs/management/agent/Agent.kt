@@ -44,7 +44,7 @@ internal class Agent(
 ) : RequestSink {
     private val scope = CoroutineScope(transactor.context + SupervisorJob(transactor.context[Job]))
     private val handlers = ConcurrentHashMap<Served, Service>()
-    private val watchers = CopyOnWriteArrayList<Channel<ReceivedNotice>>()
+    private val watchers = CopyOnWriteArrayList<Watcher>()
     private val running = ConcurrentHashMap.newKeySet<RequestKey>()
     private val noticed =
         object : LinkedHashMap<RequestKey, Unit>() {
@@ -72,6 +72,13 @@ internal class Agent(
         val handler: RequestHandler,
     ) {
         val free = Semaphore(MOST_AT_ONCE)
+    }
+
+    /** A collector of traps, or of reports. */
+    private class Watcher(
+        val methods: Set<Method>,
+    ) {
+        val queue = Channel<ReceivedNotice>(MOST_NOTICES, BufferOverflow.DROP_OLDEST)
     }
 
     fun serve(
@@ -107,26 +114,29 @@ internal class Agent(
         started: suspend () -> Unit = {},
     ): Flow<ReceivedNotice> =
         flow {
-            val queue = Channel<ReceivedNotice>(MOST_NOTICES, BufferOverflow.DROP_OLDEST)
+            val watcher = Watcher(service.methods)
             val registration = if (isClosed) null else transactor.serve(service)
-            watchers += queue
+            watchers += watcher
             try {
-                if (isClosed) queue.close()
+                if (isClosed) watcher.queue.close()
                 started()
-                for (notice in queue) emit(notice)
+                for (notice in watcher.queue) emit(notice)
             } finally {
-                watchers -= queue
+                watchers -= watcher
                 registration?.close()
             }
         }
 
-    private fun isNotice(mad: ByteArray): Boolean {
-        val method = MadFields.method(mad)
-        return MadFields.attribute(mad) == NOTICE && (method == Method.TRAP.value || method == Method.REPORT.value)
+    /** Who collects a datagram: traps and reports are for different collectors. */
+    private fun watchersOf(mad: ByteArray): List<Watcher> {
+        if (MadFields.attribute(mad) != NOTICE) return emptyList()
+        val method = Method.of(MadFields.method(mad))
+        if (method != Method.TRAP && method != Method.REPORT) return emptyList()
+        return watchers.filter { method in it.methods }
     }
 
     override fun isServed(mad: ByteArray): Boolean =
-        !isClosed && (serviceOf(mad) != null || (isNotice(mad) && watchers.isNotEmpty()))
+        !isClosed && (serviceOf(mad) != null || watchersOf(mad).isNotEmpty())
 
     override fun take(
         mad: ByteArray,
@@ -134,9 +144,10 @@ internal class Agent(
     ) {
         val key = RequestKey(MadFields.mgmtClass(mad), MadFields.method(mad), MADHeader.at(mad).transactionID, back)
         val service = serviceOf(mad)
+        val watching = watchersOf(mad)
         when {
-            isNotice(mad) && watchers.isNotEmpty() -> {
-                notice(mad, back, key)
+            watching.isNotEmpty() -> {
+                notice(mad, back, key, watching)
             }
 
             service == null || !running.add(key) -> {
@@ -178,6 +189,7 @@ internal class Agent(
         mad: ByteArray,
         back: MadPath,
         key: RequestKey,
+        watching: List<Watcher>,
     ) {
         val isTrap = key.method == Method.TRAP.value
         val answer = mad.copyOf()
@@ -187,14 +199,14 @@ internal class Agent(
         } catch (_: MadTransportException) {
             // The sender repeats it.
         } catch (_: IllegalStateException) {
-            // The transactor is closed.
+            // The fabric is closed.
         }
         val isNew = synchronized(noticed) { noticed.put(key, Unit) == null }
         val at = MadLayout.dataAt(key.mgmtClass, NOTICE)
         if (!isNew || at == null || at + NoticeSMP.byteSize > mad.size) return
         val bytes = mad.copyOfRange(at, minOf(mad.size, at + sizeIn(key.mgmtClass))).copyOf(Notice.byteSize)
         val received = ReceivedNotice(Notice.of(bytes), ManagementClass.of(key.mgmtClass), back)
-        watchers.forEach { it.trySend(received) }
+        watching.forEach { it.queue.trySend(received) }
     }
 
     private fun sizeIn(mgmtClass: Int) =
@@ -202,7 +214,7 @@ internal class Agent(
 
     override fun close() {
         isClosed = true
-        watchers.forEach { it.close() }
+        watchers.forEach { it.queue.close() }
         handlers.clear()
         scope.cancel()
     }

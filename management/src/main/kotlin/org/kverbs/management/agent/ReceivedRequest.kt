@@ -83,8 +83,13 @@ public class ReceivedRequest internal constructor(
     /**
      * Answers with records as subnet administration does: to Get with one record in a datagram, or with an error if
      * there are none or several; to the other methods with any number of records in a long message.
+     *
+     * @throws IllegalStateException if the request is of another class
      */
     public fun answerRecords(records: List<Structure>) {
+        check(mgmtClass == ManagementClass.SUBN_ADM) {
+            "records are of subnet administration, and $this is not: use answer or answerLong"
+        }
         when {
             method != Method.GET -> {
                 val distance = (records.maxOfOrNull { it.structureType.byteSize } ?: 0).let { (it + WORD - 1) / WORD }

@@ -183,7 +183,8 @@ public class Fabric internal constructor(
         path: MadPath,
     ): ByteArray {
         val reply = transactor.transactRedirected(request.mad, path, timeout, retries)
-        if (reply.size < request.dataAt + type.byteSize && reply.size < MAD_SIZE) {
+        val end = request.dataAt + type.byteSize
+        if (reply.size < end && (reply.size < MAD_SIZE || end > MAD_SIZE)) {
             throw MadReplyException(request.mad, reply, path, "it is too short for a ${type.name}")
         }
         return reply
@@ -280,8 +281,20 @@ public class Fabric internal constructor(
     override fun close(): Unit = transactor.close()
 }
 
-/** Asks a fabric over [transport], which the fabric closes. The settings have defaults that [FabricBuilder] names. */
+/**
+ * Asks a fabric over [transport], which the fabric closes, and which is closed if [configure] throws. The settings have
+ * defaults that [FabricBuilder] names.
+ */
 public fun fabric(
     transport: MadTransport,
     configure: FabricBuilder.() -> Unit = {},
-): Fabric = Fabric(transport, FabricBuilder().apply(configure))
+): Fabric {
+    val settings =
+        try {
+            FabricBuilder().apply(configure)
+        } catch (e: Throwable) {
+            transport.close()
+            throw e
+        }
+    return Fabric(transport, settings)
+}

@@ -18,6 +18,7 @@ import org.kverbs.structures.RequestMethod
 import org.kverbs.structures.Structure
 import org.kverbs.structures.StructureType
 import java.lang.foreign.MemorySegment
+import java.lang.foreign.ValueLayout
 import java.nio.ByteBuffer
 import java.util.concurrent.ConcurrentHashMap
 
@@ -66,9 +67,22 @@ internal class Requests(
         if (number == BY_LID) SMPFormat.at(mad).mKey = mKey
         if (path is DirectedPath) route(mad, path)
         val dataAt = checkNotNull(MadLayout.dataAt(number, attribute.id)) { "the class $number has no layout" }
-        MemorySegment.ofArray(mad).asSlice(dataAt.toLong()).copyFrom(value.memory)
+        val room = (MAD_SIZE - dataAt).toLong()
+        require(hasZerosFrom(value.memory, room)) {
+            "${type.name} has ${type.byteSize} bytes, and a request of ${ManagementClass.of(number)} has room for $room"
+        }
+        MemorySegment
+            .ofArray(mad)
+            .asSlice(dataAt.toLong())
+            .copyFrom(value.memory.asSlice(0, minOf(room, value.memory.byteSize())))
         return Request(mad, dataAt)
     }
+
+    /** An attribute that is longer than a datagram can be asked for, if the request needs none of what does not fit. */
+    private fun hasZerosFrom(
+        memory: MemorySegment,
+        at: Long,
+    ): Boolean = (at until memory.byteSize()).all { memory.get(ValueLayout.JAVA_BYTE, it) == 0.toByte() }
 
     private fun route(
         mad: ByteArray,

@@ -29,9 +29,16 @@ public suspend fun Fabric.resolve(text: String): MadPath {
     return when {
         guids.matches(address) -> sa.path(Gid(prefix(), Guid.parse(address).value)).path
         '%' in text || (':' in address && '=' !in address) -> sa.path(Gid.parse(address)).path
-        else -> MadPath.parse(text)
+        else -> parse(text)
     }
 }
+
+private fun parse(text: String): MadPath =
+    try {
+        MadPath.parse(text)
+    } catch (e: IllegalArgumentException) {
+        throw IllegalArgumentException("${e.message}; a port's GID or GUID is a path, too", e)
+    }
 
 private fun Fabric.prefix(): Long = port().info.gidPrefix.takeIf { it != 0L } ?: LINK_LOCAL
 

@@ -8,6 +8,7 @@ import org.kverbs.management.structures.ManagementClass
 import org.kverbs.management.structures.Method
 import org.kverbs.management.structures.Notice
 import org.kverbs.management.structures.NoticeSMP
+import org.kverbs.management.structures.PKeyTableRecord
 import org.kverbs.management.structures.PathRecord
 import org.kverbs.management.structures.ServiceAssociationRecord
 import org.kverbs.management.structures.ServiceRecord
@@ -20,6 +21,7 @@ private const val GET_TABLE = 0x12
 private const val GET_TRACE_TABLE = 0x13
 private const val GET_MULTI = 0x14
 private const val DELETE = 0x15
+private const val KEY_AT = 36
 private const val MASK_AT = 48
 private const val RMPP_AT = 24
 private const val RMPP_SIZE = 12
@@ -119,6 +121,7 @@ internal class Administration(
         val isQuery = question.method == Mads.GET || question.method == GET_TABLE
         val source = records.sources[question.attribute]
         return when {
+            source != null && isQuery && isDenied(question) -> Found(emptyList(), REQUEST_INVALID)
             source != null && isQuery -> byLid(source, question)
             question.attribute == CLASS_PORT_INFO && question.method == Mads.GET -> Found(listOf(classPortInfo()))
             question.attribute == PathRecord.attributeId && isQuery -> paths.find(question)
@@ -132,6 +135,10 @@ internal class Administration(
             else -> Found(emptyList(), Mads.ATTRIBUTE_UNSUPPORTED)
         }
     }
+
+    /** Partition keys are told to requests with the administrator's key alone, as opensm does it. */
+    private fun isDenied(question: Question) =
+        question.attribute == PKeyTableRecord.attributeId && question.key != TRUSTED
 
     private fun byLid(
         source: RecordSource,
@@ -204,6 +211,9 @@ internal class Administration(
         /** Optional records, multicast, and paths between many ports. */
         private const val CAPABILITIES = 0x0700
         private const val RESPONSE_TIME = 16
+
+        /** The key without another choice, opensm's sa_key. */
+        private const val TRUSTED = 1L
     }
 }
 
@@ -214,6 +224,7 @@ internal class Question(
 ) {
     val method: Int = Mads.method(request)
     val attribute: Int = Mads.attribute(request)
+    val key: Long = Wire.u64(request, KEY_AT)
     val mask: Long = Wire.u64(request, MASK_AT)
 
     /** The bytes of the attribute; a request can be longer, or too short. */

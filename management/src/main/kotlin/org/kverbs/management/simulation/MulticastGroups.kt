@@ -3,6 +3,7 @@ package org.kverbs.management.simulation
 import org.kverbs.attributes.Gid
 import org.kverbs.management.structures.MCJoinState
 import org.kverbs.management.structures.MCMemberRecord
+import org.kverbs.management.structures.MCScope
 import org.kverbs.management.structures.Selector
 import org.kverbs.management.structures.TrapNumber
 import org.kverbs.structures.Lid
@@ -85,6 +86,7 @@ internal class MulticastGroups(
             Group(
                 wanted.copy {
                     if (mgid == Gid(0, 0)) mgid = Gid(TRANSIENT, mlid.toLong())
+                    scope = scopeOf(mgid)
                     portGID = Gid(0, 0)
                     this.mlid = Lid(mlid)
                     mtuSelector = Selector.EXACTLY
@@ -100,6 +102,9 @@ internal class MulticastGroups(
         changed(TrapNumber.MGID_CREATED, group.record.mgid)
         return enter(group, wanted, state)
     }
+
+    /** The scope of a multicast GID is the low half of its second byte (RFC 4291, 2.7). */
+    private fun scopeOf(mgid: Gid) = MCScope.of((mgid.subnetPrefix() ushr SCOPE_SHIFT).toInt() and SCOPE_BITS)
 
     private fun enter(
         group: Group,
@@ -137,6 +142,8 @@ internal class MulticastGroups(
 
     private companion object {
         const val FIRST_MLID = 0xc000
+        const val SCOPE_SHIFT = 48
+        const val SCOPE_BITS = 0xf
         const val FULL_MEMBER = 1
         const val NO_RESOURCES = 1 shl 8
 

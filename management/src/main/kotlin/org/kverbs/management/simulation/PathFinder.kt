@@ -7,6 +7,7 @@ import org.kverbs.management.structures.PathRecord
 import org.kverbs.management.structures.Rate
 import org.kverbs.management.structures.Selector
 import org.kverbs.management.structures.TraceRecord
+import org.kverbs.structures.Guid
 import org.kverbs.structures.Lid
 
 private const val LINK_LOCAL = 0xfe80L shl 48
@@ -56,14 +57,14 @@ internal class PathFinder(
         val spec = topology.node(node)
         gidPrefix = LINK_LOCAL
         nodeType = NodeType.of(spec.kind)
-        nodeID = network.nodeGuid(node)
-        chassisID = spec.systemGuid ?: network.nodeGuid(node)
+        nodeID = Guid(network.nodeGuid(node))
+        chassisID = Guid(spec.systemGuid ?: network.nodeGuid(node))
         if (entry != Topology.NONE) {
-            entryPortID = network.portGuid(entry)
+            entryPortID = Guid(network.portGuid(entry))
             entryPort = topology.numberOf(entry)
         }
         if (exit != Topology.NONE) {
-            exitPortID = network.portGuid(exit)
+            exitPortID = Guid(network.portGuid(exit))
             exitPort = topology.numberOf(exit)
         }
     }

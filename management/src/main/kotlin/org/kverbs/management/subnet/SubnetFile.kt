@@ -13,6 +13,7 @@ import java.nio.file.StandardOpenOption.CREATE_NEW
 import java.nio.file.StandardOpenOption.WRITE
 import java.util.zip.CRC32C
 import java.util.zip.DeflaterOutputStream
+import java.util.zip.Inflater
 import java.util.zip.InflaterInputStream
 import java.util.zip.ZipException
 import kotlin.random.Random
@@ -81,14 +82,7 @@ public fun Subnet.save(file: Path) {
 public fun readSubnet(
     input: InputStream,
     maxBytes: Int = DEFAULT_MAX_SUBNET_BYTES,
-): Subnet =
-    try {
-        Subnet(SubnetBody.data(body(input, maxBytes)))
-    } catch (e: EOFException) {
-        throw SubnetFileException("the subnet ends before its end: it was not written completely", e)
-    } catch (e: ZipException) {
-        throw SubnetFileException("the subnet is damaged: ${e.message}", e)
-    }
+): Subnet = subnet(input, maxBytes, isWhole = false)
 
 /**
  * Loads a subnet that [save] saved.
@@ -99,11 +93,25 @@ public fun readSubnet(
 public fun loadSubnet(
     file: Path,
     maxBytes: Int = DEFAULT_MAX_SUBNET_BYTES,
-): Subnet = Files.newInputStream(file).buffered().use { readSubnet(it, maxBytes) }
+): Subnet = Files.newInputStream(file).buffered().use { subnet(it, maxBytes, isWhole = true) }
+
+private fun subnet(
+    input: InputStream,
+    maxBytes: Int,
+    isWhole: Boolean,
+): Subnet =
+    try {
+        Subnet(SubnetBody.data(body(input, maxBytes, isWhole)))
+    } catch (e: EOFException) {
+        throw SubnetFileException("the subnet ends before its end: it was not written completely", e)
+    } catch (e: ZipException) {
+        throw SubnetFileException("the subnet is damaged: ${e.message}", e)
+    }
 
 private fun body(
     input: InputStream,
     maxBytes: Int,
+    isWhole: Boolean,
 ): ByteArray {
     val head = DataInputStream(input)
     if (head.readLong() != MAGIC) throw SubnetFileException("this is no saved subnet")
@@ -116,13 +124,21 @@ private fun body(
     if (size !in 0..maxBytes) {
         throw SubnetFileException("the subnet has $size bytes; at most $maxBytes are allowed: give a higher limit")
     }
-    // Grows with what comes, so a false length costs no memory.
-    val inflater = InflaterInputStream(input)
-    val body = inflater.readNBytes(size)
-    if (body.size != size) throw EOFException()
-    if (inflater.read() != -1) throw SubnetFileException("the subnet is damaged: it is longer than it says")
-    if (checksum(body) != sum) throw SubnetFileException("the subnet is damaged: its checksum is wrong")
-    return body
+    val engine = Inflater()
+    try {
+        // Grows with what comes, so a false length costs no memory.
+        val inflater = InflaterInputStream(input, engine)
+        val body = inflater.readNBytes(size)
+        if (body.size != size) throw EOFException()
+        if (inflater.read() != -1) throw SubnetFileException("the subnet is damaged: it is longer than it says")
+        if (checksum(body) != sum) throw SubnetFileException("the subnet is damaged: its checksum is wrong")
+        if (isWhole && (engine.remaining > 0 || input.read() != -1)) {
+            throw SubnetFileException("the subnet is damaged: something is behind its end")
+        }
+        return body
+    } finally {
+        engine.end()
+    }
 }
 
 private fun checksum(body: ByteArray): Int = CRC32C().apply { update(body) }.value.toInt()

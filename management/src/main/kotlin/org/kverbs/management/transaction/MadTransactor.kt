@@ -103,7 +103,7 @@ public class MadTransactor(
         requireMessage(request)
         require(timeout.isPositive()) { "the timeout $timeout leaves no time for an answer" }
         require(retries >= 0) { "retries are $retries; give 0 to send a request once" }
-        check(!isClosed) { "the transactor is closed" }
+        check(!isClosed) { "the fabric is closed" }
         return permits.withPermit {
             val transaction = table.open(request, path)
             try {

@@ -46,6 +46,7 @@ import kotlin.time.Duration.Companion.seconds
 private const val SA_DATA = 56
 private const val NO_RECORDS = 3
 private const val TOO_MANY = 4
+private const val REQUEST_INVALID = 2
 
 /** A program that asks the subnet administrator. */
 private class Asking(
@@ -57,6 +58,9 @@ private class Asking(
     val gid = Gid(0xfe80L shl 48, transport.port().node.portGUID.value)
     val lid: Lid = transport.port().info.lid
     private val transactor = MadTransactor(transport)
+
+    /** The administrator's key that the requests have. */
+    var key = 0L
 
     suspend fun <S : Structure> ask(
         method: Method,
@@ -74,6 +78,7 @@ private class Asking(
                 attributeID = checkNotNull(record.structureType.attributeId ?: 3)
             }
             componentMask = mask
+            smKey = key
         }
         record.bytes().let { it.copyInto(mad, SA_DATA, 0, minOf(it.size, MAD_SIZE - SA_DATA)) }
         val answer = transactor.transact(mad, path, 1.seconds, 3)
@@ -125,6 +130,8 @@ class AdministrationSpec :
                 asking.table(LinearForwardingTableRecord) shouldHaveSize 20
                 asking.table(SLtoVLMappingTableRecord) shouldHaveSize 16 + 20 * 25
                 asking.table(VLArbitrationTableRecord) shouldHaveSize 2 * (16 + 20 * 5)
+                shouldThrow<MadClassException> { asking.table(PKeyTableRecord) }.classStatus shouldBe REQUEST_INVALID
+                asking.key = 1
                 asking.table(PKeyTableRecord) shouldHaveSize 2 * 16 + 20 * (1 + 2 * 4)
                 asking.table(GuidInfoRecord) shouldHaveSize 36
                 asking.table(SMInfoRecord).single().smInfo.priority shouldBe 0
