@@ -79,6 +79,9 @@ internal fun ibtool(
         failed(e)
     } catch (e: IOException) {
         failed(e)
+    } catch (_: OutOfMemoryError) {
+        screen.complain("${args.first()}: out of memory; KVERBS_JAVA_OPTIONS=-Xmx4g gives more")
+        FAILED
     } catch (e: IllegalArgumentException) {
         // A number of the command line that a field of a datagram does not take.
         failed(e, DiagnosticException.USAGE)

@@ -67,4 +67,24 @@ class HostileCommandLineSpec :
             outcome.status shouldBe 2
             "${outcome.err}" shouldContain "foo is no error counter"
         }
+
+        test("should end with a sentence on numbers, paths and generators that are too large") {
+            val hops = "0" + ",1".repeat(6000)
+            for ((words, status) in listOf(
+                listOf("smpquery", "NI", hops) to 255,
+                listOf("ibhosts", "--retries", "2147483647") to 2,
+                listOf("ibhosts", "--retries", "2147483648") to 2,
+                listOf("ibhosts", "-o", "0") to 2,
+                listOf("ibhosts", "-o", "2147483648") to 2,
+            )) {
+                val outcome = Outcome(*words.toTypedArray(), "--fabric", "hosts:2")
+                withClue("$words: $outcome") {
+                    outcome.status shouldBe status
+                    "${outcome.err}".trim().lines().none { it.startsWith("\tat ") } shouldBe true
+                }
+            }
+            val outcome = Outcome("ibhosts", "--fabric", "torus:255,255")
+            outcome.status shouldBe 2
+            "${outcome.err}" shouldContain "LIDs"
+        }
     })

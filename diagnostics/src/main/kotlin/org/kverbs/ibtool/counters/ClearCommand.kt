@@ -38,6 +38,7 @@ internal class ClearCommand(
 
     override suspend fun execute(session: Session) {
         val subnet = subnet(session)
+        session.requireWhole()
         val nodes = EveryPort.nodes(subnet)
         if (!isDry) session.warn("$commandName: sets $what of ${nodes.size} nodes to zero")
         val errors = nodes.count { !isCleared(session, it) }

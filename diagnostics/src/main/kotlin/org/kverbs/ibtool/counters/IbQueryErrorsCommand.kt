@@ -47,6 +47,9 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
     }
     private val path by option("--Direct", "-D", metavar = "PATH", help = "Only the node at the end of a directed path")
     private val skipsLevels by option("--skip-sl", help = "Send with service level 0, as always").flag()
+
+    @Suppress("unused") // Old scripts give it; infiniband-diags ignores it, too.
+    private val obsolete by option("-R", "--GNDN", hidden = true).flag()
     private val reportsLinks by option("--report-port", "-r", help = "Show the links of the ports, too").flag()
     private val thresholds by option(
         "--threshold-file",
@@ -94,6 +97,7 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
 
     private suspend fun look(session: Session) {
         val subnet = subnet(session)
+        if (clearsErrors || clearsTraffic) session.requireWhole()
         val order = DiscoveryOrder(subnet)
         val links = if (reportsLinks) LinkLine(session.names, ChassisNumbers(order)) else null
         val limits = limits()

@@ -10,6 +10,7 @@ import kotlinx.serialization.json.putJsonArray
 import org.kverbs.ibtool.session.Session
 import org.kverbs.management.subnet.save
 import java.nio.file.Path
+import kotlin.io.path.exists
 
 /** `ibdiscover`: discovers the fabric and saves it, for `subnet_diff`, `--load-cache` and `ibnetdiscover --diff`. */
 internal class IbDiscoverCommand : DiscoveringCommand("ibdiscover", "DGKLs") {
@@ -27,6 +28,7 @@ internal class IbDiscoverCommand : DiscoveringCommand("ibdiscover", "DGKLs") {
 
     override suspend fun execute(session: Session) {
         val subnet = subnet(session)
+        if (file.exists()) session.requireWhole()
         subnet.save(file)
         if (!options.json) return line("$subnet saved to $file")
         print(

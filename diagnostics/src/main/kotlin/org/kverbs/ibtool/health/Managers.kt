@@ -25,7 +25,9 @@ internal class Managers(
         private set
 
     suspend fun find(): Managers {
-        val lid = subnet.here?.info?.masterSMLID ?: Lid(0)
+        // A discovery that was stopped at once has not read this port.
+        val info = subnet.here?.info ?: return this
+        val lid = info.masterSMLID
         if (!lid.isUnicast) {
             critical("this port knows no subnet manager", subnet.here)
             return this

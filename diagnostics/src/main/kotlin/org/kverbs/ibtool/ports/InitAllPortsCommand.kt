@@ -42,6 +42,7 @@ internal class InitAllPortsCommand : DiscoveringCommand("init_all_ports", "DGKLs
             )
         }
         val subnet = subnet(session)
+        session.requireWhole()
         val links = subnet.links.filter { link -> link.ends.any { it.state in BEFORE } }
         val ports = links.flatMap { it.ends }.filter { it.state in BEFORE }
         if (isDry) {

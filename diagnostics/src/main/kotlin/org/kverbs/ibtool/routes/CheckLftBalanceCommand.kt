@@ -49,9 +49,10 @@ internal class CheckLftBalanceCommand : DiscoveringCommand("check_lft_balance", 
 
     override suspend fun execute(session: Session) {
         val subnet = topology?.let(::load) ?: subnet(session)
-        val lines = tables?.readLines(Charsets.ISO_8859_1) ?: lines(session, subnet)
+        val uses =
+            tables?.let { ForwardingUse.read(it.readLines(Charsets.ISO_8859_1).asSequence()) } ?: uses(session, subnet)
         val all =
-            ForwardingUse.read(lines.asSequence()).map { use ->
+            uses.map { use ->
                 PortUse(use, runCatching { subnet.node(Guid(number(use.guid))) }.getOrNull(), looksDeeper)
             }
         val shown = all.filter { it.isUnbalanced || options.verbose > 0 }
@@ -62,15 +63,16 @@ internal class CheckLftBalanceCommand : DiscoveringCommand("check_lft_balance", 
         }
     }
 
-    /** What `dump_lfts` prints of the fabric. */
-    private suspend fun lines(
+    /** What `dump_lfts` prints of the fabric, read switch by switch: the whole text has gigabytes on a large one. */
+    private suspend fun uses(
         session: Session,
         subnet: Subnet,
-    ): List<String> {
+    ): List<ForwardingUse> {
         val order = DiscoveryOrder(subnet)
+        val destinations = Destinations(subnet, session.names)
         return order.switches.mapNotNull { SwitchOf.found(session, it, order.path(it)) }.flatMap { switch ->
-            val table = UnicastTable(session, switch, isAll = false, isBrief = false, subnet)
-            table.text(table.rows(0, 0)).lines()
+            val table = UnicastTable(session, switch, isAll = false, isBrief = false, destinations)
+            ForwardingUse.read(table.text(table.rows(0, 0)).lineSequence())
         }
     }
 

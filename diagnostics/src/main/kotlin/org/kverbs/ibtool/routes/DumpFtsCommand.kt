@@ -12,7 +12,6 @@ import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.fabric.DiscoveryOrder
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.int
-import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.transaction.MadException
 
 /**
@@ -45,11 +44,12 @@ internal class DumpFtsCommand(
     override suspend fun execute(session: Session) {
         val subnet = subnet(session)
         val order = DiscoveryOrder(subnet)
+        val destinations = Destinations(subnet, session.names)
         val results = ArrayList<JsonElement>()
         for (node in order.switches) {
             val switch = SwitchOf.found(session, node, order.path(node)) ?: continue
             try {
-                show(session, subnet, switch, results)
+                show(session, destinations, switch, results)
             } catch (e: MadException) {
                 warn("the tables of '${switch.name}' are not known: ${e.message}")
             }
@@ -64,7 +64,7 @@ internal class DumpFtsCommand(
 
     private suspend fun show(
         session: Session,
-        subnet: Subnet,
+        destinations: Destinations,
         switch: SwitchOf,
         results: MutableList<JsonElement>,
     ) {
@@ -73,7 +73,7 @@ internal class DumpFtsCommand(
             val rows = table.rows(first, last)
             if (options.json) results.add(table.json(rows)) else print(table.text(rows, isBrief))
         } else {
-            val table = UnicastTable(session, switch, isAll, isBrief, subnet)
+            val table = UnicastTable(session, switch, isAll, isBrief, destinations)
             val rows = table.rows(first, last)
             if (options.json) results.add(table.json(rows)) else print(table.text(rows))
         }

@@ -67,7 +67,7 @@ internal class IbFindNodesUsingCommand : DiscoveringCommand("ibfindnodesusing", 
         port: Int,
     ): List<String> {
         val found = SwitchOf.found(session, node, order.path(node)) ?: return emptyList()
-        return UnicastTable(session, found, isAll = false, isBrief = false, subnet)
+        return UnicastTable(session, found, isAll = false, isBrief = false, Destinations(subnet, session.names))
             .rows(0, 0)
             .filter { it.port == port && it.destination?.type == HOST && it.destination.firstLid == it.lid }
             .mapNotNull { it.destination?.name }

@@ -12,29 +12,24 @@ import org.kverbs.ibtool.fabric.SubnetJson
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.hex
 import org.kverbs.ibtool.session.hex16
-import org.kverbs.ibtool.session.with
 import org.kverbs.management.path.lid
 import org.kverbs.management.structures.LinearForwardingTable
 import org.kverbs.management.structures.NodeDescription
 import org.kverbs.management.structures.NodeInfo
-import org.kverbs.management.structures.NodeType
 import org.kverbs.management.structures.PortInfo
-import org.kverbs.management.subnet.Subnet
-import org.kverbs.management.subnet.SubnetPort
 import org.kverbs.management.transaction.MadException
-import org.kverbs.structures.Lid
 
 /**
  * The linear forwarding table of a switch, as `ibroute` and `dump_fts` print it.
  *
- * @param scanned where the names of destinations come from; without it the destinations are asked
+ * @param scanned the destinations that are known; without it the destinations are asked
  */
 internal class UnicastTable(
     private val session: Session,
     private val switch: SwitchOf,
     private val isAll: Boolean,
     private val isBrief: Boolean,
-    private val scanned: Subnet? = null,
+    private val scanned: Destinations? = null,
 ) {
     /** A LID, its port and where it leads; the texts are null where nothing is known or asked. */
     class Row(
@@ -42,15 +37,6 @@ internal class UnicastTable(
         val port: Int,
         val isValid: Boolean,
         val destination: Destination?,
-    )
-
-    /** What has a LID. */
-    class Destination(
-        val type: String,
-        val guid: Long,
-        val name: String,
-        val firstLid: Int,
-        val lmc: Int,
     )
 
     private var range = 0..0
@@ -73,36 +59,30 @@ internal class UnicastTable(
             }
         }
         val shown = range.filter { isAll || ports[it] <= switch.node.numPorts }
+
+        fun row(
+            lid: Int,
+            destination: Destination?,
+        ) = Row(lid, ports[lid], ports[lid] <= switch.node.numPorts, destination)
+
+        fun isWanted(lid: Int) = !isBrief && lid != 0 && ports[lid] <= switch.node.numPorts
+        if (isBrief || scanned != null) return shown.map { row(it, if (isWanted(it)) scanned?.of(it) else null) }
         return coroutineScope {
-            shown
-                .map { lid ->
-                    async {
-                        val isValid = ports[lid] <= switch.node.numPorts
-                        Row(lid, ports[lid], isValid, if (isValid && !isBrief) destination(lid) else null)
-                    }
-                }.awaitAll()
+            shown.map { async { row(it, if (isWanted(it)) asked(it) else null) } }.awaitAll()
         }
     }
 
-    private suspend fun destination(number: Int): Destination? {
-        if (number == 0) return null
-        if (scanned != null) return scanned.port(Lid(number))?.let(::destination)
-        return try {
+    private suspend fun asked(number: Int): Destination? =
+        try {
             val path = lid(number)
             val description = session.get<NodeDescription>(path)
             val info = session.get<PortInfo>(path)
             val node = session.get<NodeInfo>(path)
             val name = session.names.of(node.nodeGUID, description)
-            Destination(type(node), node.portGUID.value, name, info.lid.value, info.lmc)
+            Destination(Destination.type(node), node.portGUID.value, name, info.lid.value, info.lmc)
         } catch (_: MadException) {
             null
         }
-    }
-
-    private fun destination(port: SubnetPort): Destination {
-        val node = port.node
-        return Destination(type(node.info), port.guid.value, session.names.of(node), port.lid.value, port.lmc)
-    }
 
     fun text(rows: List<Row>): String =
         buildString {
@@ -112,7 +92,8 @@ internal class UnicastTable(
             var group: Destination? = null
             for (row in rows) {
                 val last = group?.let { it.firstLid + (1 shl it.lmc) - 1 } ?: 0
-                append("0x%04x %03d ".with(row.lid, row.port))
+                append("0x").append(hex(row.lid).padStart(LID_DIGITS, '0')).append(' ')
+                append("${row.port}".padStart(PORT_DIGITS, '0')).append(' ')
                 if (row.lid == 0 && !isBrief) {
                     append(if (row.isValid) ": (path #1 out of 1)" else ": (path #0 - illegal port)")
                 } else if (group != null && row.lid <= last && !isBrief) {
@@ -165,16 +146,10 @@ internal class UnicastTable(
             }
         }
 
-    private fun type(node: NodeInfo) =
-        when (node.nodeType) {
-            NodeType.CA -> "Channel Adapter"
-            NodeType.SWITCH -> "Switch"
-            NodeType.ROUTER -> "Router"
-            else -> "?(${node.nodeType.value})?"
-        }
-
     private companion object {
         private const val BLOCK = 64
         private const val LAST_LID = 0xbfff
+        private const val LID_DIGITS = 4
+        private const val PORT_DIGITS = 3
     }
 }

@@ -11,6 +11,9 @@ import java.nio.file.Path
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 
+private const val MOST_RETRIES = 1_000_000L
+private const val MOST_OUTSTANDING = 65_536L
+
 /**
  * The options that all commands share, with the names and letters of infiniband-diags, and those that ibtool adds.
  *
@@ -85,7 +88,7 @@ internal class CommonOptions(
                     "--retries",
                     metavar = "N",
                     help = "How often a request is repeated (3)",
-                ).convert { number(it) },
+                ).convert { ranged(it, 0L..MOST_RETRIES) },
         )
     private val fabricOption =
         added(
@@ -113,7 +116,7 @@ internal class CommonOptions(
                     *names("--outstanding_smps", "--outstanding", letter = 'o'),
                     metavar = "N",
                     help = "How many requests wait for an answer at once (32)",
-                ).convert { number(it) },
+                ).convert { ranged(it, 1L..MOST_OUTSTANDING) },
         )
 
     /** The names of an option that all commands have. Some use its letter for something else. */

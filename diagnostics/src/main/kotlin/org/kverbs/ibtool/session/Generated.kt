@@ -20,6 +20,9 @@ internal object Generated {
             }
         } catch (e: IllegalArgumentException) {
             throw DiagnosticException("--fabric ${printable(text)}: ${e.message}", DiagnosticException.USAGE, cause = e)
+        } catch (e: IllegalStateException) {
+            // More ports than a subnet has LIDs.
+            throw DiagnosticException("--fabric ${printable(text)}: ${e.message}", DiagnosticException.USAGE, cause = e)
         }
 
     private fun SimulatedFabricBuilder.add(text: String) {

@@ -6,6 +6,7 @@ import org.kverbs.structures.Guid
 import java.io.IOException
 import java.nio.file.Path
 import kotlin.io.path.exists
+import kotlin.io.path.fileSize
 import kotlin.io.path.readLines
 
 /**
@@ -29,6 +30,8 @@ internal class NodeNames private constructor(
     companion object {
         private const val DEFAULT = "/etc/infiniband-diags/ib-node-name-map"
         private const val BLANK = ' '
+        private const val LARGEST = 16L shl 20
+        private const val SHOWN = 200
         private val printable = 0x20..0x7e
         private val line = Regex("\\s*(0[xX]\\p{XDigit}{1,16}|\\d{1,20})(?:\\s+(.*))?")
 
@@ -49,13 +52,14 @@ internal class NodeNames private constructor(
             val path = Path.of(file ?: DEFAULT)
             if (file == null && !path.exists()) return NodeNames(emptyMap())
             return try {
+                if (path.fileSize() > LARGEST) throw IOException("it has more than $LARGEST bytes")
                 NodeNames(parse(path.readLines(Charsets.UTF_8)))
             } catch (e: IOException) {
                 warn("WARNING failed to open node name map \"$path\" (${e.message})")
                 NodeNames(emptyMap())
             } catch (e: IllegalArgumentException) {
                 warn("WARNING failed to parse node name map \"$path\"")
-                warn("WARNING failed line: \"${e.message}\"")
+                warn("WARNING failed line: \"${e.message?.take(SHOWN)}\"")
                 NodeNames(emptyMap())
             }
         }

@@ -31,6 +31,19 @@ internal fun narrow(number: Long): Int {
     return number.toInt()
 }
 
+/**
+ * Reads a number of an option.
+ *
+ * @throws IllegalArgumentException if [text] is none, or is not in [range]
+ */
+internal fun ranged(
+    text: String,
+    range: LongRange,
+): Long =
+    number(text).also { value ->
+        require(value in range) { "${value.toULong()} is too small or too large: give ${range.first} to ${range.last}" }
+    }
+
 private const val MAX_INT = 0xffffffffL
 
 /** Whether [number] takes the text for a number in digits: a LID, but no name. */

@@ -79,6 +79,13 @@ internal class Session(
         return progress.during(::line, work)
     }
 
+    /** For a command that changes what it has found: after Ctrl-C it has found a part only, and changes nothing. */
+    fun requireWhole() {
+        if (surroundings.interrupt?.hasEnded == true) {
+            throw DiagnosticException("interrupted, and nothing was changed", Interrupt.STATUS)
+        }
+    }
+
     /** What `--watch` compares; null without it. */
     var growth: CounterGrowth? = null
 

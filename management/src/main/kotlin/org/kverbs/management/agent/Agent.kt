@@ -5,7 +5,6 @@ import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.cancel
-import kotlinx.coroutines.channels.BufferOverflow
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
@@ -46,10 +45,6 @@ internal class Agent(
     private val handlers = ConcurrentHashMap<Served, Service>()
     private val watchers = CopyOnWriteArrayList<Watcher>()
     private val running = ConcurrentHashMap.newKeySet<RequestKey>()
-    private val noticed =
-        object : LinkedHashMap<RequestKey, Unit>() {
-            override fun removeEldestEntry(eldest: Map.Entry<RequestKey, Unit>) = size > REMEMBERED
-        }
 
     @Volatile
     private var isClosed = false
@@ -78,7 +73,23 @@ internal class Agent(
     private class Watcher(
         val methods: Set<Method>,
     ) {
-        val queue = Channel<ReceivedNotice>(MOST_NOTICES, BufferOverflow.DROP_OLDEST)
+        val queue = Channel<ReceivedNotice>(MOST_NOTICES)
+        private val noticed =
+            object : LinkedHashMap<RequestKey, Unit>() {
+                override fun removeEldestEntry(eldest: Map.Entry<RequestKey, Unit>) = size > REMEMBERED
+            }
+
+        /** Returns whether the collector has it, now or since it came first; false if too many wait for it. */
+        @Synchronized
+        fun take(
+            key: RequestKey,
+            notice: ReceivedNotice,
+        ): Boolean {
+            if (key in noticed) return true
+            val result = queue.trySend(notice)
+            if (result.isSuccess) noticed[key] = Unit
+            return result.isSuccess || result.isClosed
+        }
     }
 
     fun serve(
@@ -191,6 +202,13 @@ internal class Agent(
         key: RequestKey,
         watching: List<Watcher>,
     ) {
+        val at = MadLayout.dataAt(key.mgmtClass, NOTICE)
+        if (at != null && at + NoticeSMP.byteSize <= mad.size) {
+            val bytes = mad.copyOfRange(at, minOf(mad.size, at + sizeIn(key.mgmtClass))).copyOf(Notice.byteSize)
+            val received = ReceivedNotice(Notice.of(bytes), ManagementClass.of(key.mgmtClass), back)
+            // Without a confirmation the sender repeats it, for the collectors that had no room.
+            if (!watching.map { it.take(key, received) }.all { it }) return
+        }
         val isTrap = key.method == Method.TRAP.value
         val answer = mad.copyOf()
         MADHeader.at(answer).method = if (isTrap) Method.TRAP_REPRESS else REPORT_RESP
@@ -201,12 +219,6 @@ internal class Agent(
         } catch (_: IllegalStateException) {
             // The fabric is closed.
         }
-        val isNew = synchronized(noticed) { noticed.put(key, Unit) == null }
-        val at = MadLayout.dataAt(key.mgmtClass, NOTICE)
-        if (!isNew || at == null || at + NoticeSMP.byteSize > mad.size) return
-        val bytes = mad.copyOfRange(at, minOf(mad.size, at + sizeIn(key.mgmtClass))).copyOf(Notice.byteSize)
-        val received = ReceivedNotice(Notice.of(bytes), ManagementClass.of(key.mgmtClass), back)
-        watching.forEach { it.queue.trySend(received) }
     }
 
     private fun sizeIn(mgmtClass: Int) =

@@ -71,6 +71,8 @@ public class Fabric internal constructor(
     public val sa: SubnetAdministration =
         SubnetAdministration(transactor, transport::port, timeout, retries, settings.saKey)
 
+    private val subscribers = Subscribers(sa)
+
     /**
      * Returns the source of the same attributes as [get], which answers from records of the subnet administrator. What
      * it learned of links and nodes is kept as long as the result.
@@ -161,7 +163,7 @@ public class Fabric internal constructor(
         modifier: Int = 0,
     ): ByteArray where S : Structure, S : TakesGet {
         val request = requests.request(type, RequestMethod.GET, path, modifier, null, type { })
-        return transact(type, request, path).let { it.copyOfRange(request.dataAt, it.size) }
+        return transact(type, request, path, isLong = true).let { it.copyOfRange(request.dataAt, it.size) }
     }
 
     private suspend fun <S : Structure> ask(
@@ -181,9 +183,19 @@ public class Fabric internal constructor(
         type: StructureType<*>,
         request: Request,
         path: MadPath,
+        isLong: Boolean = false,
     ): ByteArray {
         val reply = transactor.transactRedirected(request.mad, path, timeout, retries)
         val end = request.dataAt + type.byteSize
+        if (!isLong && reply.size > maxOf(end, MAD_SIZE)) {
+            val size = reply.size - request.dataAt
+            throw MadReplyException(
+                request.mad,
+                reply,
+                path,
+                "it has $size bytes, more than a ${type.name}: use getLong",
+            )
+        }
         if (reply.size < end && (reply.size < MAD_SIZE || end > MAD_SIZE)) {
             throw MadReplyException(request.mad, reply, path, "it is too short for a ${type.name}")
         }
@@ -225,10 +237,10 @@ public class Fabric internal constructor(
     ): AutoCloseable = agent.serve(service, handler)
 
     /**
-     * Returns the traps and reports that arrive while the flow is collected. Each is answered, so that its sender stops
-     * to repeat it. The flow ends when the fabric is closed.
+     * Returns the traps that arrive while the flow is collected. Each is answered, so that its sender stops to repeat
+     * it. The flow ends when the fabric is closed.
      *
-     * A collector that is slow loses the oldest beyond 1024. Ports send traps to the subnet manager's port; any other
+     * A slow collector has up to 1024 waiting. A trap beyond them is not answered: its sender repeats it. Ports send traps to the subnet manager's port; any other
      * port gets reports of them by [informs].
      *
      * @param mgmtClass the class whose traps the kernel is to hand over, on a port of this machine; without this those
@@ -239,10 +251,15 @@ public class Fabric internal constructor(
 
     /**
      * Subscribes to traps at the subnet administrator while the flow is collected, and returns its reports. All traps
-     * are meant, if [assign] says no less.
+     * are meant, if [assign] says no less, such as `trapNumberDeviceID = 128`. A slow collector has up to 1024 reports
+     * waiting, as with [traps].
+     *
+     * Equal flows of one fabric share a subscription. The administrator knows the port alone: two fabrics at one port
+     * that subscribe to the same end it for each other. A fabric that is closed before its collectors leaves the
+     * subscription behind.
      */
     public fun informs(assign: InformInfo.() -> Unit = {}): Flow<ReceivedNotice> {
-        val subscription = Subscription(sa, port(), assign)
+        val subscription = Subscription(subscribers, port(), assign)
         return agent
             .notices(ServedClass(ManagementClass.SUBN_ADM, methods = setOf(Method.REPORT)), subscription::begin)
             .filter(subscription::fits)

@@ -2,14 +2,11 @@ package org.kverbs.management.fabric
 
 import org.kverbs.attributes.Gid
 import org.kverbs.management.agent.ReceivedNotice
-import org.kverbs.management.sa.SubnetAdministration
 import org.kverbs.management.structures.InformInfo
 import org.kverbs.management.structures.ManagementClass
 import org.kverbs.management.structures.NoticeType
-import org.kverbs.management.transaction.MadException
 import org.kverbs.management.transport.MadPort
 import org.kverbs.structures.Lid
-import org.kverbs.structures.copy
 
 private const val ALL = 0xffff
 private const val ALL_PRODUCERS = 0xffffff
@@ -17,7 +14,7 @@ private const val DEFAULT_RESPONSE = 18
 
 /** A subscription of this port to traps at the subnet administrator. */
 internal class Subscription(
-    private val sa: SubnetAdministration,
+    private val subscribers: Subscribers,
     port: MadPort,
     assign: InformInfo.() -> Unit,
 ) {
@@ -36,7 +33,7 @@ internal class Subscription(
     private var isSubscribed = false
 
     suspend fun begin() {
-        sa.inform(wanted.copy { subscribe = 1 })
+        subscribers.begin(wanted)
         isSubscribed = true
     }
 
@@ -46,13 +43,6 @@ internal class Subscription(
             wanted.trapNumberDeviceID in setOf(ALL, notice.notice.trapNumberDeviceID)
 
     suspend fun end() {
-        if (!isSubscribed) return
-        try {
-            sa.inform(wanted.copy { subscribe = 0 })
-        } catch (_: MadException) {
-            // The administrator does not answer; it drops a subscriber that answers no report.
-        } catch (_: IllegalStateException) {
-            // The fabric is closed.
-        }
+        if (isSubscribed) subscribers.end(wanted)
     }
 }

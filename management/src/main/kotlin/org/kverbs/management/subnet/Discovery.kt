@@ -64,7 +64,12 @@ internal class Discovery(
             whereAnswersArrive { askAll(first) }
             news.close()
         }
-        if (open.get() == 0) last() else found.report(SubnetProblemKind.STOPPED, null, "the discovery was stopped")
+        if (open.get() == 0) {
+            last()
+        } else {
+            found.dropUnread(first.port.node)
+            found.report(SubnetProblemKind.STOPPED, null, "the discovery was stopped")
+        }
         return found.build(first.port)
     }
 

@@ -15,6 +15,9 @@ internal class FoundNode(
     val guid: Long = info.nodeGUID.value
     val isSwitch: Boolean = info.nodeType == NodeType.SWITCH
     val ports: Array<FoundPort?> = arrayOfNulls(info.numPorts + 1)
+
+    /** The port that was asked first. */
+    val managementPort: FoundPort? get() = ports[if (isSwitch) 0 else arrival]
     var description: ByteArray? = null
     var switchInfo: ByteArray? = null
 

@@ -134,6 +134,20 @@ internal class FoundSubnet(
         for (guid in guids - nodes.keys) report(SubnetProblemKind.NO_ANSWER, guid, null, text)
     }
 
+    /**
+     * Leaves out the nodes that a discovery which was stopped knows to be there, and nothing more: they have no LID, and
+     * nothing is known behind them. [first] stays.
+     */
+    @Synchronized
+    fun dropUnread(first: FoundNode) {
+        val unread = nodes.values.filterTo(HashSet()) { it !== first && it.managementPort?.info == null }
+        nodes.values.removeAll(unread)
+        for (port in nodes.values.flatMap { it.ports.asList() }.filterNotNull()) {
+            if (port.sees?.node in unread) port.sees = null
+            if (port.seenBy?.node in unread) port.seenBy = null
+        }
+    }
+
     /** Changes a node or a port under the lock. */
     @Synchronized
     fun update(change: () -> Unit) = change()

@@ -8,6 +8,7 @@ import org.kverbs.management.path.MadPath
 import org.kverbs.management.rmpp.Rmpp
 import org.kverbs.management.rmpp.RmppSettings
 import org.kverbs.management.rmpp.RmppTransport
+import org.kverbs.management.structures.MADHeader
 import org.kverbs.management.structures.MADStatusFlag
 import org.kverbs.management.structures.RMPPStatus
 import org.kverbs.management.transport.MAD_SIZE
@@ -137,7 +138,7 @@ public class MadTransactor(
         }
         report(MadEventKind.TIMED_OUT, request)
         transaction.failure?.let { throw MadTransferException(request, path, it) }
-        val busy = transaction.busy ?: throw MadTimeoutException(request, path, attempts, timeout)
+        val busy = transaction.busy ?: throw MadTimeoutException(request, path, attempts, timeout, transaction.strays)
         throw MadStatusException(request, busy, path, MadFields.status(busy))
     }
 
@@ -192,7 +193,10 @@ public class MadTransactor(
             mad: ByteArray,
             back: MadPath?,
         ) {
-            if (mad.size != MAD_SIZE && !Rmpp.isActive(mad)) return report(MadEventKind.MALFORMED, mad)
+            if (mad.size != MAD_SIZE && !Rmpp.isActive(mad)) {
+                if (mad.size >= MADHeader.byteSize) table.find(MadFields.transaction(mad))?.let { it.strays++ }
+                return report(MadEventKind.MALFORMED, mad)
+            }
             val transaction = table.find(MadFields.transaction(mad))
             when {
                 !MadFields.isResponse(mad) -> request(mad, back)
@@ -215,6 +219,7 @@ public class MadTransactor(
             transaction: Transaction?,
         ) {
             val isLate = transaction == null && table.wasGiven(MadFields.transaction(mad))
+            transaction?.let { it.strays++ }
             report(if (isLate) MadEventKind.LATE else MadEventKind.UNEXPECTED, mad)
         }
 

@@ -41,6 +41,10 @@ internal class Transaction(
     @Volatile
     var failure: RMPPStatus? = null
 
+    /** How many datagrams came under the transaction's number that are no answer to it. */
+    @Volatile
+    var strays: Int = 0
+
     /** Whether [mad], to whose sender [back] leads, answers the request. Its id was compared before. */
     fun isAnsweredBy(
         mad: ByteArray,

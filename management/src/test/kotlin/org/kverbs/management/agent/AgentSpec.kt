@@ -6,11 +6,13 @@ import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.flow.onEach
 import kotlinx.coroutines.flow.take
 import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.joinAll
@@ -226,6 +228,28 @@ class AgentSpec :
                             "URGENT(1) LINK_STATE_CHANGED(128) from LID $it: NoticeTrap128(lidAddr=$it)"
                         }
                 }
+            }
+        }
+
+        test("should confirm no trap that its watcher has no room for, so that its sender repeats it") {
+            runTest {
+                val room = 1024
+                val wire = Wire(backgroundScope)
+                val manager = over(wire.second)
+                val port = over(wire.first) { retries(0) }
+                val goOn = CompletableDeferred<Unit>()
+                val watching = async { manager.traps().onEach { goOn.await() }.take(room + 2).toList() }
+
+                suspend fun isConfirmed(from: Int) =
+                    runCatching { port.trap(lid(2), linkDown(from)) }
+                        .onFailure { if (it !is MadTimeoutException) throw it }
+                        .isSuccess
+                delay(1)
+                // The first one is with the watcher, and the others wait.
+                List(room + 5) { isConfirmed(1 + it) }.count { it } shouldBe room + 1
+                goOn.complete(Unit)
+                isConfirmed(room + 5) shouldBe true
+                watching.await().size shouldBe room + 2
             }
         }
 
