@@ -47,4 +47,33 @@ class InterruptSpec :
             out.readText().lines().size shouldBeInRange 1..HOSTS
             cache.exists() shouldBe false
         }
+
+        test("should change nothing when Ctrl-C comes before the fabric is known") {
+            for (command in listOf("ibclearcounters", "ibclearerrors", "init_all_ports")) {
+                val words =
+                    listOf("env", "--default-signal=INT", "$java", "-XX:TieredStopAtLevel=1", "-cp") +
+                        listOf(System.getProperty("java.class.path"), "org.kverbs.ibtool.IbToolKt", command) +
+                        listOf("--debug", "--fabric", "hosts:$HOSTS")
+                val process = ProcessBuilder(words).redirectOutput(folder.resolve("out").toFile()).start()
+                val trace = process.errorReader()
+                repeat(100) { trace.readLine() }
+                ProcessBuilder("kill", "-INT", "${process.pid()}").start().waitFor() shouldBe 0
+                var last = ""
+                var sets = 0
+                val reader =
+                    thread {
+                        trace.forEachLine {
+                            if ("METHOD_SET(" in it) sets++
+                            last = "$last\n$it".takeLast(1000)
+                        }
+                    }
+                process.waitFor(3, MINUTES) shouldBe true
+                reader.join()
+                withClue("$command: $last") {
+                    process.exitValue() shouldBe 130
+                    last shouldContain "$command: interrupted, and nothing was changed"
+                    sets shouldBe 0
+                }
+            }
+        }
     })
