@@ -7,7 +7,6 @@ import org.kverbs.management.structures.PathRecord
 import org.kverbs.management.structures.Rate
 import org.kverbs.management.structures.Selector
 import org.kverbs.management.structures.TraceRecord
-import org.kverbs.structures.Guid
 import org.kverbs.structures.Lid
 
 private const val LINK_LOCAL = 0xfe80L shl 48
@@ -57,14 +56,14 @@ internal class PathFinder(
         val spec = topology.node(node)
         gidPrefix = LINK_LOCAL
         nodeType = NodeType.of(spec.kind)
-        nodeID = Guid(network.nodeGuid(node))
-        chassisID = Guid(spec.systemGuid ?: network.nodeGuid(node))
+        nodeID = network.nodeGuid(node)
+        chassisID = spec.systemGuid ?: network.nodeGuid(node)
         if (entry != Topology.NONE) {
-            entryPortID = Guid(network.portGuid(entry))
+            entryPortID = network.portGuid(entry)
             entryPort = topology.numberOf(entry)
         }
         if (exit != Topology.NONE) {
-            exitPortID = Guid(network.portGuid(exit))
+            exitPortID = network.portGuid(exit)
             exitPort = topology.numberOf(exit)
         }
     }

@@ -34,7 +34,7 @@ private suspend fun managed(
 ) = simulatedFabric {
     configure()
     subnetManager()
-}.use { simulation -> simulation.fabric(simulation.hosts.first()).use { body(simulation, it) } }
+}.use { simulation -> simulation.fabric(simulation.hosts.first()) { saKey(1) }.use { body(simulation, it) } }
 
 private suspend fun compareAll(fabric: Fabric) {
     val comparison = Comparison(fabric, fabric.byRecords())

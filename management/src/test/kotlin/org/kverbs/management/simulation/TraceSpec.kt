@@ -13,7 +13,6 @@ import org.kverbs.management.structures.ServiceRecord
 import org.kverbs.management.subnet.discover
 import org.kverbs.management.subnet.forwardingTables
 import org.kverbs.management.transaction.MadClassException
-import org.kverbs.structures.Guid
 import org.kverbs.structures.Lid
 import org.kverbs.structures.copy
 
@@ -46,7 +45,7 @@ class TraceSpec :
                                 }
                             val route = tables.route(ports.getValue(here), there)
                             records.map { it.nodeID } shouldBe
-                                (listOf(route.from) + route.hops.map { it.into.node }).map { it.guid }
+                                (listOf(route.from) + route.hops.map { it.into.node }).map { it.guid.value }
                             records.drop(1).map { it.entryPort } shouldBe route.hops.map { it.into.number }
                             records.dropLast(1).map { it.exitPort } shouldBe route.hops.map { it.out.number }
                         }
@@ -67,9 +66,9 @@ class TraceSpec :
                         }
                     records.map { it.nodeType.value } shouldBe listOf(1, 2, 1)
                     records.map { it.entryPort to it.exitPort } shouldBe listOf(0 to 1, 1 to 2, 1 to 0)
-                    records.first().exitPortID shouldBe here.portGUID
-                    records.last().entryPortID shouldBe there.portGUID
-                    records.first().entryPortID shouldBe Guid(0)
+                    records.first().exitPortID shouldBe here.portGUID.value
+                    records.last().entryPortID shouldBe there.portGUID.value
+                    records.first().entryPortID shouldBe 0
                 }
             }
         }
