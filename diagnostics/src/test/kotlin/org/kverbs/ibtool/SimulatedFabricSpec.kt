@@ -63,7 +63,7 @@ class SimulatedFabricSpec :
             saquery CPI
             saquery PIR
             saquery SL2VL
-            saquery PKTR
+            saquery --smkey 1 PKTR
             saquery VLAR
             saquery LR
             saquery PR
