@@ -11,6 +11,7 @@ import org.kverbs.management.structures.PortInfo
 import org.kverbs.structures.Guid
 
 private const val LONGEST = 1000
+private const val SHOWN = 40
 private val hops = Regex("\\d{1,3}(,\\d{1,3})*")
 private val bareNumber = Regex("0[xX]\\p{XDigit}{1,16}|\\d{1,20}")
 private const val GUID_DIGITS = 14
@@ -33,10 +34,10 @@ private suspend fun Session.find(text: String): MadPath {
     val shown = printable(text)
 
     // The pattern of hops takes the stack for each of them.
-    if (text.length >
-        LONGEST
-    ) {
-        throw DiagnosticException("can't resolve destination port: it has ${text.length} characters")
+    if (text.length > LONGEST) {
+        throw DiagnosticException(
+            "can't resolve destination port ${shown.take(SHOWN)}...: it has ${text.length} characters",
+        )
     }
 
     fun unresolved(): Nothing = throw DiagnosticException("can't resolve destination port $shown")
