@@ -8,6 +8,7 @@ import org.kverbs.management.structures.SMInfo
 import org.kverbs.management.structures.SMState
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.subnet.SubnetPort
+import org.kverbs.management.subnet.SubnetProblemKind
 import org.kverbs.management.transaction.MadClosedException
 import org.kverbs.management.transaction.MadException
 import org.kverbs.structures.Lid
@@ -25,9 +26,10 @@ internal class Managers(
         private set
 
     suspend fun find(): Managers {
+        val info = subnet.here?.info
         // A discovery that was stopped at once has not read this port.
-        val info = subnet.here?.info ?: return this
-        val lid = info.masterSMLID
+        if (info == null && subnet.problems.any { it.kind == SubnetProblemKind.STOPPED }) return this
+        val lid = info?.masterSMLID ?: Lid(0)
         if (!lid.isUnicast) {
             critical("this port knows no subnet manager", subnet.here)
             return this

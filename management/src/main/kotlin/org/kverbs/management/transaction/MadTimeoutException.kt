@@ -8,8 +8,8 @@ import kotlin.time.Duration
  *
  * @property attempts how many times the request was sent
  * @property timeout how long each attempt waited at most
- * @property strays how many datagrams came under the request's number that are no answer to it: damaged ones, and those of
- *   another attribute, class or port
+ * @property strays how many datagrams came under the request's number that are no answer to it: damaged ones, and
+ *   those of another attribute, class or port
  */
 public class MadTimeoutException internal constructor(
     request: ByteArray,

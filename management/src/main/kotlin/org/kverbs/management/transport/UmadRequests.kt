@@ -41,8 +41,8 @@ internal class UmadRequests {
      * The end of a request without an answer.
      *
      * @property again the repetition that was kept
-     * @property isEarly whether the kernel gave up long before the request's time was over. The kernel itself does not; ibsim's library does
-     *   so where no port gets the datagram.
+     * @property isEarly whether the kernel gave up long before the request's time was over. The kernel itself does not;
+     *   ibsim's library does so where no port gets the datagram.
      */
     class GivenUp(
         val again: Repetition?,
