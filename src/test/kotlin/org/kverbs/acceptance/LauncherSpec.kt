@@ -259,6 +259,14 @@ class LauncherSpec :
             }
         }
 
+        test("should run devinfo for ibv_devinfo, by a link of that name or as a command of ibtool") {
+            built().use {
+                val link = Files.createSymbolicLink(it.root / "ibv_devinfo", it.root / "ibtool")
+                it.run("$link", "-v") shouldBe Outcome(7, "java devinfo -v\n")
+                it.run("./ibtool", "ibv_devinfo", "-l") shouldBe Outcome(7, "java devinfo -l\n")
+            }
+        }
+
         test("should give the lab its command and pass on the exit status") {
             built().use {
                 it.script("lab/lab.sh", $$"echo \"lab: $*\"; exit 5")

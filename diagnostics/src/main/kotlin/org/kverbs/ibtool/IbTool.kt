@@ -11,14 +11,14 @@ import org.kverbs.ibtool.session.Progress
 import org.kverbs.ibtool.session.StandardOutput
 import org.kverbs.ibtool.session.Surroundings
 import org.kverbs.ibtool.session.Terminals
+import org.kverbs.ibtool.session.problemOf
 import org.kverbs.management.transaction.MadException
 import java.io.FileDescriptor
 import java.io.FileOutputStream
 import java.io.IOException
 import java.io.PrintStream
 import java.nio.charset.CharacterCodingException
-import java.nio.file.AccessDeniedException
-import java.nio.file.NoSuchFileException
+import java.nio.file.FileSystemException
 import kotlin.system.exitProcess
 
 private const val BUFFER = 1 shl 16
@@ -43,8 +43,8 @@ fun main(args: Array<String>) {
  * @param args the words behind `ibtool`; without any it lists the commands
  * @param out receives the results
  * @param err receives the errors
- * @return the exit status: 0 if all went well, 2 if the command line is wrong, and what infiniband-diags returns
- *   otherwise: 255 or 1
+ * @return the exit status: 0 if all went well, 2 if the command line is wrong, 130 if the thread was interrupted, whose
+ *   flag is set then, and what infiniband-diags returns otherwise: 255 or 1
  */
 fun ibtool(
     args: List<String>,
@@ -63,7 +63,7 @@ internal fun ibtool(
 
     fun failed(
         e: Exception,
-        status: Int = FAILED,
+        status: Int = failure(args),
     ): Int {
         val text = (if (e is IOException) ofFile(e) else e.message)?.lines()?.joinToString(" ") ?: e.toString()
         screen.complain("${args.first()}: $text")
@@ -81,20 +81,37 @@ internal fun ibtool(
         failed(e)
     } catch (_: OutOfMemoryError) {
         screen.complain("${args.first()}: out of memory; KVERBS_JAVA_OPTIONS=-Xmx4g gives more")
-        FAILED
+        failure(args)
     } catch (e: IllegalArgumentException) {
         // A number of the command line that a field of a datagram does not take.
         failed(e, DiagnosticException.USAGE)
+    } catch (_: InterruptedException) {
+        Thread.currentThread().interrupt()
+        Interrupt.STATUS
+    } catch (
+        @Suppress("TooGenericExceptionCaught") e: Throwable,
+    ) {
+        screen.complain("${args.first()}: a fault of ibtool itself; please report it\n${e.stackTraceToString()}")
+        failure(args)
     }
 }
 
 /** What went wrong with a file: some exceptions of the JDK say its name alone. */
-private fun ofFile(e: IOException): String? =
+private fun ofFile(e: IOException): String =
     when (e) {
-        is NoSuchFileException -> "${e.file}: there is no such file"
-        is AccessDeniedException -> "${e.file}: this user may not open it"
+        is FileSystemException -> "${e.file}: ${problemOf(e)}"
         is CharacterCodingException -> "a file is not text in UTF-8: ${e.message}"
-        else -> e.message
+        else -> problemOf(e)
     }
 
-private const val FAILED = 255
+/** The exit status of a command that could not do its work. Monitoring knows that of `health` for UNKNOWN. */
+private fun failure(args: List<String>): Int =
+    if (args.firstOrNull() ==
+        "health"
+    ) {
+        UNKNOWN
+    } else {
+        DiagnosticException.FAILED
+    }
+
+private const val UNKNOWN = 3

@@ -22,6 +22,8 @@ internal class IbToolCommand(
 
         Each command takes --fabric FILE or --fabric GENERATOR, such as fat-tree:4, and runs on a simulated fabric
         then, without any hardware.
+
+        ./ibtool ibv_devinfo is ./kverbs devinfo.
         """.trimIndent()
 
     override fun run() = Unit

@@ -47,6 +47,7 @@ internal class CheckJson(
     private fun JsonObjectBuilder.routes(routes: RouteReport) {
         put("pairs", routes.pairs)
         put("unreachableCount", routes.unreachableCount)
+        put("portsWithoutLid", routes.portsWithoutLid)
         put("circles", routes.circleCount)
         put("detours", routes.detours)
         putJsonObject("switches") { routes.hopCounts.forEach { (switches, pairs) -> put("$switches", pairs) } }

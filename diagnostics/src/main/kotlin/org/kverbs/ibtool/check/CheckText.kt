@@ -35,6 +35,7 @@ internal class CheckText(
                 "${routes.unbalanced.size} unbalanced switches",
         )
         for ((switches, pairs) in routes.hopCounts) line("routes: $pairs pairs over $switches switches")
+        if (routes.portsWithoutLid > 0) line("routes: ${routes.portsWithoutLid} linked ports have no LID")
         if (!routes.isBalanceKnown) line("routes: there are too many switches to compare equally short ways")
         if (routes.detours > 0) line("routes: ${routes.detours} entries of tables lead away from the shortest way")
         for (pair in routes.unreachable) {

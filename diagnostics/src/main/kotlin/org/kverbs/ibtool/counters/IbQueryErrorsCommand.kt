@@ -20,6 +20,7 @@ import org.kverbs.ibtool.session.each
 import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.printable
+import org.kverbs.ibtool.session.problemOf
 import org.kverbs.management.structures.NodeType
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.subnet.SubnetNode
@@ -87,9 +88,10 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
     /** infiniband-diags goes on without a file that it cannot read, and says nothing. */
     private fun limits(): Thresholds =
         try {
-            thresholds?.let { Thresholds.of(it) } ?: Thresholds.usual()
+            Thresholds.read(thresholds) { warn(it) }
         } catch (e: IOException) {
-            warn("WARNING: no thresholds, as ${printable("$thresholds")} cannot be read: ${e.javaClass.simpleName}")
+            val file = printable("${thresholds ?: Thresholds.FILE}")
+            warn("WARNING: no thresholds, as $file cannot be read: ${problemOf(e)}")
             Thresholds.none
         }
 

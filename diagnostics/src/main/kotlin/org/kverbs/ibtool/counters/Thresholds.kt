@@ -1,6 +1,7 @@
 package org.kverbs.ibtool.counters
 
 import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.printable
 import java.io.IOException
 import java.nio.file.Path
 import kotlin.io.path.exists
@@ -28,26 +29,44 @@ internal class Thresholds private constructor(
         /** No thresholds: no error is allowed. */
         val none: Thresholds = Thresholds(emptyMap(), null)
 
-        /** Reads the file of infiniband-diags; without it there are no thresholds. */
-        fun usual(): Thresholds = if (Path.of(FILE).exists()) of(Path.of(FILE)) else none
-
         /**
-         * Reads a file. Lines of other names are passed over.
+         * Reads the thresholds of [file], or without one those of infiniband-diags' file, if it is there. A name that is
+         * no counter's, and a value that is no number, are 0 as in infiniband-diags; [warn] gets a sentence of each.
          *
-         * @throws IOException if it cannot be read
+         * @throws IOException if the file cannot be read
          */
-        fun of(file: Path): Thresholds {
-            val lines = file.readLines()
+        fun read(
+            file: Path?,
+            warn: (String) -> Unit,
+        ): Thresholds {
+            val path = file ?: Path.of(FILE).takeIf { it.exists() } ?: return none
             val pairs =
-                lines
-                    .filter { it.isNotBlank() && !it.startsWith('#') }
-                    .mapNotNull { line ->
-                        val name = line.substringBefore('=')
-                        val value = runCatching { number(line.substringAfter('=', "").trim()) }.getOrDefault(0L)
-                        if (name in ErrorCounters.names) name to value else null
-                    }
+                path.readLines().flatMapIndexed { index, line ->
+                    if (line.isBlank() || line.startsWith('#')) return@flatMapIndexed emptyList()
+                    val where = "WARNING: line ${index + 1} of ${printable("$path")}"
+                    listOfNotNull(threshold(line) { warn("$where: $it") })
+                }
             val text = pairs.joinToString("", "Thresholds: ") { (name, value) -> "[$name = ${value.toULong()}]" }
             return Thresholds(pairs.toMap(), text)
         }
+
+        private fun threshold(
+            line: String,
+            warn: (String) -> Unit,
+        ): Pair<String, Long>? {
+            val name = line.substringBefore('=')
+            if (name !in ErrorCounters.names) {
+                warn("there is no counter \"${shown(name)}\"")
+                return null
+            }
+            val text = line.substringAfter('=', "").trim()
+            val value = runCatching { number(text) }.getOrNull()
+            if (value == null) warn("\"${shown(text)}\" is no number; the threshold of $name is 0")
+            return name to (value ?: 0)
+        }
+
+        private fun shown(text: String) = printable(text.take(SHOWN))
+
+        private const val SHOWN = 60
     }
 }

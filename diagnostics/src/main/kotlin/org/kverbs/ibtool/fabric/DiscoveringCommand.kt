@@ -1,6 +1,7 @@
 package org.kverbs.ibtool.fabric
 
 import com.github.ajalt.clikt.core.GroupableOption
+import com.github.ajalt.clikt.core.UsageError
 import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
@@ -12,12 +13,13 @@ import org.kverbs.ibtool.session.OutputFile
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.discover
 import org.kverbs.ibtool.session.printable
+import org.kverbs.ibtool.session.problemOf
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.subnet.SubnetFileException
 import org.kverbs.management.subnet.SubnetProblemKind
 import org.kverbs.management.subnet.loadSubnet
 import org.kverbs.management.subnet.save
-import java.nio.file.NoSuchFileException
+import java.io.IOException
 import java.nio.file.Path
 import kotlin.io.path.exists
 
@@ -60,9 +62,12 @@ internal abstract class DiscoveringCommand(
         session: Session,
         warns: Boolean = true,
     ): Subnet {
-        loaded?.let { return load(it) }
         val cache = cacheOption?.value
-        if (cache != null && refreshOption?.value != true && cache.exists()) return cached(cache)
+        val isRefreshed = refreshOption?.value == true
+        if (loaded != null && cache != null) throw UsageError("give --load-cache or --cache, not both")
+        if (isRefreshed && cache == null) throw UsageError("--refresh-cache needs --cache FILE, which it writes anew")
+        loaded?.let { return load(it) }
+        if (cache != null && !isRefreshed && cache.exists()) return cached(session, cache)
         cache?.let { OutputFile.checked("--cache", it) }
         val subnet = session.discover(kind ?: if (options.sa) DiscoveryKind.SA else DiscoveryKind.DR)
         if (warns) subnet.problems.filterNot { it.kind == SubnetProblemKind.STOPPED }.forEach { session.warn("$it") }
@@ -80,7 +85,11 @@ internal abstract class DiscoveringCommand(
         if (subnet.problems.any { it.kind == SubnetProblemKind.STOPPED }) {
             session.warn("$option ${printable("$file")} is not written: the discovery was interrupted")
         } else {
-            subnet.save(OutputFile.checked(option, file))
+            try {
+                OutputFile.writing(option, file) { subnet.save(OutputFile.checked(option, it)) }
+            } catch (e: DiagnosticException) {
+                session.failLater(e)
+            }
         }
     }
 
@@ -90,17 +99,34 @@ internal abstract class DiscoveringCommand(
             loadSubnet(file)
         } catch (e: SubnetFileException) {
             throw DiagnosticException("loading cached fabric failed: ${printable("$file")}: ${e.message}", cause = e)
-        } catch (e: NoSuchFileException) {
-            throw DiagnosticException("loading cached fabric failed: there is no ${printable("$file")}", cause = e)
+        } catch (e: IOException) {
+            val text = "loading cached fabric failed: ${printable("$file")}: ${problemOf(e)}"
+            throw DiagnosticException(text, cause = e)
         }
 
-    private fun cached(file: Path): Subnet =
-        try {
-            loadSubnet(file)
-        } catch (e: SubnetFileException) {
-            throw DiagnosticException(
-                "--cache ${printable("$file")}: ${e.message}; --refresh-cache writes it anew",
-                cause = e,
-            )
-        }
+    /** Loads what `--cache` saved, if that was at the port which this command asks by. */
+    private suspend fun cached(
+        session: Session,
+        file: Path,
+    ): Subnet {
+        val subnet =
+            try {
+                loadSubnet(file)
+            } catch (e: SubnetFileException) {
+                throw stale(file, "${e.message}", e)
+            } catch (e: IOException) {
+                throw DiagnosticException("--cache ${printable("$file")} cannot be read: ${problemOf(e)}", cause = e)
+            }
+        val here = session.fabric.port().node.portGUID
+        if (subnet.port(here) == null) throw stale(file, "it is of another fabric, as port $here is not in it")
+        val start = subnet.here?.guid
+        if (start != here) throw stale(file, "its paths begin at port $start, and not at port $here, which is asked by")
+        return subnet
+    }
+
+    private fun stale(
+        file: Path,
+        why: String,
+        cause: Exception? = null,
+    ) = DiagnosticException("--cache ${printable("$file")}: $why; --refresh-cache writes it anew", cause = cause)
 }

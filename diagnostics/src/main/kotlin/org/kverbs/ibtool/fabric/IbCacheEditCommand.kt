@@ -13,6 +13,7 @@ import kotlinx.serialization.json.addJsonObject
 import kotlinx.serialization.json.buildJsonArray
 import kotlinx.serialization.json.put
 import org.kverbs.ibtool.session.DiagnosticException
+import org.kverbs.ibtool.session.OutputFile
 import org.kverbs.ibtool.session.number
 import org.kverbs.management.subnet.GuidChanges
 import org.kverbs.management.subnet.SubnetFileException
@@ -88,7 +89,7 @@ internal class IbCacheEditCommand : CoreCliktCommand("ibcacheedit") {
             } catch (e: IllegalArgumentException) {
                 throw DiagnosticException("${e.message}", cause = e)
             }
-        changed.save(edited)
+        OutputFile.writing("the new cache", edited) { changed.save(it) }
         if (isJson) echo("${json(edits)}")
     }
 

@@ -7,6 +7,7 @@ import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.buildJsonObject
 import kotlinx.serialization.json.put
 import kotlinx.serialization.json.putJsonArray
+import org.kverbs.ibtool.session.OutputFile
 import org.kverbs.ibtool.session.Session
 import org.kverbs.management.subnet.save
 import java.nio.file.Path
@@ -29,7 +30,7 @@ internal class IbDiscoverCommand : DiscoveringCommand("ibdiscover", "DGKLs") {
     override suspend fun execute(session: Session) {
         val subnet = subnet(session)
         if (file.exists()) session.requireWhole()
-        subnet.save(file)
+        OutputFile.writing("the file", file) { subnet.save(it) }
         if (!options.json) return line("$subnet saved to $file")
         print(
             buildJsonObject {

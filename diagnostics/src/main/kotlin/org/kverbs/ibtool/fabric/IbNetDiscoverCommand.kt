@@ -8,6 +8,7 @@ import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.default
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
+import org.kverbs.ibtool.session.OutputFile
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.hex
 import org.kverbs.ibtool.session.hex16
@@ -79,7 +80,7 @@ internal class IbNetDiscoverCommand : DiscoveringCommand("ibnetdiscover", "DGKLs
             else -> write(topology(subnet, order, text, chassis))
         }
         cache?.let { save(session, subnet, "--cache", it) }
-        file?.writeText(written.toString())
+        file?.let { file -> OutputFile.writing("the topology file", file) { it.writeText(written) } }
     }
 
     private val written = StringBuilder()

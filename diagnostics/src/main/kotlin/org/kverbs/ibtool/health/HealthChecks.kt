@@ -113,6 +113,10 @@ internal class HealthChecks(
         val report = tables.checkRoutes(wishes.imbalance, 1)
         val route = Check.ROUTES
         for (problem in tables.problems) findings += Finding(route, Severity.WARNING, safe("$problem"))
+        if (report.portsWithoutLid > 0) {
+            val text = "${report.portsWithoutLid} linked ports have no LID, so no route leads to them"
+            findings += Finding(route, Severity.CRITICAL, text)
+        }
         report.unreachable.firstOrNull()?.let {
             val count = "${report.unreachableCount} of ${report.pairs} pairs of ports do not reach each other"
             val circles = if (report.circleCount > 0) ", ${report.circleCount} of them because of a circle" else ""

@@ -13,6 +13,7 @@ import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.printable
+import org.kverbs.ibtool.session.problemOf
 import org.kverbs.management.check.DEFAULT_IMBALANCE
 import org.kverbs.management.transaction.MadException
 import java.io.IOException
@@ -72,9 +73,9 @@ internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
+        val limits = limits(session)
         val report =
             try {
-                val limits = thresholds?.let { Thresholds.of(it) } ?: Thresholds.usual()
                 val wishes = HealthChecks.Wishes(limits, suppressed, skipped, imbalance)
                 val subnet = subnet(session, warns = false)
                 val checks =
@@ -90,8 +91,6 @@ internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
                 unknown(e)
             } catch (e: IllegalStateException) {
                 unknown(e)
-            } catch (e: IOException) {
-                unknown(e, "the thresholds cannot be read")
             }
         when {
             isMetrics -> print(HealthMetrics(session.names).of(report))
@@ -100,6 +99,14 @@ internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
         }
         if (report.severity != Severity.OK) throw ProgramResult(report.severity.status)
     }
+
+    private fun limits(session: Session): Thresholds =
+        try {
+            Thresholds.read(thresholds, session.warn)
+        } catch (e: IOException) {
+            val text = "${thresholds ?: Thresholds.FILE}: ${problemOf(e)}"
+            unknown(DiagnosticException(text, cause = e), "the thresholds cannot be read")
+        }
 
     private fun unknown(
         e: Exception,

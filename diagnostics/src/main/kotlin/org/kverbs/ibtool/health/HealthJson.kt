@@ -26,6 +26,7 @@ internal class HealthJson(
                 putJsonObject("routes") {
                     put("pairs", routes.pairs)
                     put("unreachable", routes.unreachableCount)
+                    put("portsWithoutLid", routes.portsWithoutLid)
                     put("circles", routes.circleCount)
                     put("creditLoops", routes.creditLoops.size)
                     put("unbalanced", routes.unbalanced.size)

@@ -51,6 +51,9 @@ internal class HealthMetrics(
     private fun Metrics.routes(routes: RouteReport) {
         gauge("ibtool_routes_pairs", "Pairs of a port and a LID of another port") { add(routes.pairs) }
         gauge("ibtool_routes_unreachable_pairs", "Pairs that do not reach each other") { add(routes.unreachableCount) }
+        gauge("ibtool_routes_ports_without_lid", "Linked ports of hosts and routers that have no LID") {
+            add(routes.portsWithoutLid.toLong())
+        }
         gauge("ibtool_routes_credit_loops", "Circles of links that can block each other, on one virtual lane") {
             add(routes.creditLoops.size.toLong())
         }

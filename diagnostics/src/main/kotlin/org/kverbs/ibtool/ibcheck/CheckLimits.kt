@@ -3,6 +3,7 @@ package org.kverbs.ibtool.ibcheck
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.printable
+import org.kverbs.ibtool.session.problemOf
 import java.io.IOException
 import java.nio.file.Path
 import kotlin.io.path.readLines
@@ -53,7 +54,7 @@ internal class CheckLimits private constructor(
                 try {
                     file.readLines()
                 } catch (e: IOException) {
-                    throw DiagnosticException("${printable("$file")} cannot be read: ${e.message}", cause = e)
+                    throw DiagnosticException("${printable("$file")} cannot be read: ${problemOf(e)}", cause = e)
                 }
             val given = lines.map { it.substringBefore('#').trim() }.filter { it.isNotEmpty() }.associate(::limit)
             return CheckLimits(defaults + given)

@@ -14,8 +14,13 @@ import org.kverbs.ibtool.counters.Thresholds
 import org.kverbs.ibtool.counters.readCounters
 import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.health.PortText
+import org.kverbs.ibtool.session.DiagnosticException
+import org.kverbs.ibtool.session.OutputFile
 import org.kverbs.ibtool.session.Session
+import org.kverbs.ibtool.session.printable
+import org.kverbs.ibtool.session.problemOf
 import org.kverbs.management.subnet.Subnet
+import java.io.IOException
 import java.nio.file.Path
 import kotlin.io.path.writeText
 
@@ -58,14 +63,23 @@ internal class MapCommand : DiscoveringCommand("map", "DGKLesv") {
             FabricMap.Wishes(
                 hasHosts,
                 readings,
-                thresholds?.let { Thresholds.of(it) } ?: Thresholds.usual(),
+                limits(),
                 hidden,
             )
         val map = FabricMap(subnet, session.names, wishes)
         if (options.json) return print(MapJson(session.names).of(map))
         val text = if (isDot) DotMap(map).write() else SvgMap(map).draw()
-        file?.writeText(text) ?: print(text)
+        val file = file ?: return print(text)
+        OutputFile.writing("the file", file) { it.writeText(text) }
     }
+
+    private fun limits(): Thresholds =
+        try {
+            Thresholds.read(thresholds) { warn(it) }
+        } catch (e: IOException) {
+            val file = printable("${thresholds ?: Thresholds.FILE}")
+            throw DiagnosticException("the thresholds of $file cannot be read: ${problemOf(e)}", cause = e)
+        }
 
     private suspend fun counters(
         session: Session,

@@ -11,6 +11,8 @@ import java.nio.file.Path
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 
+private const val MOST_PORTS = 255L
+private const val MOST_MILLISECONDS = 0xffffffffL
 private const val MOST_RETRIES = 1_000_000L
 private const val MOST_OUTSTANDING = 65_536L
 
@@ -59,15 +61,19 @@ internal class CommonOptions(
         letter: Char,
         metavar: String,
         help: String,
-    ): Choice<Long?> =
-        choice(letter, null, command.option(name, "-$letter", metavar = metavar, help = help).convert { number(it) })
+        range: LongRange? = null,
+    ): Choice<Long?> {
+        val option = command.option(name, "-$letter", metavar = metavar, help = help)
+        return choice(letter, null, option.convert { if (range == null) number(it) else ranged(it, range) })
+    }
 
     private val caOption = text("--Ca", 'C', "CA", "The adapter to use; of a simulated fabric, the node")
-    private val portOption = number("--Port", 'P', "PORT", "The port of the adapter")
+    private val portOption = number("--Port", 'P', "PORT", "The port of the adapter", 0L..MOST_PORTS)
     private val directOption = flag("--Direct", 'D', "The address is a directed path: 0,1,4")
     private val lidOption = flag("--Lid", 'L', "The address is a LID")
     private val guidOption = flag("--Guid", 'G', "The address is a port GUID")
-    private val timeoutOption = number("--timeout", 't', "MS", "Milliseconds that an attempt waits for its answer")
+    private val timeoutOption =
+        number("--timeout", 't', "MS", "Milliseconds that an attempt waits for its answer", 1L..MOST_MILLISECONDS)
     private val smPortOption = number("--sm_port", 's', "LID", "The LID of the subnet manager")
     private val showKeysOption = flag("--show_keys", 'K', "Show keys in the output")
     private val mKeyOption = number("--m_key", 'y', "KEY", "The management key of requests")

@@ -2,6 +2,7 @@ package org.kverbs.ibtool.session
 
 import com.github.ajalt.clikt.core.CoreCliktCommand
 import com.github.ajalt.clikt.core.ProgramResult
+import com.github.ajalt.clikt.parameters.options.versionOption
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
@@ -20,7 +21,13 @@ internal abstract class DiagnosticCommand(
 ) : CoreCliktCommand(name) {
     protected val options: CommonOptions = CommonOptions(this, excluded)
 
+    init {
+        val version = javaClass.getPackage().implementationVersion ?: "(run from class files, not from its jar)"
+        versionOption(version, names = setOf("-V", "--version")) { "$commandName of kverbs $it" }
+    }
+
     final override fun run() {
+        requireDistinctFiles()
         val surroundings = currentContext.findObject<Surroundings>() ?: Surroundings()
         try {
             work(surroundings)
@@ -35,7 +42,12 @@ internal abstract class DiagnosticCommand(
 
     private fun work(surroundings: Surroundings) {
         try {
-            runBlocking { Session(options, { configure() }, surroundings) { warn(it) }.use { execute(it) } }
+            runBlocking {
+                Session(options, { configure() }, surroundings) { warn(it) }.use { session ->
+                    execute(session)
+                    session.throwLater()
+                }
+            }
         } catch (e: MadException) {
             explain(e)
             throw e

@@ -55,7 +55,7 @@ internal class NodeNames private constructor(
                 if (path.fileSize() > LARGEST) throw IOException("it has more than $LARGEST bytes")
                 NodeNames(parse(path.readLines(Charsets.UTF_8)))
             } catch (e: IOException) {
-                warn("WARNING failed to open node name map \"$path\" (${e.message})")
+                warn("WARNING failed to open node name map \"${path}\" (${problemOf(e)})")
                 NodeNames(emptyMap())
             } catch (e: IllegalArgumentException) {
                 warn("WARNING failed to parse node name map \"$path\"")

@@ -15,7 +15,10 @@ internal fun number(text: String): Long {
             text.length > 1 && text.startsWith('0') -> text.toULongOrNull(8)
             else -> text.toULongOrNull()
         }
-    return requireNotNull(value) { "\"${printable(text)}\" is not a number" }.toLong()
+    return requireNotNull(value) {
+        val what = if (text.startsWith('-')) "is no number from 0 up" else "is not a number"
+        "\"${printable(text)}\" $what"
+    }.toLong()
 }
 
 /**

@@ -1,5 +1,6 @@
 package org.kverbs.ibtool.session
 
+import java.io.IOException
 import java.nio.file.Files
 import java.nio.file.LinkOption.NOFOLLOW_LINKS
 import java.nio.file.Path
@@ -24,6 +25,27 @@ internal object OutputFile {
             val kind = if (Files.isDirectory(file)) "a folder" else "a device or a pipe"
             throw DiagnosticException("$option $shown is $kind: name a plain file, or a new one")
         }
+        val folder = file.toAbsolutePath().parent
+        if (folder != null && !Files.isDirectory(folder)) {
+            throw DiagnosticException("$option $shown cannot be written: there is no folder ${printable("$folder")}")
+        }
         return file
     }
+
+    /**
+     * Does [write], which writes [file].
+     *
+     * @param what the option or the argument that names the file
+     * @throws DiagnosticException if it cannot be written
+     */
+    inline fun writing(
+        what: String,
+        file: Path,
+        write: (Path) -> Unit,
+    ): Unit =
+        try {
+            write(file)
+        } catch (e: IOException) {
+            throw DiagnosticException("$what ${printable("$file")} cannot be written: ${problemOf(e)}", cause = e)
+        }
 }

@@ -86,6 +86,18 @@ internal class Session(
         }
     }
 
+    private var failure: DiagnosticException? = null
+
+    /** Keeps what went wrong beside the answer of the command, which is shown all the same. */
+    fun failLater(e: DiagnosticException) {
+        failure = failure ?: e
+    }
+
+    /** Throws what [failLater] kept. */
+    fun throwLater() {
+        failure?.let { throw it }
+    }
+
     /** What `--watch` compares; null without it. */
     var growth: CounterGrowth? = null
 

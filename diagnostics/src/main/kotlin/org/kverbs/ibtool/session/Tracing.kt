@@ -40,10 +40,11 @@ private fun isFailure(event: MadEvent): Boolean =
 internal fun MadTransport.captured(options: CommonOptions): MadTransport {
     val file = options.pcap ?: return this
     try {
-        return captured(OutputFile.checked("--pcap", file))
+        OutputFile.checked("--pcap", file)
+        return captured(file)
     } catch (e: IOException) {
         close()
-        throw DiagnosticException("--pcap cannot be written: ${e.message}", cause = e)
+        throw DiagnosticException("--pcap ${printable("$file")} cannot be written: ${problemOf(e)}", cause = e)
     } catch (e: DiagnosticException) {
         close()
         throw e

@@ -76,6 +76,7 @@ class CacheSpec :
         test("should say that there is no file to load") {
             val outcome = Outcome("ibhosts", "--fabric", "hosts:2", "--load-cache", "$folder/none")
             outcome.status shouldBe 255
-            "${outcome.err}" shouldBe "ibhosts: loading cached fabric failed: there is no $folder/none\n"
+            "${outcome.err}" shouldBe
+                "ibhosts: loading cached fabric failed: $folder/none: there is no such file or folder\n"
         }
     })

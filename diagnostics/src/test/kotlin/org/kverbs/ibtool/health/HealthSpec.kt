@@ -59,7 +59,7 @@ class HealthSpec :
             report.severity shouldBe Severity.WARNING
             report.texts(Finding.Check.COUNTERS).first() shouldContain
                 Regex("\"S-2\" 0x\\w{16} port 7: SymbolErrorCounter is 7")
-            val limits = org.kverbs.ibtool.counters.Thresholds.of(file)
+            val limits = org.kverbs.ibtool.counters.Thresholds.read(file) { error(it) }
             limits.isExceeded("SymbolErrorCounter", 7) shouldBe true
             limits.isExceeded("PortXmitWait", 9) shouldBe false
         }

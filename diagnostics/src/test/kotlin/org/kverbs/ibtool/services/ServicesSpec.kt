@@ -1,10 +1,15 @@
 package org.kverbs.ibtool.services
 
+import io.kotest.assertions.nondeterministic.eventually
+import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.ibtool.Outcome
+import org.kverbs.management.simulation.simulatedFabric
 import org.kverbs.management.structures.MlxGeneralInfoExtended
+import kotlin.concurrent.thread
+import kotlin.time.Duration.Companion.seconds
 
 class ServicesSpec :
     FunSpec({
@@ -26,6 +31,39 @@ class ServicesSpec :
                 "\n--- there (Lid 4) ibping statistics ---\n" +
                 "3 packets transmitted, 2 received, 33% packet loss, time 7 ms\n" +
                 "rtt min/avg/max = 1.500/2.000/2.500 ms"
+        }
+
+        test("should answer ibping and ibsysstat with -S, until it is interrupted") {
+            simulatedFabric {
+                fatTree(2)
+                subnetManager()
+            }.use { simulation ->
+                val lid =
+                    simulation
+                        .fabric("H-1")
+                        .use { it.port().info.lid }
+                        .toString()
+
+                fun run(
+                    node: String,
+                    vararg words: String,
+                ) = Outcome(*words, "--fabric", "hosts:2", between = { it.close().let { simulation.port(node) } })
+
+                val name = LocalHost.name()
+                for ((command, client, text) in listOf(
+                    Triple("ibping", listOf("ibping", "-c", "1", lid), "Pong from $name (Lid $lid): time "),
+                    Triple("ibsysstat", listOf("ibsysstat", lid, "host"), "$name\n"),
+                )) {
+                    var ended: Outcome? = null
+                    val server = thread { ended = run("H-1", command, "-S") }
+                    eventually(20.seconds) {
+                        "${run("H-2", *client.toTypedArray()).out}" shouldContain text
+                    }
+                    server.interrupt()
+                    server.join()
+                    withClue("$ended") { ended?.status shouldBe 130 }
+                }
+            }
         }
 
         test("should end with a summary where nobody answers pings") {

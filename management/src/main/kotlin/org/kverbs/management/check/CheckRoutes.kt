@@ -40,5 +40,6 @@ public fun ForwardingTables.checkRoutes(
         creditLoops = CreditLoops(graph, walk.dependencies).find(),
         unbalanced = balance.unbalanced,
         isBalanceKnown = balance.isKnown,
+        portsWithoutLid = graph.portsWithoutLid,
     )
 }

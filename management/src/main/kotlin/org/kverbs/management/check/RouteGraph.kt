@@ -25,17 +25,22 @@ internal class RouteGraph(
     /** The ports of hosts and routers that are linked with a switch and have a LID, by the node of that switch. */
     val ends: Map<Int, List<Int>>
 
+    /** How many such ports have no LID. */
+    val portsWithoutLid: Int
+
     private val linear = arrayOfNulls<ByteArray>(nodeCount)
 
     init {
         for (node in 0 until nodeCount) for (port in data.ports(node)) nodes[port] = node
         for (switch in switches) linear[switch] = tables.table(switch)
-        ends = (0 until portCount).filter { isEnd(it) }.groupBy { nodes[data.peers[it]] }
+        val (known, unknown) = (0 until portCount).filter { isEnd(it) }.partition { at(it).lid.isUnicast }
+        ends = known.groupBy { nodes[data.peers[it]] }
+        portsWithoutLid = unknown.size
     }
 
     private fun isEnd(port: Int): Boolean {
         val peer = data.peers[port]
-        return !isSwitch[nodes[port]] && peer != NONE && isSwitch[nodes[peer]] && at(port).lid.isUnicast
+        return !isSwitch[nodes[port]] && peer != NONE && isSwitch[nodes[peer]]
     }
 
     fun at(port: Int): SubnetPort = SubnetPort(subnet, port)

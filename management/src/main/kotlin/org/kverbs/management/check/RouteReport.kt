@@ -16,6 +16,8 @@ package org.kverbs.management.check
  * @property unbalanced one for each switch whose equally short ways are used unevenly
  * @property isBalanceKnown whether the fabric was small enough to compare the ways; if not, [unbalanced] is empty and
  *   [detours] is 0
+ * @property portsWithoutLid how many ports of hosts and routers are linked with a switch and have no LID. No pair of
+ *   theirs could be followed.
  */
 public class RouteReport internal constructor(
     public val pairs: Long,
@@ -27,12 +29,15 @@ public class RouteReport internal constructor(
     public val creditLoops: List<CreditLoop>,
     public val unbalanced: List<UnbalancedPorts>,
     public val isBalanceKnown: Boolean,
+    public val portsWithoutLid: Int,
 ) {
-    /** Whether each pair arrives, and nothing can block or is unbalanced. */
-    public val isClean: Boolean get() = unreachableCount == 0L && creditLoops.isEmpty() && unbalanced.isEmpty()
+    /** Whether each port has a LID, each pair arrives, and nothing can block or is unbalanced. */
+    public val isClean: Boolean
+        get() = portsWithoutLid == 0 && unreachableCount == 0L && creditLoops.isEmpty() && unbalanced.isEmpty()
 
     /** Returns the numbers of pairs, of those that do not arrive, of credit loops and of unbalanced switches. */
     override fun toString(): String =
         "$pairs pairs, $unreachableCount unreachable, ${creditLoops.size} credit loops, " +
-            "${unbalanced.size} unbalanced switches"
+            "${unbalanced.size} unbalanced switches" +
+            if (portsWithoutLid > 0) ", $portsWithoutLid ports without a LID" else ""
 }

@@ -163,7 +163,7 @@ public class SimulatedFabric internal constructor(
      * ```
      *
      * @param details what the notice tells. Without them they are those of the port, of the traps 128 to 145.
-     * @throws IllegalArgumentException if the details are too long, or the trap needs some and has none
+     * @throws IllegalArgumentException if the details are too long or of another trap, or the trap needs some and has none
      * @throws IllegalStateException if the port has no subnet manager, or no way to it
      */
     public fun trap(

@@ -13,6 +13,7 @@ import org.kverbs.management.structures.NoticeTrap256
 import org.kverbs.management.structures.NoticeTrap64
 import org.kverbs.management.structures.NoticeType
 import org.kverbs.management.structures.TrapNumber
+import org.kverbs.management.structures.described
 import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.structures.Guid
 import org.kverbs.structures.Lid
@@ -35,9 +36,20 @@ internal class Traps(
     ): ByteArray {
         val end = network.endPort(port)
         val given = details ?: ofPort(port, trap)
+        val own = details(trap)
+        require(own == null || given.description.name == own) {
+            "the details of $trap are a $own, not a ${given.description.name}"
+        }
         require(given.bytes().size <= DETAILS_SIZE) { "$given has more than the $DETAILS_SIZE bytes of a notice" }
         return notice(end, trap.value, TYPES[trap] ?: NoticeType.INFORMATIONAL) { dataDetails = given.bytes() }
     }
+
+    /** The name of the structure that a trap's details have, or null if none is known. */
+    private fun details(trap: TrapNumber): String? =
+        described.choices
+            .first { it.name == "TrapDetails" }
+            .cases[trap.value.toLong()]
+            ?.name
 
     private fun ofPort(
         port: Int,

@@ -55,6 +55,16 @@ class CheckRoutesSpec :
             }
         }
 
+        test("should not call the routes of ports without a LID clean") {
+            simulatedFabric { fatTree(4) }.use { simulation ->
+                val report = simulation.fabric("H-1").use { it.tables().checkRoutes() }
+                report.pairs shouldBe 0
+                report.portsWithoutLid shouldBe 16
+                report.isClean shouldBe false
+                "$report" shouldContain "16 ports without a LID"
+            }
+        }
+
         test("should find the two credit loops of a ring, in each direction one") {
             simulatedFabric {
                 torus(5)

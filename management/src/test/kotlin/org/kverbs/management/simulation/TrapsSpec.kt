@@ -172,6 +172,10 @@ class TrapsSpec :
                         security.details?.get("key") shouldBe 0x8001L
                         shouldThrow<IllegalArgumentException> { simulation.trap("H-1", 1, TrapNumber.BAD_QKEY) }
                             .message shouldContain "BAD_QKEY"
+                        val wrong = NoticeTrap257 { key = 0x8001 }
+                        shouldThrow<IllegalArgumentException> {
+                            simulation.trap("H-1", 1, TrapNumber.LINK_STATE_CHANGED, wrong)
+                        }.message shouldContain "are a NoticeTrap128, not a NoticeTrap257"
                         listening.cancelAndJoin()
                     }
                 }
