@@ -116,6 +116,7 @@ internal class ScratchProject : AutoCloseable {
         val programs =
             listOf(
                 "kverbs",
+                "ibtool",
                 "verify",
                 ".ci/run",
                 "lab/fresh",

@@ -105,7 +105,7 @@ internal abstract class DiscoveringCommand(
         }
 
     /** Loads what `--cache` saved, if that was at the port which this command asks by. */
-    private suspend fun cached(
+    private fun cached(
         session: Session,
         file: Path,
     ): Subnet {

@@ -38,7 +38,7 @@ internal class Traps(
         val given = details ?: ofPort(port, trap)
         val own = details(trap)
         require(own == null || given.description.name == own) {
-            "the details of $trap are a $own, not a ${given.description.name}"
+            "$trap has details of another structure: $own, not ${given.description.name}"
         }
         require(given.bytes().size <= DETAILS_SIZE) { "$given has more than the $DETAILS_SIZE bytes of a notice" }
         return notice(end, trap.value, TYPES[trap] ?: NoticeType.INFORMATIONAL) { dataDetails = given.bytes() }

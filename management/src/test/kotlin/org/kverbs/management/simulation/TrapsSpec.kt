@@ -175,7 +175,7 @@ class TrapsSpec :
                         val wrong = NoticeTrap257 { key = 0x8001 }
                         shouldThrow<IllegalArgumentException> {
                             simulation.trap("H-1", 1, TrapNumber.LINK_STATE_CHANGED, wrong)
-                        }.message shouldContain "are a NoticeTrap128, not a NoticeTrap257"
+                        }.message shouldContain "another structure: NoticeTrap128, not NoticeTrap257"
                         listening.cancelAndJoin()
                     }
                 }
