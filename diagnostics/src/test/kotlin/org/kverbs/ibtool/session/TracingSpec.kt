@@ -78,7 +78,7 @@ class TracingSpec :
             val outcome = Outcome("smpquery", "NI", "2", "--pcap", "$folder/none/all.pcap", *fabric)
             outcome.status shouldBe 255
             "${outcome.err}" shouldBe
-                "smpquery: --pcap cannot be written: $folder/none/all.pcap (No such file or directory)\n"
+                "smpquery: --pcap $folder/none/all.pcap cannot be written: there is no folder $folder/none\n"
         }
 
         test("should show a line for each datagram with -d, and decode request and answer with -dd") {
