@@ -2,37 +2,30 @@ package org.kverbs.ibtool.reference
 
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
-import io.kotest.core.test.Enabled
 import io.kotest.matchers.shouldBe
 import org.kverbs.management.simulation.simulatedFabric
 
 private const val FIRST_PORT = 0x0200_0000_1000_0011L
 
-/** ibtool beside infiniband-diags on a fat tree that ibsim simulates: -Dkverbs.hosts=108 says with how many hosts. */
+/** ibtool beside infiniband-diags on fat trees of 108 and of 1008 hosts that ibsim simulates, byte for byte. */
 class LargeReferenceSpec :
     FunSpec({
-        val hosts = Integer.getInteger("kverbs.hosts")
-        val isWanted =
-            if (hosts == null) Enabled.disabled("-Dkverbs.hosts=108 runs it, and =1008") else Programs.presentOrSkipped
-        val lazySimulator =
-            lazy {
-                Ibsim(simulatedFabric { hosts(checkNotNull(hosts)) }.use { it.netFile() }, "H-1", FIRST_PORT)
-            }
-        val simulator by lazySimulator
+        for (hosts in listOf(108, 1008)) {
+            val simulator = lazy { Ibsim(simulatedFabric { hosts(hosts) }.use { it.netFile() }, "H-1", FIRST_PORT) }
+            afterSpec { if (simulator.isInitialized()) simulator.value.close() }
 
-        afterSpec { if (lazySimulator.isInitialized()) simulator.close() }
-
-        for (line in commands) {
-            test("should print what infiniband-diags prints of a large fabric: $line")
-                .config(enabledOrReasonIf = { isWanted }) {
-                    val words = line.split(' ').toTypedArray()
-                    val expected = simulator.reference(*words).stable()
-                    val printed = simulator.ibtool(*words).stable()
-                    withClue({ simulator.errors().lines().takeLast(5).joinToString("\n") }) {
-                        printed.status shouldBe expected.status
-                        printed.text.lines() shouldBe expected.text.lines()
+            for (line in commands) {
+                test("should print what infiniband-diags prints of $hosts hosts: $line")
+                    .config(enabledOrReasonIf = { Programs.presentOrSkipped }) {
+                        val words = line.split(' ').toTypedArray()
+                        val expected = simulator.value.reference(*words).stable()
+                        val printed = simulator.value.ibtool(*words).stable()
+                        withClue({ simulator.value.errors().lines().takeLast(5).joinToString("\n") }) {
+                            printed.status shouldBe expected.status
+                            printed.text.lines() shouldBe expected.text.lines()
+                        }
                     }
-                }
+            }
         }
     })
 
