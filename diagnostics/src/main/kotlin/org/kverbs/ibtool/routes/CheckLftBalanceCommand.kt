@@ -11,6 +11,7 @@ import kotlinx.serialization.json.putJsonObject
 import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.fabric.DiscoveryOrder
 import org.kverbs.ibtool.session.Session
+import org.kverbs.ibtool.session.each
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.with
 import org.kverbs.management.subnet.Subnet
@@ -70,10 +71,12 @@ internal class CheckLftBalanceCommand : DiscoveringCommand("check_lft_balance", 
     ): List<ForwardingUse> {
         val order = DiscoveryOrder(subnet)
         val destinations = Destinations(subnet, session.names)
-        return order.switches.mapNotNull { SwitchOf.found(session, it, order.path(it)) }.flatMap { switch ->
-            val table = UnicastTable(session, switch, isAll = false, isBrief = false, destinations)
-            ForwardingUse.read(table.text(table.rows(0, 0)).lineSequence())
-        }
+        val switches = order.switches.mapNotNull { SwitchOf.found(session, it, order.path(it)) }
+        return session
+            .each("reading tables of switches", switches) { switch ->
+                val table = UnicastTable(session, switch, isAll = false, isBrief = false, destinations)
+                ForwardingUse.read(table.text(table.rows(0, 0)).lineSequence())
+            }.flatten()
     }
 
     private fun json(all: List<PortUse>) =

@@ -51,12 +51,25 @@ internal class ForwardingUse(
         }
 
         private fun host(line: String) {
-            val (port, text) = destinations.find(line)?.destructured ?: return
+            val (port, text) = plain(line) ?: sought(line) ?: return
             host = text
-            count(port.toInt())
+            count(port)
             endHost()
-            hostPorts += port.toInt()
+            hostPorts += port
             if (lidsPerPort == 0) lidsPerPort = 1 else isLmcKnown = true
+        }
+
+        private fun sought(line: String): Pair<Int, String>? =
+            destinations.find(line)?.destructured?.let { (port, text) -> port.toInt() to text }
+
+        /** The same for most lines, without a search back and forth: a large fabric has millions of them. */
+        private fun plain(line: String): Pair<Int, String>? {
+            val end = line.indexOf(MIDDLE)
+            val name = line.lastIndexOf(": '") + 3
+            val hasOne = end > 0 && line.indexOf(MIDDLE, end + 1) < 0 && line.indexOf(" portguid ", end) in 0..<name
+            if (!hasOne || !line.endsWith("')") || line.length - 2 <= name) return null
+            val port = line.substring(line.lastIndexOf(' ', end - 1) + 1, end).toIntOrNull() ?: return null
+            return port to line.substring(name, line.length - 2)
         }
 
         private fun further(line: String) {
@@ -87,6 +100,7 @@ internal class ForwardingUse(
     }
 
     companion object {
+        private const val MIDDLE = " : ("
         private val heads = Regex("Unicast lids .+ of switch (?:DR path slid|Lid) .+ guid (.+) \\((.+)\\).*")
         private val destinations = Regex(".+ (\\d+) : \\(.+ portguid .+: '(.+)'\\)")
         private val paths = Regex(".+ (\\d+) : \\(path #\\d+ out of \\d+: portguid .+\\)")

@@ -9,6 +9,7 @@ import java.net.DatagramSocket
 import java.net.InetSocketAddress
 import java.nio.file.Files
 import java.nio.file.Path
+import java.util.concurrent.Semaphore
 import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.concurrent.thread
 import kotlin.io.path.ExperimentalPathApi
@@ -27,6 +28,7 @@ internal class Ibsim(
     private val folder: Path = Files.createTempDirectory("ibtool-ibsim")
     private val port = freePorts()
     private val processes = ArrayList<Process>()
+    private val ended = Semaphore(0)
     private val programs = Preloaded(port, here, folder)
 
     init {
@@ -42,15 +44,18 @@ internal class Ibsim(
         val file = folder.resolve("net").also { it.writeText(netFile) }
         val simulator =
             ProcessBuilder(
-                "ibsim -r -s -n -l $port -N 65536 -S 4096 -P 400000 -L 49152 $file".split(' '),
+                "ibsim -r -s -l $port -N 65536 -S 4096 -P 400000 -L 49152 $file".split(' '),
             ).redirectErrorStream(true).start()
         processes += simulator
         val output = simulator.inputReader()
         val lines = generateSequence { output.readLine() }
         check(lines.any { "Network simulator ready" in it }) { "ibsim ended with ${simulator.waitFor()}" }
-        thread(isDaemon = true) { runCatching { output.forEachLine { } } }
+        thread(isDaemon = true) { runCatching { output.forEachLine { if (END_OF_HELP in it) ended.release() } } }
         check((1..500).any { isAnswering() || pause() }) { "ibsim does not answer at $port" }
-        val manager = programs.start(listOf("opensm", "-g", "0x${portGuid.toHexString()}", "-f", "$folder/opensm.log"))
+        val manager =
+            programs.start(
+                listOf("opensm", "-s", "0", "-g", "0x${portGuid.toHexString()}", "-f", "$folder/opensm.log"),
+            )
         processes += manager
         val said = manager.inputReader()
         check(generateSequence { said.readLine() }.any { "MASTER" in it }) { "opensm ended" }
@@ -74,6 +79,24 @@ internal class Ibsim(
         return false
     }
 
+    /** Types commands at ibsim's console, and waits until opensm has done what it does about them. */
+    fun console(commands: List<String>) {
+        processes.first().outputWriter().apply {
+            // Its list of commands is what shows that it has come so far.
+            (commands + "Help").forEach { write("$it\n") }
+            flush()
+        }
+        check(ended.tryAcquire(10, SECONDS)) { "ibsim does not carry out $commands" }
+        var last = ""
+        var same = 0
+        while (same < SETTLED) {
+            val tables = programs.reference("dump_fts").text
+            same = if (tables == last) same + 1 else 0
+            last = tables
+            Thread.sleep(PAUSE)
+        }
+    }
+
     /** Runs a program of infiniband-diags. */
     fun reference(vararg command: String): Answer = programs.reference(*command)
 
@@ -95,6 +118,9 @@ internal class Ibsim(
 
     companion object {
         private const val PORTS = 11
+        private const val END_OF_HELP = "Help/?"
+        private const val SETTLED = 3
+        private const val PAUSE = 300L
 
         /** The library that stands in for the kernel; empty where it is not installed. */
         val preload: String by lazy {

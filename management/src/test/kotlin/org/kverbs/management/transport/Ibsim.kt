@@ -5,6 +5,7 @@ import org.kverbs.management.run
 import java.net.DatagramSocket
 import java.net.InetSocketAddress
 import java.nio.file.Files
+import java.util.concurrent.Semaphore
 import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.concurrent.thread
 
@@ -38,6 +39,7 @@ internal class Ibsim(
     vararg options: String,
 ) : IbsimPrograms(freePorts()) {
     private val process: Process
+    private val ended = Semaphore(0)
 
     init {
         ibsim.require()
@@ -47,7 +49,6 @@ internal class Ibsim(
                 "ibsim",
                 "-r",
                 "-s",
-                "-n",
                 "-l",
                 "$port",
                 *options,
@@ -56,9 +57,20 @@ internal class Ibsim(
         val output = process.inputReader()
         val lines = generateSequence { output.readLine() }
         check(lines.any { "Network simulator ready" in it }) { "ibsim ended with ${process.waitFor()}" }
-        thread(isDaemon = true) { runCatching { output.forEachLine { } } }
+        thread(isDaemon = true) { runCatching { output.forEachLine { if (END_OF_HELP in it) ended.release() } } }
         // It says that it is ready before it opens its sockets.
         check((1..500).any { isAnswering() || pause() }) { "ibsim does not answer at $port" }
+    }
+
+    /** Types commands at its console, and waits until they are carried out. `Help` lists them. */
+    fun console(vararg commands: String) {
+        process.outputWriter().apply {
+            commands.forEach { write("$it\n") }
+            // Its list of commands is what shows that it has come so far.
+            write("Help\n")
+            flush()
+        }
+        check(ended.tryAcquire(10, SECONDS)) { "ibsim does not carry out ${commands.asList()}" }
     }
 
     private fun isAnswering() = runCatching { IbsimTransport.connect(port = port).close() }.isSuccess
@@ -77,6 +89,7 @@ internal class Ibsim(
     private companion object {
         /** The control port, and the ten behind it. */
         private const val PORTS = 11
+        private const val END_OF_HELP = "Help/?"
 
         fun freePorts(): Int =
             generateSequence { DatagramSocket(0).use { it.localPort } }
