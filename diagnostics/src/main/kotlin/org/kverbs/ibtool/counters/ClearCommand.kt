@@ -6,6 +6,7 @@ import com.github.ajalt.clikt.parameters.options.option
 import kotlinx.serialization.json.buildJsonObject
 import kotlinx.serialization.json.put
 import org.kverbs.ibtool.fabric.DiscoveringCommand
+import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Target
 import org.kverbs.management.path.LidPath
@@ -41,7 +42,8 @@ internal class ClearCommand(
         session.requireWhole()
         val nodes = EveryPort.nodes(subnet)
         if (!isDry) session.warn("$commandName: sets $what of ${nodes.size} nodes to zero")
-        val errors = nodes.count { !isCleared(session, it) }
+        val results = nodes.map { cleared(session, it) }
+        val errors = results.count { false in it }
         if (options.json) {
             print(
                 buildJsonObject {
@@ -53,12 +55,14 @@ internal class ClearCommand(
         } else if (!isDry) {
             line("\n## Summary: ${nodes.size} nodes cleared $errors errors")
         }
+        if (errors > 0 && results.none { true in it }) throw DiagnosticException("$what of no port were set to zero")
     }
 
-    private suspend fun isCleared(
+    /** Whether each question to a node worked. */
+    private suspend fun cleared(
         session: Session,
         node: SubnetNode,
-    ): Boolean = EveryPort.addresses(node).map { (lid, port) -> clear(session, node, lid, port) }.all { it }
+    ): List<Boolean> = EveryPort.addresses(node).map { (lid, port) -> clear(session, node, lid, port) }
 
     private suspend fun clear(
         session: Session,
@@ -67,7 +71,7 @@ internal class ClearCommand(
         port: Int,
     ): Boolean {
         if (!lid.isUnicast) {
-            session.warn("$commandName: ${session.names.of(node)} has no LID")
+            session.warn("$commandName: ${session.names.of(node)}: it has no LID")
             return false
         }
         val target = Target(LidPath(lid))
@@ -81,7 +85,7 @@ internal class ClearCommand(
             query.reset(port, bits or additional(query), false)
             true
         } catch (e: MadException) {
-            session.warn("$commandName: ${e.message}")
+            session.warn("$commandName: ${session.names.of(node)}: ${e.message}")
             false
         }
     }

@@ -67,15 +67,7 @@ internal class ErrorQuery(
             visit.report.portsChecked += node.portCount
         } else {
             for (port in ports) {
-                val own =
-                    if (node.isSwitch) {
-                        query
-                    } else {
-                        PortCountersQuery(
-                            session,
-                            Target(LidPath(port.lid)),
-                        ).also { it.begin() }
-                    }
+                val own = (if (node.isSwitch) query else ofHost(visit, port)) ?: continue
                 if (wishes.trafficAlone) traffic(visit, own, port) else errors(visit, own, port)
                 visit.report.portsChecked++
                 if (!hasAll) clear(visit, own, port.number)
@@ -83,6 +75,21 @@ internal class ErrorQuery(
         }
         if (hasAll) clear(visit, query, ALL)
         return visit.report
+    }
+
+    /** Each port of a host or a router has an agent of its own; null if that does not answer. */
+    private suspend fun ofHost(
+        visit: Visit,
+        port: SubnetPort,
+    ): PortCountersQuery? {
+        if (!port.lid.isUnicast) {
+            visit.report.failed("classportinfo query failed on ${visit.name} port ${port.number}: it has no LID")
+            return null
+        }
+        val query = PortCountersQuery(session, Target(LidPath(port.lid)))
+        return ask(visit, "classportinfo query failed on ${visit.name}, ${query.target} port ${port.number}") {
+            query.also { it.begin() }
+        }
     }
 
     private suspend fun <T> ask(

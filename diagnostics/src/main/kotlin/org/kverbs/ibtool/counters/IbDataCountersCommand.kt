@@ -1,6 +1,7 @@
 package org.kverbs.ibtool.counters
 
 import com.github.ajalt.clikt.core.Context
+import com.github.ajalt.clikt.core.ProgramResult
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import org.kverbs.ibtool.fabric.DiscoveringCommand
@@ -33,9 +34,16 @@ internal class IbDataCountersCommand : DiscoveringCommand("ibdatacounters", "DGL
         results.clear()
         val nodes = EveryPort.nodes(subnet(session))
         val bad = nodes.count { !isShown(session, it) }
-        if (options.json) return print(JsonArray(results))
-        line("\n## Summary: ${nodes.size} nodes checked, $bad bad nodes found")
-        line("##          ${nodes.sumOf { EveryPort.linked(it).size }} ports checked")
+        if (options.json) {
+            print(JsonArray(results))
+        } else {
+            line("\n## Summary: ${nodes.size} nodes checked, $bad bad nodes found")
+            line("##          ${nodes.sumOf { EveryPort.linked(it).size }} ports checked")
+        }
+        if (bad > 0 && results.isEmpty()) {
+            session.warn("$commandName: no port has told its counters")
+            throw ProgramResult(DiagnosticException.FAILED)
+        }
     }
 
     private suspend fun isShown(
