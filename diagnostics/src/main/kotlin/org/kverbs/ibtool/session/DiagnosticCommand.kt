@@ -44,7 +44,7 @@ internal abstract class DiagnosticCommand(
         try {
             runBlocking {
                 Session(options, { configure() }, surroundings) { warn(it) }.use { session ->
-                    execute(session)
+                    finish(session)
                     session.throwLater()
                 }
             }
@@ -54,6 +54,17 @@ internal abstract class DiagnosticCommand(
         } catch (e: DiagnosticException) {
             explain(e)
             throw e
+        }
+    }
+
+    /** Does the work, and says what went wrong beside it though the work itself ends with another failure. */
+    private suspend fun finish(session: Session) {
+        var isDone = false
+        try {
+            execute(session)
+            isDone = true
+        } finally {
+            if (!isDone) session.failure?.let { warn("$commandName: ${it.message}") }
         }
     }
 

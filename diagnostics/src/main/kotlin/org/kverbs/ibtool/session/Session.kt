@@ -86,7 +86,9 @@ internal class Session(
         }
     }
 
-    private var failure: DiagnosticException? = null
+    /** What [failLater] keeps; null if nothing went wrong. */
+    var failure: DiagnosticException? = null
+        private set
 
     /** Keeps what went wrong beside the answer of the command, which is shown all the same. */
     fun failLater(e: DiagnosticException) {
