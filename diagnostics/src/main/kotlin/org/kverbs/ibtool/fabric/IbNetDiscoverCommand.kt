@@ -12,6 +12,7 @@ import org.kverbs.ibtool.session.OutputFile
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.hex
 import org.kverbs.ibtool.session.hex16
+import org.kverbs.ibtool.session.pretty
 import org.kverbs.management.structures.NodeType
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.subnet.SubnetNode
@@ -19,6 +20,7 @@ import java.nio.file.Path
 import java.time.ZonedDateTime
 import java.time.format.DateTimeFormatter
 import java.util.Locale
+import kotlin.io.path.exists
 import kotlin.io.path.writeText
 
 /** `ibnetdiscover`: the topology of the fabric. */
@@ -67,13 +69,14 @@ internal class IbNetDiscoverCommand : DiscoveringCommand("ibnetdiscover", "DGKLs
     override suspend fun execute(session: Session) {
         val before = older?.let { DiscoveryOrder(load(it)) }
         val subnet = subnet(session)
+        if (file?.exists() == true) session.requireWhole()
         val order = DiscoveryOrder(subnet)
         if (shows && !isLoaded) order.nodes.asReversed().forEach { line(found(session, order, it)) }
         val kinds = kinds()
         val chassis = if (groups) ChassisNumbers(order) else null
         val text = TopologyText(session.names, isFull, chassis)
         when {
-            options.json -> print(SubnetJson(session.names).of(subnet, order.nodes))
+            options.json -> write(pretty(SubnetJson(session.names).of(subnet, order.nodes)) + "\n")
             reportsPorts -> order.nodes.forEach { print(PortsReport(session.names).of(it)) }
             kinds.isNotEmpty() -> kinds.flatMap(order::nodes).forEach { write(listed(session, it)) }
             before != null -> write(TopologyDifference(before, order, checks, text).print())

@@ -4,6 +4,11 @@ import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.parameters.arguments.argument
 import com.github.ajalt.clikt.parameters.arguments.convert
 import com.github.ajalt.clikt.parameters.arguments.optional
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.addJsonObject
+import kotlinx.serialization.json.buildJsonObject
+import kotlinx.serialization.json.put
+import kotlinx.serialization.json.putJsonArray
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.printable
@@ -32,25 +37,45 @@ internal class NodeListCommand(
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val file = file
-        if (file != null) {
-            val lines = file.readLines(Charsets.ISO_8859_1)
-            if (lines.none { pattern.matches(it) }) {
-                throw DiagnosticException(
-                    "${printable(
-                        "$file",
-                    )} has no nodes as ibnetdiscover prints them; a saved topology is for --load-cache",
-                )
-            }
-            for (type in types) lines.mapNotNull { listed(it, type) }.forEach { line(it) }
-            return
-        }
+        file?.let { return ofFile(it) }
         val subnet = subnet(session)
         val order = DiscoveryOrder(subnet)
         val nodes = types.flatMap(order::nodes)
         if (options.json) return print(SubnetJson(session.names).of(subnet, nodes))
         val text = TopologyText(session.names, false, null)
         nodes.forEach { node -> listed(text.detail(node, ""), node.type)?.let { line(it) } }
+    }
+
+    private fun ofFile(file: Path) {
+        val lines = file.readLines(Charsets.ISO_8859_1)
+        if (lines.none { pattern.matches(it) }) {
+            val what = "has no nodes as ibnetdiscover prints them; a saved topology is for --load-cache"
+            throw DiagnosticException("${printable("$file")} $what")
+        }
+        if (options.json) {
+            print(json(lines))
+        } else {
+            for (type in types) lines.mapNotNull { listed(it, type) }.forEach { line(it) }
+        }
+    }
+
+    /** The nodes with what their lines in a topology tell, under the names that they have in other commands. */
+    private fun json(lines: List<String>): JsonObject {
+        val nodes = lines.mapNotNull { pattern.matchEntire(it)?.destructured }
+        return buildJsonObject {
+            putJsonArray("nodes") {
+                for (type in types) {
+                    for ((_, ports, guid, text) in nodes.filter { (kind) -> kind == kinds[type] }) {
+                        addJsonObject {
+                            put("type", SubnetJson.type(type))
+                            put("guid", "0x$guid")
+                            put("name", text.substringAfter('"').substringBeforeLast('"'))
+                            put("portCount", ports.toInt())
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /** The line of a node in a topology as a line of the list; null for other lines. */

@@ -79,8 +79,10 @@ internal class SubnetJson(
         /** `0x0002c90200000010`. */
         fun guid(value: Long): String = "0x${hex16(value)}"
 
-        fun type(node: SubnetNode): String =
-            when (node.type) {
+        fun type(node: SubnetNode): String = type(node.type)
+
+        fun type(type: NodeType): String =
+            when (type) {
                 NodeType.SWITCH -> "switch"
                 NodeType.CA -> "ca"
                 NodeType.ROUTER -> "router"

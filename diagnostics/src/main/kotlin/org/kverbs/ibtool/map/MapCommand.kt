@@ -17,11 +17,13 @@ import org.kverbs.ibtool.health.PortText
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.OutputFile
 import org.kverbs.ibtool.session.Session
+import org.kverbs.ibtool.session.pretty
 import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.problemOf
 import org.kverbs.management.subnet.Subnet
 import java.io.IOException
 import java.nio.file.Path
+import kotlin.io.path.exists
 import kotlin.io.path.writeText
 
 /** `map`: the fabric as a picture. */
@@ -56,6 +58,7 @@ internal class MapCommand : DiscoveringCommand("map", "DGKLesv") {
 
     override suspend fun execute(session: Session) {
         val subnet = subnet(session)
+        if (file?.exists() == true) session.requireWhole()
         val readings = if (isLoaded || hidesErrors) null else counters(session, subnet)
         val hasHosts = !hidesHosts && subnet.nodes.count { !it.isSwitch } <= MOST
         val hidden = setOf(ErrorCounters.WAIT, ErrorCounters.RELAY)
@@ -67,8 +70,12 @@ internal class MapCommand : DiscoveringCommand("map", "DGKLesv") {
                 hidden,
             )
         val map = FabricMap(subnet, session.names, wishes)
-        if (options.json) return print(MapJson(session.names).of(map))
-        val text = if (isDot) DotMap(map).write() else SvgMap(map).draw()
+        val text =
+            when {
+                options.json -> pretty(MapJson(session.names).of(map)) + "\n"
+                isDot -> DotMap(map).write()
+                else -> SvgMap(map).draw()
+            }
         val file = file ?: return print(text)
         OutputFile.writing("the file", file) { it.writeText(text) }
     }

@@ -10,9 +10,11 @@ import kotlinx.serialization.json.put
 import kotlinx.serialization.json.putJsonObject
 import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.fabric.DiscoveryOrder
+import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.each
 import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.with
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.structures.Guid
@@ -50,8 +52,7 @@ internal class CheckLftBalanceCommand : DiscoveringCommand("check_lft_balance", 
 
     override suspend fun execute(session: Session) {
         val subnet = topology?.let(::load) ?: subnet(session)
-        val uses =
-            tables?.let { ForwardingUse.read(it.readLines(Charsets.ISO_8859_1).asSequence()) } ?: uses(session, subnet)
+        val uses = tables?.let(::read) ?: uses(session, subnet)
         val all =
             uses.map { use ->
                 PortUse(use, runCatching { subnet.node(Guid(number(use.guid))) }.getOrNull(), looksDeeper)
@@ -62,6 +63,14 @@ internal class CheckLftBalanceCommand : DiscoveringCommand("check_lft_balance", 
             line("${if (use.isUnbalanced) "Unbalanced " else ""}Switch Port Usage: ${use.title}")
             use.ports.forEach { line("Port %03d: %d".with(it, use.count(it))) }
         }
+    }
+
+    private fun read(file: Path): List<ForwardingUse> {
+        val uses = ForwardingUse.read(file.readLines(Charsets.ISO_8859_1).asSequence())
+        if (uses.isEmpty()) {
+            throw DiagnosticException("${printable("$file")} has no forwarding tables as dump_lfts prints them")
+        }
+        return uses
     }
 
     /** What `dump_lfts` prints of the fabric, read switch by switch: the whole text has gigabytes on a large one. */

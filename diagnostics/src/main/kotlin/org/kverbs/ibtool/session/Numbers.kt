@@ -47,6 +47,29 @@ internal fun ranged(
         require(value in range) { "${value.toULong()} is too small or too large: give ${range.first} to ${range.last}" }
     }
 
+/**
+ * Reads the number of a port; 255 stands for all.
+ *
+ * @throws IllegalArgumentException if [text] is no number from 0 to 255
+ */
+internal fun portNumber(text: String): Int = ranged(text, 0L..MOST_PORTS).toInt()
+
+/**
+ * Reads a LID.
+ *
+ * @throws IllegalArgumentException if [text] is no number of 16 bits
+ */
+internal fun lidNumber(text: String): Int = ranged(text, 0L..MOST_LIDS).toInt()
+
+/**
+ * Reads how often something is done, once at least.
+ *
+ * @throws IllegalArgumentException if [text] is no such number
+ */
+internal fun times(text: String): Long = ranged(text, 1L..Int.MAX_VALUE)
+
+private const val MOST_PORTS = 255L
+private const val MOST_LIDS = 0xffffL
 private const val MAX_INT = 0xffffffffL
 
 /** Whether [number] takes the text for a number in digits: a LID, but no name. */

@@ -24,7 +24,7 @@ internal class Watch(
     private val cyclesOption =
         command
             .option("--cycles", metavar = "N", help = "With --watch: how often; without it until Ctrl-C")
-            .convert { number(it) }
+            .convert { times(it) }
             .also { command.registerOption(it as GroupableOption) }
 
     private fun pause(text: String): Duration {
@@ -33,7 +33,7 @@ internal class Watch(
     }
 
     /**
-     * Does [look] once, or again and again.
+     * Does [look] once, or again and again. Behind Ctrl-C no new one begins.
      *
      * @param show gets the rates behind each look but the first
      */
@@ -49,6 +49,7 @@ internal class Watch(
             growth.next()
             val result = statusOf(look)
             if (number > 1) show(growth)
+            if (session.surroundings.interrupt?.hasEnded == true) return
             if (number == last && result != null) throw result
             if (number < last) delay(pause)
         }
