@@ -62,8 +62,11 @@ internal class SetGuidCommand : DiagnosticCommand("set_guid", "K") {
         block.guidBlock[index % BLOCK] = guid
         val after = session.fabric.set(target.path, block, index / BLOCK)
         val shown = (0 until BLOCK).map { after.guidBlock[it] }
-        if (options.json) return print(JsonArray(shown.map { JsonPrimitive("$it") }))
-        shown.forEachIndexed { at, each -> line("[${(index / BLOCK) * BLOCK + at}] $each") }
+        if (options.json) {
+            print(JsonArray(shown.map { JsonPrimitive("$it") }))
+        } else {
+            shown.forEachIndexed { at, each -> line("[${(index / BLOCK) * BLOCK + at}] $each") }
+        }
         if (shown[index % BLOCK] != guid) throw DiagnosticException("$target has not taken the GUID")
     }
 }

@@ -10,7 +10,9 @@ import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.jsonArray
 import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.json.jsonPrimitive
+import org.kverbs.ibtool.Changed
 import org.kverbs.ibtool.Outcome
+import org.kverbs.management.structures.GUIDInfo
 
 /** `set_port_state`, `set_guid` and `set_nodedesc` on simulated fabrics. */
 class SetCommandsSpec :
@@ -57,6 +59,19 @@ class SetCommandsSpec :
             "${run("set_guid", "1", "0", "0x5").err}" shouldContain "give 1 to 31"
             "${run("set_guid", "2", "1", "0x5").err}" shouldContain "takes none beside its own"
             run("set_guid", "1", "1", "five").status shouldBe 2
+        }
+
+        test("should say that a node has not taken a GUID, with JSON too") {
+            for (json in listOf(emptyArray(), arrayOf("--json"))) {
+                val words = arrayOf("set_guid", "1", "1", "0x0002c90300001234", *json, "--fabric", "hosts:6")
+                val outcome =
+                    Outcome(*words, between = { inner ->
+                        Changed(inner, GUIDInfo.attributeId) { it.fill(0, Changed.DATA, it.size) }
+                    })
+                withClue("$outcome") { outcome.status shouldBe 255 }
+                "${outcome.err}" shouldContain "Lid 1 has not taken the GUID"
+                "${outcome.out}" shouldContain "0000:0000:0000:0000"
+            }
         }
 
         test("should write the description of a node") {
