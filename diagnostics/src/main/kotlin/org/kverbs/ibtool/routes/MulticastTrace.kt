@@ -32,23 +32,27 @@ internal class MulticastTrace(
         }
         val known = hashSetOf(root.stop.node.nodeGUID.value)
         var level = listOf(root)
-        repeat(MAX_HOPS) {
+        repeat(DirectedPath.MAX_HOPS) {
             val next = ArrayDeque<Branch>()
             for (branch in level) {
                 for (found in beyond(branch)) {
                     if (found.stop.portGuid == goal) return generateSequence(found) { it.up }.toList().asReversed()
                     // The last found of a level is the first of the next one, as in infiniband-diags.
                     if (known.add(found.stop.node.nodeGUID.value)) next.addFirst(found)
+                    if (known.size > MOST_NODES) throw lost("there are more than $MOST_NODES nodes on its tree")
                 }
             }
             level = next
         }
-        throw DiagnosticException("can't find a multicast route from src to dest")
+        throw DiagnosticException(NOT_FOUND)
     }
+
+    private fun lost(why: String) = DiagnosticException("$NOT_FOUND: $why")
 
     private suspend fun beyond(branch: Branch): List<Branch> {
         val stop = branch.stop
         if (!stop.isSwitch) return if (branch.up == null) listOfNotNull(first(branch)) else emptyList()
+        if (branch.path.length >= DirectedPath.MAX_HOPS) return emptyList()
         return ports(branch).filter { it != stop.port || branch.up == null }.mapNotNull { port ->
             val info = session.get<PortInfo>(branch.path, port)
             if (info.portPhysicalState == PortPhysicalState.LINK_UP) reach(branch, port, branch.path + port) else null
@@ -93,7 +97,10 @@ internal class MulticastTrace(
     }
 
     private companion object {
-        private const val MAX_HOPS = 63
+        private const val NOT_FOUND = "can't find a multicast route from src to dest"
+
+        /** A subnet has no more LIDs, and each node needs one. */
+        private const val MOST_NODES = 0xbfff
         private const val FIRST = 0xc000
         private const val BLOCK = 32
         private const val PORTS = 16
