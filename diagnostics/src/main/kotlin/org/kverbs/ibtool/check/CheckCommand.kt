@@ -11,8 +11,8 @@ import org.kverbs.ibtool.health.PortText
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
-import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.printable
+import org.kverbs.ibtool.session.ranged
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.check.DEFAULT_IMBALANCE
 import org.kverbs.management.path.LidPath
@@ -45,7 +45,7 @@ internal class CheckCommand : DiscoveringCommand("check", "Kes") {
     ).convert { text -> requireNotNull(text.toDoubleOrNull()?.takeIf { it >= 1 }) { "give 1 or more" } }
         .default(DEFAULT_IMBALANCE)
     private val most by option("--most", metavar = "N", help = "How many unreachable pairs are shown (100)")
-        .convert { text -> number(text).coerceIn(0, MOST).toInt() }
+        .convert { text -> ranged(text, 0..MOST).toInt() }
         .default(PAIRS)
 
     private fun part(key: String): FabricChecks.Part =

@@ -3,6 +3,7 @@ package org.kverbs.ibtool.congestion
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Target
+import org.kverbs.ibtool.session.printable
 import org.kverbs.management.structures.CACongestionSetting
 import org.kverbs.management.structures.CongestionControlTable
 import org.kverbs.management.structures.CongestionKeyInfo
@@ -157,7 +158,13 @@ internal class CongestionChange(
     /** Reads `shift:multiplier`. */
     private fun pair(text: String): Pair<Int, Int> {
         if (':' !in text) throw DiagnosticException("ccts are formatted shift:multiplier")
-        return small(text.substringBefore(':')) to small(text.substringAfter(':'))
+        val shift = small(text.substringBefore(':'))
+        val multiplier = small(text.substringAfter(':'))
+        if (shift > MOST_SHIFT || multiplier > MOST_MULTIPLIER) {
+            val ranges = "give a shift of 0 to $MOST_SHIFT and a multiplier of 0 to $MOST_MULTIPLIER"
+            throw DiagnosticException("value out of range: ${printable(text)}; $ranges")
+        }
+        return shift to multiplier
     }
 
     /** Reads up to 256 bits in hexadecimal digits. */
@@ -173,6 +180,8 @@ internal class CongestionChange(
     private companion object {
         private const val SHORT = 0xffff
         private const val SHIFT = 14
+        private const val MOST_SHIFT = 3
+        private const val MOST_MULTIPLIER = (1 shl SHIFT) - 1
         private const val RADIX = 16
         private const val MASK_DIGITS = 64
     }

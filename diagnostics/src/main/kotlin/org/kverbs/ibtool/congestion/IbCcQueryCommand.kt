@@ -7,7 +7,7 @@ import com.github.ajalt.clikt.parameters.arguments.default
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.transaction.MadException
@@ -17,7 +17,7 @@ internal class IbCcQueryCommand : CongestionCommand("ibccquery") {
     private val operation by argument("op", help = "The attribute; any case")
     private val address by argument("address", help = "LID, directed path, GUID, GID or name")
     private val port by argument("portnum", help = "The port of a switch, for SP; all without it")
-        .convert { int(it) }
+        .convert { portNumber(it) }
         .default(0)
 
     override fun help(context: Context) =

@@ -8,7 +8,7 @@ import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.transaction.MadException
 
@@ -16,7 +16,7 @@ import org.kverbs.management.transaction.MadException
 internal class IbDataCountsCommand : DiagnosticCommand("ibdatacounts", "DK") {
     private val address by argument("address", help = "LID, directed path, GUID, GID or name")
     private val port by argument("portnum", help = "The port of the node; the sum of all without it")
-        .convert { int(it) }
+        .convert { portNumber(it) }
         .default(EveryPort.ALL)
 
     override fun help(context: Context) = "Show the traffic of a port."

@@ -17,8 +17,8 @@ import org.kverbs.ibtool.fabric.LinkLine
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Watch
 import org.kverbs.ibtool.session.each
-import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.problemOf
 import org.kverbs.management.structures.NodeType
@@ -47,6 +47,7 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
         number(it)
     }
     private val path by option("--Direct", "-D", metavar = "PATH", help = "Only the node at the end of a directed path")
+        .convert { text -> text.split(',').map { portNumber(it) } }
     private val skipsLevels by option("--skip-sl", help = "Send with service level 0, as always").flag()
 
     @Suppress("unused") // Old scripts give it; infiniband-diags ignores it, too.
@@ -131,17 +132,10 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
             if (path == null) {
                 subnet.ports.firstOrNull { it.guid.value == guid }?.node
             } else {
-                path.split(',').fold(subnet.here?.node) { node, hop ->
-                    if (hop ==
-                        "0"
-                    ) {
-                        node
-                    } else {
-                        node?.port(int(hop))?.peer?.node
-                    }
-                }
+                path.fold(subnet.here?.node) { node, hop -> if (hop == 0) node else node?.port(hop)?.peer?.node }
             }
-        if (node == null) warn("Failed to find node: ${path ?: guid?.let { "0x" + it.toString(16) }}")
+        val wanted = path?.joinToString(",") ?: guid?.let { "0x" + it.toString(16) }
+        if (node == null) warn("Failed to find node: $wanted")
         return listOfNotNull(node)
     }
 

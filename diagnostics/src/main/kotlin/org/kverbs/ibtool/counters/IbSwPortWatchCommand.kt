@@ -14,9 +14,10 @@ import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
-import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.target
+import org.kverbs.ibtool.session.times
 import org.kverbs.management.transaction.MadException
 import kotlin.time.Duration.Companion.seconds
 
@@ -26,10 +27,10 @@ internal class IbSwPortWatchCommand : DiagnosticCommand("ibswportwatch", "DK") {
         .convert { number(it).also { seconds -> require(seconds in 1..MOST) { "give 1 to $MOST seconds" } } }
         .default(10)
     private val cycles by option("--cycles", "-n", metavar = "N", help = "How many looks; without it until Ctrl-C")
-        .convert { number(it) }
+        .convert { times(it) }
     private val showsTraffic by option("--bytes", "-b", help = "Show data and packets per second, too").flag()
     private val address by argument("address", help = "LID, directed path, GUID, GID or name")
-    private val port by argument("portnum", help = "The port of the node").convert { int(it) }
+    private val port by argument("portnum", help = "The port of the node").convert { portNumber(it) }
 
     override fun help(context: Context) = "Watch how fast the counters of a port grow. -v shows all counters."
 

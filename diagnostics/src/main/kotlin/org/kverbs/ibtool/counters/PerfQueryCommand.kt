@@ -17,6 +17,7 @@ import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Watch
 import org.kverbs.ibtool.session.byLid
 import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.self
 import org.kverbs.ibtool.session.target
@@ -75,15 +76,14 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
 
     private fun ports(text: String): List<Int> =
         if ('-' in text) {
-            val (first, last) = text.split('-', limit = 2).map { int(it) }
+            val (first, last) = text.split('-', limit = 2).map { portNumber(it) }
             if (first >= last) throw DiagnosticException("max port must be greater than min port in range")
-            require(last <= ALL) { "ports go up to $ALL" }
             (first..last).toList()
         } else {
             text
                 .split(',')
                 .filter { it.isNotEmpty() }
-                .map { int(it) }
+                .map { portNumber(it) }
                 .also { require(it.isNotEmpty()) { "\"${printable(text)}\" names no port" } }
         }
 

@@ -11,6 +11,7 @@ import org.kverbs.ibtool.session.Watch
 import org.kverbs.ibtool.session.hex16
 import org.kverbs.ibtool.session.int
 import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.with
 import org.kverbs.management.structures.NodeType
 import org.kverbs.management.structures.PortState
@@ -30,6 +31,7 @@ internal class IbLinkInfoCommand : DiscoveringCommand("iblinkinfo", "aDdGgKLlnpR
         help = "Only the node with this port",
     ).convert { number(it) }
     private val path by option("--Direct", "-D", metavar = "PATH", help = "Only the node at the end of a directed path")
+        .convert { text -> text.split(',').map { portNumber(it) } }
     private val isAll by option("--all", "-a", help = "With -S or -D: the nodes around it, too").flag()
     private val hops by option("--hops", "-n", metavar = "N", help = "With --all: how many links around it")
         .convert {
@@ -123,12 +125,12 @@ internal class IbLinkInfoCommand : DiscoveringCommand("iblinkinfo", "aDdGgKLlnpR
         if (guid == null && path == null) return order.nodes
         val node =
             if (path != null) {
-                follow(subnet, path.split(',').map { int(it) })
+                follow(subnet, path)
             } else {
                 subnet.ports.firstOrNull { it.guid.value == guid }?.node
             }
         if (node == null) {
-            warn("Failed to find port: ${path ?: "0x${hex16(guid ?: 0)}"}")
+            warn("Failed to find port: ${path?.joinToString(",") ?: "0x${hex16(guid ?: 0)}"}")
             return emptyList()
         }
         if (!isAll) return listOf(node)

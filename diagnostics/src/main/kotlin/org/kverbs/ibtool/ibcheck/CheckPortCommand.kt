@@ -13,7 +13,7 @@ import kotlinx.serialization.json.putJsonArray
 import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.structures.NodeInfo
 import org.kverbs.management.structures.NodeType
@@ -29,7 +29,7 @@ internal class CheckPortCommand(
     @Suppress("unused") // There are no colours.
     private val isPlain by option("-N", "--nocolor", help = "Does nothing: there are no colours").flag()
     private val address by argument("address", help = "LID, GUID, GID or name")
-    private val port by argument("port", help = "The number of the port").convert { int(it) }
+    private val port by argument("port", help = "The number of the port").convert { portNumber(it) }
 
     override fun help(context: Context) = "Check $what. The exit status is 255 if something is wrong."
 

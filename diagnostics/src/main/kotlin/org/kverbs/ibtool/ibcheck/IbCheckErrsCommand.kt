@@ -19,7 +19,7 @@ import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.structures.NodeDescription
 import org.kverbs.management.structures.NodeInfo
@@ -38,7 +38,7 @@ internal class IbCheckErrsCommand : DiagnosticCommand("ibcheckerrs", "DKLes") {
     private val isPlain by option("-N", "--nocolor", help = "Does nothing: there are no colours").flag()
     private val address by argument("address", help = "LID, GUID, GID or name").optional()
     private val port by argument("port", help = "The number of the port; 255, all ports, without it")
-        .convert { int(it) }
+        .convert { portNumber(it) }
         .default(ALL)
 
     override fun help(context: Context) =

@@ -12,7 +12,7 @@ import org.kverbs.attributes.Gid
 import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.hex
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.self
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.structures.NodeInfo
@@ -27,7 +27,7 @@ internal class IbAddrCommand : DiagnosticCommand("ibaddr", "KL") {
         "address",
         help = "LID, directed path, GUID, GID or name; this port without it",
     ).optional()
-    private val port by argument("portnum", help = "The port of the node").convert { int(it) }.optional()
+    private val port by argument("portnum", help = "The port of the node").convert { portNumber(it) }.optional()
 
     override fun help(context: Context) = "Show the GID and the LIDs of a port."
 

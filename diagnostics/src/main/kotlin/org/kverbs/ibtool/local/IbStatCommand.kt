@@ -17,7 +17,7 @@ import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.hex16
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.printable
 
 /** `ibstat`: the adapters of this machine. */
@@ -26,7 +26,7 @@ internal class IbStatCommand : DiagnosticCommand("ibstat", "DeGKLPsty") {
     private val isShort by option("--short", "-s", help = "Leave out the ports").flag()
     private val listsPorts by option("--port_list", "-p", help = "List the GUIDs of the ports").flag()
     private val device by argument("ca_name", help = "The adapter; all without it").optional()
-    private val port by argument("portnum", help = "The port; all without it").convert { int(it) }.optional()
+    private val port by argument("portnum", help = "The port; all without it").convert { portNumber(it) }.optional()
 
     override fun help(context: Context) = "Show the adapters of this machine and their ports."
 

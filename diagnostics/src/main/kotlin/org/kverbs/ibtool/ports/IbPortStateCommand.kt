@@ -14,7 +14,7 @@ import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Target
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.path.DirectedPath
 import org.kverbs.management.structures.MlnxExtPortInfo
@@ -29,7 +29,7 @@ internal class IbPortStateCommand : DiagnosticCommand("ibportstate") {
     private val isDry by option("--dry-run", help = "Say what would be set, and do not do it").flag()
     private val isForced by option("--force", help = "Set it even if it cuts the way to the port").flag()
     private val address by argument("address", help = "LID, directed path, GUID, GID or name")
-    private val port by argument("portnum", help = "The port of the node").convert { int(it) }
+    private val port by argument("portnum", help = "The port of the node").convert { portNumber(it) }
     private val words by argument("op", help = "One operation, and fields with their values; query without any")
         .multiple()
 

@@ -98,10 +98,10 @@ internal class PortChange private constructor(
             secret: () -> String?,
         ): Long =
             try {
-                val isAsked = setting == PortSetting.MKEY && !text.first().isDigit()
+                val isAsked = setting == PortSetting.MKEY && text.isNotEmpty() && !text.first().isDigit()
                 number(if (isAsked) secret().orEmpty() else text).also(setting::check)
             } catch (e: IllegalArgumentException) {
-                throw DiagnosticException("${setting.word}: ${e.message}", cause = e)
+                throw DiagnosticException("${setting.word}: ${e.message}", DiagnosticException.USAGE, e)
             }
 
         private const val ONLY_ONE =

@@ -10,7 +10,7 @@ import kotlinx.serialization.json.buildJsonObject
 import kotlinx.serialization.json.put
 import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.Session
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.structures.NodeInfo
 import org.kverbs.management.structures.PortInfo
@@ -32,7 +32,7 @@ internal class SetPortStateCommand : DiagnosticCommand("set_port_state", "K") {
     private val isDry by option("--dry-run", help = "Say what would be set, and do not do it").flag()
     private val isForced by option("--force", help = "Set it even if it cuts the way to the port").flag()
     private val address by argument("address", help = "LID, directed path, GUID, GID or name")
-    private val port by argument("portnum", help = "The port of the node").convert { int(it) }
+    private val port by argument("portnum", help = "The port of the node").convert { portNumber(it) }
     private val wanted by argument("state", help = "down, armed, active, polling or disabled").enum<Wanted>()
 
     override fun help(context: Context) =

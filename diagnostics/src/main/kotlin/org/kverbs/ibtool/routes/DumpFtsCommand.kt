@@ -11,7 +11,7 @@ import kotlinx.serialization.json.JsonElement
 import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.fabric.DiscoveryOrder
 import org.kverbs.ibtool.session.Session
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.lidNumber
 import org.kverbs.management.transaction.MadException
 
 /**
@@ -27,8 +27,8 @@ internal class DumpFtsCommand(
     private val isAll by option("--all", "-a", help = "Show LIDs without an entry, too").flag()
     private val isBrief by option("--no_dests", "-n", help = "Do not show the names of destinations").flag()
     private val isMulticast by option("--Multicast", "-M", help = "Show the multicast tables").flag()
-    private val first by argument("startlid", help = "The first LID").convert { int(it) }.default(0)
-    private val last by argument("endlid", help = "The last LID").convert { int(it) }.default(0)
+    private val first by argument("startlid", help = "The first LID").convert { lidNumber(it) }.default(0)
+    private val last by argument("endlid", help = "The last LID").convert { lidNumber(it) }.default(0)
 
     override fun help(context: Context) =
         "Show the ${if (isMulticastAlone) "multicast " else ""}forwarding tables of all switches."

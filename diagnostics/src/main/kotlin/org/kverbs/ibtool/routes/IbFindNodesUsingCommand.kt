@@ -16,7 +16,7 @@ import org.kverbs.ibtool.fabric.NamedNodes
 import org.kverbs.ibtool.fabric.SubnetJson
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.printable
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.subnet.SubnetNode
@@ -27,7 +27,7 @@ internal class IbFindNodesUsingCommand : DiscoveringCommand("ibfindnodesusing", 
     @Suppress("unused") // Scripts give it.
     private val isAnew by option("-R", help = "Does nothing: each run without --load-cache looks at the fabric").flag()
     private val switch by argument("switch", help = "The GUID, name or description of a switch")
-    private val port by argument("port", help = "A port of the switch").convert { int(it) }
+    private val port by argument("port", help = "A port of the switch").convert { portNumber(it) }
 
     override fun help(context: Context) = "List the hosts whose packets go through a link, in both of its directions."
 

@@ -8,7 +8,7 @@ import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
 import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.Session
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.lidNumber
 import org.kverbs.ibtool.session.target
 
 /** `ibroute`: the forwarding tables of a switch. */
@@ -17,8 +17,8 @@ internal class IbRouteCommand : DiagnosticCommand("ibroute", "K") {
     private val isBrief by option("--no_dests", "-n", help = "Do not ask for the names of destinations").flag()
     private val isMulticast by option("--Multicast", "-M", help = "Show the multicast table").flag()
     private val address by argument("address", help = "LID, directed path, GUID, GID or name of a switch")
-    private val first by argument("startlid", help = "The first LID").convert { int(it) }.default(0)
-    private val last by argument("endlid", help = "The last LID").convert { int(it) }.default(0)
+    private val first by argument("startlid", help = "The first LID").convert { lidNumber(it) }.default(0)
+    private val last by argument("endlid", help = "The last LID").convert { lidNumber(it) }.default(0)
 
     override fun help(context: Context) = "Show the forwarding tables of a switch."
 

@@ -14,8 +14,8 @@ import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Target
 import org.kverbs.ibtool.session.byLid
-import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.printable
+import org.kverbs.ibtool.session.ranged
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.fabric.FabricBuilder
 import org.kverbs.management.structures.ManagementClass
@@ -29,7 +29,7 @@ import kotlin.time.Duration.Companion.seconds
 internal class IbPingCommand : DiagnosticCommand("ibping", "DKyo") {
     private val count by option("--count", "-c", metavar = "N", help = "How many pings; without it until Ctrl-C")
         .convert {
-            number(it)
+            ranged(it, 0L..Int.MAX_VALUE)
         }
     private val isFlood by option("--flood", "-f", help = "Ping without a pause, and print the summary alone").flag()
     private val oui by option("--oui", "-o", metavar = "OUI", help = "The vendor of the class; OpenIB without it")

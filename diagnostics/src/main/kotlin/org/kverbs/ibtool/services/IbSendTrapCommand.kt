@@ -9,7 +9,7 @@ import com.github.ajalt.clikt.parameters.options.option
 import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.management.path.LidPath
 import org.kverbs.structures.toJson
 
@@ -23,7 +23,7 @@ internal class IbSendTrapCommand : DiagnosticCommand("ibsendtrap", "DGKL") {
             }
         }.default(TrapKind.NODE_DESC_CHANGE)
     private val errorPort by argument("error_port", help = "The port that local_link_integrity is of; 1 without it")
-        .convert { int(it) }
+        .convert { portNumber(it) }
         .default(1)
 
     override fun help(context: Context) =

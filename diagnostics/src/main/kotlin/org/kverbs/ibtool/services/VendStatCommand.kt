@@ -21,6 +21,7 @@ import org.kverbs.ibtool.session.Target
 import org.kverbs.ibtool.session.byLid
 import org.kverbs.ibtool.session.hex
 import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.self
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.structures.ClassPortInfo
@@ -55,7 +56,7 @@ internal class VendStatCommand : DiagnosticCommand("vendstat", "DKy") {
     private val isDry by option("--dry-run", help = "Say what would be set, and do not do it").flag()
     private val address by argument("address", help = "LID, directed path, GUID, GID or name; this port without it")
         .optional()
-    private val port by argument("portnum", help = "The port of the node").convert { int(it) }.optional()
+    private val port by argument("portnum", help = "The port of the node").convert { portNumber(it) }.optional()
 
     override fun help(context: Context) = "Show what devices of Mellanox tell by a management class of their own."
 

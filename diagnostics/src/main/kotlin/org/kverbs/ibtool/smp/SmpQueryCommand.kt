@@ -9,7 +9,7 @@ import com.github.ajalt.clikt.parameters.options.option
 import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
-import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.transaction.MadException
@@ -30,7 +30,7 @@ internal class SmpQueryCommand : DiagnosticCommand("smpquery") {
     private val address by argument("address", help = "LID, directed path, GUID, GID or name")
     private val port by argument("portnum", help = "The port of the node; 0 without it")
         .convert {
-            int(it)
+            portNumber(it)
         }.optional()
 
     override fun help(context: Context) =

@@ -9,8 +9,10 @@ import org.kverbs.ibtool.counters.ErrorCounters
 import org.kverbs.ibtool.counters.PortReadings
 import org.kverbs.ibtool.counters.readCounters
 import org.kverbs.ibtool.fabric.DiscoveringCommand
+import org.kverbs.ibtool.health.PortText
 import org.kverbs.ibtool.session.Session
-import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.ranged
+import org.kverbs.ibtool.session.times
 import org.kverbs.management.subnet.SubnetPort
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
@@ -24,9 +26,9 @@ internal class TopCommand : DiscoveringCommand("top", "DGKLes") {
         .convert { text -> seconds(text) }
         .default(2.seconds)
     private val count by option("--count", "-n", metavar = "N", help = "How many tables to print; all without it")
-        .convert { number(it) }
+        .convert { times(it) }
     private val rows by option("--rows", metavar = "N", help = "How many ports a table has (20)")
-        .convert { text -> number(text).coerceIn(1, MOST).toInt() }
+        .convert { text -> ranged(text, 1..MOST).toInt() }
         .default(ROWS)
     private val order by option(
         "--sort",
@@ -68,18 +70,32 @@ internal class TopCommand : DiscoveringCommand("top", "DGKLes") {
         val table = TopTable(session.names, order, rows)
         val isScreen = System.console()?.isTerminal == true && !options.json
         var before = read(session, ports)
+        val told = HashSet<String>()
         var left = count ?: Long.MAX_VALUE
         while (left-- > 0) {
             delay(interval)
             val after = read(session, ports)
             val rates = rates(before, after)
-            if (options.json) {
-                print(table.json(rates))
-            } else {
-                print((if (isScreen) CLEAR else "") + table.text(rates) + if (isScreen) "" else "\n")
+            when {
+                options.json -> print(table.json(rates))
+                isScreen -> print(CLEAR + table.text(rates) + silent(session, before, after).joinToString("") { "$it\n" })
+                else -> print(table.text(rates) + "\n")
             }
+            if (!isScreen) silent(session, before, after).filter(told::add).forEach { warn(it) }
             flush()
             before = after
+        }
+    }
+
+    /** A sentence for each node whose ports are missing in a table. */
+    private fun silent(
+        session: Session,
+        before: Moment,
+        after: Moment,
+    ): List<String> {
+        val texts = PortText(session.names)
+        return (before.readings.failures + after.readings.failures).map { (node, why) ->
+            "${texts.of(node)} tells no counters: ${PortText.safe(why)}"
         }
     }
 
