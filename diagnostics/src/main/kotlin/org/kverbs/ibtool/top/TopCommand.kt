@@ -77,9 +77,17 @@ internal class TopCommand : DiscoveringCommand("top", "DGKLes") {
             val after = read(session, ports)
             val rates = rates(before, after)
             when {
-                options.json -> print(table.json(rates))
-                isScreen -> print(CLEAR + table.text(rates) + silent(session, before, after).joinToString("") { "$it\n" })
-                else -> print(table.text(rates) + "\n")
+                options.json -> {
+                    print(table.json(rates))
+                }
+
+                isScreen -> {
+                    print(CLEAR + table.text(rates) + silent(session, before, after).joinToString("") { "$it\n" })
+                }
+
+                else -> {
+                    print(table.text(rates) + "\n")
+                }
             }
             if (!isScreen) silent(session, before, after).filter(told::add).forEach { warn(it) }
             flush()

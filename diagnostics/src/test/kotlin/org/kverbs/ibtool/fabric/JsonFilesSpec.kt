@@ -44,7 +44,8 @@ class JsonFilesSpec :
                     .jsonArray
                     .map { it.jsonObject }
             nodes.map { it.getValue("type").jsonPrimitive.content }.distinct() shouldBe listOf("ca", "switch")
-            nodes.map { it.getValue("name").jsonPrimitive.content }.filter { it[0] == 'H' }.toSet() shouldBe setOf("H-1", "H-2")
+            nodes.map { it.getValue("name").jsonPrimitive.content }.filter { it[0] == 'H' }.toSet() shouldBe
+                setOf("H-1", "H-2")
             val guids = Regex("0x\\p{XDigit}{16}").findAll("${run("ibnodes", "$file").out}").map { it.value }.toList()
             nodes.map { it.getValue("guid").jsonPrimitive.content } shouldBe guids
         }
