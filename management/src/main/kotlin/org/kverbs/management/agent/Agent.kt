@@ -6,6 +6,8 @@ import kotlinx.coroutines.Job
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.cancel
 import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.launch
@@ -30,6 +32,9 @@ private const val MOST_AT_ONCE = 256
 private const val MOST_NOTICES = 1024
 private const val REMEMBERED = 256
 private const val NOTICE = 2
+
+/** How long a sender repeats a notice that it has not seen confirmed. */
+private const val REPEATED_NANOS = 60_000_000_000L
 
 /**
  * The server side of a transactor: gives requests to the handlers of their classes, and traps to their collectors.
@@ -56,10 +61,11 @@ internal class Agent(
         val from: MadPath,
     )
 
-    /** A class and, if it has vendors, one of them; 0 is any. */
+    /** A method of a class and, if it has vendors, of one of them; 0 is any. */
     private data class Served(
         val mgmtClass: Int,
         val vendor: Int,
+        val method: Int,
     )
 
     /** What serves a class, and how many requests more it takes now. */
@@ -75,8 +81,8 @@ internal class Agent(
     ) {
         val queue = Channel<ReceivedNotice>(MOST_NOTICES)
         private val noticed =
-            object : LinkedHashMap<RequestKey, Unit>() {
-                override fun removeEldestEntry(eldest: Map.Entry<RequestKey, Unit>) = size > REMEMBERED
+            object : LinkedHashMap<RequestKey, Long>() {
+                override fun removeEldestEntry(eldest: Map.Entry<RequestKey, Long>) = size > REMEMBERED
             }
 
         /** Returns whether the collector has it, now or since it came first; false if too many wait for it. */
@@ -85,9 +91,11 @@ internal class Agent(
             key: RequestKey,
             notice: ReceivedNotice,
         ): Boolean {
-            if (key in noticed) return true
+            val now = System.nanoTime()
+            // A sender that starts anew takes its numbers again: later it is another notice.
+            if (noticed[key]?.let { now - it < REPEATED_NANOS } == true) return true
             val result = queue.trySend(notice)
-            if (result.isSuccess) noticed[key] = Unit
+            if (result.isSuccess) noticed[key] = now
             return result.isSuccess || result.isClosed
         }
     }
@@ -97,26 +105,30 @@ internal class Agent(
         handler: RequestHandler,
     ): AutoCloseable {
         check(!isClosed) { "the fabric is closed" }
-        val served = Served(service.mgmtClass.value, service.vendor)
+        val served = service.methods.map { Served(service.mgmtClass.value, service.vendor, it.value) }
         val serving = Service(handler)
-        check(handlers.putIfAbsent(served, serving) == null) {
-            "the class ${service.mgmtClass} is served already; close what serves it first"
+        synchronized(handlers) {
+            check(served.none(handlers::containsKey)) {
+                "the class ${service.mgmtClass} is served already; close what serves it first"
+            }
+            served.forEach { handlers[it] = serving }
         }
         var registration: AutoCloseable? = null
         try {
             registration = transactor.serve(service)
         } finally {
-            if (registration == null) handlers.remove(served, serving)
+            if (registration == null) served.forEach { handlers.remove(it, serving) }
         }
         return AutoCloseable {
-            handlers.remove(served, serving)
+            served.forEach { handlers.remove(it, serving) }
             registration.close()
         }
     }
 
     private fun serviceOf(mad: ByteArray): Service? {
         val mgmtClass = MadFields.mgmtClass(mad)
-        return handlers[Served(mgmtClass, MadFields.vendor(mad))] ?: handlers[Served(mgmtClass, 0)]
+        val method = MadFields.method(mad)
+        return handlers[Served(mgmtClass, MadFields.vendor(mad), method)] ?: handlers[Served(mgmtClass, 0, method)]
     }
 
     /** Each collector has its own queue, which begins with [started]. */
@@ -190,7 +202,8 @@ internal class Agent(
             // What the request holds can't be read.
             if (!request.hasAnswer) request.refuse(MADStatusInvalidField.INVALID_ATTRIBUTE_OR_MODIFIER)
         } catch (e: Exception) {
-            if (e is CancellationException) throw e
+            // A handler's own time that is over is its failure, and not the end of the fabric.
+            if (e is CancellationException) currentCoroutineContext().ensureActive()
             val thread = Thread.currentThread()
             thread.uncaughtExceptionHandler.uncaughtException(thread, e)
         }
@@ -202,13 +215,13 @@ internal class Agent(
         key: RequestKey,
         watching: List<Watcher>,
     ) {
-        val at = MadLayout.dataAt(key.mgmtClass, NOTICE)
-        if (at != null && at + NoticeSMP.byteSize <= mad.size) {
-            val bytes = mad.copyOfRange(at, minOf(mad.size, at + sizeIn(key.mgmtClass))).copyOf(Notice.byteSize)
-            val received = ReceivedNotice(Notice.of(bytes), ManagementClass.of(key.mgmtClass), back)
-            // Without a confirmation the sender repeats it, for the collectors that had no room.
-            if (!watching.map { it.take(key, received) }.all { it }) return
-        }
+        // Nobody can be given the notice of a class that has no known layout, so nobody confirms it.
+        val at = MadLayout.dataAt(key.mgmtClass, NOTICE) ?: return
+        if (at + NoticeSMP.byteSize > mad.size) return
+        val bytes = mad.copyOfRange(at, minOf(mad.size, at + sizeIn(key.mgmtClass))).copyOf(Notice.byteSize)
+        val received = ReceivedNotice(Notice.of(bytes), ManagementClass.of(key.mgmtClass), back)
+        // Without a confirmation the sender repeats it, for the collectors that had no room.
+        if (!watching.map { it.take(key, received) }.all { it }) return
         val isTrap = key.method == Method.TRAP.value
         val answer = mad.copyOf()
         MADHeader.at(answer).method = if (isTrap) Method.TRAP_REPRESS else REPORT_RESP

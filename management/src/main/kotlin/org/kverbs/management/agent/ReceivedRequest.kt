@@ -81,8 +81,8 @@ public class ReceivedRequest internal constructor(
     }
 
     /**
-     * Answers with records as subnet administration does: to Get with one record in a datagram, or with an error if
-     * there are none or several; to the other methods with any number of records in a long message.
+     * Answers with records as subnet administration does: to Get, Set and Delete with one record in a datagram, or with an
+     * error if there are none or several; to the other methods with any number of records in a long message.
      *
      * @throws IllegalStateException if the request is of another class
      */
@@ -91,7 +91,7 @@ public class ReceivedRequest internal constructor(
             "records are of subnet administration, and $this is not: use answer or answerLong"
         }
         when {
-            method != Method.GET -> {
+            method !in setOf(Method.GET, Method.SET, Method.DELETE) -> {
                 val distance = (records.maxOfOrNull { it.structureType.byteSize } ?: 0).let { (it + WORD - 1) / WORD }
                 val data = ByteArray(records.size * distance * WORD)
                 records.forEachIndexed { index, record -> record.bytes().copyInto(data, index * distance * WORD) }

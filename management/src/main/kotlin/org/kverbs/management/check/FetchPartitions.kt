@@ -27,7 +27,7 @@ private const val MOST_BLOCKS = 500_000
 /**
  * Fetches the tables of partition keys of all ports that have a LID: those of hosts and routers, and port 0 of the
  * switches. Several ports are asked at once. A port that does not answer is reported in [Partitions.problems], and so
- * are the ports beyond half a million requests.
+ * are linked ports without a LID, and the ports beyond half a million requests.
  *
  * @param subnet what [org.kverbs.management.subnet.discover] found by the same port
  * @throws org.kverbs.management.transaction.MadClosedException if the fabric is closed meanwhile
@@ -50,7 +50,11 @@ private class FetchPartitions(
 
     suspend fun run(): Partitions {
         val permits = Semaphore(fabric.maxOutstanding)
-        val ports = subnet.ports.filter { (it.number == 0) == it.node.isSwitch && it.lid.isUnicast }
+        val ends = subnet.ports.filter { (it.number == 0) == it.node.isSwitch }
+        val (ports, unknown) = ends.partition { it.lid.isUnicast }
+        for (port in unknown.filter { it.number == 0 || it.peer != null }) {
+            problem(port, SubnetProblemKind.NO_ANSWER, "the port has no LID, by which they are asked for")
+        }
         coroutineScope {
             for (port in ports) {
                 permits.acquire()

@@ -31,7 +31,9 @@ public class RouteReport internal constructor(
     public val isBalanceKnown: Boolean,
     public val portsWithoutLid: Int,
 ) {
-    /** Whether each port has a LID, each pair arrives, and nothing can block or is unbalanced. */
+    /**
+     * Whether each port has a LID, each pair arrives, and nothing can block or is unbalanced, as far as [isBalanceKnown].
+     */
     public val isClean: Boolean
         get() = portsWithoutLid == 0 && unreachableCount == 0L && creditLoops.isEmpty() && unbalanced.isEmpty()
 

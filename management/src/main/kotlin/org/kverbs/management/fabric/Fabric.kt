@@ -2,8 +2,9 @@ package org.kverbs.management.fabric
 
 import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.emitAll
 import kotlinx.coroutines.flow.filter
-import kotlinx.coroutines.flow.onCompletion
+import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.withContext
 import org.kverbs.management.agent.Agent
 import org.kverbs.management.agent.ReceivedNotice
@@ -256,14 +257,20 @@ public class Fabric internal constructor(
      *
      * Equal flows of one fabric share a subscription. The administrator knows the port alone: two fabrics at one port
      * that subscribe to the same end it for each other. A fabric that is closed before its collectors leaves the
-     * subscription behind.
+     * subscription behind. An administrator that starts anew has forgotten its subscriptions, and nothing says so: collect
+     * again when the port's subnet manager has changed.
      */
     public fun informs(assign: InformInfo.() -> Unit = {}): Flow<ReceivedNotice> {
-        val subscription = Subscription(subscribers, port(), assign)
-        return agent
-            .notices(ServedClass(ManagementClass.SUBN_ADM, methods = setOf(Method.REPORT)), subscription::begin)
-            .filter(subscription::fits)
-            .onCompletion { withContext(NonCancellable) { subscription.end() } }
+        val wanted = informsOf(port(), assign)
+        return flow {
+            val subscription = Subscription(subscribers, wanted)
+            try {
+                val service = ServedClass(ManagementClass.SUBN_ADM, methods = setOf(Method.REPORT))
+                emitAll(agent.notices(service, subscription::begin).filter(subscription::fits))
+            } finally {
+                withContext(NonCancellable) { subscription.end() }
+            }
+        }
     }
 
     /**

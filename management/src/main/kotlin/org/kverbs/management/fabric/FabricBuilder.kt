@@ -4,6 +4,7 @@ import kotlinx.coroutines.Dispatchers
 import org.kverbs.management.rmpp.RmppSettings
 import org.kverbs.management.transaction.MadListener
 import org.kverbs.management.transaction.MadTransactor
+import org.kverbs.management.transport.guarded
 import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
@@ -35,6 +36,7 @@ public class FabricBuilder internal constructor() {
     /** How long one attempt waits for its answer; one second without this. */
     public fun timeout(time: Duration) {
         require(time.isPositive()) { "the timeout $time leaves no time for an answer" }
+        require(time.isFinite()) { "the timeout $time never ends: give the longest time that a port needs" }
         timeout = time
     }
 
@@ -61,7 +63,7 @@ public class FabricBuilder internal constructor() {
                 listener
             } else {
                 MadListener {
-                    earlier.on(it)
+                    guarded { earlier.on(it) }
                     listener.on(it)
                 }
             }

@@ -14,8 +14,9 @@ import kotlin.time.Duration.Companion.seconds
  * @property idle how long a receiver waits for the next segment
  * @property total how long one message can take to arrive
  * @property maxMessage the longest message that is received, in bytes
- * @property maxReceived how many bytes all messages that are being received have together
- * @property maxTransfers how many messages are received at once, and how many are sent at once
+ * @property maxReceived how many bytes all messages that are being received have together; the same bounds this
+ *   program's own requests that are being sent, and its answers
+ * @property maxTransfers how many requests are received at once, and how many answers; the same bounds those that are sent
  */
 public data class RmppSettings(
     public val window: Int = 64,

@@ -92,7 +92,7 @@ public class RmppTransport(
             synchronized(lock) {
                 // The same message again: it is on its way.
                 if (key in outgoing) return
-                if (outgoing.size >= settings.maxTransfers) {
+                if (!hasRoom(key, message)) {
                     null
                 } else {
                     OutgoingTransfer(message, path, windowFor(key), settings) { put(it, path) }
@@ -100,11 +100,36 @@ public class RmppTransport(
                 }
             }
         if (transfer == null) {
-            receiver?.failed(message, RMPPStatus.RESOURCES_EXHAUSTED)
+            failed(message, isSent = true, RMPPStatus.RESOURCES_EXHAUSTED)
         } else {
             scope.launch { carry(key, transfer) }.invokeOnCompletion { removeOutgoing(key, transfer) }
         }
     }
+
+    /** Answers to peers that take their time leave room for this program's own requests. Called under the lock. */
+    private fun hasRoom(
+        key: TransferKey,
+        message: ByteArray,
+    ): Boolean {
+        val isAnswer = key.method and Rmpp.RESPONSE != 0
+        val alike = outgoing.filterKeys { (it.method and Rmpp.RESPONSE != 0) == isAnswer }.values
+        return alike.size < settings.maxTransfers &&
+            alike.sumOf { it.message.size.toLong() } + message.size <= settings.maxReceived
+    }
+
+    /** Tells the receiver that a message did not arrive. */
+    private fun failed(
+        mad: ByteArray,
+        isSent: Boolean,
+        status: RMPPStatus,
+    ) {
+        if (isTold(mad, isSent)) guarded { receiver?.failed(mad, status) }
+    }
+
+    private fun isTold(
+        mad: ByteArray,
+        isSent: Boolean,
+    ) = receiver !is OwnTransfersAlone || (Rmpp.method(mad) and Rmpp.RESPONSE == 0) == isSent
 
     /** The window that the peer granted for the answer to its long request. */
     private fun windowFor(key: TransferKey): Long = incoming.answered(key.copy(method = key.method xor Rmpp.RESPONSE))
@@ -128,7 +153,7 @@ public class RmppTransport(
         removeOutgoing(key, transfer)
         when {
             status != RMPPStatus.NORMAL -> {
-                receiver?.failed(transfer.message, status)
+                failed(transfer.message, isSent = true, status)
             }
 
             // The direction turns: this side grants the window for the answer.
@@ -211,7 +236,7 @@ public class RmppTransport(
     ) {
         val type = if (status == RMPPStatus.RESOURCES_EXHAUSTED) RMPPType.STOP else RMPPType.ABORT
         put(Rmpp.control(first, type, status), back)
-        receiver?.failed(first, status)
+        failed(first, isSent = false, status)
     }
 
     private inner class Receiver(
@@ -289,7 +314,7 @@ public class RmppTransport(
             if (verdict is IncomingTransfer.Verdict.Refuse) return refuse(on?.first ?: mad, back, verdict.status)
             if (on == null) return
             if (verdict == IncomingTransfer.Verdict.Acknowledge) acknowledge(mad, back, on.segment, on.windowLast)
-            if (isNews) receiver.progressed(mad)
+            if (isNews && isTold(mad, isSent = false)) receiver.progressed(mad)
             if (isNews && on.isComplete) receiver.received(on.message(), back)
         }
 
@@ -309,7 +334,8 @@ public class RmppTransport(
         ) {
             val transfer = synchronized(lock) { outgoing[TransferKey.ofAnswered(mad, back)] }
             if (transfer != null) {
-                if (transfer.acknowledged(mad)) receiver.progressed(transfer.message)
+                val isNews = transfer.acknowledged(mad)
+                if (isNews && isTold(transfer.message, isSent = true)) receiver.progressed(transfer.message)
             } else if (Rmpp.segment(mad) == 0L) {
                 val key = TransferKey.ofData(mad, back, isSent = false)
                 synchronized(lock) { incoming.findComplete(key)?.answerWindow = Rmpp.lengthOrWindow(mad) }
@@ -330,7 +356,7 @@ public class RmppTransport(
                     sending to incoming.remove(TransferKey.ofData(mad, back, isSent = false))
                 }
             sending?.end(status)
-            if (receiving != null) receiver.failed(receiving.first, status)
+            if (receiving != null) failed(receiving.first, isSent = false, status)
             if (sending == null && receiving == null) receiver.ignored(mad)
         }
 

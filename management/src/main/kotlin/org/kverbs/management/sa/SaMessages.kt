@@ -12,7 +12,6 @@ import org.kverbs.structures.ComponentMask
 import org.kverbs.structures.RequestMethod
 import org.kverbs.structures.StructureType
 
-private const val DATA_AT = 56
 private const val VERSION = 2
 private const val ADMINISTRATION = 0x03
 private const val WORD = 8
@@ -84,12 +83,17 @@ internal object SaMessages {
         if (distance == 0 && MADHeader.at(reply).status == 0 && (DATA_AT until reply.size).all { reply[it] == ZERO }) {
             return emptySequence()
         }
-        require(distance >= least(type)) { "records of ${type.name} are $distance bytes apart" }
+        require(
+            distance in least(type)..length,
+        ) { "records of ${type.name} are $distance bytes apart in $length bytes" }
         // One datagram does not say where its records end: what is behind them is zero.
         val isOne = reply.size == MAD_SIZE && (!Rmpp.isActive(reply) || Rmpp.segment(reply) == 0L)
         val isLong = Rmpp.isActive(reply) && !isOne
         val used = if (isLong) length else reply.indexOfLast { it != ZERO } + 1 - DATA_AT
         if (isOne && Rmpp.isActive(reply)) requireWhole(used, distance)
+        require(!isLong || length % distance == 0) {
+            "records of ${type.name} are $distance bytes apart, which do not divide its $length bytes"
+        }
         val count = if (isLong) length / distance else (used + distance - 1) / distance
         return (0 until minOf(count, length / distance)).asSequence().map { index ->
             val from = DATA_AT + index * distance
@@ -114,5 +118,7 @@ internal object SaMessages {
         return (last.offset + last.bits + Byte.SIZE_BITS - 1) / Byte.SIZE_BITS
     }
 
+    /** Where the data of a message begin. */
+    const val DATA_AT = 56
     private const val ZERO: Byte = 0
 }

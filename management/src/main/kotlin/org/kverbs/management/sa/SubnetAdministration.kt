@@ -15,6 +15,7 @@ import org.kverbs.management.transaction.MadReplyException
 import org.kverbs.management.transaction.MadTimeoutException
 import org.kverbs.management.transaction.MadTransactor
 import org.kverbs.management.transaction.transactRedirected
+import org.kverbs.management.transport.MAD_SIZE
 import org.kverbs.management.transport.MadPort
 import org.kverbs.management.transport.MadTransportException
 import org.kverbs.structures.ComponentMask
@@ -265,6 +266,10 @@ public class SubnetAdministration internal constructor(
         val data =
             SaMessages.record(reply, type)
                 ?: throw MadReplyException(request, reply, path, "it is too short for a ${type.name}")
+        val size = reply.size - SaMessages.DATA_AT
+        if (reply.size != MAD_SIZE && size >= type.byteSize + Long.SIZE_BYTES) {
+            throw MadReplyException(request, reply, path, "it has $size bytes, more than one ${type.name}")
+        }
         return type.of(data)
     }
 

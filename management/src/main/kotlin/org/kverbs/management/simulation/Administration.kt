@@ -106,6 +106,7 @@ internal class Administration(
     ) {
         (after - before.toSet()).forEach { notice(TrapNumber.GID_IN_SERVICE, finder.gid(it)) }
         (before - after.toSet()).forEach { notice(TrapNumber.GID_OUT_OF_SERVICE, finder.gid(it)) }
+        groups.sweep()
     }
 
     /** What was noticed since the last call, as traps. */

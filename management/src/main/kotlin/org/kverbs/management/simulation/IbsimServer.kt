@@ -21,7 +21,7 @@ import kotlin.coroutines.CoroutineContext
  * with the library `libumad2sim.so`, and `IbsimTransport`.
  *
  * ```
- * simulation.serve().use { server -> println(server.port) }
+ * simulation.serveIbsim().use { server -> println(server.port) }
  *
  * LD_PRELOAD=/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so IBSIM_SERVER_NAME=127.0.0.1 IBSIM_SERVER_PORT=... \
  *     SIM_HOST=H-1 ibnetdiscover

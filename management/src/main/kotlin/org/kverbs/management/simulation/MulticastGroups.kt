@@ -127,13 +127,25 @@ internal class MulticastGroups(
         val rest = state and left.inv()
         if (rest == 0) group.members.remove(wanted.portGID) else group.members[wanted.portGID] = rest
         // A group ends with its last full member.
-        if (group.members.values.none { it and FULL_MEMBER != 0 }) {
-            groups.remove(group.record.mgid)
-            changed(TrapNumber.MGID_DESTROYED, group.record.mgid)
-            group.members.clear()
-        }
+        endWithoutMembers(group)
         route(group)
         return Found(listOf(member(group, wanted.portGID, left)))
+    }
+
+    /** Leads all groups anew after the fabric has changed. Members whose ports are gone are members no more. */
+    fun sweep() {
+        for (group in groups.values.toList()) {
+            group.members.keys.removeAll { portOf(it) == null }
+            endWithoutMembers(group)
+            route(group)
+        }
+    }
+
+    private fun endWithoutMembers(group: Group) {
+        if (group.members.values.any { it and FULL_MEMBER != 0 }) return
+        groups.remove(group.record.mgid)
+        changed(TrapNumber.MGID_DESTROYED, group.record.mgid)
+        group.members.clear()
     }
 
     private fun route(group: Group) = trees.route(group.record.mlid.value, group.members.keys.mapNotNull(::portOf))

@@ -1,6 +1,7 @@
 package org.kverbs.management.simulation
 
 import org.kverbs.attributes.Gid
+import org.kverbs.management.sa.wants
 import org.kverbs.management.structures.InformInfo
 import org.kverbs.management.structures.InformInfoRecord
 import org.kverbs.management.structures.NoticeSMP
@@ -33,19 +34,17 @@ internal class Subscriptions(
     }
 
     /** The LIDs of the subscribers to the trap, each once. */
-    fun wanting(notice: NoticeSMP): Set<Int> = all.filter { wants(it.info, notice) }.map { it.lid }.toSet()
-
-    private fun wants(
-        info: InformInfo,
-        notice: NoticeSMP,
-    ): Boolean {
-        val lids = info.lidRangeBegin.value
-        val last = maxOf(lids, info.lidRangeEnd.value)
-        return (lids == 0 || lids == ALL || notice.issuerLID.value in lids..last) &&
-            (info.type.value == ALL || info.type == notice.type) &&
-            info.trapNumberDeviceID in setOf(ALL, notice.trapNumberDeviceID) &&
-            info.producerTypeVendorID in setOf(0, ALL_PRODUCERS, notice.producerTypeVendorID)
-    }
+    fun wanting(notice: NoticeSMP): Set<Int> =
+        all
+            .filter {
+                it.info.wants(
+                    notice.issuerLID,
+                    notice.type.value,
+                    notice.trapNumberDeviceID,
+                    notice.producerTypeVendorID,
+                )
+            }.map { it.lid }
+            .toSet()
 
     private fun isSame(
         one: InformInfo,

@@ -183,7 +183,9 @@ internal class Discovery(
             question()
         } catch (e: MadTimeoutException) {
             timeouts.incrementAndGet()
-            found.report(SubnetProblemKind.NO_ANSWER, port, "no answer to $what: ${e.path}, sent ${times(e.attempts)}")
+            val came = if (e.strays > 0) "; ${e.strays} datagrams came that are no answer" else ""
+            val text = "no answer to $what: ${e.path}, sent ${times(e.attempts)}$came"
+            found.report(SubnetProblemKind.NO_ANSWER, port, text)
             tell()
             null
         } catch (e: MadClosedException) {

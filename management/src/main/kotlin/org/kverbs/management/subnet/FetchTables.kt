@@ -93,12 +93,14 @@ private class FetchTables(
         val masks = multicastLids(switch) * (switch.portCount / Short.SIZE_BITS + 1)
         val bytes = if (withMulticast) top + masks * Short.SIZE_BYTES else top
         if (room.addAndGet(-bytes.toLong()) < 0) {
+            room.addAndGet(bytes.toLong())
             problem(switch, SubnetProblemKind.LIMIT, "the tables of all switches have more than $MAX_BYTES bytes")
             return
         }
         try {
             linear[switch.index] = linear(switch, top)
             if (withMulticast) multicast[switch.index] = multicast(switch, multicastLids(switch))
+            return
         } catch (e: MadTimeoutException) {
             failed(switch, SubnetProblemKind.NO_ANSWER, e)
         } catch (e: MadClosedException) {
@@ -108,6 +110,7 @@ private class FetchTables(
         } catch (e: NoRecordException) {
             problem(switch, SubnetProblemKind.NO_ANSWER, "the subnet administrator has no ${e.message}")
         }
+        if (!linear.containsKey(switch.index)) room.addAndGet(bytes.toLong())
     }
 
     private suspend fun linear(

@@ -136,11 +136,17 @@ internal class FoundSubnet(
 
     /**
      * Leaves out the nodes that a discovery which was stopped knows to be there, and nothing more: they have no LID, and
-     * nothing is known behind them. [first] stays.
+     * nothing is known behind them. [first] stays, and so do those behind which something was read.
      */
     @Synchronized
     fun dropUnread(first: FoundNode) {
-        val unread = nodes.values.filterTo(HashSet()) { it !== first && it.managementPort?.info == null }
+        val needed = HashSet<FoundNode>()
+        for (node in nodes.values) {
+            if (node !== first && node.managementPort?.info == null) continue
+            // The path to a node leads through those by which it was found.
+            generateSequence(node) { it.cameBy?.node }.takeWhile(needed::add).forEach { _ -> }
+        }
+        val unread = nodes.values.filterTo(HashSet()) { it !in needed }
         nodes.values.removeAll(unread)
         for (port in nodes.values.flatMap { it.ports.asList() }.filterNotNull()) {
             if (port.sees?.node in unread) port.sees = null

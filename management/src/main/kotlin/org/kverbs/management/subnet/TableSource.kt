@@ -74,10 +74,13 @@ internal class RecordTables(
         keep: (block: Int, LinearForwardingTable) -> Unit,
     ) {
         val of = lid(switch)
-        sa
-            .records<LinearForwardingTableRecord> { lid = of }
-            .filter { it.lid == of && it.blockNum <= lastBlock }
-            .forEach { keep(it.blockNum, it.linearForwardingTable) }
+        val all =
+            sa
+                .records<LinearForwardingTableRecord> {
+                    lid = of
+                }.filter { it.lid == of && it.blockNum <= lastBlock }
+        if (all.isEmpty()) throw NoRecordException("LinearForwardingTableRecord of LID $of")
+        all.forEach { keep(it.blockNum, it.linearForwardingTable) }
     }
 
     override suspend fun multicast(

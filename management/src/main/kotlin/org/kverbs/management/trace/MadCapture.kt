@@ -34,7 +34,12 @@ internal class MadCapture(
 
     init {
         buffer.putInt(MAGIC).putShort(2).putShort(4).putLong(0).putInt(RECORD_BYTES).putInt(LINK_TYPE_ERF)
-        write()
+        try {
+            write()
+        } catch (e: IOException) {
+            output.close()
+            throw e
+        }
     }
 
     /**

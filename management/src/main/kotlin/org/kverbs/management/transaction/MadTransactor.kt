@@ -5,6 +5,7 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.sync.Semaphore
 import kotlinx.coroutines.sync.withPermit
 import org.kverbs.management.path.MadPath
+import org.kverbs.management.rmpp.OwnTransfersAlone
 import org.kverbs.management.rmpp.Rmpp
 import org.kverbs.management.rmpp.RmppSettings
 import org.kverbs.management.rmpp.RmppTransport
@@ -58,6 +59,7 @@ public class MadTransactor(
     private var isClosed = false
 
     init {
+        if (maxOutstanding <= 0) this.transport.close()
         require(maxOutstanding > 0) { "at least one request must be outstanding, not $maxOutstanding" }
         permits = Semaphore(maxOutstanding)
         this.transport.receive(Receiver())
@@ -188,7 +190,9 @@ public class MadTransactor(
         transport.close()
     }
 
-    private inner class Receiver : MadReceiver {
+    private inner class Receiver :
+        MadReceiver,
+        OwnTransfersAlone {
         override fun received(
             mad: ByteArray,
             back: MadPath?,

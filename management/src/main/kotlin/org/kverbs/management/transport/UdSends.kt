@@ -39,8 +39,8 @@ internal class UdSends(
     private val used = arrayOfNulls<UdAddresses.Entry>(count)
     private val handler =
         CompletionHandler { completion ->
-            if (!completion.isSuccess) mend()
             giveBack(completion.workRequestId().toInt())
+            if (!completion.isSuccess) mend()
         }
 
     /**
@@ -74,7 +74,11 @@ internal class UdSends(
     private fun take(): Int {
         var end: TimeSource.Monotonic.ValueTimeMark? = null
         while (true) {
-            cq.poll(handler, BATCH)
+            try {
+                cq.poll(handler, BATCH)
+            } catch (e: RdmaException) {
+                throw MadTransportException("${qp.queuePair.describe()} cannot go on after a failure: ${e.message}", e)
+            }
             synchronized(lock) { if (freeCount > 0) return free[--freeCount] }
             val limit = end ?: (TimeSource.Monotonic.markNow() + patience).also { end = it }
             if (limit.hasPassedNow()) {

@@ -235,8 +235,9 @@ public class UdTransport private constructor(
             keep: (Resource) -> Unit,
         ): UdTransport {
             val context = pd.context()
-            // A datagram that is longer than its room would stop the queue pair, and anybody can send one.
-            val room = GRH_SIZE + context.queryPort(options.port()).activeMtu().bytes().toLong()
+            // A datagram that is longer than its room would stop the queue pair, and anybody can send one. The MTU that is
+            // active now can grow.
+            val room = GRH_SIZE + context.queryPort(options.port()).maxMtu().bytes().toLong()
             val receivesAt = settings.sends.toLong() * MAD_SIZE
             val memory = pd.memoryRegion(receivesAt + settings.receives * room, LOCAL_WRITE).also(keep)
             val channel = context.completionChannel().also(keep)

@@ -28,7 +28,9 @@ internal class UmadAgents(
     private class Served {
         /** The agent that has a method. */
         val byMethod = HashMap<Int, Int>()
-        var users = 0
+
+        /** How many registrations have a method. */
+        val users = HashMap<Int, Int>()
     }
 
     /**
@@ -50,34 +52,46 @@ internal class UmadAgents(
     fun serve(service: ServedClass): AutoCloseable {
         val kind = kind(service.mgmtClass.value, service.classVersion, service.vendor)
         val known = served.getOrPut(kind) { Served() }
-        val methods = service.methods.map { it.value }.toSet() - known.byMethod.keys
+        val methods = service.methods.map { it.value }.toSet()
+        val missing = methods - known.byMethod.keys
         try {
-            if (methods.isNotEmpty()) {
-                val agent = umad.register(kind.answering(methods))
-                methods.forEach { known.byMethod[it] = agent }
+            if (missing.isNotEmpty()) {
+                val agent = umad.register(kind.answering(missing))
+                missing.forEach { known.byMethod[it] = agent }
             }
-            known.users++
+            methods.forEach { known.users.merge(it, 1, Int::plus) }
         } finally {
-            if (known.users == 0) served.remove(kind)
+            if (known.byMethod.isEmpty()) served.remove(kind)
         }
         var isClosed = false
         return AutoCloseable {
             synchronized(this) {
-                if (!isClosed) release(kind, known)
+                if (!isClosed) release(kind, known, methods)
                 isClosed = true
             }
         }
     }
 
-    /** Ends the agents of a class that nobody serves any more. */
+    /** Ends the agents whose methods nobody serves any more. */
     private fun release(
         kind: UmadAgent,
         known: Served,
+        methods: Set<Int>,
     ) {
-        if (--known.users > 0) return
-        served.remove(kind)
-        // Closing the port has ended them.
-        if (umad.isOpen) known.byMethod.values.toSet().forEach(umad::unregister)
+        methods.forEach { known.users.merge(it, -1, Int::plus) }
+        val idle =
+            known.byMethod.values.toSet().filter { agent ->
+                known.byMethod.filterValues { it == agent }.keys.all { known.users[it] == 0 }
+            }
+        known.byMethod.values.removeAll(idle.toSet())
+        if (known.byMethod.isEmpty()) served.remove(kind)
+        for (agent in idle) {
+            try {
+                umad.unregister(agent)
+            } catch (_: IllegalStateException) {
+                // Closing the port has ended it.
+            }
+        }
     }
 
     private fun kind(

@@ -6,7 +6,9 @@ import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.TimeoutCancellationException
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
@@ -19,6 +21,7 @@ import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.test.TestScope
 import kotlinx.coroutines.test.runTest
+import kotlinx.coroutines.withTimeout
 import org.kverbs.management.fabric.Fabric
 import org.kverbs.management.fabric.FabricBuilder
 import org.kverbs.management.fabric.fabric
@@ -34,6 +37,7 @@ import org.kverbs.management.structures.NoticeTrap128
 import org.kverbs.management.structures.NoticeType
 import org.kverbs.management.structures.OpenIBPing
 import org.kverbs.management.structures.PortCounters
+import org.kverbs.management.structures.ServiceRecord
 import org.kverbs.management.structures.TrapNumber
 import org.kverbs.management.transaction.MadEventKind
 import org.kverbs.management.transaction.MadStatusException
@@ -45,6 +49,7 @@ import org.kverbs.management.transport.ServedClass
 import org.kverbs.management.transport.VENDOR
 import org.kverbs.management.transport.vendorRequest
 import org.kverbs.structures.Lid
+import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.seconds
 
@@ -85,6 +90,68 @@ class AgentSpec :
                 server.counters[MadEventKind.UNEXPECTED] shouldBe 1
                 server.counters[MadEventKind.REQUESTED] shouldBe 1
                 server.counters[MadEventKind.ANSWERED] shouldBe 1
+            }
+        }
+
+        test("should serve the methods that it was told, and leave the others to another handler") {
+            runTest {
+                val wire = Wire(backgroundScope)
+                val server = over(wire.second)
+                val client = over(wire.first) { retries(0) }
+                val get = ServedClass(ManagementClass.PERF, methods = setOf(Method.GET))
+                val set = ServedClass(ManagementClass.PERF, methods = setOf(Method.SET))
+                server.serve(get) { it.answer(PortCounters { portSelect = 1 }) }
+                client.get<PortCounters>(lid(2)).portSelect shouldBe 1
+                shouldThrow<MadTimeoutException> { client.set(lid(2), PortCounters()) }
+                server.serve(set) { it.answer(PortCounters { portSelect = 2 }) }
+                client.set(lid(2), PortCounters()).portSelect shouldBe 2
+                client.get<PortCounters>(lid(2)).portSelect shouldBe 1
+                shouldThrow<IllegalStateException> { server.serve(ManagementClass.PERF) { } }
+            }
+        }
+
+        test("should not confirm the trap of a class whose notices nobody can read") {
+            runTest {
+                val wire = Wire(backgroundScope)
+                val server = over(wire.second)
+                val watching = launch { server.traps(ManagementClass.of(0x10)).collect {} }
+                delay(1)
+                val trap = ByteArray(256)
+                trap[0] = 1
+                trap[1] = 0x10
+                trap[2] = 1
+                trap[3] = Method.TRAP.value.toByte()
+                trap[17] = 2
+                wire.second.deliver(trap, lid(1))
+                delay(1.seconds)
+                wire.packets.shouldBeEmpty()
+                watching.cancelAndJoin()
+            }
+        }
+
+        test("should hand the time limit of a handler to the thread's handler of uncaught exceptions") {
+            val thrown = CompletableDeferred<Throwable>()
+            val before = Thread.getDefaultUncaughtExceptionHandler()
+            Thread.setDefaultUncaughtExceptionHandler { _, e -> thrown.complete(e) }
+            try {
+                runTest {
+                    val wire = Wire(backgroundScope)
+                    val server = over(wire.second)
+                    server.serve(ManagementClass.PERF) { withTimeout(10.milliseconds) { delay(1.minutes) } }
+                    shouldThrow<MadTimeoutException> { over(wire.first) { retries(0) }.get<PortCounters>(lid(2)) }
+                }
+                thrown.await().shouldBeInstanceOf<TimeoutCancellationException>()
+            } finally {
+                Thread.setDefaultUncaughtExceptionHandler(before)
+            }
+        }
+
+        test("should answer Set with one record in a datagram") {
+            runTest {
+                val wire = Wire(backgroundScope)
+                over(wire.second).serve(ManagementClass.SUBN_ADM) { it.answerRecords(listOf(ServiceRecord())) }
+                over(wire.first).sa.set(ServiceRecord.query { })
+                wire.packets.size shouldBe 2
             }
         }
 
@@ -283,8 +350,20 @@ class AgentSpec :
                 val watching = async { port.informs { trapNumberDeviceID = 64 }.first() }
                 delay(1.seconds)
                 subscriptions shouldBe listOf(1)
-                manager.report(lid(1), Notice { trapNumberDeviceID = 65 })
-                manager.report(lid(1), Notice { trapNumberDeviceID = 64 })
+                manager.report(
+                    lid(1),
+                    Notice {
+                        isGeneric = true
+                        trapNumberDeviceID = 65
+                    },
+                )
+                manager.report(
+                    lid(1),
+                    Notice {
+                        isGeneric = true
+                        trapNumberDeviceID = 64
+                    },
+                )
                 watching.await().notice.trapNumberDeviceID shouldBe 64
                 subscriptions shouldBe listOf(1, 0)
             }

@@ -4,6 +4,7 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldHaveSize
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.shouldNotBe
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.delay
@@ -81,6 +82,47 @@ class NoticesSpec :
                     all.forEach { it.cancelAndJoin() }
                     traps.map { it.mgmtClass } shouldBe listOf(ManagementClass.SUBN_LID_ROUTED)
                     reports.map { it.mgmtClass } shouldBe listOf(ManagementClass.SUBN_ADM)
+                }
+            }
+        }
+
+        test("should return to each collector what its own filter asks for, whatever others subscribe to") {
+            managed().use { simulation ->
+                simulation.fabric("H-2").use { fabric ->
+                    val own = fabric.port().info.lid
+                    val all = Channel<ReceivedNotice>(Channel.UNLIMITED)
+                    val ofThis = ArrayList<ReceivedNotice>()
+                    val jobs =
+                        listOf(
+                            launch { fabric.informs().collect { all.send(it) } },
+                            launch {
+                                fabric
+                                    .informs {
+                                        lidRangeBegin = own
+                                        lidRangeEnd = own
+                                    }.collect { ofThis += it }
+                            },
+                        )
+                    fabric.awaitSubscriptions(2)
+                    simulation.event()
+                    withTimeout(30.seconds) { all.receive() }.notice.issuerLID shouldNotBe own
+                    simulation.trap("H-2", 1, TrapNumber.LINK_INTEGRITY_THRESHOLD)
+                    withTimeout(30.seconds) { while (ofThis.isEmpty()) delay(10.milliseconds) }
+                    ofThis.map { it.notice.issuerLID }.distinct() shouldBe listOf(own)
+                    jobs.forEach { it.cancelAndJoin() }
+                }
+            }
+        }
+
+        test("should leave no subscription behind when a collector is cancelled before the administrator answers") {
+            managed().use { simulation ->
+                simulation.fabric("H-2").use { fabric ->
+                    simulation.faults { delay(300.milliseconds) }
+                    val job = launch { fabric.informs().collect { } }
+                    delay(100.milliseconds)
+                    job.cancelAndJoin()
+                    simulation.faults { clear() }
+                    fabric.sa.records<InformInfoRecord>().shouldBeEmpty()
                 }
             }
         }

@@ -6,15 +6,22 @@ import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.dsl.openDevice
+import org.kverbs.management.path.directed
 import org.kverbs.management.path.lid
 import org.kverbs.management.simulation.simulatedFabric
 import org.kverbs.management.structures.ClassPortInfo
 import org.kverbs.management.structures.ManagementClass
 import org.kverbs.management.structures.NodeInfo
+import org.kverbs.management.trace.captured
 import org.kverbs.management.transaction.MadReplyException
 import org.kverbs.management.transaction.MadTimeoutException
+import org.kverbs.management.transaction.MadTransactor
 import org.kverbs.management.transport.UdTransport
 import org.kverbs.structures.Descriptions
+import java.io.IOException
+import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicInteger
+import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 
 class UnfitMessagesSpec :
@@ -75,6 +82,31 @@ class UnfitMessagesSpec :
             simulatedFabric { fatTree(4, hosts = 2) }.use { simulation ->
                 shouldThrow<IllegalArgumentException> { simulation.fabric("H-1") { retries(-1) } }
                 simulation.attached.shouldBeEmpty()
+                val folder = Files.createTempDirectory("captured")
+                shouldThrow<IOException> { simulation.port("H-1").captured(folder.resolve("none/file")) }
+                simulation.attached.shouldBeEmpty()
+                shouldThrow<IllegalArgumentException> { MadTransactor(simulation.port("H-1"), maxOutstanding = 0) }
+                simulation.attached.shouldBeEmpty()
+                shouldThrow<IllegalArgumentException> { simulation.fabric("H-1") { timeout(Duration.INFINITE) } }
+                Files.delete(folder)
+            }
+        }
+
+        test("should show each event to a listener behind one that fails") {
+            val before = Thread.getDefaultUncaughtExceptionHandler()
+            Thread.setDefaultUncaughtExceptionHandler { _, _ -> }
+            try {
+                val seen = AtomicInteger()
+                simulatedFabric { fatTree(4, hosts = 2) }.use { simulation ->
+                    simulation
+                        .fabric("H-1") {
+                            listener { error("the first listener fails") }
+                            listener { seen.incrementAndGet() }
+                        }.use { it.get<NodeInfo>(directed(0)) }
+                }
+                seen.get() shouldBe 2
+            } finally {
+                Thread.setDefaultUncaughtExceptionHandler(before)
             }
         }
     })

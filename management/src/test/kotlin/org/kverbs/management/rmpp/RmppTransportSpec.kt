@@ -17,6 +17,7 @@ import org.kverbs.management.structures.Method
 import org.kverbs.management.structures.RMPPFlag
 import org.kverbs.management.structures.RMPPStatus
 import org.kverbs.management.structures.RMPPType
+import org.kverbs.management.transport.MadReceiver
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
@@ -27,6 +28,12 @@ private fun TestScope.over(
     inbox: Inbox,
     settings: RmppSettings = RmppSettings(),
 ) = RmppTransport(end, settings, backgroundScope.coroutineContext).also { it.receive(inbox) }
+
+/** Hears of its own transfers alone. */
+private class OwnInbox(
+    inbox: Inbox,
+) : MadReceiver by inbox,
+    OwnTransfersAlone
 
 /** The packets of [type] that went over the wire. */
 private fun Wire.of(type: RMPPType) = packets.filter { Rmpp.type(it) == type }
@@ -273,6 +280,63 @@ class RmppTransportSpec :
                 delay(1.milliseconds)
                 inbox.failures shouldBe listOf(RMPPStatus.RESOURCES_EXHAUSTED)
                 sender.underWay shouldBe 0
+            }
+        }
+
+        test("should tell a receiver of its own requests nothing of the answers that a peer asked for") {
+            runTest {
+                val wire = Wire(backgroundScope)
+                val inbox = Inbox()
+                val transport = RmppTransport(wire.first, RmppSettings(retries = 1), backgroundScope.coroutineContext)
+                transport.receive(OwnInbox(inbox))
+                for (method in listOf(Method.GET_TABLE_RESP, Method.GET_MULTI)) {
+                    transport.send(longMessage(5000, method = method), lid(3))
+                    delay(1.minutes)
+                    inbox.failures.size shouldBe if (method == Method.GET_MULTI) 1 else 0
+                }
+            }
+        }
+
+        test("should send its own requests while peers take none of their answers") {
+            runTest {
+                val wire = Wire(backgroundScope)
+                val inbox = Inbox()
+                val sender = over(wire.first, inbox, RmppSettings(maxTransfers = 1))
+                sender.send(longMessage(5000, id = 1), lid(3))
+                sender.send(longMessage(5000, id = 2), lid(3))
+                inbox.failures shouldBe listOf(RMPPStatus.RESOURCES_EXHAUSTED)
+                sender.send(longMessage(5000, id = 3, method = Method.GET_MULTI), lid(3))
+                inbox.failures.size shouldBe 1
+                sender.underWay shouldBe 2
+            }
+        }
+
+        test("should go on with its clock behind a receiver that fails") {
+            val before = Thread.getDefaultUncaughtExceptionHandler()
+            Thread.setDefaultUncaughtExceptionHandler { _, _ -> }
+            try {
+                runTest {
+                    val wire = Wire(backgroundScope)
+                    val inbox = Inbox()
+                    val failing =
+                        object : MadReceiver by inbox {
+                            override fun failed(
+                                mad: ByteArray,
+                                status: RMPPStatus,
+                            ) = error("the receiver fails")
+                        }
+                    val settings = RmppSettings(idle = 1.seconds)
+                    val transport = RmppTransport(wire.second, settings, backgroundScope.coroutineContext)
+                    transport.receive(failing)
+                    for (round in 1..2) {
+                        wire.second.deliver(segment(1, RMPPFlag.FIRST), lid(1))
+                        transport.underWay shouldBe 1
+                        delay(1.minutes)
+                        withClue("round $round") { transport.underWay shouldBe 0 }
+                    }
+                }
+            } finally {
+                Thread.setDefaultUncaughtExceptionHandler(before)
             }
         }
 

@@ -1,6 +1,7 @@
 package org.kverbs.management.sa
 
 import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainExactly
@@ -241,6 +242,41 @@ class SubnetAdministrationSpec :
                 subnet.wire.packets.clear()
                 shouldThrow<MadStatusException> { subnet.asking.sa.get<NodeRecord> { lid = Lid(1) } }
                 subnet.wire.packets.size shouldBe 2
+            }
+        }
+
+        test("should not follow a redirection whose key no path has") {
+            subnet(handler = {
+                it.mad.fill(0, 56, 256)
+                ClassPortInfo.at(it.mad, 56).apply {
+                    redirectLID = Lid(2)
+                    redirectQP = 1
+                    redirectQKey = 0x1234
+                }
+                it.refuse(2)
+            }) { subnet ->
+                shouldThrow<MadStatusException> { subnet.asking.sa.get<NodeRecord> { lid = Lid(1) } }
+                subnet.wire.packets.size shouldBe 2
+            }
+        }
+
+        test("should refuse records that are farther apart than the answer is long, or do not divide it") {
+            for ((size, distance) in listOf(64 to 0x7fff, 4000 to 0x7fff, 4004 to 14)) {
+                subnet(handler = { it.answerLong(ByteArray(size) { 1 }, distance) }) {
+                    withClue("$size bytes, $distance words") {
+                        shouldThrow<MadReplyException> { it.asking.sa.records<NodeRecord>() }.message shouldContain
+                            "records of NodeRecord are ${distance * 8} bytes apart"
+                    }
+                }
+            }
+        }
+
+        test("should refuse an answer of several records to a question for one") {
+            subnet(handler = { request ->
+                request.answerLong(nodes(3).fold(ByteArray(0)) { all, node -> all + node.bytes().copyOf(112) }, 14)
+            }) {
+                shouldThrow<MadReplyException> { it.asking.sa.get<NodeRecord> { lid = Lid(1) } }.message shouldContain
+                    "it has 336 bytes, more than one NodeRecord"
             }
         }
 
