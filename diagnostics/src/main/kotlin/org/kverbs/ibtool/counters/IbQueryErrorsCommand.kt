@@ -98,7 +98,7 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
     override suspend fun execute(session: Session): Unit = watch.run(session, ::showGrowth) { look(session) }
 
     private suspend fun look(session: Session) {
-        val subnet = subnet(session)
+        val subnet = subnet(session, isAsked = true)
         if (clearsErrors || clearsTraffic) session.requireWhole()
         val order = DiscoveryOrder(subnet)
         val links = if (reportsLinks) LinkLine(session.names, ChassisNumbers(order)) else null

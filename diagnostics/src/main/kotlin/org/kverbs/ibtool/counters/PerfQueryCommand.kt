@@ -130,6 +130,11 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
         }
     }
 
+    /** Says what is left out by `--dry-run`; in JSON it is one of the values of the list. */
+    private fun wouldReset(text: String) {
+        if (options.json) results += JsonObject(mapOf("would" to JsonPrimitive(text))) else would(text)
+    }
+
     private suspend fun other(
         query: PortCountersQuery,
         kind: CounterKind,
@@ -145,7 +150,7 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
         }
         if (resetsOnly || resetsAfter) {
             if (isDry) {
-                would("reset ${kind.title} of ${query.target} port $port")
+                wouldReset("reset ${kind.title} of ${query.target} port $port")
             } else {
                 query.reset(
                     kind,
@@ -239,7 +244,7 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
         if (isExtended) bits = bits or 0xfff0000 or bit(EXTENDED_WAIT, hasWait) or bit(EXTENDED_WAIT + 1, hasDrops)
         for (port in ports) {
             if (isDry) {
-                would("reset the counters 0x${bits.toString(16)} of ${query.target} port $port")
+                wouldReset("reset the counters 0x${bits.toString(16)} of ${query.target} port $port")
             } else {
                 query.reset(port, bits, isExtended)
             }

@@ -40,7 +40,7 @@ internal class IbFindNodesUsingCommand : DiscoveringCommand("ibfindnodesusing", 
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val subnet = subnet(session)
+        val subnet = subnet(session, isAsked = true)
         val order = DiscoveryOrder(subnet)
         val node =
             NamedNodes(session.names).find(order.switches, switch).firstOrNull()
