@@ -57,6 +57,13 @@ internal abstract class DiscoveringCommand(
     /** Whether the topology comes from the file of `--load-cache`. */
     protected val isLoaded: Boolean get() = loaded != null
 
+    /** Refuses options that say where the topology comes from, of a command line that takes none, as [why] says. */
+    protected fun refuseTopology(why: String) {
+        if (loaded != null || cacheOption?.value != null || refreshOption?.value == true || kind != null) {
+            throw UsageError("$why: leave out --load-cache, --cache, --refresh-cache and --discovery")
+        }
+    }
+
     /**
      * The fabric. What is wrong with it goes to standard error if [warns].
      *

@@ -68,7 +68,9 @@ internal class SmInfoCommand : DiagnosticCommand("sminfo", "sK") {
                 priority = this@SmInfoCommand.priority
                 smState = SMState.of(state)
             }
-        if (modifier != 0 && isDry) return would("set $sent at $target with modifier $modifier")
+        val what = "$sent at $target with modifier $modifier"
+        if (modifier != 0 && isDry) return would("set $what")
+        if (modifier != 0) session.warn("sminfo: sets $what")
         val info =
             if (modifier != 0) {
                 session.fabric.set(target.path, sent, modifier)
