@@ -13,6 +13,7 @@ internal fun hostileNet(folder: Path): Path {
     val net = folder.resolve("hostile.net")
     net.writeText(
         """
+        switchguid=$FIRST_SWITCH
         Switch	4 "S-1"		# "$HOSTILE"
         [1]	"H-1"[1]
         [2]	"H-2"[1]

@@ -73,7 +73,8 @@ internal class CheckCommand : DiscoveringCommand("check", "Kes") {
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val subnet = subnet(session, warns = false)
+        val isAsked = ends != null || !skipped.containsAll(FabricChecks.Part.entries)
+        val subnet = subnet(session, warns = false, isAsked = isAsked)
         val checks = FabricChecks(session.fabric, subnet, { session.forwardingTables(subnet, it) }, session.warn)
         val ends = ends
         val report =

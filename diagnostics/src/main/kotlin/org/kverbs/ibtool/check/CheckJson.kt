@@ -11,6 +11,7 @@ import kotlinx.serialization.json.putJsonObject
 import org.kverbs.ibtool.fabric.SubnetJson
 import org.kverbs.ibtool.health.PortText
 import org.kverbs.ibtool.session.NodeNames
+import org.kverbs.ibtool.session.unsigned
 import org.kverbs.management.check.NameDiff
 import org.kverbs.management.check.RouteReport
 import org.kverbs.management.subnet.SubnetLink
@@ -25,7 +26,10 @@ internal class CheckJson(
 
     fun of(report: CheckReport): JsonObject =
         buildJsonObject {
-            put("problems", list(report.problems) { JsonPrimitive(PortText.safe("$it")) })
+            put(
+                "problems",
+                list(report.problems + report.partitions?.problems.orEmpty()) { JsonPrimitive(PortText.safe("$it")) },
+            )
             report.routes?.let { putJsonObject("routes") { routes(it) } }
             report.multicast?.let { groups -> put("multicast", list(groups, ::group)) }
             report.partitions?.let { partitions ->
@@ -112,6 +116,15 @@ internal class CheckJson(
                 }
             },
         )
+        put(
+            "failures",
+            list(way.readings.failures.toList()) { (node, text) ->
+                buildJsonObject {
+                    put("node", node(node))
+                    put("text", PortText.safe(text))
+                }
+            },
+        )
     }
 
     private fun counted(
@@ -121,9 +134,9 @@ internal class CheckJson(
         buildJsonObject {
             with(subnets) { end(port) }
             val reading = way.readings.of(port) ?: return@buildJsonObject
-            put("sentBytes", reading.sentBytes)
-            put("receivedBytes", reading.receivedBytes)
-            putJsonObject("errors") { reading.errors.forEach { (name, value) -> put(name, value) } }
+            put("sentBytes", unsigned(reading.sentBytes))
+            put("receivedBytes", unsigned(reading.receivedBytes))
+            putJsonObject("errors") { reading.errors.forEach { (name, value) -> put(name, unsigned(value)) } }
         }
 
     private fun node(node: SubnetNode): JsonElement = buildJsonObject { with(subnets) { head(node) } }

@@ -2,6 +2,7 @@ package org.kverbs.ibtool.check
 
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.printable
+import org.kverbs.ibtool.session.problemOf
 import org.kverbs.management.simulation.simulatedFabric
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.subnet.SubnetFileException
@@ -54,9 +55,11 @@ internal class ExpectedTopology(
 
     private fun name() = printable("$file")
 
+    private fun why(e: Exception?): String = if (e is IOException) problemOf(e) else e?.message ?: "it has no nodes"
+
     private fun refuse(e: Exception?): Nothing =
         throw DiagnosticException(
-            "${name()} has no topology that can be read: ${printable(e?.message ?: "it has no nodes")}",
+            "${name()} has no topology that can be read: ${printable(why(e))}",
             DiagnosticException.USAGE,
             e,
         )

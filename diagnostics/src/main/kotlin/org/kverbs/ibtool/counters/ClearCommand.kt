@@ -38,7 +38,7 @@ internal class ClearCommand(
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val subnet = subnet(session)
+        val subnet = subnet(session, isAsked = true)
         session.requireWhole()
         val nodes = EveryPort.nodes(subnet)
         if (!isDry) session.warn("$commandName: sets $what of ${nodes.size} nodes to zero")

@@ -8,6 +8,7 @@ import org.kverbs.ibtool.fabric.SubnetJson
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Target
 import org.kverbs.ibtool.session.hex
+import org.kverbs.ibtool.session.unsigned
 import org.kverbs.ibtool.session.with
 import org.kverbs.management.path.LidPath
 import org.kverbs.management.subnet.SubnetNode
@@ -187,7 +188,7 @@ internal class ErrorQuery(
                 put("name", visit.name)
                 put("port", port.number)
                 put("lid", port.lid.value)
-                putJsonObject("errors") { high.forEach { (name, value) -> put(name, value) } }
+                putJsonObject("errors") { high.forEach { (name, value) -> put(name, unsigned(value)) } }
             }
     }
 
@@ -222,7 +223,7 @@ internal class ErrorQuery(
                 put("lid", port.lid.value)
                 putJsonObject("traffic") {
                     names(query).forEach { (name, field) ->
-                        put(name, counters[field] as Long)
+                        put(name, unsigned(counters[field] as Long))
                     }
                 }
             }

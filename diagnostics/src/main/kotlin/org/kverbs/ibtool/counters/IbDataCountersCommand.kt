@@ -32,7 +32,7 @@ internal class IbDataCountersCommand : DiscoveringCommand("ibdatacounters", "DGL
 
     private suspend fun look(session: Session) {
         results.clear()
-        val nodes = EveryPort.nodes(subnet(session))
+        val nodes = EveryPort.nodes(subnet(session, isAsked = true))
         val bad = nodes.count { !isShown(session, it) }
         if (options.json) {
             print(JsonArray(results))

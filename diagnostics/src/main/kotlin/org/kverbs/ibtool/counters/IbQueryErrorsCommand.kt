@@ -99,7 +99,7 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
     override suspend fun execute(session: Session): Unit = watch.run(session, ::showGrowth) { look(session) }
 
     private suspend fun look(session: Session) {
-        val subnet = subnet(session)
+        val subnet = subnet(session, isAsked = true)
         if (clearsErrors || clearsTraffic) session.requireWhole()
         val order = DiscoveryOrder(subnet)
         val links = if (reportsLinks) LinkLine(session.names, ChassisNumbers(order)) else null
@@ -109,10 +109,20 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
             ErrorQuery.Wishes(isTraffic, hasTraffic, hasDetails, clearsErrors && !isDry, clearsTraffic && !isDry)
         val query = ErrorQuery(session, limits, hidden.toSet(), links, wishes)
         val nodes = chosen(subnet, order).filter(::isWanted)
+        val cleared = cleared(nodes.size)
+        if (cleared != null && !isDry) warn("ibqueryerrors: sets $cleared to zero")
         val reports = session.each("reading counters of nodes", nodes) { query.node(it) }
         for (report in reports) report.warnings.forEach { warn(it) }
-        if (options.json) printJson(reports) else printText(reports, limits, hidden)
+        val would = cleared?.takeIf { isDry }?.let { "set $it to zero" }
+        if (options.json) printJson(reports, would) else printText(reports, limits, hidden)
+        if (would != null && !options.json) would(would)
         if (reports.any { it.badPorts > 0 }) throw ProgramResult(1)
+    }
+
+    /** The counters that the options set to zero, or null. */
+    private fun cleared(nodes: Int): String? {
+        val kinds = listOfNotNull("errors".takeIf { clearsErrors }, "traffic".takeIf { clearsTraffic })
+        return if (kinds.isEmpty()) null else "the counters of ${kinds.joinToString(" and ")} of $nodes nodes"
     }
 
     private fun isWanted(node: SubnetNode): Boolean {
@@ -157,15 +167,18 @@ internal class IbQueryErrorsCommand : DiscoveringCommand("ibqueryerrors", "cDGKL
         line("## Suppressed:${hidden.joinToString("") { " $it" }}")
     }
 
-    private fun printJson(reports: List<NodeReport>) =
-        print(
-            buildJsonObject {
-                put("nodesChecked", reports.size)
-                put("badNodes", reports.count { it.isBad })
-                put("portsChecked", reports.sumOf { it.portsChecked })
-                put("badPorts", reports.sumOf { it.badPorts })
-                put("ports", JsonArray(reports.flatMap { it.json }))
-                put("failures", JsonArray(reports.flatMap { it.warnings }.map(::JsonPrimitive)))
-            },
-        )
+    private fun printJson(
+        reports: List<NodeReport>,
+        would: String?,
+    ) = print(
+        buildJsonObject {
+            would?.let { put("would", it) }
+            put("nodesChecked", reports.size)
+            put("badNodes", reports.count { it.isBad })
+            put("portsChecked", reports.sumOf { it.portsChecked })
+            put("badPorts", reports.sumOf { it.badPorts })
+            put("ports", JsonArray(reports.flatMap { it.json }))
+            put("failures", JsonArray(reports.flatMap { it.warnings }.map(::JsonPrimitive)))
+        },
+    )
 }

@@ -130,6 +130,12 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
         }
     }
 
+    /** Says what is left out by `--dry-run`; in JSON it is one of the values of the list. */
+    private fun wouldReset(what: String) {
+        val text = "reset $what"
+        if (options.json) results += JsonObject(mapOf("would" to JsonPrimitive(text))) else would(text)
+    }
+
     private suspend fun other(
         query: PortCountersQuery,
         kind: CounterKind,
@@ -144,15 +150,10 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
             show("${kind.title} counters: ${query.target} port $port", port, counters, select + text.text(rows))
         }
         if (resetsOnly || resetsAfter) {
-            if (isDry) {
-                would("reset ${kind.title} of ${query.target} port $port")
-            } else {
-                query.reset(
-                    kind,
-                    port,
-                    mask ?: 0xffff,
-                )
-            }
+            val what = "${kind.title} of ${query.target} port $port"
+            if (isDry) return wouldReset(what)
+            warn("perfquery: resets $what")
+            query.reset(kind, port, mask ?: 0xffff)
         }
     }
 
@@ -238,9 +239,11 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
         if (given == null && !isExtended) bits = bits or bit(PLAIN_WAIT, hasWait) or bit(PLAIN_WAIT + 1, hasDrops)
         if (isExtended) bits = bits or 0xfff0000 or bit(EXTENDED_WAIT, hasWait) or bit(EXTENDED_WAIT + 1, hasDrops)
         for (port in ports) {
+            val what = "the counters 0x${bits.toString(16)} of ${query.target} port $port"
             if (isDry) {
-                would("reset the counters 0x${bits.toString(16)} of ${query.target} port $port")
+                wouldReset(what)
             } else {
+                warn("perfquery: resets $what")
                 query.reset(port, bits, isExtended)
             }
         }

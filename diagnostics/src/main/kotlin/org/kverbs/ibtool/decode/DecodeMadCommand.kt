@@ -11,6 +11,7 @@ import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import org.kverbs.ibtool.session.DiagnosticException
+import org.kverbs.ibtool.session.offerVersion
 import org.kverbs.ibtool.session.pretty
 import org.kverbs.ibtool.session.printable
 import org.kverbs.management.DecodedMad
@@ -34,6 +35,10 @@ internal class DecodeMadCommand(
         "file",
         help = "Hexadecimal digits, or a pcap file; standard input without it, or with -",
     ).default("-")
+
+    init {
+        offerVersion()
+    }
 
     override fun help(context: Context) =
         """

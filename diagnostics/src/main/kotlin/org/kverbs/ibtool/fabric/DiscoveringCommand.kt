@@ -57,16 +57,28 @@ internal abstract class DiscoveringCommand(
     /** Whether the topology comes from the file of `--load-cache`. */
     protected val isLoaded: Boolean get() = loaded != null
 
-    /** The fabric. What is wrong with it goes to standard error if [warns]. */
+    /** Refuses options that say where the topology comes from, of a command line that takes none, as [why] says. */
+    protected fun refuseTopology(why: String) {
+        if (loaded != null || cacheOption?.value != null || refreshOption?.value == true || kind != null) {
+            throw UsageError("$why: leave out --load-cache, --cache, --refresh-cache and --discovery")
+        }
+    }
+
+    /**
+     * The fabric. What is wrong with it goes to standard error if [warns].
+     *
+     * @param isAsked whether the command goes on to ask or to change the fabric, which a file of another one misleads
+     */
     protected suspend fun subnet(
         session: Session,
         warns: Boolean = true,
+        isAsked: Boolean = false,
     ): Subnet {
         val cache = cacheOption?.value
         val isRefreshed = refreshOption?.value == true
         if (loaded != null && cache != null) throw UsageError("give --load-cache or --cache, not both")
         if (isRefreshed && cache == null) throw UsageError("--refresh-cache needs --cache FILE, which it writes anew")
-        loaded?.let { return load(it) }
+        loaded?.let { return if (isAsked) loadOfHere(session, "--load-cache", it) else load(it) }
         if (cache != null && !isRefreshed && cache.exists()) return cached(session, cache)
         cache?.let { OutputFile.checked("--cache", it) }
         val subnet = session.discover(kind ?: if (options.sa) DiscoveryKind.SA else DiscoveryKind.DR)
@@ -104,6 +116,17 @@ internal abstract class DiscoveringCommand(
             throw DiagnosticException(text, cause = e)
         }
 
+    /** Loads a saved topology, if that was saved at the port which this command asks by. [option] names the file. */
+    protected fun loadOfHere(
+        session: Session,
+        option: String,
+        file: Path,
+    ): Subnet {
+        val subnet = load(file)
+        val why = foreign(session, subnet) ?: return subnet
+        throw DiagnosticException("$option ${printable("$file")}: $why; this command asks the fabric itself")
+    }
+
     /** Loads what `--cache` saved, if that was at the port which this command asks by. */
     private fun cached(
         session: Session,
@@ -117,11 +140,22 @@ internal abstract class DiscoveringCommand(
             } catch (e: IOException) {
                 throw DiagnosticException("--cache ${printable("$file")} cannot be read: ${problemOf(e)}", cause = e)
             }
-        val here = session.fabric.port().node.portGUID
-        if (subnet.port(here) == null) throw stale(file, "it is of another fabric, as port $here is not in it")
-        val start = subnet.here?.guid
-        if (start != here) throw stale(file, "its paths begin at port $start, and not at port $here, which is asked by")
+        foreign(session, subnet)?.let { throw stale(file, it) }
         return subnet
+    }
+
+    /** Why a saved topology does not fit the port which this command asks by; null if it fits. */
+    private fun foreign(
+        session: Session,
+        subnet: Subnet,
+    ): String? {
+        val here = session.fabric.port().node.portGUID
+        val start = subnet.here?.guid
+        return when {
+            subnet.port(here) == null -> "it is of another fabric, as port $here is not in it"
+            start != here -> "its paths begin at port $start, and not at port $here, which is asked by"
+            else -> null
+        }
     }
 
     private fun stale(

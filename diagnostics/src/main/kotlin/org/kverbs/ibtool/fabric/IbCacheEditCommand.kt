@@ -15,6 +15,7 @@ import kotlinx.serialization.json.put
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.OutputFile
 import org.kverbs.ibtool.session.number
+import org.kverbs.ibtool.session.offerVersion
 import org.kverbs.management.subnet.GuidChanges
 import org.kverbs.management.subnet.SubnetFileException
 import org.kverbs.management.subnet.loadSubnet
@@ -63,6 +64,10 @@ internal class IbCacheEditCommand : CoreCliktCommand("ibcacheedit") {
             require(guids.size == form.split(':').size) { "give $form" }
             Edit(name.drop(2), guids) { apply(guids) }
         }.multiple()
+
+    init {
+        offerVersion()
+    }
 
     override fun help(context: Context) = "Change GUIDs in a topology that ibnetdiscover --cache saved."
 

@@ -1,6 +1,7 @@
 package org.kverbs.ibtool.fabric
 
 import com.github.ajalt.clikt.core.Context
+import com.github.ajalt.clikt.core.UsageError
 import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.default
 import com.github.ajalt.clikt.parameters.options.flag
@@ -92,6 +93,9 @@ internal class IbLinkInfoCommand : DiscoveringCommand("iblinkinfo", "aDdGgKLlnpR
 
     private suspend fun look(session: Session) {
         this.session = session
+        if (options.json && older != null) {
+            throw UsageError("--diff prints text alone: leave out --json; subnet_diff --json compares")
+        }
         if (path != null && isLoaded) throw DiagnosticException("Cannot specify cache and direct route path", 1)
         val subnet = subnet(session)
         val order = DiscoveryOrder(subnet)
@@ -100,9 +104,9 @@ internal class IbLinkInfoCommand : DiscoveringCommand("iblinkinfo", "aDdGgKLlnpR
         val nodes = chosen(subnet, order).filter(::isWanted)
         val old = older?.let { DiscoveryOrder(load(it)) }
         when {
-            options.json -> print(SubnetJson(session.names).of(subnet, nodes))
+            options.json -> print(SubnetJson(session.names).of(subnet, nodes) { isShown(it) && !isKnownDown(it) })
             old != null -> compare(old, order, line)
-            else -> nodes.forEach { print(text(it, line, "") { true }) }
+            else -> nodes.forEach { print(text(it, line, "")) }
         }
     }
 
@@ -146,12 +150,13 @@ internal class IbLinkInfoCommand : DiscoveringCommand("iblinkinfo", "aDdGgKLlnpR
         node: SubnetNode,
         line: LinkLine,
         prefix: String,
-        isShown: (SubnetPort) -> Boolean,
     ): String {
-        val ports = node.ports.filter { it.number > 0 && (!isDown || it.state == PortState.DOWN) && isShown(it) }
+        val ports = node.ports.filter { it.number > 0 && isShown(it) }
         val head = if (ports.isEmpty()) "" else head(node, prefix)
         return head + ports.filterNot(::isKnownDown).joinToString("") { port(it, line, prefix) }
     }
+
+    private fun isShown(port: SubnetPort) = !isDown || port.state == PortState.DOWN
 
     private fun isKnownDown(port: SubnetPort) =
         port.state == PortState.DOWN && port.node.guid.value to port.number in wasDown
@@ -204,9 +209,9 @@ internal class IbLinkInfoCommand : DiscoveringCommand("iblinkinfo", "aDdGgKLlnpR
         val before = old.nodes.associateBy { it.guid }
         for (node in old.nodes.filter(::isWanted)) {
             val same = after[node.guid]
-            if (same == null) print(text(node, line, OLDER) { true }) else compare(node, same, line)
+            if (same == null) print(text(node, line, OLDER)) else compare(node, same, line)
         }
-        for (node in new.nodes.filter(::isWanted)) if (node.guid !in before) print(text(node, line, NEWER) { true })
+        for (node in new.nodes.filter(::isWanted)) if (node.guid !in before) print(text(node, line, NEWER))
     }
 
     private fun compare(

@@ -1,6 +1,7 @@
 package org.kverbs.ibtool.fabric
 
 import com.github.ajalt.clikt.core.Context
+import com.github.ajalt.clikt.core.UsageError
 import com.github.ajalt.clikt.parameters.arguments.argument
 import com.github.ajalt.clikt.parameters.arguments.convert
 import com.github.ajalt.clikt.parameters.arguments.optional
@@ -67,16 +68,19 @@ internal class IbNetDiscoverCommand : DiscoveringCommand("ibnetdiscover", "DGKLs
         TopologyDifference.Check.entries.firstOrNull { it.key.equals(key, ignoreCase = true) }
 
     override suspend fun execute(session: Session) {
+        if (options.json && (older != null || reportsPorts)) {
+            throw UsageError("--diff and --ports print text alone: leave out --json; subnet_diff --json compares")
+        }
         val before = older?.let { DiscoveryOrder(load(it)) }
         val subnet = subnet(session)
         if (file?.exists() == true) session.requireWhole()
         val order = DiscoveryOrder(subnet)
-        if (shows && !isLoaded) order.nodes.asReversed().forEach { line(found(session, order, it)) }
+        if (shows && !isLoaded && !options.json) order.nodes.asReversed().forEach { line(found(session, order, it)) }
         val kinds = kinds()
         val chassis = if (groups) ChassisNumbers(order) else null
         val text = TopologyText(session.names, isFull, chassis)
         when {
-            options.json -> write(pretty(SubnetJson(session.names).of(subnet, order.nodes)) + "\n")
+            options.json -> write(pretty(SubnetJson(session.names).of(subnet, chosen(order, kinds))) + "\n")
             reportsPorts -> order.nodes.forEach { print(PortsReport(session.names).of(it)) }
             kinds.isNotEmpty() -> kinds.flatMap(order::nodes).forEach { write(listed(session, it)) }
             before != null -> write(TopologyDifference(before, order, checks, text).print())
@@ -85,6 +89,11 @@ internal class IbNetDiscoverCommand : DiscoveringCommand("ibnetdiscover", "DGKLs
         cache?.let { save(session, subnet, "--cache", it) }
         file?.let { file -> OutputFile.writing("the topology file", file) { it.writeText(written) } }
     }
+
+    private fun chosen(
+        order: DiscoveryOrder,
+        kinds: List<NodeType>,
+    ): List<SubnetNode> = if (kinds.isEmpty() || lists) order.nodes else kinds.flatMap(order::nodes)
 
     private val written = StringBuilder()
 

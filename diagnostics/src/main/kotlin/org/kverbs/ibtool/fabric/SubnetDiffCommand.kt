@@ -33,6 +33,7 @@ internal class SubnetDiffCommand : DiscoveringCommand("subnet_diff", "DGKLs") {
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
+        if (newer != null) refuseTopology("two files are compared, and no fabric is looked at")
         val before = load(older)
         val after = newer?.let(::load) ?: subnet(session)
         val diff = before.changesTo(after)

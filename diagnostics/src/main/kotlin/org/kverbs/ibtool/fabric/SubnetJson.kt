@@ -19,14 +19,15 @@ import org.kverbs.management.subnet.SubnetPort
 internal class SubnetJson(
     private val names: NodeNames,
 ) {
-    /** The subnet with [nodes] in their order. */
+    /** The subnet with [nodes] in their order, and those of their ports that [isShown] chooses. */
     fun of(
         subnet: Subnet,
         nodes: List<SubnetNode>,
+        isShown: (SubnetPort) -> Boolean = { true },
     ): JsonObject =
         buildJsonObject {
             subnet.here?.let { here -> putJsonObject("from") { end(here) } }
-            putJsonArray("nodes") { nodes.forEach { addJsonObject { node(it) } } }
+            putJsonArray("nodes") { nodes.forEach { addJsonObject { node(it, isShown) } } }
             putJsonArray("problems") { subnet.problems.forEach { add(JsonPrimitive("$it")) } }
         }
 
@@ -37,7 +38,10 @@ internal class SubnetJson(
         put("name", names.of(node))
     }
 
-    private fun JsonObjectBuilder.node(node: SubnetNode) {
+    private fun JsonObjectBuilder.node(
+        node: SubnetNode,
+        isShown: (SubnetPort) -> Boolean,
+    ) {
         head(node)
         put("systemImageGuid", guid(node.systemImageGuid.value))
         put("vendorId", node.info.vendorID)
@@ -47,7 +51,9 @@ internal class SubnetJson(
             put("lid", it.lid.value)
             put("lmc", it.lmc)
         }
-        putJsonArray("ports") { node.ports.filter { it.number > 0 }.forEach { addJsonObject { port(it) } } }
+        putJsonArray(
+            "ports",
+        ) { node.ports.filter { it.number > 0 && isShown(it) }.forEach { addJsonObject { port(it) } } }
     }
 
     /** A port with its state and what it is linked with. */

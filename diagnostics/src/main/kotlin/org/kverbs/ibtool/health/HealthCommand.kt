@@ -77,7 +77,7 @@ internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
         val report =
             try {
                 val wishes = HealthChecks.Wishes(limits, suppressed, skipped, imbalance)
-                val subnet = subnet(session, warns = false)
+                val subnet = subnet(session, warns = false, isAsked = !skipped.containsAll(asking))
                 val checks =
                     HealthChecks(session.fabric, subnet, session.names, wishes) {
                         session.forwardingTables(subnet, multicast = false)
@@ -118,5 +118,8 @@ internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
 
     private companion object {
         private const val UNKNOWN = 3
+
+        /** The parts that ask the fabric. The others look at the topology. */
+        private val asking = setOf(Finding.Check.MANAGER, Finding.Check.COUNTERS, Finding.Check.ROUTES)
     }
 }

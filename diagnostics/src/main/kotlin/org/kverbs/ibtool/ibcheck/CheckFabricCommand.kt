@@ -1,6 +1,7 @@
 package org.kverbs.ibtool.ibcheck
 
 import com.github.ajalt.clikt.core.Context
+import com.github.ajalt.clikt.core.GroupableOption
 import com.github.ajalt.clikt.core.ProgramResult
 import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.flag
@@ -26,8 +27,11 @@ internal class CheckFabricCommand(
     private val hasErrors: Boolean,
 ) : DiscoveringCommand(name, "DGKLes") {
     private val isBrief by option("-b", help = "Show the summary alone").flag()
-    private val file by option("-T", metavar = "FILE", help = "A file of lines name=value, with # before comments")
-        .convert { Path.of(it) }
+    private val fileOption =
+        option("-T", metavar = "FILE", help = "A file of lines name=value, with # before comments")
+            .convert { Path.of(it) }
+            .takeIf { hasErrors }
+            ?.also { registerOption(it as GroupableOption) }
 
     @Suppress("unused") // There are no colours.
     private val isPlain by option("-N", "--nocolor", help = "Does nothing: there are no colours").flag()
@@ -47,13 +51,13 @@ internal class CheckFabricCommand(
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val limits = CheckLimits.read(file)
-        val subnet = subnet(session)
+        val limits = CheckLimits.read(fileOption?.value)
+        val subnet = subnet(session, isAsked = hasErrors)
         val nodes = DiscoveryOrder(subnet).nodes
         val ports = nodes.flatMap { node -> node.ports.filter { it.number > 0 && it.peer != null } }
         val texts = PortText(session.names)
         for (port in ports) settings(port, texts)
-        if (hasErrors && !isLoaded) errors(session, ports, limits, texts)
+        if (hasErrors) errors(session, ports, limits, texts)
         if (options.json) json(nodes.size, ports.size) else text(nodes.size, ports.size)
         if (badNodes.isNotEmpty() || badPorts.isNotEmpty() || portsWithErrors.isNotEmpty()) throw ProgramResult(FAILED)
     }
@@ -62,7 +66,8 @@ internal class CheckFabricCommand(
         port: SubnetPort,
         texts: PortText,
     ) {
-        val info = port.info ?: return
+        if (checks.isEmpty()) return
+        val info = port.info ?: return unknown(port, texts)
         val own = (if (port.node.isSwitch) port.node.port(0) else port)?.info ?: info
         for (check in checks) {
             for (fault in check.faults(if (check == PortChecks.SETTINGS) own else info)) {
@@ -70,6 +75,14 @@ internal class CheckFabricCommand(
                 badPorts += port
             }
         }
+    }
+
+    private fun unknown(
+        port: SubnetPort,
+        texts: PortText,
+    ) {
+        lines += "#warn: Its state is not known: ${texts.of(port)}"
+        badPorts += port
     }
 
     private suspend fun errors(

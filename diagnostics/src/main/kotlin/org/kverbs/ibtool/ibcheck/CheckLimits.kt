@@ -1,9 +1,11 @@
 package org.kverbs.ibtool.ibcheck
 
+import kotlinx.serialization.json.JsonObject
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.number
 import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.problemOf
+import org.kverbs.ibtool.session.unsigned
 import java.io.IOException
 import java.nio.file.Path
 import kotlin.io.path.readLines
@@ -22,6 +24,9 @@ internal class CheckLimits private constructor(
 
     /** Returns the lines of a file with these limits. */
     override fun toString(): String = values.entries.joinToString("\n") { (name, value) -> "$name=${value.toULong()}" }
+
+    /** The limits by the names of the counters. */
+    fun json(): JsonObject = JsonObject(values.mapValues { unsigned(it.value) })
 
     companion object {
         private val defaults =
@@ -56,15 +61,22 @@ internal class CheckLimits private constructor(
                 } catch (e: IOException) {
                     throw DiagnosticException("${printable("$file")} cannot be read: ${problemOf(e)}", cause = e)
                 }
-            val given = lines.map { it.substringBefore('#').trim() }.filter { it.isNotEmpty() }.associate(::limit)
+            val given =
+                lines.mapIndexedNotNull { at, text ->
+                    val line = text.substringBefore('#').trim()
+                    if (line.isEmpty()) null else limit(line, "line ${at + 1} of ${printable("$file")}")
+                }
             return CheckLimits(defaults + given)
         }
 
-        private fun limit(line: String): Pair<String, Long> {
+        private fun limit(
+            line: String,
+            where: String,
+        ): Pair<String, Long> {
             val name = names[line.substringBefore('=').trim()]
             val value = runCatching { number(line.substringAfter('=', "").trim()) }.getOrNull()
             if (name == null || value == null) {
-                val text = "\"${printable(line)}\" is no threshold; give name=value, such as VL15Dropped=100"
+                val text = "$where: \"${printable(line)}\" is no threshold; give name=value, such as VL15Dropped=100"
                 throw DiagnosticException(text)
             }
             return name to value

@@ -9,6 +9,7 @@ import com.github.ajalt.clikt.parameters.arguments.optional
 import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
+import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.buildJsonObject
 import kotlinx.serialization.json.put
 import kotlinx.serialization.json.putJsonObject
@@ -21,6 +22,7 @@ import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
 import org.kverbs.ibtool.session.portNumber
 import org.kverbs.ibtool.session.target
+import org.kverbs.ibtool.session.unsigned
 import org.kverbs.management.structures.NodeDescription
 import org.kverbs.management.structures.NodeInfo
 import org.kverbs.management.structures.PortCounters
@@ -54,10 +56,13 @@ internal class IbCheckErrsCommand : DiagnosticCommand("ibcheckerrs", "DKLes") {
 
     override suspend fun execute(session: Session) {
         val limits = CheckLimits.read(file)
-        if (showsLimits) line("$limits")
         val address = address
+        if (address == null && !showsLimits) {
+            throw DiagnosticException("give an address, or -s", DiagnosticException.USAGE)
+        }
+        if (showsLimits && !options.json) line("$limits")
         if (address == null) {
-            if (!showsLimits) throw DiagnosticException("give an address, or -s", DiagnosticException.USAGE)
+            if (options.json) print(JsonObject(mapOf("thresholds" to limits.json())))
             return
         }
         val target = session.byLid(session.target(address))
@@ -81,7 +86,8 @@ internal class IbCheckErrsCommand : DiagnosticCommand("ibcheckerrs", "DKLes") {
                     put("lid", target.lid)
                     put("name", name)
                     put("port", port)
-                    putJsonObject("errors") { high.forEach { (counter, value) -> put(counter, value) } }
+                    if (showsLimits) put("thresholds", limits.json())
+                    putJsonObject("errors") { high.forEach { (counter, value) -> put(counter, unsigned(value)) } }
                 },
             )
         } else {

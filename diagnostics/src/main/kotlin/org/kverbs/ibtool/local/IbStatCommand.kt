@@ -7,6 +7,7 @@ import com.github.ajalt.clikt.parameters.arguments.optional
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
 import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.add
 import kotlinx.serialization.json.addJsonObject
 import kotlinx.serialization.json.buildJsonArray
 import kotlinx.serialization.json.buildJsonObject
@@ -45,7 +46,7 @@ internal class IbStatCommand : DiagnosticCommand("ibstat", "DeGKLPsty") {
         for (it in chosen) {
             if (!options.json) print(it)
         }
-        if (options.json) print(buildJsonArray { chosen.forEach { add(json(it)) } })
+        if (options.json) print(json(chosen))
     }
 
     private fun nothing(): Exception {
@@ -67,15 +68,20 @@ internal class IbStatCommand : DiagnosticCommand("ibstat", "DeGKLPsty") {
         device: LocalDevice,
         number: Int,
     ) {
-        val type = name(nodeTypes, device.nodeType)
-        val port =
-            device.ports.firstOrNull { it.number == number }
-                ?: throw DiagnosticException(
-                    "$type: '${device.name}' has no port number $number - max (${device.portCount})",
-                )
-        line("$type: '${device.name}'")
+        val port = found(device, number)
+        line("${name(nodeTypes, device.nodeType)}: '${device.name}'")
         print(text(port, "", ""))
     }
+
+    private fun found(
+        device: LocalDevice,
+        number: Int,
+    ): LocalPort =
+        device.ports.firstOrNull { it.number == number }
+            ?: throw DiagnosticException(
+                "${name(nodeTypes, device.nodeType)}: '${device.name}' has no port number $number - " +
+                    "max (${device.portCount})",
+            )
 
     private fun whole(device: LocalDevice) {
         val type = name(nodeTypes, device.nodeType)
@@ -107,6 +113,20 @@ internal class IbStatCommand : DiagnosticCommand("ibstat", "DeGKLPsty") {
                 "Link layer: ${port.linkLayer}",
             ).joinToString("") { "$indent$it\n" }
 
+    private fun json(devices: List<LocalDevice>) =
+        buildJsonArray {
+            for (device in devices) {
+                when {
+                    listsPorts -> device.ports.filter { it.guid != 0L }.forEach { add(SubnetJson.guid(it.guid)) }
+                    lists -> add(device.name)
+                    else -> add(json(device))
+                }
+            }
+        }
+
+    private fun shownPorts(device: LocalDevice): List<LocalPort> =
+        port?.let { listOf(found(device, it)) } ?: device.ports
+
     private fun json(device: LocalDevice): JsonObject =
         buildJsonObject {
             put("name", device.name)
@@ -116,8 +136,9 @@ internal class IbStatCommand : DiagnosticCommand("ibstat", "DeGKLPsty") {
             put("hardware", device.hardware)
             put("guid", SubnetJson.guid(device.guid))
             put("systemImageGuid", SubnetJson.guid(device.systemImageGuid))
+            if (isShort) return@buildJsonObject
             putJsonArray("ports") {
-                for (port in device.ports) {
+                for (port in shownPorts(device)) {
                     addJsonObject {
                         put("number", port.number)
                         put("guid", SubnetJson.guid(port.guid))

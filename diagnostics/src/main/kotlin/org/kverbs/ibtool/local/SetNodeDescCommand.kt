@@ -12,6 +12,7 @@ import org.kverbs.ibtool.session.IbsimPreload
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.Target
 import org.kverbs.ibtool.session.printable
+import org.kverbs.ibtool.session.problemOf
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.path.directed
 import org.kverbs.management.port.endPorts
@@ -82,7 +83,7 @@ internal class SetNodeDescCommand : DiagnosticCommand("set_nodedesc") {
             try {
                 device.describe(text)
             } catch (e: IOException) {
-                throw DiagnosticException("the kernel does not take it: ${e.message}; run it as root", cause = e)
+                throw DiagnosticException("the kernel does not take it: ${problemOf(e)}; run it as root", cause = e)
             }
         }
     }

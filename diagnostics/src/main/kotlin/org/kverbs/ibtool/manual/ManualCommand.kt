@@ -7,6 +7,7 @@ import com.github.ajalt.clikt.core.parse
 import com.github.ajalt.clikt.parameters.arguments.argument
 import com.github.ajalt.clikt.parameters.arguments.convert
 import org.kverbs.ibtool.session.OutputFile
+import org.kverbs.ibtool.session.offerVersion
 import java.nio.file.Path
 import kotlin.io.path.createDirectories
 import kotlin.io.path.writeText
@@ -20,6 +21,10 @@ internal class ManualCommand(
     private val program: () -> CoreCliktCommand,
 ) : CoreCliktCommand("man") {
     private val folder by argument("folder", help = "Where the pages are written").convert { Path.of(it) }
+
+    init {
+        offerVersion()
+    }
 
     override fun help(context: Context) = "Write a manual page of each command into a folder."
 

@@ -54,7 +54,8 @@ internal class FabricMap(
         return MapNode(node, names.of(node), levels.of(node), chassis[node], hosts)
     }
 
-    private fun state(link: SubnetLink): MapLink.State =
+    /** The state of one link. */
+    fun state(link: SubnetLink): MapLink.State =
         when {
             hasErrors(link) -> MapLink.State.ERRORS
             link.isSlowerThanEnabled || link.isNarrowerThanEnabled -> MapLink.State.BELOW_RATE

@@ -36,7 +36,7 @@ internal class MapJson(
                             putJsonObject("a") { with(subnets) { end(each.a) } }
                             putJsonObject("b") { with(subnets) { end(each.b) } }
                             put("rate", each.rate?.toString())
-                            put("state", "${link.state}")
+                            put("state", "${map.state(each)}")
                         }
                     }
                 }

@@ -158,17 +158,19 @@ internal class QueryCommand : DiagnosticCommand("query") {
             return print(if (hides) Secrets.without(json) else json)
         }
         if (isDump && hides && found.any { Secrets.has(it.description) }) warn("query: keys are shown as 0 without -K")
-        val texts = found.map { if (isDump) (if (hides) Secrets.without(it) else it).dump() else it.dotted() }
-        print(texts.joinToString("\n") { text -> text.lines().joinToString("\n") { shown(it, hides && !isDump) } })
+        val texts = found.map { if (isDump) (if (hides) Secrets.without(it) else it).dump() else dotted(it, hides) }
+        print(texts.joinToString("\n") { text -> text.lines().joinToString("\n", transform = ::shown) })
     }
 
-    /** Tabs stand before the lines of flags. */
-    private fun shown(
-        line: String,
+    private fun dotted(
+        structure: Structure,
         hides: Boolean,
-    ): String {
+    ): String = structure.dotted().let { if (hides) Secrets.hidden(it, structure.description) else it }
+
+    /** Tabs stand before the lines of flags. */
+    private fun shown(line: String): String {
         val text = line.trimStart('\t')
-        return "\t".repeat(line.length - text.length) + printable(if (hides) Secrets.hidden(text) else text)
+        return "\t".repeat(line.length - text.length) + printable(text)
     }
 
     private companion object {

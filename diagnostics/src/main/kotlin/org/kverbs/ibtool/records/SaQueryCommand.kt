@@ -7,6 +7,8 @@ import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
 import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
+import org.kverbs.ibtool.query.Secrets
 import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
@@ -135,7 +137,7 @@ internal class SaQueryCommand : DiagnosticCommand("saquery", "DLGsy") {
         val what = checkNotNull(answer())
         val nodes = queries.nodes(what, places.firstOrNull())
         if (options.json) {
-            print(JsonArray(nodes.map { it.toJson() }))
+            print(json(nodes))
         } else {
             print(queries.text(what, nodes))
         }
@@ -143,7 +145,7 @@ internal class SaQueryCommand : DiagnosticCommand("saquery", "DLGsy") {
 
     private suspend fun managers(queries: SaQueries) {
         val groups = queries.managers()
-        if (options.json) return print(JsonArray(groups.flatMap { it.second }.map { it.toJson() }))
+        if (options.json) return print(json(groups.flatMap { it.second }))
         print(
             groups.joinToString("\n") { (title, ports) ->
                 "$title\n" +
@@ -162,9 +164,14 @@ internal class SaQueryCommand : DiagnosticCommand("saquery", "DLGsy") {
     }
 
     private fun show(records: List<Structure>) {
-        if (options.json) return print(JsonArray(records.map { it.toJson() }))
+        if (options.json) return print(json(records))
         val text = RecordText(options.showsKeys)
         records.forEach { print(text.of(it)) }
+    }
+
+    private fun json(records: List<Structure>): JsonElement {
+        val all = JsonArray(records.map { it.toJson() })
+        return if (options.showsKeys) all else Secrets.withoutHiddenBySaquery(all)
     }
 
     private fun show(info: ClassPortInfo) {

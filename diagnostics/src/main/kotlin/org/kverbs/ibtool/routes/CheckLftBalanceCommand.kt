@@ -51,7 +51,10 @@ internal class CheckLftBalanceCommand : DiscoveringCommand("check_lft_balance", 
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val subnet = topology?.let(::load) ?: subnet(session)
+        val isAsked = tables == null
+        val subnet =
+            topology?.let { if (isAsked) loadOfHere(session, "-i", it) else load(it) }
+                ?: subnet(session, isAsked = isAsked)
         val uses = tables?.let(::read) ?: uses(session, subnet)
         val all =
             uses.map { use ->

@@ -42,7 +42,7 @@ internal class DumpFtsCommand(
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val subnet = subnet(session)
+        val subnet = subnet(session, isAsked = true)
         val order = DiscoveryOrder(subnet)
         val destinations = Destinations(subnet, session.names)
         val results = ArrayList<JsonElement>()

@@ -40,11 +40,12 @@ internal class IbFindNodesUsingCommand : DiscoveringCommand("ibfindnodesusing", 
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val subnet = subnet(session)
+        val subnet = subnet(session, isAsked = true)
         val order = DiscoveryOrder(subnet)
+        val named = NamedNodes(session.names).find(order.switches, switch)
+        if (named.size > 1) throw ambiguous(named)
         val node =
-            NamedNodes(session.names).find(order.switches, switch).firstOrNull()
-                ?: throw DiagnosticException("Switch \"${printable(switch)}\" not found", NOT_FOUND)
+            named.firstOrNull() ?: throw DiagnosticException("Switch \"${printable(switch)}\" not found", NOT_FOUND)
         val here = node.port(port)?.takeIf { it.number > 0 }
         val peer = here?.peer
         val out = hosts(session, subnet, order, node, port)
@@ -56,6 +57,13 @@ internal class IbFindNodesUsingCommand : DiscoveringCommand("ibfindnodesusing", 
             peer?.let { "${SubnetJson.guid(it.node.guid.value)} ${it.number} (${session.names.of(it.node)})" } ?: "  ()"
         line("$own  ==>>  $other\n${RoutedHosts.text(out)}\n")
         line("$own  <<==  $other\n${RoutedHosts.text(back)}")
+    }
+
+    private fun ambiguous(named: List<SubnetNode>): Exception {
+        val guids = named.take(MOST_SHOWN).joinToString { SubnetJson.guid(it.guid.value) }
+        val more = if (named.size > MOST_SHOWN) " and ${named.size - MOST_SHOWN} more" else ""
+        val text = "${named.size} switches have the name ${printable(switch)}: give the GUID of one, of $guids$more"
+        return DiagnosticException(text)
     }
 
     /** The names of the hosts to which a switch sends by a port; none of an adapter, which has no tables. */
@@ -91,6 +99,7 @@ internal class IbFindNodesUsingCommand : DiscoveringCommand("ibfindnodesusing", 
 
     private companion object {
         private const val NOT_FOUND = 1
+        private const val MOST_SHOWN = 10
         private const val HOST = "Channel Adapter"
     }
 }

@@ -15,9 +15,12 @@ import org.kverbs.ibtool.session.byLid
 import org.kverbs.ibtool.session.hex
 import org.kverbs.ibtool.session.hex16
 import org.kverbs.ibtool.session.int
+import org.kverbs.ibtool.session.printable
+import org.kverbs.ibtool.session.problemOf
 import org.kverbs.ibtool.session.target
 import org.kverbs.management.path.LidPath
 import org.kverbs.management.path.directed
+import java.io.IOException
 import java.nio.file.Path
 import kotlin.io.path.readLines
 
@@ -63,7 +66,7 @@ internal class IbTracertCommand : DiagnosticCommand("ibtracert", "DK") {
         file: Path,
     ) {
         var count = 0
-        for (text in file.readLines().map(String::trim)) {
+        for (text in lines(file)) {
             if (text.isEmpty() || text.startsWith('#')) continue
             val words = text.split(Regex("\\s+"))
             if (words.size < 2) throw DiagnosticException("ports-file, $file contains bad data")
@@ -72,6 +75,13 @@ internal class IbTracertCommand : DiagnosticCommand("ibtracert", "DK") {
         }
         if (!options.json) line("$count lid/guid pairs processed from $file")
     }
+
+    private fun lines(file: Path): List<String> =
+        try {
+            file.readLines().map(String::trim)
+        } catch (e: IOException) {
+            throw DiagnosticException("--ports-file ${printable("$file")} cannot be read: ${problemOf(e)}", cause = e)
+        }
 
     private suspend fun trace(
         session: Session,

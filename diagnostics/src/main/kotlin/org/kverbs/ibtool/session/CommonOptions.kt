@@ -12,6 +12,7 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 
 private const val MOST_PORTS = 255L
+private const val MOST_LIDS = 0xbfffL
 private const val MOST_MILLISECONDS = 0xffffffffL
 private const val MOST_RETRIES = 1_000_000L
 private const val MOST_OUTSTANDING = 65_536L
@@ -74,7 +75,14 @@ internal class CommonOptions(
     private val guidOption = flag("--Guid", 'G', "The address is a port GUID")
     private val timeoutOption =
         number("--timeout", 't', "MS", "Milliseconds that an attempt waits for its answer", 1L..MOST_MILLISECONDS)
-    private val smPortOption = number("--sm_port", 's', "LID", "The LID of the subnet manager")
+    private val smPortOption =
+        number(
+            "--sm_port",
+            's',
+            "LID",
+            "The LID of the subnet administrator to ask",
+            1L..MOST_LIDS,
+        )
     private val showKeysOption = flag("--show_keys", 'K', "Show keys in the output")
     private val mKeyOption = number("--m_key", 'y', "KEY", "The management key of requests")
     private val errorsOption = added(named("--errors", 'e', "Show each datagram that failed").flag())
@@ -148,6 +156,8 @@ internal class CommonOptions(
     val isLid: Boolean get() = lidOption.value
     val isGuid: Boolean get() = guidOption.value
     val timeout: Duration? get() = timeoutOption.value?.milliseconds
+
+    /** Where the subnet administrator is asked; null for where the port's subnet manager is. */
     val smPort: Int? get() = smPortOption.value?.let(::narrow)
     val showsKeys: Boolean get() = showKeysOption.value
     val mKey: Long get() = mKeyOption.value ?: 0

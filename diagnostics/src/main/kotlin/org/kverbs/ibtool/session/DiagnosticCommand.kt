@@ -2,7 +2,6 @@ package org.kverbs.ibtool.session
 
 import com.github.ajalt.clikt.core.CoreCliktCommand
 import com.github.ajalt.clikt.core.ProgramResult
-import com.github.ajalt.clikt.parameters.options.versionOption
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
@@ -22,8 +21,7 @@ internal abstract class DiagnosticCommand(
     protected val options: CommonOptions = CommonOptions(this, excluded)
 
     init {
-        val version = javaClass.getPackage().implementationVersion ?: "(run from class files, not from its jar)"
-        versionOption(version, names = setOf("-V", "--version")) { "$commandName of kverbs $it" }
+        offerVersion()
     }
 
     final override fun run() {

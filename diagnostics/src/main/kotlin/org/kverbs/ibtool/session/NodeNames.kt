@@ -71,7 +71,8 @@ internal class NodeNames private constructor(
                     val match =
                         requireNotNull(line.matchEntire(text.substringBefore('#').trimEnd())) { printable(text) }
                     val name = match.groupValues[2].split('"').firstOrNull { it.isNotEmpty() } ?: continue
-                    put(number(match.groupValues[1]), printable(name))
+                    // Of two lines with one GUID the first wins, as in infiniband-diags.
+                    putIfAbsent(number(match.groupValues[1]), printable(name))
                 }
             }
 

@@ -117,7 +117,7 @@ internal class Session(
     }
 
     private fun fabric(transport: MadTransport): Fabric =
-        fabric(surroundings.between(transport).captured(options)) {
+        fabric(surroundings.between(transport).captured(options).managedAt(options.smPort)) {
             options.timeout?.let { timeout(it) }
             options.retries?.let { retries(it) }
             options.outstanding?.let { outstanding(it) }

@@ -3,6 +3,7 @@ package org.kverbs.ibtool.session
 import com.github.ajalt.clikt.core.CoreCliktCommand
 import com.github.ajalt.clikt.core.GroupableOption
 import com.github.ajalt.clikt.core.ProgramResult
+import com.github.ajalt.clikt.core.UsageError
 import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.option
 import kotlinx.coroutines.delay
@@ -42,7 +43,15 @@ internal class Watch(
         show: (CounterGrowth) -> Unit,
         look: suspend () -> Unit,
     ) {
-        val pause = pauseOption.value ?: return look()
+        val pause = pauseOption.value
+        if (pause == null) {
+            if (cyclesOption.value !=
+                null
+            ) {
+                throw UsageError("--cycles needs --watch SECONDS, the time between two looks")
+            }
+            return look()
+        }
         val growth = CounterGrowth().also { session.growth = it }
         val last = cyclesOption.value ?: Long.MAX_VALUE
         for (number in 1..last) {

@@ -10,6 +10,7 @@ import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
+import org.kverbs.ibtool.query.Secrets
 import org.kverbs.ibtool.session.DiagnosticCommand
 import org.kverbs.ibtool.session.DiagnosticException
 import org.kverbs.ibtool.session.Session
@@ -67,14 +68,21 @@ internal class SmInfoCommand : DiagnosticCommand("sminfo", "sK") {
                 priority = this@SmInfoCommand.priority
                 smState = SMState.of(state)
             }
-        if (modifier != 0 && isDry) return would("set $sent at $target with modifier $modifier")
+        val what = "$sent at $target with modifier $modifier"
+        if (modifier != 0 && isDry) return would("set $what")
+        if (modifier != 0) session.warn("sminfo: sets $what")
         val info =
             if (modifier != 0) {
                 session.fabric.set(target.path, sent, modifier)
             } else {
                 session.get<SMInfo>(target.path)
             }
-        if (options.json) return print(JsonObject(mapOf("lid" to JsonPrimitive(target.lid)) + info.toJson()))
+        if (options.json) {
+            return print(
+                // The key is never shown, as in the text: the command has no option for it.
+                Secrets.without(JsonObject(mapOf("lid" to JsonPrimitive(target.lid)) + info.toJson())),
+            )
+        }
         val name = names.getOrElse(info.smState.value) { "???" }
         line(
             "sminfo: sm lid ${target.lid} sm guid 0x${hex(info.guid.value)}, activity count ${info.actCount} " +

@@ -9,8 +9,8 @@ import org.kverbs.management.subnet.SubnetPort
  * @property sent bytes a second
  * @property received bytes a second
  * @property packets packets a second of both directions
- * @property errors how many errors were counted between the readings
- * @property allErrors how many errors the counters of the port have
+ * @property errors how many errors were counted between the readings, an unsigned number
+ * @property allErrors how many errors the counters of the port have, an unsigned number
  */
 internal class PortRate(
     val port: SubnetPort,
@@ -41,10 +41,23 @@ internal class PortRate(
                 sent = rate { it.sentBytes },
                 received = rate { it.receivedBytes },
                 packets = rate { it.sentPackets } + rate { it.receivedPackets },
-                errors = errors(after).entries.sumOf { (name, value) -> grown(old.getValue(name), value) },
-                allErrors = errors(after).values.sum(),
+                errors = sum(errors(after).map { (name, value) -> grown(old.getValue(name), value) }),
+                allErrors = sum(errors(after).values),
             )
         }
+
+        /** The sum of unsigned numbers; of too large ones all 64 bits. */
+        private fun sum(numbers: Collection<Long>): Long =
+            numbers
+                .fold(0uL) { sum, number ->
+                    if (sum + number.toULong() <
+                        sum
+                    ) {
+                        ULong.MAX_VALUE
+                    } else {
+                        sum + number.toULong()
+                    }
+                }.toLong()
 
         private fun grown(
             before: Long,

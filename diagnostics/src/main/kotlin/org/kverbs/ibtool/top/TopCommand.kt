@@ -66,7 +66,7 @@ internal class TopCommand : DiscoveringCommand("top", "DGKLes") {
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
-        val ports = subnet(session).links.flatMap { it.ends }
+        val ports = subnet(session, isAsked = true).links.flatMap { it.ends }
         val table = TopTable(session.names, order, rows)
         val isScreen = System.console()?.isTerminal == true && !options.json
         var before = read(session, ports)

@@ -8,6 +8,7 @@ import kotlinx.serialization.json.putJsonArray
 import org.kverbs.ibtool.fabric.SubnetJson
 import org.kverbs.ibtool.health.PortText
 import org.kverbs.ibtool.session.NodeNames
+import org.kverbs.ibtool.session.unsigned
 import org.kverbs.ibtool.session.with
 
 /** The rates of ports as a table, the busiest or the worst first. */
@@ -22,8 +23,8 @@ internal class TopTable(
         val value: (PortRate) -> Double,
     ) {
         RATE("rate", { it.sent + it.received }),
-        ERRORS("errors", { it.errors.toDouble() }),
-        ALL_ERRORS("all-errors", { it.allErrors.toDouble() }),
+        ERRORS("errors", { it.errors.toULong().toDouble() }),
+        ALL_ERRORS("all-errors", { it.allErrors.toULong().toDouble() }),
     }
 
     private val texts = PortText(names)
@@ -37,8 +38,15 @@ internal class TopTable(
         buildString {
             append("%12s %12s %12s %8s %10s  port\n".with("sent B/s", "received B/s", "packets/s", "errors", "all"))
             for (rate in sorted(rates)) {
-                val numbers = arrayOf<Any>(rate.sent, rate.received, rate.packets, rate.errors, rate.allErrors)
-                append("%12.0f %12.0f %12.0f %8d %10d  ".with(*numbers)).append(texts.of(rate.port)).append('\n')
+                val numbers =
+                    arrayOf<Any>(
+                        rate.sent,
+                        rate.received,
+                        rate.packets,
+                        "${rate.errors.toULong()}",
+                        "${rate.allErrors.toULong()}",
+                    )
+                append("%12.0f %12.0f %12.0f %8s %10s  ".with(*numbers)).append(texts.of(rate.port)).append('\n')
             }
         }
 
@@ -51,8 +59,8 @@ internal class TopTable(
                         put("sentBytesPerSecond", rate.sent)
                         put("receivedBytesPerSecond", rate.received)
                         put("packetsPerSecond", rate.packets)
-                        put("errors", rate.errors)
-                        put("allErrors", rate.allErrors)
+                        put("errors", unsigned(rate.errors))
+                        put("allErrors", unsigned(rate.allErrors))
                     }
                 }
             }
