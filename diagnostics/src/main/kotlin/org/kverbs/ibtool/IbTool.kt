@@ -70,7 +70,11 @@ internal fun ibtool(
         return status
     }
     return try {
-        IbToolCommand(args.firstOrNull()).apply { configureContext { obj = surroundings } }.answer(args, screen)
+        val command = args.firstOrNull()
+        // Behind a word that is no command nothing can be understood.
+        val isCommand = command == null || command.startsWith('-') || command in Commands.groups.values.flatten()
+        val words = if (isCommand) args else args.take(1)
+        IbToolCommand(command).apply { configureContext { obj = surroundings } }.answer(words, screen)
     } catch (e: DiagnosticException) {
         failed(e, e.status)
     } catch (e: MadException) {

@@ -68,6 +68,18 @@ class HostileCommandLineSpec :
             "${outcome.err}" shouldContain "foo is no error counter"
         }
 
+        test("should name a word that is no command, whatever stands behind it") {
+            for (words in listOf("ibhost --fabric hosts:2", "ibdiagnet -l 3", "IBHOSTS")) {
+                val outcome = Outcome(*words.split(' ').toTypedArray())
+                withClue("$outcome") { outcome.status shouldBe 2 }
+                "${outcome.err}" shouldContain "no such subcommand ${words.substringBefore(' ')}"
+            }
+        }
+
+        test("should show the usage of the command whose line is wrong") {
+            "${run("ibsysstat").err}" shouldContain "Usage: ibtool ibsysstat"
+        }
+
         test("should end with a sentence on numbers, paths and generators that are too large") {
             val hops = "0" + ",1".repeat(6000)
             for ((words, status) in listOf(

@@ -79,6 +79,17 @@ class HostileFilesSpec :
             run("ibhosts --cache $file").status shouldBe 0
         }
 
+        test("should not answer from a cache in which this port leads to another node than now") {
+            val file = folder.resolve("recabled")
+            run("ibhosts --cache $file", "fat-tree:4").status shouldBe 0
+            val outcome = run("ibhosts --cache $file", "torus:4,4")
+            withClue("$outcome") { outcome.status shouldBe 255 }
+            "${outcome.err}" shouldContain "; --refresh-cache writes it anew"
+            val health = run("health --load-cache $file", "torus:4,4")
+            withClue("$health") { health.status shouldBe 3 }
+            "${health.err}" shouldContain "this command asks the fabric itself"
+        }
+
         test("should print the result though the cache cannot be written, and name the file that the option names") {
             val file = folder.resolve("n".repeat(250))
             val outcome = run("ibhosts --cache $file")

@@ -111,7 +111,7 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
                 else -> usual(session, query, first)
             }
         } catch (e: MadException) {
-            throw DiagnosticException("perfquery: ${e.message}", cause = e)
+            throw DiagnosticException("${e.message}", cause = e)
         }
         if (options.json) print(JsonArray(results))
     }
@@ -121,10 +121,14 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
         port: Int,
         counters: Structure,
         text: String,
+        isPartial: Boolean = false,
     ) {
         if (options.json) {
-            results +=
-                JsonObject(mapOf("port" to JsonPrimitive(port)) + counters.toJson().filterKeys { it != "portSelect" })
+            // A counter that the port does not have is in its answer, and is zero.
+            val labels = text.lines().map { it.substringBefore(':') }.toSet()
+            val absent = counters.description.fields.filter { isPartial && it.label !in labels }.map { it.name }
+            val hidden = absent + "portSelect"
+            results += JsonObject(mapOf("port" to JsonPrimitive(port)) + counters.toJson().filterKeys { it !in hidden })
         } else {
             print("# $head\n$text")
         }
@@ -216,7 +220,14 @@ internal class PerfQueryCommand : DiagnosticCommand("perfquery", "DK") {
             val shown = if (isSummed) listOf(ALL to all.map { it.second }.sum()) else all
             for ((port, counters) in shown) {
                 val masks = "(CapMask: 0x%02X CapMask2: 0x%07X)".with(query.mask, query.mask2)
-                show("Port extended counters: ${query.target} port $port $masks", port, counters, query.text(counters))
+                val text = query.text(counters)
+                show(
+                    "Port extended counters: ${query.target} port $port $masks",
+                    port,
+                    counters,
+                    text,
+                    isPartial = true,
+                )
             }
         } else {
             val all = ports.map { it to query.plain(it) }

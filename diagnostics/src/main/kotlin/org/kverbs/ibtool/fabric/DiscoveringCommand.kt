@@ -14,11 +14,15 @@ import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.discover
 import org.kverbs.ibtool.session.printable
 import org.kverbs.ibtool.session.problemOf
+import org.kverbs.management.path.directed
+import org.kverbs.management.structures.NodeInfo
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.management.subnet.SubnetFileException
+import org.kverbs.management.subnet.SubnetPort
 import org.kverbs.management.subnet.SubnetProblemKind
 import org.kverbs.management.subnet.loadSubnet
 import org.kverbs.management.subnet.save
+import org.kverbs.management.transaction.MadException
 import java.io.IOException
 import java.nio.file.Path
 import kotlin.io.path.exists
@@ -117,7 +121,7 @@ internal abstract class DiscoveringCommand(
         }
 
     /** Loads a saved topology, if that was saved at the port which this command asks by. [option] names the file. */
-    protected fun loadOfHere(
+    protected suspend fun loadOfHere(
         session: Session,
         option: String,
         file: Path,
@@ -128,7 +132,7 @@ internal abstract class DiscoveringCommand(
     }
 
     /** Loads what `--cache` saved, if that was at the port which this command asks by. */
-    private fun cached(
+    private suspend fun cached(
         session: Session,
         file: Path,
     ): Subnet {
@@ -145,7 +149,7 @@ internal abstract class DiscoveringCommand(
     }
 
     /** Why a saved topology does not fit the port which this command asks by; null if it fits. */
-    private fun foreign(
+    private suspend fun foreign(
         session: Session,
         subnet: Subnet,
     ): String? {
@@ -154,8 +158,25 @@ internal abstract class DiscoveringCommand(
         return when {
             subnet.port(here) == null -> "it is of another fabric, as port $here is not in it"
             start != here -> "its paths begin at port $start, and not at port $here, which is asked by"
-            else -> null
+            else -> foreignPeer(session, checkNotNull(subnet.here))
         }
+    }
+
+    /** The same of the node at the other end of this port's cable. */
+    private suspend fun foreignPeer(
+        session: Session,
+        here: SubnetPort,
+    ): String? {
+        val saved = here.peer?.node ?: return null
+        val there =
+            try {
+                session.fabric.get<NodeInfo>(directed(0, here.number))
+            } catch (e: MadException) {
+                return "port ${here.guid} led to ${saved.guid}, and nothing answers there now: ${e.message}"
+            }
+        if (there.nodeGUID == saved.guid && there.numPorts == saved.portCount) return null
+        return "port ${here.guid} led to ${saved.guid} with ${saved.portCount} ports, and leads to ${there.nodeGUID} " +
+            "with ${there.numPorts} now"
     }
 
     private fun stale(

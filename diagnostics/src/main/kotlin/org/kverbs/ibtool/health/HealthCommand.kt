@@ -112,7 +112,11 @@ internal class HealthCommand : DiscoveringCommand("health", "DGKLes") {
         e: Exception,
         why: String = "the fabric cannot be asked",
     ): Nothing {
-        if (!options.json && !isMetrics) line("UNKNOWN: $why")
+        when {
+            isMetrics -> print(HealthMetrics.unknown(UNKNOWN))
+            options.json -> print(HealthJson.unknown(PortText.safe("${e.message}")))
+            else -> line("UNKNOWN: $why")
+        }
         throw DiagnosticException(PortText.safe("${e.message}"), UNKNOWN, e)
     }
 

@@ -44,4 +44,13 @@ internal class HealthJson(
                 }
             }
         }
+
+    companion object {
+        /** The report of a fabric that could not be asked. */
+        fun unknown(why: String): JsonObject =
+            buildJsonObject {
+                put("status", "UNKNOWN")
+                put("error", why)
+            }
+    }
 }

@@ -14,9 +14,7 @@ internal class HealthMetrics(
     fun of(report: HealthReport): String {
         val metrics = Metrics()
         with(metrics) {
-            gauge("ibtool_health_status", "0 if the fabric is well, 1 with warnings, 2 if it is critical") {
-                add(report.severity.status.toLong())
-            }
+            status(report.severity.status)
             gauge("ibtool_health_findings", "Findings by the part of the report and by severity") {
                 for (check in Finding.Check.entries - report.skipped) {
                     for (severity in listOf(Severity.WARNING, Severity.CRITICAL)) {
@@ -89,4 +87,17 @@ internal class HealthMetrics(
             "port" to "${port.number}",
             "name" to names.of(port.node),
         )
+
+    companion object {
+        /** The metrics of a fabric that could not be asked: one, so that a scrape sees that. */
+        fun unknown(status: Int): String = "${Metrics().apply { status(status) }}"
+
+        private fun Metrics.status(status: Int) =
+            gauge(
+                "ibtool_health_status",
+                "0 if the fabric is well, 1 with warnings, 2 if it is critical, 3 if not known",
+            ) {
+                add(status.toLong())
+            }
+    }
 }

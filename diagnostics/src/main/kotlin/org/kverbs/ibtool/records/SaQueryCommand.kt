@@ -86,7 +86,7 @@ internal class SaQueryCommand : DiagnosticCommand("saquery", "DLGsy") {
             val name = "SA(SA_ERR_${SAStatus.of(e.classStatus).toString().substringBefore('(')})"
             throw DiagnosticException("Query result returned 0x%02x00, %s".with(e.classStatus, name), EIO, e)
         } catch (e: IllegalArgumentException) {
-            throw DiagnosticException("saquery: ${e.message}", DiagnosticException.USAGE, e)
+            throw DiagnosticException("${e.message}", DiagnosticException.USAGE, e)
         }
     }
 

@@ -2,6 +2,7 @@ package org.kverbs.ibtool.session
 
 import com.github.ajalt.clikt.core.CoreCliktCommand
 import com.github.ajalt.clikt.core.ProgramResult
+import com.github.ajalt.clikt.core.UsageError
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
@@ -29,6 +30,9 @@ internal abstract class DiagnosticCommand(
         val surroundings = currentContext.findObject<Surroundings>() ?: Surroundings()
         try {
             work(surroundings)
+        } catch (e: UsageError) {
+            // So that the usage of this command is shown.
+            throw e.apply { context = context ?: currentContext }
         } catch (e: ProgramResult) {
             if (surroundings.interrupt?.hasEnded != true) throw e
         }

@@ -19,7 +19,7 @@ internal class SmpQueryCommand : DiagnosticCommand("smpquery") {
     private val isCombined by option(
         "--combined",
         "-c",
-        help = "The address is a LID and a directed path from there",
+        help = "Combined routes: not supported",
     ).flag()
     private val isExtended by option(
         "--extended",

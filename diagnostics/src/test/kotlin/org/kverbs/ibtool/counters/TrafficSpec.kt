@@ -1,15 +1,24 @@
 package org.kverbs.ibtool.counters
 
+import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContain
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldEndWith
+import io.kotest.matchers.string.shouldNotContain
 import org.kverbs.ibtool.Outcome
 import org.kverbs.management.structures.PortCounters
 
 class TrafficSpec :
     FunSpec({
+        test("should leave counters out of the JSON that the port does not have, as in the text") {
+            val outcome = Outcome("perfquery", "-x", "--json", "2", "1", "--fabric", "hosts:2")
+            withClue("$outcome") { outcome.status shouldBe 0 }
+            "${outcome.out}" shouldContain "portXmitData"
+            "${outcome.out}" shouldNotContain "symbolErrorCounter"
+        }
+
         test("should say how fast counters of errors grow, and if that is too fast") {
             val before = CounterSample(PortCounters { symbolErrorCounter = 5 })
             val now =

@@ -20,10 +20,17 @@ class CacheSpec :
     FunSpec({
         val folder = tempdir().toPath()
 
+        /** A switch with this number of hosts. The first host and the switch are the same in all. */
+        fun net(count: Int): String {
+            val ports = (1..count).joinToString("") { "[$it] \"H-$it\"[1]\n" }
+            val hosts = (1..count).joinToString("\n") { "Ca 1 \"H-$it\"\n[1] \"S-1\"[$it]\n" }
+            return "${folder.resolve("net").also { it.writeText("Switch 8 \"S-1\"\n$ports\n$hosts") }}"
+        }
+
         fun hosts(
             count: Int,
             vararg options: String,
-        ) = Outcome("ibhosts", "--fabric", "hosts:$count", *options).also { withClue("$it") { it.status shouldBe 0 } }
+        ) = Outcome("ibhosts", "--fabric", net(count), *options).also { withClue("$it") { it.status shouldBe 0 } }
 
         test("should write the topology if the file is not there, and take it then, until it is refreshed") {
             val file = folder.resolve("cache")
@@ -42,7 +49,7 @@ class CacheSpec :
             val bytes = file.readBytes()
             bytes[bytes.size / 2] = (bytes[bytes.size / 2] + 1).toByte()
             file.writeBytes(bytes)
-            val outcome = Outcome("ibhosts", "--fabric", "hosts:2", "--cache", "$file")
+            val outcome = Outcome("ibhosts", "--fabric", net(2), "--cache", "$file")
             outcome.status shouldBe 255
             "${outcome.err}" shouldContain "ibhosts: --cache $file: the subnet "
             "${outcome.err}" shouldContain "; --refresh-cache writes it anew\n"

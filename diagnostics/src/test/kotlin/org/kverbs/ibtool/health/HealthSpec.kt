@@ -95,6 +95,15 @@ class HealthSpec :
             same.health().texts(Finding.Check.IDENTITIES).single() shouldStartWith "the LID $lid belongs to \"H-1\""
         }
 
+        test("should tell programs, too, that the fabric could not be asked") {
+            val metrics = Outcome("health", "--prometheus", "--threshold-file", "/no/file", "--fabric", "hosts:2")
+            metrics.status shouldBe 3
+            "${metrics.out}" shouldContain "\nibtool_health_status 3\n"
+            val json = Outcome("health", "--json", "--threshold-file", "/no/file", "--fabric", "hosts:2")
+            json.status shouldBe 3
+            "${json.out}" shouldContain "\"status\": \"UNKNOWN\""
+        }
+
         test("should call a fabric without a subnet manager critical, and one whose manager is silent") {
             val without =
                 simulatedFabric {

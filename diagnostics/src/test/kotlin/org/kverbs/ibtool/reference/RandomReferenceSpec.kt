@@ -50,7 +50,6 @@ private val commands =
     ibqueryerrors -r --data
     ibqueryerrors --details
     ibqueryerrors --counters
-    ibidsverify
     dump_fts
     dump_fts -M
     ibroute 2

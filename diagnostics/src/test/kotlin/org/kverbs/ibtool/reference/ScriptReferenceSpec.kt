@@ -43,27 +43,26 @@ class ScriptReferenceSpec :
                     }
             }
 
-            test("should print what ibfindnodesusing prints of a fabric of chance (seed $seed)")
+            test("should print what ibfindnodesusing and ibidsverify print of a fabric of chance (seed $seed)")
                 .config(enabledOrReasonIf = { Programs.presentOrSkipped }) {
-                    // Its module keeps what it found in a folder of the machine.
+                    // Their module keeps what it found in a folder of the machine.
                     val module = Path.of("/usr/share/perl5/IBswcountlimits.pm").readText()
                     folder
                         .resolve(
                             "IBswcountlimits.pm",
                         ).writeText(module.replace("/var/cache/infiniband-diags", "$folder"))
-                    val script = listOf("perl", "-I", "$folder", "/usr/sbin/ibfindnodesusing", "-R")
                     val switches =
                         simulator.value
                             .reference("ibswitches")
                             .text
                             .lines()
                             .mapNotNull { Regex("0x\\w+").find(it)?.value }
-                    for (switch in switches) {
-                        for (port in 1..4) {
-                            val expected = simulator.value.reference(*script.toTypedArray(), switch, "$port")
-                            withClue("$switch $port: ${simulator.value.errors().lines().takeLast(5)}") {
-                                simulator.value.ibtool("ibfindnodesusing", switch, "$port") shouldBe expected
-                            }
+                    val lines = switches.flatMap { switch -> (1..4).map { listOf("ibfindnodesusing", switch, "$it") } }
+                    for (words in lines + listOf(listOf("ibidsverify"))) {
+                        val script = listOf("perl", "-I", "$folder", "/usr/sbin/${words.first()}", "-R") + words.drop(1)
+                        val expected = simulator.value.reference(*script.toTypedArray())
+                        withClue("$words: ${simulator.value.errors().lines().takeLast(5)}") {
+                            simulator.value.ibtool(*words.toTypedArray()) shouldBe expected
                         }
                     }
                 }
