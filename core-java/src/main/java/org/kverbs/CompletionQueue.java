@@ -1,7 +1,10 @@
 package org.kverbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Reference;
@@ -17,8 +20,11 @@ import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCq;
+import org.kverbs.internal.abi.IbvCqAttrMask;
+import org.kverbs.internal.abi.IbvModifyCqAttr;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.memory.Memory;
+import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**
@@ -30,6 +36,7 @@ import org.kverbs.spi.CompletionQueueOps;
  */
 public final class CompletionQueue extends Resource {
 
+    private static final int MOST_MODERATION = 0xffff;
     private static final VarHandle SPARE;
 
     static {
@@ -376,6 +383,40 @@ public final class CompletionQueue extends Resource {
                 "ibv_resize_cq(" + describe() + ", cqe=" + entries + ")",
                 () -> context.excess((excess, limits) -> excess.of("cqe", entries, "max_cqe", limits.maxCqe())),
                 () -> context.verbs.resizeCompletionQueue(handle, entries));
+    }
+
+    /**
+     * Makes the device announce completions together ({@code ibv_modify_cq}): after a call of {@link #arm} the channel
+     * gets its event when {@code count} completions have come, or {@code period} after the first of them. Fewer events
+     * cost less; a completion waits up to the period. Polling is not changed.
+     *
+     * <p>{@code DeviceAttributesEx.cqModeration} has the device's limits; they are 0 if it has no moderation. Soft-RoCE
+     * and soft-iWARP have none.
+     *
+     * @param count how many completions an event waits for, from 0 to 65,535; 0 and 1 end the moderation
+     * @param period how long an event waits, up to 65,535 us; it is cut to whole microseconds, and 0 ends the moderation
+     * @throws UnsupportedVerbException if the device has no moderation
+     * @throws RdmaSystemException if the device refuses, such as EINVAL for values above its limits
+     */
+    public void moderate(int count, Duration period) {
+        long micros = Ranges.require("period", period.toNanos() / 1000, 0, MOST_MODERATION);
+        Ranges.require("count", count, 0, MOST_MODERATION);
+        String operation = "ibv_modify_cq(" + describe() + ", cq_count=" + count + ", cq_period=" + micros + ")";
+        lifetime.enter();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(IbvModifyCqAttr.SIZE, Integer.BYTES);
+            attributes.set(JAVA_INT, IbvModifyCqAttr.ATTR_MASK, IbvCqAttrMask.IBV_CQ_ATTR_MODERATE);
+            attributes.set(JAVA_SHORT, IbvModifyCqAttr.MODERATE_CQ_COUNT, (short) count);
+            attributes.set(JAVA_SHORT, IbvModifyCqAttr.MODERATE_CQ_PERIOD, (short) micros);
+            int result = context.verbs.modifyCompletionQueue(handle, attributes);
+            if (result < 0) {
+                throw SystemErrors.optional(context.device().name(), operation, result,
+                        "ConnectX-4 and newer have it with rdma-core 16, and the embedded device has it: "
+                                + "DeviceAttributesEx.cqModeration shows the limits of a device.");
+            }
+        } finally {
+            lifetime.exit();
+        }
     }
 
     private void quiesce() {

@@ -2,6 +2,8 @@ package org.kverbs;
 
 import static org.kverbs.internal.abi.Errno.EINVAL;
 import static org.kverbs.internal.abi.Errno.ENOMEM;
+import static org.kverbs.internal.abi.Errno.ENOSYS;
+import static org.kverbs.internal.abi.Errno.EOPNOTSUPP;
 
 import java.util.EnumSet;
 import java.util.Set;
@@ -104,6 +106,21 @@ final class SystemErrors {
         String change = from == QueuePairState.UNKNOWN ? "to " + to : from + " -> " + to;
         return new RdmaSystemException("ibv_modify_qp(" + type + " queue pair " + queuePairNumber + ", " + change
                 + ")", positive, advice);
+    }
+
+    /**
+     * Makes the exception for a call that not every device has.
+     *
+     * @param device the name of the device
+     * @param operation as for {@link #of}
+     * @param errno the error number, positive or negated
+     * @param needs whole sentences that say which devices and which release of rdma-core have the verb
+     */
+    static RdmaSystemException optional(String device, String operation, int errno, String needs) {
+        int positive = Math.abs(errno);
+        boolean isMissing = positive == EOPNOTSUPP || positive == ENOSYS;
+        return isMissing
+                ? new UnsupportedVerbException(device, operation, positive, needs) : of(operation, positive);
     }
 
     /**

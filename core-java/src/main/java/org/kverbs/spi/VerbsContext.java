@@ -2,6 +2,7 @@ package org.kverbs.spi;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
+import org.kverbs.internal.abi.Errno;
 
 /**
  * An open device ({@code struct ibv_context}). It creates, modifies, queries and destroys the objects of the device.
@@ -128,6 +129,11 @@ public interface VerbsContext {
 
     /** Changes the size of a completion queue ({@code ibv_resize_cq}). */
     int resizeCompletionQueue(long cq, int entries);
+
+    /** Changes a completion queue by {@code struct ibv_modify_cq_attr} ({@code ibv_modify_cq}). */
+    default int modifyCompletionQueue(long cq, MemorySegment attributes) {
+        return -Errno.EOPNOTSUPP;
+    }
 
     /** Destroys a completion queue ({@code ibv_destroy_cq}). The caller has acknowledged all its events before. */
     int destroyCompletionQueue(long cq);

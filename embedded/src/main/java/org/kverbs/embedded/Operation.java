@@ -26,6 +26,8 @@ public enum Operation {
     CREATE_COMPLETION_QUEUE,
     /** {@code ibv_resize_cq}. */
     RESIZE_COMPLETION_QUEUE,
+    /** {@code ibv_modify_cq}. */
+    MODIFY_COMPLETION_QUEUE,
     /** {@code ibv_destroy_cq}. */
     DESTROY_COMPLETION_QUEUE,
     /** {@code ibv_poll_cq}. The C function reports no errno, so the exception has EIO whatever errno was injected. */

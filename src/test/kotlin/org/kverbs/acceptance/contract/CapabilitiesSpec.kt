@@ -8,8 +8,10 @@ import io.kotest.matchers.string.shouldContain
 import org.kverbs.CompletionQueueAttributes
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.RdmaSystemException
+import org.kverbs.UnsupportedVerbException
 import org.kverbs.acceptance.contract.Capability.ADDRESS_EVENTS
 import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
+import org.kverbs.acceptance.contract.Capability.MODERATION
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AddressAttributes
@@ -17,6 +19,7 @@ import org.kverbs.attributes.AtomicCapability
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.SharedReceiveQueueAttributes
+import java.time.Duration
 
 /** Checks that each device has the capabilities that are declared for it, and refuses the others: see [Capability]. */
 internal class CapabilitiesSpec :
@@ -51,6 +54,15 @@ internal class CapabilitiesSpec :
                         QueuePairInitAttributes.of(QueuePairType.RC, cq()).asExtended(),
                     )
                 }.operation() shouldBe "ibv_create_qp_ex"
+            }
+        }
+
+        if (MODERATION !in device.capabilities) {
+            case("should name the device and the verb that it does not have") {
+                val missing = shouldThrow<UnsupportedVerbException> { cq().moderate(1, Duration.ZERO) }
+                missing.device() shouldBe device.name
+                missing.operation() shouldBe "ibv_modify_cq"
+                context.queryDeviceEx().cqModeration().maxCount() shouldBe 0
             }
         }
 
@@ -106,6 +118,10 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
 
         Capability.RESIZE_CQ -> {
             { cq().resize(256) }
+        }
+
+        Capability.MODERATION -> {
+            { cq().moderate(16, Duration.ofMillis(1)) }
         }
 
         Capability.RESIZE_SRQ -> {

@@ -10,6 +10,7 @@ import org.kverbs.CompletionQueueAttributes
 import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionOpcode.RDMA_WRITE
 import org.kverbs.WorkCompletions
+import org.kverbs.acceptance.contract.Capability.MODERATION
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.acceptance.contract.Capability.RESIZE_CQ
 import org.kverbs.attributes.QueuePairType.RC
@@ -142,6 +143,27 @@ internal class CompletionQueueSpec :
             a.post { send(2).inline(pattern(4)).signaled().solicited() }
             channel.awaitEvent(Duration.ofSeconds(10)) shouldBe b.cq
             b.cq.takeOne().workRequestId() shouldBe 1
+        }
+
+        case("should announce completions together when told so, and the rest when their time is over", RAW_CONNECT, MODERATION) {
+            val channel = context.completionChannel()
+            val (a, b) = linked(a = end(cq = cq(channel = channel)))
+            a.cq.moderate(3, Duration.ofMillis(60))
+            a.cq.arm()
+            writes(a, b, 3)
+            channel.awaitEvent(Duration.ofSeconds(10)) shouldBe a.cq
+            a.cq.take(3)
+            a.cq.arm()
+            writes(a, b, 1)
+            channel.awaitEvent(Duration.ofSeconds(10)) shouldBe a.cq
+            a.cq.takeOne()
+            a.cq.ackEvents() shouldBe 2
+        }
+
+        case("should refuse a moderation beyond 16 bits before the device sees it") {
+            shouldThrow<IllegalArgumentException> { cq().moderate(65_536, Duration.ofMillis(1)) }
+            shouldThrow<IllegalArgumentException> { cq().moderate(-1, Duration.ofMillis(1)) }
+            shouldThrow<IllegalArgumentException> { cq().moderate(1, Duration.ofMillis(66)) }
         }
 
         case("should acknowledge events in batches, and the rest when the queue is closed", RAW_CONNECT) {

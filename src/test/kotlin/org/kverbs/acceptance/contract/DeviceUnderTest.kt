@@ -44,6 +44,9 @@ internal enum class Capability {
     /** ibv_resize_cq. */
     RESIZE_CQ,
 
+    /** ibv_modify_cq with IBV_CQ_ATTR_MODERATE. */
+    MODERATION,
+
     /** ibv_modify_srq with IBV_SRQ_MAX_WR. */
     RESIZE_SRQ,
 
@@ -197,6 +200,7 @@ private fun hasIpv6() =
 private val softRoceLacks: Set<Capability>
     get() =
         setOf(
+            Capability.MODERATION,
             Capability.REREGISTER,
             Capability.REPORTS_INVALIDATED_KEY,
             Capability.CHECKS_WINDOW_BOUNDS,

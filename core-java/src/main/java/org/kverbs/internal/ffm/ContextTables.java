@@ -25,6 +25,7 @@ final class ContextTables {
     private static final int QUERY_DEVICE_EX = VerbsContext.CONTEXT - VerbsContext.QUERY_DEVICE_EX;
     private static final int CREATE_CQ_EX = VerbsContext.CONTEXT - VerbsContext.CREATE_CQ_EX;
     private static final int CREATE_QP_EX = VerbsContext.CONTEXT - VerbsContext.CREATE_QP_EX;
+    private static final int MODIFY_CQ = VerbsContext.CONTEXT - VerbsContext.MODIFY_CQ;
     /** sizeof(pthread_mutex_t) on x86_64. */
     private static final int MUTEX_SIZE = 40;
 
@@ -103,6 +104,14 @@ final class ContextTables {
         }
         long made = Downcalls.pointer(function, context, initAttributes.address());
         return made == -Errno.ENOSYS ? -Errno.EOPNOTSUPP : made;
+    }
+
+    // man 3 ibv_modify_cq: 0 or errno
+    int modifyCq(long cq, MemorySegment attributes) {
+        MemorySegment function = extended(MODIFY_CQ);
+        return function.address() == 0
+                ? -Errno.EOPNOTSUPP
+                : negated(Downcalls.call(function, cq, attributes.address()));
     }
 
     // man 3 ibv_alloc_mw: pointer or NULL with errno

@@ -239,6 +239,11 @@ final class NativeContext implements VerbsContext {
     }
 
     @Override
+    public int modifyCompletionQueue(long cq, MemorySegment attributes) {
+        return tables.modifyCq(cq, attributes);
+    }
+
+    @Override
     public int destroyCompletionQueue(long cq) {
         boolean wasExtended = extendedQueues.remove(cq); // before a new queue can get the address
         int result = verbs.destroyCq(cq);

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.Semantics;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.watch.Posted;
 import org.kverbs.internal.abi.Errno;
@@ -53,8 +54,23 @@ public final class Cq implements CompletionQueueOps {
     /** For each completion, the number of slots in that queue that a poll frees. */
     private int[] slots = {};
     private boolean overrun;
+    /** How many completions an event waits for; 0 if for none. */
+    private int moderation;
+    private long periodNanos;
+    /** How many completions wait for an event that was asked for. */
+    private int unannounced;
+
     private boolean armed;
     private boolean armedSolicited;
+
+    private final Event periodOver = new Event() {
+        @Override
+        protected void happen() {
+            if (unannounced > 0) {
+                announce();
+            }
+        }
+    };
 
     private final Task breakQueuePairs = new Task() {
         @Override
@@ -171,9 +187,41 @@ public final class Cq implements CompletionQueueOps {
         WAITING.setRelease(this, waiting + 1);
         engine.advanced();
         if (armed && (!armedSolicited || solicited || status != IbvWcStatus.IBV_WC_SUCCESS)) {
-            armed = false;
-            if (channel != null) {
-                channel.add(this);
+            moderated();
+        }
+    }
+
+    /** Announces a completion that an event was asked for, at once or together with others. */
+    private void moderated() {
+        unannounced++;
+        if (unannounced >= moderation) {
+            announce();
+        } else if (unannounced == 1) {
+            engine.schedule(periodOver, periodNanos);
+        }
+    }
+
+    private void announce() {
+        engine.cancel(periodOver);
+        unannounced = 0;
+        armed = false;
+        if (channel != null) {
+            channel.add(this);
+        }
+    }
+
+    /**
+     * Sets how many completions an event waits for, and for how many microseconds. Without one of the two nothing waits,
+     * and what waited is announced.
+     */
+    public void moderate(int count, int micros) {
+        moderation = micros == 0 ? 0 : count;
+        periodNanos = micros * 1000L;
+        if (unannounced > 0) {
+            if (unannounced >= moderation) {
+                announce();
+            } else {
+                engine.schedule(periodOver, periodNanos);
             }
         }
     }

@@ -6,6 +6,8 @@ public final class Limits {
     /** The only port. */
     public static final int PORT = 1;
     public static final int VECTORS = 1;
+    /** How many completions, and how many microseconds, a completion event can wait. */
+    public static final int MODERATION = 0xffff;
     public static final int GROUPS = 1 << 13;
 
     private Limits() {}

@@ -1,5 +1,9 @@
 package org.kverbs.embedded.internal.verbs;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Channel;
@@ -12,8 +16,10 @@ import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCompChannel;
 import org.kverbs.internal.abi.IbvCq;
+import org.kverbs.internal.abi.IbvCqAttrMask;
 import org.kverbs.internal.abi.IbvCqInitAttrEx;
 import org.kverbs.internal.abi.IbvCqWcFlagSets;
+import org.kverbs.internal.abi.IbvModifyCqAttr;
 import org.kverbs.internal.memory.Memory;
 
 /** Makes and finds the completion queues and completion channels of an open context; called with the lock held. */
@@ -92,6 +98,19 @@ final class CompletionVerbs {
         return found.resize(entries);
     }
 
+    /** Changes a completion queue by a {@code struct ibv_modify_cq_attr}, of which moderation is all. */
+    int modify(long cq, MemorySegment attributes) {
+        Cq found = queues.get(cq);
+        if (found == null || attributes.get(JAVA_INT, IbvModifyCqAttr.ATTR_MASK)
+                != IbvCqAttrMask.IBV_CQ_ATTR_MODERATE) {
+            return -Errno.EINVAL;
+        }
+        found.moderate(
+                Short.toUnsignedInt(attributes.get(JAVA_SHORT, IbvModifyCqAttr.MODERATE_CQ_COUNT)),
+                Short.toUnsignedInt(attributes.get(JAVA_SHORT, IbvModifyCqAttr.MODERATE_CQ_PERIOD)));
+        return 0;
+    }
+
     int destroy(long cq) {
         Cq found = queues.get(cq);
         if (found == null || !found.users.isEmpty()) {
@@ -100,6 +119,7 @@ final class CompletionVerbs {
         if (found.channel != null) {
             found.channel.removeIf(each -> each == found);
         }
+        found.moderate(0, 0);
         events.forget(cq);
         queues.remove(cq);
         return 0;

@@ -284,6 +284,11 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     @Override
+    public int modifyCompletionQueue(long cq, MemorySegment attributes) {
+        return locked(Operation.MODIFY_COMPLETION_QUEUE, () -> completions.modify(cq, attributes));
+    }
+
+    @Override
     public int destroyCompletionQueue(long cq) {
         return locked(Operation.DESTROY_COMPLETION_QUEUE, () -> completions.destroy(cq));
     }

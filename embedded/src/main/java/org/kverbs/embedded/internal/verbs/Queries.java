@@ -87,6 +87,10 @@ final class Queries {
         if (to.byteSize() > IbvDeviceAttrEx.PHYS_PORT_CNT_EX) {
             putInt(to, IbvDeviceAttrEx.PHYS_PORT_CNT_EX, Limits.PORT);
         }
+        if (to.byteSize() > IbvDeviceAttrEx.CQ_MOD_CAPS_MAX_CQ_PERIOD) {
+            putShort(to, IbvDeviceAttrEx.CQ_MOD_CAPS_MAX_CQ_COUNT, Limits.MODERATION);
+            putShort(to, IbvDeviceAttrEx.CQ_MOD_CAPS_MAX_CQ_PERIOD, Limits.MODERATION);
+        }
         if (to.byteSize() > IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX) {
             putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, CAN);
         }
