@@ -37,7 +37,9 @@ private class Announced(
         val before = cq.poll(batch)
         before shouldBe 0
         repeat(count) { index ->
-            qp.postWith(Consumer { it.write(index.toLong(), pair.b.mr.remote()).from(pair.a.mr.slice(0, 8)).signaled() })
+            qp.postWith(
+                Consumer { it.write(index.toLong(), pair.b.mr.remote()).from(pair.a.mr.slice(0, 8)).signaled() },
+            )
         }
     }
 

@@ -145,7 +145,11 @@ internal class CompletionQueueSpec :
             b.cq.takeOne().workRequestId() shouldBe 1
         }
 
-        case("should announce completions together when told so, and the rest when their time is over", RAW_CONNECT, MODERATION) {
+        case(
+            "should announce completions together when told so, and the rest when their time is over",
+            RAW_CONNECT,
+            MODERATION,
+        ) {
             val channel = context.completionChannel()
             val (a, b) = linked(a = end(cq = cq(channel = channel)))
             a.cq.moderate(3, Duration.ofMillis(60))

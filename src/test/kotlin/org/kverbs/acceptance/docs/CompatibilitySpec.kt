@@ -9,7 +9,6 @@ import kotlin.io.path.div
 import kotlin.io.path.exists
 import kotlin.io.path.readText
 
-private val root = Path.of(System.getProperty("kverbs.root"))
 private val folder = Path.of("/usr/lib/x86_64-linux-gnu")
 private val libraries = listOf("libibverbs.so.1", "librdmacm.so.1").map { folder / it }
 
