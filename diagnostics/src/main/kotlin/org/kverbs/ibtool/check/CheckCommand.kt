@@ -2,13 +2,16 @@ package org.kverbs.ibtool.check
 
 import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.ProgramResult
+import com.github.ajalt.clikt.core.UsageError
 import com.github.ajalt.clikt.parameters.options.convert
 import com.github.ajalt.clikt.parameters.options.default
 import com.github.ajalt.clikt.parameters.options.option
 import com.github.ajalt.clikt.parameters.options.pair
 import org.kverbs.ibtool.fabric.DiscoveringCommand
 import org.kverbs.ibtool.health.PortText
+import org.kverbs.ibtool.map.DifferenceMap
 import org.kverbs.ibtool.session.DiagnosticException
+import org.kverbs.ibtool.session.OutputFile
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.byLid
 import org.kverbs.ibtool.session.printable
@@ -19,6 +22,8 @@ import org.kverbs.management.path.LidPath
 import org.kverbs.management.subnet.Subnet
 import org.kverbs.structures.Lid
 import java.nio.file.Path
+import kotlin.io.path.exists
+import kotlin.io.path.writeText
 
 /** `check`: the routes, multicast trees and partitions of a fabric, and its topology against the planned one. */
 internal class CheckCommand : DiscoveringCommand("check", "Kes") {
@@ -32,6 +37,11 @@ internal class CheckCommand : DiscoveringCommand("check", "Kes") {
         "--expect",
         metavar = "FILE",
         help = "Compare by names with what ibnetdiscover printed or saved, or with a net file",
+    ).convert { Path.of(it) }
+    private val picture by option(
+        "--picture",
+        metavar = "FILE",
+        help = "With --expect: draw the plan and what is different as SVG",
     ).convert { Path.of(it) }
     private val ends by option(
         "--path",
@@ -73,6 +83,9 @@ internal class CheckCommand : DiscoveringCommand("check", "Kes") {
         """.trimIndent()
 
     override suspend fun execute(session: Session) {
+        if (picture != null && (expected == null || ends != null)) {
+            throw UsageError("--picture needs --expect FILE, whose difference it draws")
+        }
         val isAsked = ends != null || !skipped.containsAll(FabricChecks.Part.entries)
         val subnet = subnet(session, warns = false, isAsked = isAsked)
         val checks = FabricChecks(session.fabric, subnet, { session.forwardingTables(subnet, it) }, session.warn)
@@ -83,9 +96,10 @@ internal class CheckCommand : DiscoveringCommand("check", "Kes") {
                 checks.way(port(subnet, from), lid(session, ends.second))
             } else {
                 val planned = expected?.let { ExpectedTopology(it, session.warn).read() }
-                session.working({ "checking ${subnet.nodes.size} nodes" }) {
-                    checks.all(skipped, imbalance, most, planned)
-                }
+                session
+                    .working({ "checking ${subnet.nodes.size} nodes" }) {
+                        checks.all(skipped, imbalance, most, planned)
+                    }.also { if (planned != null) draw(session, planned, it) }
             }
         if (options.json) {
             print(CheckJson(session.names).of(report))
@@ -93,6 +107,17 @@ internal class CheckCommand : DiscoveringCommand("check", "Kes") {
             print(CheckText(PortText(session.names)).of(report))
         }
         if (report.isBad) throw ProgramResult(1)
+    }
+
+    private fun draw(
+        session: Session,
+        planned: Subnet,
+        report: CheckReport,
+    ) {
+        val file = picture ?: return
+        if (file.exists()) session.requireWhole()
+        val map = DifferenceMap(planned, session.names, checkNotNull(report.difference))
+        OutputFile.writing("--picture", OutputFile.checked("--picture", file)) { it.writeText(map.draw()) }
     }
 
     private suspend fun lid(

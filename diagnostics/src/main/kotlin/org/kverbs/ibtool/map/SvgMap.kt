@@ -14,9 +14,7 @@ internal class SvgMap(
     fun draw(): String {
         val width = maxOf(right, LEGEND)
         val height = bottom + LEGEND_HEIGHT
-        svg.append("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"$width\" height=\"$height\" ")
-        svg.append("viewBox=\"0 0 $width $height\" font-family=\"sans-serif\" font-size=\"11\">\n")
-        svg.append("<rect width=\"$width\" height=\"$height\" fill=\"white\"/>\n")
+        SvgText.open(svg, width, height)
         map.links.sortedBy { it.state }.forEach(::link)
         map.nodes.forEach(::node)
         legend()
@@ -92,12 +90,7 @@ internal class SvgMap(
         svg.append('\n')
     }
 
-    private fun escaped(text: String) =
-        text
-            .replace("&", "&amp;")
-            .replace("<", "&lt;")
-            .replace(">", "&gt;")
-            .replace("\"", "&quot;")
+    private fun escaped(text: String) = SvgText.escaped(text)
 
     private companion object {
         private const val MARGIN = 60

@@ -12,7 +12,7 @@ import java.nio.file.Path
 private const val TOPOLOGY = "topology"
 
 private val kinds = listOf("--load-cache", "--cache", "--diff", "<cache>").associateWith { TOPOLOGY }
-private val written = setOf("--cache", "--pcap", "<cache>", "<topology-file>", "<file>")
+private val written = setOf("--cache", "--pcap", "--picture", "<cache>", "<topology-file>", "<file>")
 private val read = setOf("--fabric", "--node-name-map")
 
 /** Refuses a command line that would write over a file which it names for something else, too. */
