@@ -387,8 +387,8 @@ public final class CompletionQueue extends Resource {
 
     /**
      * Makes the device announce completions together ({@code ibv_modify_cq}): after a call of {@link #arm} the channel
-     * gets its event when {@code count} completions have come, or {@code period} after the first of them. Fewer events
-     * cost less; a completion waits up to the period. Polling is not changed.
+     * gets its event when {@code count} completions have come, or when {@code period} is over, which the embedded device
+     * counts from the first of them and mlx5 from the last event. Fewer events cost less. Polling is not changed.
      *
      * <p>{@code DeviceAttributesEx.cqModeration} has the device's limits; they are 0 if it has no moderation. Soft-RoCE
      * and soft-iWARP have none.
@@ -411,8 +411,8 @@ public final class CompletionQueue extends Resource {
             int result = context.verbs.modifyCompletionQueue(handle, attributes);
             if (result < 0) {
                 throw SystemErrors.optional(context.device().name(), operation, result,
-                        "ConnectX-4 and newer have it with rdma-core 16, and the embedded device has it: "
-                                + "DeviceAttributesEx.cqModeration shows the limits of a device.");
+                        "Devices of the drivers mlx4 and mlx5 have it since Linux 4.15, and so has the embedded device: "
+                                + "DeviceAttributesEx.cqModeration shows the limits.");
             }
         } finally {
             lifetime.exit();

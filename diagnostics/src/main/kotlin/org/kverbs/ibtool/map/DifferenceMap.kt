@@ -98,23 +98,16 @@ internal class DifferenceMap(
         svg.append("height=\"$HEIGHT\" rx=\"4\" fill=\"white\" stroke=\"$color\" ")
         svg.append("stroke-width=\"${if (color == KNOWN) 1 else 3}\"/>")
         val shown = if (name.length > LETTERS) name.take(LETTERS - 2) + ".." else name
-        text(place.x, place.y + BASELINE, SvgText.escaped(shown), "middle")
+        SvgText.text(svg, place.x, place.y + BASELINE, SvgText.escaped(shown), "middle")
         svg.append("</g>\n")
     }
-
-    private fun text(
-        x: Int,
-        y: Int,
-        text: String,
-        anchor: String = "start",
-    ) = svg.append("<text x=\"$x\" y=\"$y\" text-anchor=\"$anchor\">$text</text>")
 
     private fun legend() {
         val kinds = listOf(KNOWN to "as planned", MISSING to "missing", UNEXPECTED to "not planned", CHANGED to "rate")
         kinds.forEachIndexed { at, (color, what) ->
             val x = LEFT + at * STEP
             svg.append("<path d=\"M${x - WIDTH / 2} $bottom h20\" stroke=\"$color\" stroke-width=\"4\"/>")
-            text(x - WIDTH / 2 + 24, bottom + BASELINE, what)
+            SvgText.text(svg, x - WIDTH / 2 + 24, bottom + BASELINE, what)
         }
         svg.append('\n')
     }

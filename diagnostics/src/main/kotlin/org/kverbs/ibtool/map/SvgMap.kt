@@ -56,18 +56,9 @@ internal class SvgMap(
         svg.append("height=\"$HEIGHT\" rx=\"4\" fill=\"$color\" stroke=\"#333\"/>")
         val most = width / LETTER
         val name = if (node.name.length > most) node.name.take(most - 2) + ".." else node.name
-        text(node.x, node.y + BASELINE, escaped(name), "middle")
-        if (node.hiddenHosts > 0) text(node.x, node.y + HEIGHT, "${node.hiddenHosts} hosts", "middle")
+        SvgText.text(svg, node.x, node.y + BASELINE, escaped(name), "middle")
+        if (node.hiddenHosts > 0) SvgText.text(svg, node.x, node.y + HEIGHT, "${node.hiddenHosts} hosts", "middle")
         svg.append("</g>\n")
-    }
-
-    private fun text(
-        x: Int,
-        y: Int,
-        text: String,
-        anchor: String = "start",
-    ) {
-        svg.append("<text x=\"$x\" y=\"$y\" text-anchor=\"$anchor\">$text</text>")
     }
 
     private fun legend() {
@@ -78,14 +69,14 @@ internal class SvgMap(
         var x = LEFT
         for ((color, text) in lines + states) {
             svg.append("<path d=\"M$x $bottom h$SAMPLE\" stroke=\"$color\" stroke-width=\"4\"/>")
-            text(x + SAMPLE + BASELINE, bottom + BASELINE, text)
+            SvgText.text(svg, x + SAMPLE + BASELINE, bottom + BASELINE, text)
             svg.append('\n')
             x += SAMPLE + LETTER * text.length + SPACE
         }
         svg.append("<path d=\"M$x $bottom h$SAMPLE\" stroke=\"#333\" stroke-dasharray=\"5 4\"/>")
-        text(x + SAMPLE + BASELINE, bottom + BASELINE, "not active")
+        SvgText.text(svg, x + SAMPLE + BASELINE, bottom + BASELINE, "not active")
         if (map.nodes.any { it.chassis != null }) {
-            text(LEFT, bottom + LINE, "A colour of nodes is a chassis. Its number is in the tooltip.")
+            SvgText.text(svg, LEFT, bottom + LINE, "A colour of nodes is a chassis. Its number is in the tooltip.")
         }
         svg.append('\n')
     }

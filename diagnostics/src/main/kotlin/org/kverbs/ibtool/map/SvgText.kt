@@ -13,6 +13,17 @@ internal object SvgText {
         svg.append("<rect width=\"$width\" height=\"$height\" fill=\"white\"/>\n")
     }
 
+    /** Writes a text, which is escaped already, at a place. */
+    fun text(
+        svg: StringBuilder,
+        x: Int,
+        y: Int,
+        text: String,
+        anchor: String = "start",
+    ) {
+        svg.append("<text x=\"$x\" y=\"$y\" text-anchor=\"$anchor\">$text</text>")
+    }
+
     /** A text that can stand anywhere in XML. */
     fun escaped(text: String): String =
         text

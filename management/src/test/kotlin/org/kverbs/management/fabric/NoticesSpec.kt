@@ -122,6 +122,8 @@ class NoticesSpec :
                     delay(100.milliseconds)
                     job.cancelAndJoin()
                     simulation.faults { clear() }
+                    // What was on its way has arrived by now.
+                    delay(1.seconds)
                     fabric.sa.records<InformInfoRecord>().shouldBeEmpty()
                 }
             }

@@ -3,7 +3,9 @@ package org.kverbs.management.subnet
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
+import io.kotest.matchers.collections.shouldContain
 import io.kotest.matchers.collections.shouldNotBeEmpty
+import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.Job
@@ -46,15 +48,14 @@ private const val PORT_INFO = 0x15
 /** Nodes that answer some questions and not others. */
 class OddNodesSpec :
     FunSpec({
-        fun chain() =
+        fun chain(switches: Int = 3) =
             simulatedFabric {
                 host("H-1")
-                for (number in 1..3) switch("S-$number", 4)
+                for (number in 1..switches) switch("S-$number", 4)
                 link("H-1", 1, "S-1", 1)
-                link("S-1", 2, "S-2", 1)
-                link("S-2", 2, "S-3", 1)
+                for (number in 2..switches) link("S-${number - 1}", 2, "S-$number", 1)
                 host("H-2")
-                link("S-3", 2, "H-2", 1)
+                link("S-$switches", 2, "H-2", 1)
             }
 
         fun SimulatedFabric.losing(isLost: (ByteArray, MadPath) -> Boolean) =
@@ -64,7 +65,7 @@ class OddNodesSpec :
             }
 
         test("should keep the way to what it has found when it is stopped, past a switch that tells little of itself") {
-            chain().use { simulation ->
+            chain(switches = 9).use { simulation ->
                 val second = directed(0, 1, 2)
                 val fabric =
                     simulation.losing { mad, path ->
@@ -73,7 +74,9 @@ class OddNodesSpec :
                     }
                 fabric.use {
                     val stop = Job()
-                    val subnet = fabric.discover(stop = stop) { if (it.nodes == 5) stop.complete() }
+                    val subnet = fabric.discover(stop = stop) { if (it.nodes == 8) stop.complete() }
+                    subnet.problems.map { it.kind } shouldContain SubnetProblemKind.STOPPED
+                    subnet.nodes.size shouldBeGreaterThan 4
                     for (node in subnet.nodes.filter { it != subnet.here?.node }) {
                         withClue("$node by ${node.path}") {
                             fabric.get<NodeInfo>(node.path).nodeGUID shouldBe node.guid
