@@ -15,6 +15,7 @@ import kotlin.concurrent.thread
 import kotlin.io.path.ExperimentalPathApi
 import kotlin.io.path.deleteRecursively
 import kotlin.io.path.writeText
+import kotlin.random.Random
 
 /**
  * A fabric that ibsim simulates, with opensm. infiniband-diags' programs and ibtool ask it through ibsim's library,
@@ -133,10 +134,14 @@ internal class Ibsim(
             }
         }
 
+        /**
+         * Below the ports that Linux hands out by itself: a socket of the client that asks whether ibsim answers could
+         * get one of ibsim's, which ends then.
+         */
         private fun freePorts(): Int =
-            generateSequence { DatagramSocket(0).use { it.localPort } }
+            generateSequence { Random.nextInt(10_000, 32_000) }
                 .take(100)
-                .first { first -> first + PORTS < 0xffff && (first until first + PORTS).all(::isFree) }
+                .first { first -> (first until first + PORTS).all(::isFree) }
 
         private fun isFree(port: Int) =
             runCatching { DatagramSocket(null).use { it.bind(InetSocketAddress(port)) } }.isSuccess
