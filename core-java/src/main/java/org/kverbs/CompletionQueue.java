@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.Feature;
 import org.kverbs.internal.Guard;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
@@ -402,20 +403,14 @@ public final class CompletionQueue extends Resource {
         long micros = Ranges.require("period", period.toNanos() / 1000, 0, MOST_MODERATION);
         Ranges.require("count", count, 0, MOST_MODERATION);
         String operation = "ibv_modify_cq(" + describe() + ", cq_count=" + count + ", cq_period=" + micros + ")";
-        lifetime.enter();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(IbvModifyCqAttr.SIZE, Integer.BYTES);
             attributes.set(JAVA_INT, IbvModifyCqAttr.ATTR_MASK, IbvCqAttrMask.IBV_CQ_ATTR_MODERATE);
             attributes.set(JAVA_SHORT, IbvModifyCqAttr.MODERATE_CQ_COUNT, (short) count);
             attributes.set(JAVA_SHORT, IbvModifyCqAttr.MODERATE_CQ_PERIOD, (short) micros);
-            int result = context.verbs.modifyCompletionQueue(handle, attributes);
-            if (result < 0) {
-                throw SystemErrors.optional(context.device().name(), operation, result,
-                        "Devices of the drivers mlx4 and mlx5 have it since Linux 4.15, and so has the embedded device: "
-                                + "DeviceAttributesEx.cqModeration shows the limits.");
-            }
-        } finally {
-            lifetime.exit();
+            command(
+                    errno -> context.refusal(Feature.COMPLETION_MODERATION, operation, errno),
+                    () -> context.verbs.modifyCompletionQueue(handle, attributes));
         }
     }
 

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AsyncEventType;
 import org.kverbs.attributes.DeviceAttributes;
 import org.kverbs.attributes.DeviceAttributesEx;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.Gid;
 import org.kverbs.attributes.GidEntry;
 import org.kverbs.attributes.GidType;
@@ -65,6 +66,27 @@ public final class Context extends Resource {
     /** Returns the device that was opened. */
     public Device device() {
         return device;
+    }
+
+    /**
+     * Returns whether the device, its driver and the installed library have a feature. With a device of libibverbs it
+     * looks at the functions of the driver: the kernel can still refuse a call that the driver knows.
+     */
+    public boolean supports(Feature feature) {
+        lifetime.enter();
+        try {
+            return verbs.has(feature.verb());
+        } finally {
+            lifetime.exit();
+        }
+    }
+
+    /**
+     * Makes the exception for a refused call of a feature: an {@link UnsupportedVerbException} if the device does not
+     * have the feature.
+     */
+    RdmaSystemException refusal(Feature feature, String operation, int errno) {
+        return SystemErrors.optional(device.name(), operation, errno, feature.needs());
     }
 
     /** Returns the number of completion vectors, for {@link CompletionQueueAttributes} ({@code num_comp_vectors}). */

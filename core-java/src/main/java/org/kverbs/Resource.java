@@ -1,6 +1,7 @@
 package org.kverbs;
 
 import java.util.Arrays;
+import java.util.function.IntFunction;
 import java.util.function.IntSupplier;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
@@ -95,8 +96,14 @@ public abstract class Resource implements AutoCloseable {
     /** Makes a child. After a refusal, {@code excess} names the exceeded limits: see {@link Excess}. */
     static <T extends Resource> T create(
             String operation, Supplier<String> excess, LongSupplier call, LongFunction<T> wrap, Resource... parents) {
+        return create(errno -> SystemErrors.refused(operation, errno, excess), call, wrap, parents);
+    }
+
+    /** Makes a child. {@code refusal} makes the exception of an errno, which is positive. */
+    static <T extends Resource> T create(
+            IntFunction<RuntimeException> refusal, LongSupplier call, LongFunction<T> wrap, Resource... parents) {
         Lifetime[] lifetimes = Arrays.stream(parents).map(parent -> parent.lifetime).toArray(Lifetime[]::new);
-        return Lifetime.create(call, errno -> SystemErrors.refused(operation, errno, excess), wrap, lifetimes);
+        return Lifetime.create(call, refusal, wrap, lifetimes);
     }
 
     /**
@@ -114,6 +121,11 @@ public abstract class Resource implements AutoCloseable {
      */
     final int command(String operation, Supplier<String> excess, IntSupplier call) {
         return lifetime.call(call, errno -> SystemErrors.refused(operation, errno, excess));
+    }
+
+    /** Makes a call on this resource inside its guard. {@code refusal} makes the exception of an errno. */
+    final int command(IntFunction<RuntimeException> refusal, IntSupplier call) {
+        return lifetime.call(call, refusal);
     }
 
     /** Returns the exception for a use after close. */

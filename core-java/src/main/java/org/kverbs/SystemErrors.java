@@ -118,9 +118,11 @@ final class SystemErrors {
      */
     static RdmaSystemException optional(String device, String operation, int errno, String needs) {
         int positive = Math.abs(errno);
-        boolean isMissing = positive == EOPNOTSUPP || positive == ENOSYS;
-        return isMissing
-                ? new UnsupportedVerbException(device, operation, positive, needs) : of(operation, positive);
+        if (positive != EOPNOTSUPP && positive != ENOSYS) {
+            return of(operation, positive);
+        }
+        Refusal.forget();
+        return new UnsupportedVerbException(device, operation, positive, needs);
     }
 
     /**

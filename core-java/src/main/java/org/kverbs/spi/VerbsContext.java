@@ -18,6 +18,15 @@ public interface VerbsContext {
     /** Closes the device ({@code ibv_close_device}). The caller has destroyed all its objects before. */
     int close();
 
+    /**
+     * Returns whether the device, its driver and the installed library have a call that not every device has.
+     *
+     * @param verb the C function: {@code ibv_modify_cq}
+     */
+    default boolean has(String verb) {
+        return false;
+    }
+
     // Queries
 
     /** Fills {@code struct ibv_device_attr} ({@code ibv_query_device}). */

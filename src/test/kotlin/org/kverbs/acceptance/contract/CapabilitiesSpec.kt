@@ -11,7 +11,6 @@ import org.kverbs.RdmaSystemException
 import org.kverbs.UnsupportedVerbException
 import org.kverbs.acceptance.contract.Capability.ADDRESS_EVENTS
 import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
-import org.kverbs.acceptance.contract.Capability.MODERATION
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AddressAttributes
@@ -57,12 +56,18 @@ internal class CapabilitiesSpec :
             }
         }
 
-        if (MODERATION !in device.capabilities) {
-            case("should name the device and the verb that it does not have") {
-                val missing = shouldThrow<UnsupportedVerbException> { cq().moderate(1, Duration.ZERO) }
-                missing.device() shouldBe device.name
-                missing.operation() shouldBe "ibv_modify_cq"
-                context.queryDeviceEx().cqModeration().maxCount() shouldBe 0
+        for (capability in Capability.entries) {
+            val feature = capability.feature ?: continue
+            case("should tell by itself whether it supports $feature") {
+                context.supports(feature) shouldBe (capability in device.capabilities)
+            }
+            if (capability !in device.capabilities) {
+                case("should name the device and the verb of $feature, which it does not have") {
+                    val call = checkNotNull(callFor(capability))
+                    val missing = shouldThrow<UnsupportedVerbException> { call() }
+                    missing.device() shouldBe device.name
+                    missing.operation() shouldBe feature.verb()
+                }
             }
         }
 

@@ -1,5 +1,6 @@
 package org.kverbs.acceptance.contract
 
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.Gid
 import org.kverbs.attributes.QueuePairType
 import java.net.Inet6Address
@@ -10,7 +11,10 @@ import kotlin.random.Random
  * Lists what one device can do and another can't. [CapabilitiesSpec] checks both sides: a declared capability works,
  * and one that is not declared is refused. So a case is left out only for a tested reason.
  */
-internal enum class Capability {
+internal enum class Capability(
+    /** What the device itself says of it: [org.kverbs.Context.supports]. */
+    val feature: Feature? = null,
+) {
     /** RC queue pairs are connected by ibv_modify_qp alone, without rdma_cm. */
     RAW_CONNECT,
 
@@ -45,7 +49,7 @@ internal enum class Capability {
     RESIZE_CQ,
 
     /** ibv_modify_cq with IBV_CQ_ATTR_MODERATE. */
-    MODERATION,
+    MODERATION(Feature.COMPLETION_MODERATION),
 
     /** ibv_modify_srq with IBV_SRQ_MAX_WR. */
     RESIZE_SRQ,

@@ -17,19 +17,19 @@ import org.kverbs.internal.memory.Memory;
 final class ContextTables {
 
     /**
-     * The distances from the pointers of extended operations to the context. The extension grows at its front, so the
-     * distances never change.
+     * Returns the distance from a pointer of an extended operation to the context. The extension grows at its front, so
+     * the distances never change.
+     *
+     * @param member the offset of the pointer in {@code struct verbs_context}
      */
-    private static final int QUERY_PORT = VerbsContext.CONTEXT - VerbsContext.QUERY_PORT;
+    private static int distance(int member) {
+        return VerbsContext.CONTEXT - member;
+    }
 
-    private static final int QUERY_DEVICE_EX = VerbsContext.CONTEXT - VerbsContext.QUERY_DEVICE_EX;
-    private static final int CREATE_CQ_EX = VerbsContext.CONTEXT - VerbsContext.CREATE_CQ_EX;
-    private static final int CREATE_QP_EX = VerbsContext.CONTEXT - VerbsContext.CREATE_QP_EX;
-    private static final int MODIFY_CQ = VerbsContext.CONTEXT - VerbsContext.MODIFY_CQ;
     /** sizeof(pthread_mutex_t) on x86_64. */
     private static final int MUTEX_SIZE = 40;
 
-    private static final int SIZE_FIELD = VerbsContext.CONTEXT - VerbsContext.SZ;
+    private static final int SIZE_FIELD = distance(VerbsContext.SZ);
 
     /** The number of bytes by which a field after a pthread_mutex_t is moved against the offsets of x86_64. */
     static final int MUTEX_SHIFT = mutexSize(
@@ -67,51 +67,88 @@ final class ContextTables {
         return MemorySegment.ofAddress(pointerAt(context + offset));
     }
 
-    private MemorySegment extended(int distance) {
+    private MemorySegment extended(int member) {
+        int distance = distance(member);
         return extension < distance ? MemorySegment.NULL : MemorySegment.ofAddress(pointerAt(context - distance));
+    }
+
+    /**
+     * Returns whether the driver has an extended operation. Where a driver has none, libibverbs puts a function of its
+     * own, which refuses.
+     *
+     * @param member the offset of its pointer in {@code struct verbs_context}
+     * @param ofLibrary any function of libibverbs
+     */
+    boolean has(int member, MemorySegment ofLibrary) {
+        MemorySegment function = extended(member);
+        return function.address() != 0 && !SharedObject.of(function).equals(SharedObject.of(ofLibrary));
+    }
+
+    /**
+     * Calls an extended operation that returns 0 or errno; operations with fewer parameters do not read the others.
+     *
+     * @param member the offset of its pointer in {@code struct verbs_context}
+     * @return 0 or -errno; -EOPNOTSUPP if this library has no such operation
+     */
+    int call(int member, long a, long b, long c, long d, long e) {
+        MemorySegment function = extended(member);
+        return function.address() == 0 ? -Errno.EOPNOTSUPP : negated(Downcalls.call(function, a, b, c, d, e));
+    }
+
+    int call(int member, long a) {
+        return call(member, a, 0, 0, 0, 0);
+    }
+
+    int call(int member, long a, long b) {
+        return call(member, a, b, 0, 0, 0);
+    }
+
+    /**
+     * Calls an extended operation that returns a pointer, or NULL with errno; see {@link #call(int, long, long, long,
+     * long, long)}.
+     *
+     * @return the pointer or -errno; -EOPNOTSUPP if this library has no such operation
+     */
+    long make(int member, long a, long b, long c, long d, long e) {
+        MemorySegment function = extended(member);
+        if (function.address() == 0) {
+            return -Errno.EOPNOTSUPP;
+        }
+        long made = Downcalls.pointer(function, a, b, c, d, e);
+        return made == -Errno.ENOSYS ? -Errno.EOPNOTSUPP : made;
+    }
+
+    long make(int member, long a) {
+        return make(member, a, 0, 0, 0, 0);
+    }
+
+    long make(int member, long a, long b) {
+        return make(member, a, b, 0, 0, 0);
     }
 
     // man 3 ibv_query_port: 0 or errno; -EOPNOTSUPP if this library has no extended call
     int queryPort(int port, MemorySegment attributes) {
-        MemorySegment function = extended(QUERY_PORT);
-        return function.address() == 0
-                ? -Errno.EOPNOTSUPP
-                : negated(Downcalls.call(function, context, port, attributes.address(), attributes.byteSize()));
+        return call(VerbsContext.QUERY_PORT, context, port, attributes.address(), attributes.byteSize(), 0);
     }
 
     // man 3 ibv_query_device_ex: 0 or errno; the input must be NULL or zero
     int queryDeviceEx(MemorySegment attributes) {
-        MemorySegment function = extended(QUERY_DEVICE_EX);
-        return function.address() == 0
-                ? -Errno.EOPNOTSUPP
-                : negated(Downcalls.call(function, context, 0, attributes.address(), attributes.byteSize()));
+        return call(VerbsContext.QUERY_DEVICE_EX, context, 0, attributes.address(), attributes.byteSize(), 0);
     }
 
     // man 3 ibv_create_cq_ex: pointer or NULL with errno
     long createCqEx(MemorySegment initAttributes) {
-        return extendedCreation(CREATE_CQ_EX, initAttributes);
+        return make(VerbsContext.CREATE_CQ_EX, context, initAttributes.address());
     }
 
     // man 3 ibv_create_qp_ex: pointer or NULL with errno
     long createQpEx(MemorySegment initAttributes) {
-        return extendedCreation(CREATE_QP_EX, initAttributes);
-    }
-
-    private long extendedCreation(int distance, MemorySegment initAttributes) {
-        MemorySegment function = extended(distance);
-        if (function.address() == 0) {
-            return -Errno.EOPNOTSUPP;
-        }
-        long made = Downcalls.pointer(function, context, initAttributes.address());
-        return made == -Errno.ENOSYS ? -Errno.EOPNOTSUPP : made;
+        return make(VerbsContext.CREATE_QP_EX, context, initAttributes.address());
     }
 
     // man 3 ibv_modify_cq: 0 or errno
     int modifyCq(long cq, MemorySegment attributes) {
-        MemorySegment function = extended(MODIFY_CQ);
-        return function.address() == 0
-                ? -Errno.EOPNOTSUPP
-                : negated(Downcalls.call(function, cq, attributes.address()));
+        return call(VerbsContext.MODIFY_CQ, cq, attributes.address());
     }
 
     // man 3 ibv_alloc_mw: pointer or NULL with errno

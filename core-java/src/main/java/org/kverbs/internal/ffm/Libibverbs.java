@@ -67,6 +67,16 @@ final class Libibverbs {
         return System.getProperty(FILE_PROPERTY, "libibverbs.so.1");
     }
 
+    /** Returns whether this release exports a function. */
+    boolean has(String symbol) {
+        return library.function(symbol).isPresent();
+    }
+
+    /** Returns any function of this library. */
+    MemorySegment own() {
+        return getDeviceList.address();
+    }
+
     // man 3 ibv_get_device_list: pointer to a NULL-terminated array, or NULL with errno
     long getDeviceList(MemorySegment count) {
         return Downcalls.pointer(getDeviceList.address(), count.address());

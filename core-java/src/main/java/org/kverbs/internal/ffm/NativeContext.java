@@ -70,6 +70,11 @@ final class NativeContext implements VerbsContext {
     }
 
     @Override
+    public boolean has(String verb) {
+        return OptionalVerbs.areIn(verb, tables, verbs);
+    }
+
+    @Override
     public int close() {
         return channels.remove(context, () -> verbs.closeDevice(context));
     }

@@ -1,13 +1,7 @@
 package org.kverbs.internal.ffm;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.Arena;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
-import org.kverbs.internal.memory.Memory;
 
 /**
  * The drivers of rdma-core whose posts and polls stay in user space: they read and write mapped memory and never make a
@@ -22,11 +16,6 @@ final class UserSpaceDrivers {
     private static final Set<String> NAMES =
             Set.of("efa", "erdma", "ionic", "mana", "mlx4", "mlx5", "mthca", "ocrdma", "qedr", "vmw_pvrdma");
 
-    /** {@code int dladdr(const void *, Dl_info *)}. */
-    private static final MemorySegment DLADDR = Linker.nativeLinker().defaultLookup().findOrThrow("dladdr");
-
-    private static final long DL_INFO_SIZE = 4 * ADDRESS.byteSize();
-
     private UserSpaceDrivers() {}
 
     /**
@@ -34,12 +23,7 @@ final class UserSpaceDrivers {
      * function.
      */
     static boolean have(MemorySegment function) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment info = arena.allocate(DL_INFO_SIZE, ADDRESS.byteAlignment());
-            boolean isFound = (int) Downcalls.call(DLADDR, function.address(), info.address()) != 0;
-            long path = info.get(JAVA_LONG, 0); // dli_fname
-            return isFound && path != 0 && NAMES.contains(driver(Memory.at(path, Integer.MAX_VALUE).getString(0)));
-        }
+        return NAMES.contains(driver(SharedObject.of(function)));
     }
 
     /**

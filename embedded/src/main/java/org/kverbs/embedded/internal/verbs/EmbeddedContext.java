@@ -2,6 +2,7 @@ package org.kverbs.embedded.internal.verbs;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -27,6 +28,9 @@ import org.kverbs.spi.VerbsOpenResult;
  * class of its kind of object.
  */
 public final class EmbeddedContext implements VerbsContext {
+
+    /** What a device of libibverbs can lack, and this one has. */
+    private static final Set<String> OPTIONAL = Set.of("ibv_modify_cq");
 
     private final Hca hca;
     private final Queries queries;
@@ -122,6 +126,11 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public int completionVectors() {
         return Limits.VECTORS;
+    }
+
+    @Override
+    public boolean has(String verb) {
+        return OPTIONAL.contains(verb);
     }
 
     @Override
