@@ -38,6 +38,11 @@ public final class AddressHandle extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return pd.context().nativeAddress(handle);
+    }
+
     private void destroy() {
         SystemErrors.check("ibv_destroy_ah(" + describe() + ")", pd.context().verbs.destroyAddressHandle(handle));
     }

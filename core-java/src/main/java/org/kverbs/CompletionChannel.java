@@ -50,6 +50,11 @@ public final class CompletionChannel extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return context.nativeAddress(handle);
+    }
+
     void add(long cq, CompletionQueue queue) {
         queues.put(cq, queue);
     }

@@ -117,6 +117,11 @@ public final class CompletionQueue extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return context.nativeAddress(handle);
+    }
+
     /** Returns how many completions this queue has room for ({@code cqe}): at least the number that was asked for. */
     public int entries() {
         lifetime.enter();

@@ -357,6 +357,16 @@ public final class Context extends Resource {
         }
     }
 
+    @Override
+    protected long nativeAddress() {
+        return verbs.nativeAddress();
+    }
+
+    /** Returns the address of an object of this context for a program's own calls; 0 if libibverbs does not know it. */
+    long nativeAddress(long handle) {
+        return verbs.nativeAddress() == 0 ? 0 : handle;
+    }
+
     private void wake() {
         verbs.wakeAsyncEvents();
     }

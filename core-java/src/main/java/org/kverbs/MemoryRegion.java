@@ -65,6 +65,11 @@ public final class MemoryRegion extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return pd.context().nativeAddress(handle);
+    }
+
     /**
      * Returns the memory, to read and write.
      *

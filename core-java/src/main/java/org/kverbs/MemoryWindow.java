@@ -52,6 +52,11 @@ public final class MemoryWindow extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return pd.context().nativeAddress(handle);
+    }
+
     /**
      * Returns the key of the last bind that was posted. The next key of a type 2 window is derived from it: see {@link
      * #nextRkey}.

@@ -53,6 +53,11 @@ public final class ProtectionDomain extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return context.nativeAddress(handle);
+    }
+
     /**
      * Allocates zeroed, page-aligned off-heap memory and registers it ({@code ibv_reg_mr}). The region owns the memory.
      * Closing the region frees it; a later access throws IllegalStateException.

@@ -150,6 +150,11 @@ public final class QueuePair extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return pd.context().nativeAddress(handle);
+    }
+
     /**
      * Changes attributes, and with them the state, of this queue pair ({@code ibv_modify_qp}).
      *

@@ -1,11 +1,14 @@
 package org.kverbs;
 
+import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.IntSupplier;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.Lifetime;
 
 /**
@@ -80,6 +83,38 @@ public abstract class Resource implements AutoCloseable {
      */
     public final void beforeClosed(Runnable action) {
         lifetime.beforeClosed(action);
+    }
+
+    /**
+     * Runs a call of the program's own on the C object of this resource, for what kverbs lacks: {@code struct ibv_qp *}
+     * for a queue pair, {@code struct rdma_cm_id *} for a connection id. No close destroys the object during the call;
+     * afterwards the pointer must not be used. What the call changes behind kverbs' back, such as the state of a queue
+     * pair, kverbs does not learn.
+     *
+     * <p>The pointer is one of libibverbs or librdmacm, which the program loads and calls by {@code
+     * java.lang.foreign.Linker}.
+     *
+     * @param call gets the pointer, a segment of length zero, and gives the result
+     * @throws UnsupportedOperationException if the resource has no C object, as those of an embedded device have not
+     * @throws IllegalStateException if the resource is closed
+     */
+    public final <T extends @Nullable Object> T callNative(Function<MemorySegment, T> call) {
+        lifetime.enter();
+        try {
+            long address = nativeAddress();
+            if (address == 0) {
+                throw new UnsupportedOperationException(describe() + " has no C object; take a device of libibverbs,"
+                        + " whose Device.provider() is \"native\"");
+            }
+            return call.apply(MemorySegment.ofAddress(address));
+        } finally {
+            lifetime.exit();
+        }
+    }
+
+    /** Returns the address of the C object for {@link #callNative}; 0 if there is none. The guard is entered. */
+    protected long nativeAddress() {
+        return 0;
     }
 
     /**

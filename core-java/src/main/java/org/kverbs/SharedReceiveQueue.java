@@ -45,6 +45,11 @@ public final class SharedReceiveQueue extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return pd.context().nativeAddress(handle);
+    }
+
     /** Returns the sizes that the device gave at creation: at least those that were asked for. */
     public SharedReceiveQueueAttributes attributes() {
         return made;

@@ -161,6 +161,11 @@ public final class ConnectionEventChannel extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return manager.isNative() ? handle : 0;
+    }
+
     void add(long id, ConnectionId made) {
         ids.put(id, made);
     }

@@ -421,6 +421,11 @@ public final class ConnectionId extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return manager().isNative() ? handle : 0;
+    }
+
     private void destroy() {
         Failures.check("rdma_destroy_id(" + describe() + ")", manager.destroyId(handle));
         channel.remove(handle, this);

@@ -19,6 +19,11 @@ import org.jspecify.annotations.Nullable;
  */
 public interface ConnectionManager {
 
+    /** Returns whether its channels and ids are those of librdmacm, which a program can call by itself. */
+    default boolean isNative() {
+        return false;
+    }
+
     // Events
 
     /** Makes an event channel, {@code struct rdma_event_channel} ({@code rdma_create_event_channel}). */

@@ -15,6 +15,14 @@ public interface VerbsContext {
     /** Returns the number of completion vectors ({@code num_comp_vectors}). */
     int completionVectors();
 
+    /**
+     * Returns the address of the device's {@code struct ibv_context} in libibverbs; 0 if libibverbs does not know the
+     * device. If it does, the addresses of all objects of this context are those of libibverbs.
+     */
+    default long nativeAddress() {
+        return 0;
+    }
+
     /** Closes the device ({@code ibv_close_device}). The caller has destroyed all its objects before. */
     int close();
 

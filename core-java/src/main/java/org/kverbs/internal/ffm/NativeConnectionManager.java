@@ -28,6 +28,11 @@ final class NativeConnectionManager implements ConnectionManager {
     private final WaitableFds channels = new WaitableFds();
 
     @Override
+    public boolean isNative() {
+        return true;
+    }
+
+    @Override
     public long createEventChannel() {
         long channel = rdma.createEventChannel();
         if (channel < 0) {

@@ -70,6 +70,11 @@ final class NativeContext implements VerbsContext {
     }
 
     @Override
+    public long nativeAddress() {
+        return context;
+    }
+
+    @Override
     public boolean has(String verb) {
         return OptionalVerbs.areIn(verb, tables, verbs);
     }
