@@ -221,7 +221,7 @@ public class SubnetAdministration internal constructor(
                 assign()
             }
         try {
-            return saPath(single(RequestMethod.GET, query))
+            return single(RequestMethod.GET, query, ::SaPath)
         } catch (e: MadClassException) {
             if (e.classStatus !in notFound) throw e.within("Failed getting MAD path record for $what.")
             throw SaPathNotFoundException(what, e.request, e.reply, e.path, e.messages.first())
@@ -231,13 +231,6 @@ public class SubnetAdministration internal constructor(
             throw e.within("Failed getting MAD path record for $what.")
         }
     }
-
-    private fun saPath(record: PathRecord) =
-        try {
-            SaPath(record)
-        } catch (e: IllegalArgumentException) {
-            throw MadTransportException("the subnet administrator gave a path that is none: ${e.message}", e)
-        }
 
     /** Subscribes to traps of the subnet, or ends a subscription: the administrator forwards them to this port. */
     internal suspend fun inform(subscription: InformInfo): InformInfo =
@@ -252,16 +245,29 @@ public class SubnetAdministration internal constructor(
             InformInfo,
         )
 
-    @Suppress("UNCHECKED_CAST") // The type of a record makes records of its class.
     private suspend fun <S : Structure> single(
         method: RequestMethod,
         query: Query<S>,
-    ): S = one(request(method, query), query.record.structureType as StructureType<S>)
+    ): S = single(method, query) { it }
+
+    @Suppress("UNCHECKED_CAST") // The type of a record makes records of its class.
+    private suspend fun <S : Structure, R> single(
+        method: RequestMethod,
+        query: Query<S>,
+        read: (S) -> R,
+    ): R = one(request(method, query), query.record.structureType as StructureType<S>, read)
 
     private suspend fun <S : Structure> one(
         request: ByteArray,
         type: StructureType<S>,
-    ): S {
+    ): S = one(request, type) { it }
+
+    /** Asks for one record. What [read] cannot take is an answer that does not fit together. */
+    private suspend fun <S : Structure, R> one(
+        request: ByteArray,
+        type: StructureType<S>,
+        read: (S) -> R,
+    ): R {
         val reply = transact(request)
         val data =
             SaMessages.record(reply, type)
@@ -270,7 +276,11 @@ public class SubnetAdministration internal constructor(
         if (reply.size != MAD_SIZE && size >= type.byteSize + Long.SIZE_BYTES) {
             throw MadReplyException(request, reply, path, "it has $size bytes, more than one ${type.name}")
         }
-        return type.of(data)
+        return try {
+            read(type.of(data))
+        } catch (e: IllegalArgumentException) {
+            throw MadReplyException(request, reply, path, e.message.orEmpty()).apply { initCause(e) }
+        }
     }
 
     @Suppress("UNCHECKED_CAST") // As above.

@@ -218,6 +218,15 @@ class SubnetAdministrationSpec :
             }
         }
 
+        test("should show the answer whose path leads to no port") {
+            subnet(handler = { it.answer(it.value(PathRecord).apply { slid = Lid(1) }) }) {
+                val error = shouldThrow<MadReplyException> { it.asking.sa.path(there) }
+                error.message shouldContain "with data that cannot be read"
+                PathRecord.at(checkNotNull(error.reply), 56).slid shouldBe Lid(1)
+                error.messages.last() shouldStartWith "Failed getting MAD path record"
+            }
+        }
+
         test("should follow one redirection, and no second one") {
             var elsewhere = lid(2)
             subnet(handler = {
