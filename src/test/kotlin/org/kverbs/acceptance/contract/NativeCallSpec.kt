@@ -26,13 +26,13 @@ internal class NativeCallSpec :
             val objects =
                 listOf(context, pd, memory(), cq(), context.completionChannel(), pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(4, 1)))
             if (device.provider == "native") {
-                val addresses = objects.map { it.address() }
+                val addresses = objects.map { it.cAddress() }
                 addresses.forEach { it.shouldNotBeZero() }
                 addresses.shouldBeUnique()
             } else {
                 for (resource in objects) {
                     withClue(resource.describe()) {
-                        shouldThrow<UnsupportedOperationException> { resource.address() }
+                        shouldThrow<UnsupportedOperationException> { resource.cAddress() }
                             .message shouldContain "has no C object; take a device of libibverbs"
                     }
                 }
@@ -48,11 +48,11 @@ internal class NativeCallSpec :
         case("should give nothing of a closed resource") {
             val region = memory()
             region.close()
-            shouldThrow<IllegalStateException> { region.address() }.message shouldContain "is closed"
+            shouldThrow<IllegalStateException> { region.cAddress() }.message shouldContain "is closed"
         }
     })
 
-private fun Resource.address(): Long = callNative { it.address() }
+private fun Resource.cAddress(): Long = callNative { it.address() }
 
 /** Calls `ibv_query_pkey`, whose answer has network order. */
 private fun Context.firstPkey(pointer: MemorySegment): Int =
