@@ -1,6 +1,6 @@
 package org.kverbs;
 
-/** Receives completions from {@link CompletionQueue#poll(CompletionHandler, int)}. */
+/** Receives completions from {@link CompletionQueue#poll(CompletionHandler, int)}, on the thread that polls. */
 @FunctionalInterface
 public interface CompletionHandler {
 

@@ -24,7 +24,14 @@ internal class NativeCallSpec :
     ContractSpec({
         case("should give each C object to a call of the program's own, or say that it has none") {
             val objects =
-                listOf(context, pd, memory(), cq(), context.completionChannel(), pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(4, 1)))
+                listOf(
+                    context,
+                    pd,
+                    memory(),
+                    cq(),
+                    context.completionChannel(),
+                    pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(4, 1)),
+                )
             if (device.provider == "native") {
                 val addresses = objects.map { it.cAddress() }
                 addresses.forEach { it.shouldNotBeZero() }
