@@ -28,12 +28,13 @@ import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAsyncEvent;
-import org.kverbs.internal.abi.IbvCqInitAttrEx;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
 import org.kverbs.internal.abi.IbvGid;
 import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvPortAttr;
+import org.kverbs.internal.abi.IbvValuesEx;
+import org.kverbs.internal.abi.IbvValuesMask;
 import org.kverbs.spi.VerbsContext;
 
 /**
@@ -73,6 +74,9 @@ public final class Context extends Resource {
      * looks at the functions of the driver: the kernel can still refuse a call that the driver knows.
      */
     public boolean supports(Feature feature) {
+        if (feature == Feature.COMPLETION_TIMESTAMPS) {
+            return queryDeviceEx().completionTimestampMask() != 0; // the call that makes such queues says nothing of it
+        }
         lifetime.enter();
         try {
             return verbs.has(feature.verb());
@@ -114,6 +118,29 @@ public final class Context extends Resource {
             MemorySegment attributes = arena.allocate(IbvDeviceAttrEx.SIZE, JAVA_LONG.byteAlignment());
             command("ibv_query_device_ex(" + device.name() + ")", () -> verbs.queryDeviceEx(attributes));
             return Structures.DEVICE_EX.read(attributes);
+        }
+    }
+
+    /**
+     * Reads the clock of the device ({@code ibv_query_rt_values_ex}), which also gives the timestamps of completions.
+     *
+     * @return ticks, unsigned; {@code DeviceAttributesEx.hcaCoreClock} is their frequency in kHz
+     * @throws UnsupportedVerbException if the device cannot be asked for its clock
+     */
+    public long queryClock() {
+        String operation = "ibv_query_rt_values_ex(" + device.name() + ")";
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment values = arena.allocate(IbvValuesEx.SIZE, JAVA_LONG.byteAlignment());
+            values.set(JAVA_INT, IbvValuesEx.COMP_MASK, IbvValuesMask.IBV_VALUES_MASK_RAW_CLOCK);
+            command(
+                    errno -> refusal(Feature.DEVICE_CLOCK, operation, errno),
+                    () -> verbs.clock().queryRealTimeValues(values));
+            if ((values.get(JAVA_INT, IbvValuesEx.COMP_MASK) & IbvValuesMask.IBV_VALUES_MASK_RAW_CLOCK) == 0) {
+                throw refusal(Feature.DEVICE_CLOCK, operation, Errno.EOPNOTSUPP); // it answered, but not this value
+            }
+            // Drivers put the ticks into the nanoseconds and leave the seconds 0.
+            return values.get(JAVA_LONG, IbvValuesEx.RAW_CLOCK_TV_SEC) * 1_000_000_000
+                    + values.get(JAVA_LONG, IbvValuesEx.RAW_CLOCK_TV_NSEC);
         }
     }
 
@@ -253,6 +280,15 @@ public final class Context extends Resource {
     }
 
     /**
+     * Makes a thread domain ({@code ibv_alloc_td}), whose objects one thread at a time uses.
+     *
+     * @throws UnsupportedVerbException if the device has no thread domains
+     */
+    public ThreadDomain threadDomain() {
+        return ThreadDomain.make(this);
+    }
+
+    /**
      * Makes a completion channel ({@code ibv_create_comp_channel}). Completion queues announce their completions on it.
      */
     public CompletionChannel completionChannel() {
@@ -271,39 +307,12 @@ public final class Context extends Resource {
     /**
      * Makes a completion queue ({@code ibv_create_cq}, {@code ibv_create_cq_ex}).
      *
-     * @throws IllegalArgumentException if the channel belongs to another context
+     * @throws IllegalArgumentException if the channel or the parent domain belongs to another context
+     * @throws UnsupportedVerbException if the device does not have an option
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */
     public CompletionQueue completionQueue(CompletionQueueAttributes attributes) {
-        CompletionChannel channel = attributes.channel();
-        if (channel != null && channel.context() != this) {
-            throw new IllegalArgumentException(channel.describe() + " belongs to another open device than "
-                    + describe() + "; make the channel from the same context");
-        }
-        String operation = "%s(%s, cqe=%d, comp_vector=%d)"
-                .formatted(
-                        attributes.extended() ? "ibv_create_cq_ex" : "ibv_create_cq",
-                        device.name(),
-                        attributes.entries(),
-                        attributes.vector());
-        return create(
-                operation,
-                () -> excess((excess, limits) -> excess.of("cqe", attributes.entries(), "max_cqe", limits.maxCqe())
-                        .ofIndex("comp_vector", attributes.vector(), "num_comp_vectors", verbs.completionVectors())),
-                () -> attributes.extended()
-                        ? createExtendedQueue(attributes)
-                        : verbs.createCompletionQueue(
-                                attributes.entries(), channel == null ? 0 : channel.handle(), attributes.vector()),
-                h -> new CompletionQueue(this, channel, h, attributes.extended()),
-                channel == null ? new Resource[] {this} : new Resource[] {this, channel});
-    }
-
-    private long createExtendedQueue(CompletionQueueAttributes attributes) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment init = arena.allocate(IbvCqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
-            attributes.writeTo(init);
-            return verbs.createCompletionQueueEx(init);
-        }
+        return CompletionQueue.make(this, attributes);
     }
 
     /**
