@@ -67,7 +67,7 @@ public record CompletionQueueOptions(
     }
 
     /** Returns a copy with this parent domain. */
-    public CompletionQueueOptions in(ProtectionDomain domain) {
+    public CompletionQueueOptions with(ProtectionDomain domain) {
         return new CompletionQueueOptions(fields, singleThreaded, ignoresOverrun, domain);
     }
 

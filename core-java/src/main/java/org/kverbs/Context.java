@@ -13,9 +13,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.AddressAttributes;
 import org.kverbs.attributes.AsyncEventType;
 import org.kverbs.attributes.DeviceAttributes;
 import org.kverbs.attributes.DeviceAttributesEx;
+import org.kverbs.attributes.EthernetAddress;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.Gid;
 import org.kverbs.attributes.GidEntry;
@@ -157,6 +159,29 @@ public final class Context extends Resource {
                     () -> verbs.queryPort(port, attributes));
             return Structures.PORT.read(attributes);
         }
+    }
+
+    /**
+     * Queries the effective speed of a port ({@code ibv_query_port_speed}).
+     *
+     * @return megabits a second, in steps of 100
+     * @throws UnsupportedVerbException if the device or the library does not tell it; {@link PortAttributes} has the
+     *     width and the speed of a lane
+     */
+    public long queryPortSpeed(int port) {
+        return PortQueries.speed(this, port);
+    }
+
+    /**
+     * Finds the Ethernet address and the VLAN of a destination on RoCE ({@code ibv_resolve_eth_l2_from_gid}). The
+     * kernel's tables of neighbours give it; the call can wait for the answer of a neighbour for a few seconds. The
+     * embedded device has no Ethernet addresses.
+     *
+     * @param address a destination with a global route
+     * @throws RdmaSystemException if no neighbour has the address, or the device has no Ethernet addresses
+     */
+    public EthernetAddress resolveEthernet(AddressAttributes address) {
+        return PortQueries.resolveEthernet(this, address);
     }
 
     /** Queries the GID at an index of a port's table ({@code ibv_query_gid}). The GID of an empty entry is all zero. */

@@ -26,7 +26,21 @@ public enum Feature {
     /** Protection domains that make objects in a thread domain ({@code ibv_alloc_parent_domain}). */
     PARENT_DOMAIN(
             "ibv_alloc_parent_domain",
-            "Devices of the drivers efa, hns, ionic, mana and mlx5 have it, and so has the embedded device.");
+            "Devices of the drivers efa, hns, ionic, mana and mlx5 have it, and so has the embedded device."),
+    /**
+     * The vendor's options of queue pairs ({@code ibv_query_ece}, {@code ibv_set_ece}). libibverbs does not tell whether
+     * a driver has them, so that {@code Context.supports} tells only whether the library has the calls.
+     */
+    ECE("ibv_set_ece", "Devices of the driver mlx5 have it, with rdma-core 31 or newer."),
+    /** A limit for the rate at which a queue pair sends ({@code ibv_modify_qp_rate_limit}). */
+    RATE_LIMIT(
+            "ibv_modify_qp_rate_limit",
+            "Devices of the drivers bnxt_re and mlx5 have it, and so has the embedded device: "
+                    + "DeviceAttributesEx.packetPacing shows the limits."),
+    /** The effective speed of a port ({@code ibv_query_port_speed}). */
+    PORT_SPEED(
+            "ibv_query_port_speed",
+            "Devices of the drivers efa and mlx5 have it, with rdma-core 62 or newer, and so has the embedded device.");
 
     private final String verb;
     private final String needs;

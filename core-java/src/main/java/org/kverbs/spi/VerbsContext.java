@@ -39,6 +39,21 @@ public interface VerbsContext {
         return DomainVerbs.NONE;
     }
 
+    /** Returns the calls for the vendor's options of queue pairs. */
+    default EceVerbs ece() {
+        return EceVerbs.NONE;
+    }
+
+    /** Returns the calls that limit the sending rate of queue pairs. */
+    default PacingVerbs pacing() {
+        return PacingVerbs.NONE;
+    }
+
+    /** Returns further questions about ports. */
+    default PortVerbs ports() {
+        return PortVerbs.NONE;
+    }
+
     // Queries
 
     /** Fills {@code struct ibv_device_attr} ({@code ibv_query_device}). */

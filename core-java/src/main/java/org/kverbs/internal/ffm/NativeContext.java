@@ -21,6 +21,9 @@ import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ClockVerbs;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.DomainVerbs;
+import org.kverbs.spi.EceVerbs;
+import org.kverbs.spi.PacingVerbs;
+import org.kverbs.spi.PortVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
@@ -89,6 +92,21 @@ final class NativeContext implements VerbsContext {
     @Override
     public DomainVerbs domains() {
         return new NativeDomains(context, tables);
+    }
+
+    @Override
+    public EceVerbs ece() {
+        return new NativeTuning(verbs, tables);
+    }
+
+    @Override
+    public PacingVerbs pacing() {
+        return new NativeTuning(verbs, tables);
+    }
+
+    @Override
+    public PortVerbs ports() {
+        return new NativePorts(verbs, context);
     }
 
     @Override
