@@ -16,6 +16,10 @@ static int start_poll(struct ibv_cq_ex *extended, struct ibv_poll_cq_attr *attr)
 	struct null_cq *cq = cq_of(extended);
 
 	(void)attr;
+	if (null_options[NULL_BUSY_POLLS] > 0) {
+		null_options[NULL_BUSY_POLLS]--;
+		return EBUSY;
+	}
 	pthread_spin_lock(&cq->poll_lock);
 	if (null_poll_cq(&cq->base, 1, &cq->current) == 0) {
 		pthread_spin_unlock(&cq->poll_lock);
@@ -85,6 +89,7 @@ struct ibv_cq_ex *null_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 {
 	struct ibv_cq *made = ibv_create_cq(context, init->cqe, init->cq_context, init->channel, init->comp_vector);
 	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)made;
+	int error;
 
 	if (!made)
 		return NULL;
@@ -100,6 +105,12 @@ struct ibv_cq_ex *null_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 	cq->read_slid = read_slid;
 	cq->read_sl = read_sl;
 	cq->read_dlid_path_bits = read_dlid_path_bits;
+	error = null_tune_cq(cq, init);
+	if (error) {
+		ibv_destroy_cq(made);
+		null_fail(error);
+		return NULL;
+	}
 	return cq;
 }
 

@@ -2,8 +2,8 @@
  * libnullverbs: takes the place of libibverbs.so.1 where there is no RDMA. One device, null0, whose objects are real C
  * structures and whose queues move nothing: what is measured or counted over it is the caller's own doing.
  *
- * All functions that kverbs calls are here but _ibv_query_gid_table, ibv_is_fork_initialized and ibv_query_qp_data_in_order,
- * which are left out so that a missing symbol can be tested. With -DNULL_RELEASE=22 it has the symbols of rdma-core 22
+ * All functions that kverbs calls are here but _ibv_query_gid_table, ibv_is_fork_initialized, ibv_query_qp_data_in_order
+ * and ibv_query_port_speed, which are left out so that a missing symbol can be tested. With -DNULL_RELEASE=22 it has the symbols of rdma-core 22
  * alone, and more GIDs; what a kernel says of those in sysfs stands in the folder that the environment's NULL_SYSFS
  * names. Nothing here sets errno to 0, as nothing in rdma-core does. The null_ functions at the end are the controls of
  * the tests and benchmarks; any thread may call them.
@@ -29,6 +29,7 @@ enum null_kind {
 	NULL_SRQ,
 	NULL_QP,
 	NULL_AH,
+	NULL_TD,
 	NULL_KINDS
 };
 
@@ -45,6 +46,9 @@ enum null_option {
 	NULL_LOCKS,     /* 1: a post takes its CQ's lock, as in mlx5, and a poll that of the CQ's last queue pair, as in efa */
 	NULL_WAIT,      /* 1: posts and polls wait, as a system call may, until this is 0; the first that waits makes it 2 */
 	NULL_REFUSE_MOVE, /* errno that ibv_rereg_mr fails with; 0: none */
+	NULL_CLOCKLESS,   /* 1: ibv_query_rt_values_ex succeeds and gives no value */
+	NULL_FORK_ERRNO,  /* what ibv_fork_init answers */
+	NULL_BUSY_POLLS,  /* how many of the next extended polls fail with EBUSY, as mlx5 while its clock is written */
 	NULL_OPTIONS
 };
 
@@ -52,9 +56,16 @@ enum null_option {
 #define NULL_TOLD 64
 
 /* Every object begins with its C structure, and is made by null_make and ended by null_unmake. */
+struct null_td {
+	struct ibv_td base;
+	atomic_int users;
+};
+
 struct null_pd {
 	struct ibv_pd base;
 	atomic_int users;
+	struct null_pd *parent; /* of a parent domain, as is the next */
+	struct null_td *td;
 };
 
 struct null_mw {
@@ -86,6 +97,8 @@ struct null_cq {
 	pthread_spinlock_t poll_lock; /* held from start_poll to end_poll, as mlx5, mlx4 and hns hold theirs */
 	struct null_qp *last_qp;
 	struct ibv_wc current;   /* between start_poll and end_poll */
+	struct null_pd *domain;  /* the parent domain that it counts in */
+	unsigned flags;          /* enum ibv_create_cq_attr_flags */
 	int armed;               /* under base.mutex, like all below */
 	unsigned events_given;
 	unsigned head, count;
@@ -113,6 +126,8 @@ struct null_qp {
 	struct ibv_qp_attr attr;
 	int signal_all;
 	uint64_t last_id;        /* what a post stores, so that the compiler keeps its loop */
+	uint32_t ece_options;
+	struct ibv_qp_rate_limit_attr rate;
 };
 
 struct null_context {
@@ -120,6 +135,10 @@ struct null_context {
 	atomic_int users;
 	struct verbs_context extension; /* the context is its last member; abi_compat says whether the rest counts */
 };
+
+#ifndef NULL_RELEASE
+#define NULL_RELEASE 32
+#endif
 
 extern atomic_int null_options[NULL_OPTIONS];
 
@@ -148,6 +167,13 @@ int null_dealloc_mw(struct ibv_mw *mw);
 struct ibv_cq_ex *null_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init);
 struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init);
 
+int null_tune_cq(struct ibv_cq_ex *cq, struct ibv_cq_init_attr_ex *init);
+void null_tune_context(struct verbs_context *context);
+
+/* The flags that a completion queue was made with. */
+int null_cq_flags(struct ibv_cq *cq);
+/* The limit of a queue pair's rate: the rate, and 16 bits each of the burst and the packet. */
+uint64_t null_rate(struct ibv_qp *qp);
 /* Sets an option; all are 0 or none at first. */
 void null_set(enum null_option option, int value);
 /* Sets all options back and forgets the log. */

@@ -20,10 +20,16 @@ int ibv_dealloc_pd(struct ibv_pd *base)
 {
 	struct null_pd *pd = (struct null_pd *)base;
 	struct null_context *context = null_context_of(base->context);
+	struct null_pd *parent = pd->parent;
+	struct null_td *td = pd->td;
 	int refused = pd->users ? EBUSY : null_unmake(NULL_PD, pd);
 
 	if (!refused)
 		context->users--;
+	if (!refused && parent)
+		parent->users--;
+	if (!refused && td)
+		td->users--;
 	return refused;
 }
 

@@ -163,6 +163,7 @@ int ibv_destroy_cq(struct ibv_cq *base)
 	struct null_channel *channel = (struct null_channel *)base->channel;
 	struct null_context *context = null_context_of(base->context);
 	struct ibv_wc *ring = cq->ring;
+	struct null_pd *domain = cq->domain;
 	int refused;
 
 	if (cq->users)
@@ -180,6 +181,8 @@ int ibv_destroy_cq(struct ibv_cq *base)
 	free(ring);
 	if (channel)
 		channel->users--;
+	if (domain)
+		domain->users--;
 	context->users--;
 	return 0;
 }

@@ -1,29 +1,30 @@
 package org.kverbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.CompletionField;
 import org.kverbs.attributes.Feature;
-import org.kverbs.internal.Guard;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCq;
 import org.kverbs.internal.abi.IbvCqAttrMask;
+import org.kverbs.internal.abi.IbvCqInitAttrEx;
 import org.kverbs.internal.abi.IbvModifyCqAttr;
-import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.CompletionQueueOps;
@@ -38,69 +39,98 @@ import org.kverbs.spi.CompletionQueueOps;
 public final class CompletionQueue extends Resource {
 
     private static final int MOST_MODERATION = 0xffff;
-    private static final VarHandle SPARE;
-
-    static {
-        try {
-            SPARE = MethodHandles.lookup().findVarHandle(CompletionQueue.class, "spare", HandlerBatch.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
-
-    /** The completions that one handler poll fetched, and the index of the next one to deliver. */
-    private static final class HandlerBatch {
-        final WorkCompletions completions = new WorkCompletions(64);
-        int next;
-    }
 
     private final Context context;
     private final @Nullable CompletionChannel channel;
     private final long handle;
     private final CompletionQueueOps ops;
-    private final Guard pollGuard = new Guard();
-    /**
-     * The batch of the last handler poll, kept for the next one. Null while a poll uses it. Accessed only through
-     * SPARE.
-     */
-    @SuppressWarnings("unused")
-    private @Nullable HandlerBatch spare;
-    /** Batches whose handler threw before their end. The following polls deliver the rest of them. */
-    private final List<HandlerBatch> interrupted = new ArrayList<>();
-    private volatile boolean hasInterrupted;
+    private final CompletionQueueOptions options;
+    private final CompletionPoller poller;
+    private final CompletionEvents events;
 
-    private final Object eventLock = new Object();
-    private int unackedEvents;
-    private boolean refusesEvents;
-
-    CompletionQueue(Context context, @Nullable CompletionChannel channel, long handle, boolean extended) {
-        super(channel == null
-                ? new Lifetime(Turn.FOUNDATIONS, context.lifetime)
-                : new Lifetime(Turn.FOUNDATIONS, context.lifetime, channel.lifetime));
+    private CompletionQueue(Context context, CompletionQueueAttributes attributes, long handle) {
+        super(new Lifetime(Turn.FOUNDATIONS, lifetimes(parents(context, attributes))));
         this.context = context;
-        this.channel = channel;
+        this.channel = attributes.channel();
         this.handle = handle;
-        this.ops = extended
-                ? context.verbs.extendedCompletionQueueOps(handle) : context.verbs.completionQueueOps(handle);
+        this.options = attributes.options();
+        this.ops = attributes.extended()
+                ? context.verbs.extendedCompletionQueueOps(handle, options.wcFlags())
+                : context.verbs.completionQueueOps(handle);
+        this.poller = new CompletionPoller(this, ops, CompletionField.mask(options.fields()));
+        this.events = new CompletionEvents(context.verbs, handle);
         context.eventSources.put(handle, this);
         if (channel != null) {
             channel.add(handle, this);
         }
-        lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(this::quiesce));
+        lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(poller::close));
     }
 
-    /**
-     * Calls {@link CompletionQueueOps#expectExtendedPosts}. Does nothing while the queue is being closed, since no
-     * thread polls it then.
-     */
-    void expectExtendedPosts() {
-        if (pollGuard.enter()) {
-            try {
-                ops.expectExtendedPosts();
-            } finally {
-                pollGuard.exit();
-            }
+    /** Makes a queue; see {@link Context#completionQueue(CompletionQueueAttributes)}. */
+    static CompletionQueue make(Context context, CompletionQueueAttributes attributes) {
+        CompletionChannel channel = attributes.channel();
+        ProtectionDomain domain = attributes.options().parentDomain();
+        requireOf(context, channel, channel == null ? context : channel.context());
+        requireOf(context, domain, domain == null ? context : domain.context());
+        String operation = "%s(%s, cqe=%d, comp_vector=%d%s)"
+                .formatted(
+                        attributes.extended() ? "ibv_create_cq_ex" : "ibv_create_cq",
+                        context.device().name(),
+                        attributes.entries(),
+                        attributes.vector(),
+                        attributes.options());
+        return create(
+                errno -> refusal(context, attributes, operation, errno),
+                () -> makeHandle(context, attributes),
+                h -> new CompletionQueue(context, attributes, h),
+                parents(context, attributes));
+    }
+
+    private static void requireOf(Context context, @Nullable Resource part, Context itsContext) {
+        if (part != null && itsContext != context) {
+            throw new IllegalArgumentException(part.describe() + " belongs to another open device than "
+                    + context.describe() + "; make both from the same context");
         }
+    }
+
+    private static Resource[] parents(Context context, CompletionQueueAttributes attributes) {
+        return Stream.of(context, attributes.channel(), attributes.options().parentDomain())
+                .filter(Objects::nonNull)
+                .toArray(Resource[]::new);
+    }
+
+    private static Lifetime[] lifetimes(Resource... parents) {
+        return Arrays.stream(parents).map(parent -> parent.lifetime).toArray(Lifetime[]::new);
+    }
+
+    private static long makeHandle(Context context, CompletionQueueAttributes attributes) {
+        if (!attributes.extended()) {
+            CompletionChannel channel = attributes.channel();
+            return context.verbs.createCompletionQueue(
+                    attributes.entries(), channel == null ? 0 : channel.handle(), attributes.vector());
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvCqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
+            attributes.writeTo(init);
+            return context.verbs.createCompletionQueueEx(init);
+        }
+    }
+
+    private static RuntimeException refusal(
+            Context context, CompletionQueueAttributes attributes, String operation, int errno) {
+        boolean isMissing = errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS;
+        if (isMissing && !attributes.options().isNone()) {
+            return SystemErrors.optional(
+                    context.device().name(), operation, errno, attributes.options().needs());
+        }
+        return SystemErrors.refused(operation, errno, () -> context.excess((excess, limits) -> excess
+                .of("cqe", attributes.entries(), "max_cqe", limits.maxCqe())
+                .ofIndex("comp_vector", attributes.vector(), "num_comp_vectors", context.verbs.completionVectors())));
+    }
+
+    /** Calls {@link CompletionQueueOps#expectExtendedPosts}. */
+    void expectExtendedPosts() {
+        poller.expectExtendedPosts();
     }
 
     /** Returns the open device that this queue belongs to. */
@@ -111,6 +141,11 @@ public final class CompletionQueue extends Resource {
     /** Returns the channel on which this queue announces completions, or null if it has none. */
     public @Nullable CompletionChannel channel() {
         return channel;
+    }
+
+    /** Returns what the queue was made with beyond {@code ibv_create_cq}. */
+    public CompletionQueueOptions options() {
+        return options;
     }
 
     long handle() {
@@ -140,41 +175,7 @@ public final class CompletionQueue extends Resource {
      * @throws RdmaSystemException if the queue is broken, by an overrun for example
      */
     public int poll(WorkCompletions batch) {
-        try {
-            int count = hasInterrupted ? takeInterrupted(batch) : 0;
-            if (count == 0) {
-                count = fetch(batch.capacity(), batch.address());
-            }
-            batch.size(count);
-            return count;
-        } finally {
-            Reference.reachabilityFence(batch); // the device writes to the batch by its address
-        }
-    }
-
-    private int fetch(int limit, long address) {
-        int count;
-        enterPoll();
-        try {
-            count = ops.poll(limit, address);
-        } finally {
-            pollGuard.exit();
-        }
-        return checked(count);
-    }
-
-    private void enterPoll() {
-        if (!pollGuard.enter()) {
-            throw closed();
-        }
-    }
-
-    private int checked(int count) {
-        if (count < 0) {
-            // The C library returns -1 and sets no errno here. The queue is broken, and every later poll fails too.
-            throw SystemErrors.of("ibv_poll_cq(" + describe() + ")", Errno.EIO);
-        }
-        return count;
+        return poller.poll(batch);
     }
 
     /**
@@ -185,94 +186,7 @@ public final class CompletionQueue extends Resource {
      * @throws RdmaSystemException if the queue is broken, by an overrun for example
      */
     public int poll(CompletionHandler handler, int limit) {
-        HandlerBatch batch = hasInterrupted ? takeInterrupted() : null;
-        if (batch == null) {
-            batch = fetch(limit);
-        }
-        return batch == null ? 0 : deliver(batch, handler, limit);
-    }
-
-    /**
-     * Fetches completions into the spare batch and returns it, or null if the queue is empty. Only the thread inside
-     * the guard takes the spare batch, and only when completions arrived.
-     */
-    private @Nullable HandlerBatch fetch(int limit) {
-        HandlerBatch batch = null;
-        int count;
-        enterPoll();
-        try {
-            batch = (HandlerBatch) SPARE.getAcquire(this);
-            if (batch == null) {
-                batch = new HandlerBatch();
-                SPARE.setRelease(this, batch);
-            }
-            WorkCompletions completions = batch.completions;
-            count = ops.poll(Math.min(limit, completions.capacity()), completions.address());
-            if (count > 0) {
-                SPARE.setRelease(this, null);
-                completions.size(count);
-                batch.next = 0;
-            }
-        } finally {
-            pollGuard.exit();
-            Reference.reachabilityFence(batch); // the device writes to the batch by its address
-        }
-        return checked(count) == 0 ? null : batch;
-    }
-
-    private int deliver(HandlerBatch batch, CompletionHandler handler, int limit) {
-        WorkCompletions completions = batch.completions;
-        int handled = 0;
-        try {
-            while (batch.next < completions.size() && handled < limit) {
-                handler.onCompletion(completions.get(batch.next++));
-                handled++;
-            }
-        } finally {
-            if (batch.next < completions.size()) {
-                keepInterrupted(batch);
-            } else {
-                SPARE.setRelease(this, batch);
-            }
-        }
-        return handled;
-    }
-
-    private void keepInterrupted(HandlerBatch batch) {
-        synchronized (interrupted) {
-            interrupted.add(batch);
-            hasInterrupted = true;
-        }
-    }
-
-    private @Nullable HandlerBatch takeInterrupted() {
-        if (!isOpen()) {
-            throw closed();
-        }
-        synchronized (interrupted) {
-            HandlerBatch first = interrupted.isEmpty() ? null : interrupted.removeFirst();
-            hasInterrupted = !interrupted.isEmpty();
-            return first;
-        }
-    }
-
-    private int takeInterrupted(WorkCompletions into) {
-        HandlerBatch batch = takeInterrupted();
-        if (batch == null) {
-            return 0;
-        }
-        int count = Math.min(into.capacity(), batch.completions.size() - batch.next);
-        long from = batch.completions.address() + (long) batch.next * IbvWc.SIZE;
-        try {
-            Memory.copy(from, into.address(), (long) count * IbvWc.SIZE);
-        } finally {
-            Reference.reachabilityFence(batch);
-        }
-        batch.next += count;
-        if (batch.next < batch.completions.size()) {
-            keepInterrupted(batch);
-        }
-        return count;
+        return poller.poll(handler, limit);
     }
 
     /**
@@ -342,13 +256,7 @@ public final class CompletionQueue extends Resource {
      * the event.
      */
     boolean countEvent() {
-        synchronized (eventLock) {
-            if (refusesEvents) {
-                return false;
-            }
-            unackedEvents++;
-            return true;
-        }
+        return events.count();
     }
 
     /**
@@ -361,20 +269,9 @@ public final class CompletionQueue extends Resource {
     public int ackEvents() {
         lifetime.enter();
         try {
-            return ackAll();
+            return events.acknowledge();
         } finally {
             lifetime.exit();
-        }
-    }
-
-    private int ackAll() {
-        synchronized (eventLock) {
-            int count = unackedEvents;
-            if (count > 0) {
-                context.verbs.ackCompletionEvents(handle, count);
-                unackedEvents = 0;
-            }
-            return count;
         }
     }
 
@@ -419,16 +316,8 @@ public final class CompletionQueue extends Resource {
         }
     }
 
-    private void quiesce() {
-        pollGuard.beginClose();
-        pollGuard.awaitDrained();
-    }
-
     private void destroy() {
-        synchronized (eventLock) {
-            refusesEvents = true;
-            ackAll();
-        }
+        events.end();
         SystemErrors.check("ibv_destroy_cq(" + describe() + ")", context.verbs.destroyCompletionQueue(handle));
         context.eventSources.remove(handle, this); // a new queue can already have the address
         if (channel != null) {

@@ -13,9 +13,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.AddressAttributes;
 import org.kverbs.attributes.AsyncEventType;
 import org.kverbs.attributes.DeviceAttributes;
 import org.kverbs.attributes.DeviceAttributesEx;
+import org.kverbs.attributes.EthernetAddress;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.Gid;
 import org.kverbs.attributes.GidEntry;
@@ -28,12 +30,13 @@ import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAsyncEvent;
-import org.kverbs.internal.abi.IbvCqInitAttrEx;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
 import org.kverbs.internal.abi.IbvGid;
 import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvPortAttr;
+import org.kverbs.internal.abi.IbvValuesEx;
+import org.kverbs.internal.abi.IbvValuesMask;
 import org.kverbs.spi.VerbsContext;
 
 /**
@@ -73,6 +76,9 @@ public final class Context extends Resource {
      * looks at the functions of the driver: the kernel can still refuse a call that the driver knows.
      */
     public boolean supports(Feature feature) {
+        if (feature == Feature.COMPLETION_TIMESTAMPS) {
+            return queryDeviceEx().completionTimestampMask() != 0; // the call that makes such queues says nothing of it
+        }
         lifetime.enter();
         try {
             return verbs.has(feature.verb());
@@ -118,6 +124,29 @@ public final class Context extends Resource {
     }
 
     /**
+     * Reads the clock of the device ({@code ibv_query_rt_values_ex}), which also gives the timestamps of completions.
+     *
+     * @return ticks, unsigned; {@code DeviceAttributesEx.hcaCoreClock} is their frequency in kHz
+     * @throws UnsupportedVerbException if the device cannot be asked for its clock
+     */
+    public long queryClock() {
+        String operation = "ibv_query_rt_values_ex(" + device.name() + ")";
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment values = arena.allocate(IbvValuesEx.SIZE, JAVA_LONG.byteAlignment());
+            values.set(JAVA_INT, IbvValuesEx.COMP_MASK, IbvValuesMask.IBV_VALUES_MASK_RAW_CLOCK);
+            command(
+                    errno -> refusal(Feature.DEVICE_CLOCK, operation, errno),
+                    () -> verbs.clock().queryRealTimeValues(values));
+            if ((values.get(JAVA_INT, IbvValuesEx.COMP_MASK) & IbvValuesMask.IBV_VALUES_MASK_RAW_CLOCK) == 0) {
+                throw refusal(Feature.DEVICE_CLOCK, operation, Errno.EOPNOTSUPP); // it answered, but not this value
+            }
+            // Drivers put the ticks into the nanoseconds and leave the seconds 0.
+            return values.get(JAVA_LONG, IbvValuesEx.RAW_CLOCK_TV_SEC) * 1_000_000_000
+                    + values.get(JAVA_LONG, IbvValuesEx.RAW_CLOCK_TV_NSEC);
+        }
+    }
+
+    /**
      * Queries the state and the limits of a port ({@code ibv_query_port}).
      *
      * @param port the number of the port, from 1
@@ -130,6 +159,29 @@ public final class Context extends Resource {
                     () -> verbs.queryPort(port, attributes));
             return Structures.PORT.read(attributes);
         }
+    }
+
+    /**
+     * Queries the effective speed of a port ({@code ibv_query_port_speed}).
+     *
+     * @return megabits a second, in steps of 100
+     * @throws UnsupportedVerbException if the device or the library does not tell it; {@link PortAttributes} has the
+     *     width and the speed of a lane
+     */
+    public long queryPortSpeed(int port) {
+        return PortQueries.speed(this, port);
+    }
+
+    /**
+     * Finds the Ethernet address and the VLAN of a destination on RoCE ({@code ibv_resolve_eth_l2_from_gid}). The
+     * kernel's tables of neighbours give it; the call can wait for the answer of a neighbour for a few seconds. The
+     * embedded device has no Ethernet addresses.
+     *
+     * @param address a destination with a global route
+     * @throws RdmaSystemException if no neighbour has the address, or the device has no Ethernet addresses
+     */
+    public EthernetAddress resolveEthernet(AddressAttributes address) {
+        return PortQueries.resolveEthernet(this, address);
     }
 
     /** Queries the GID at an index of a port's table ({@code ibv_query_gid}). The GID of an empty entry is all zero. */
@@ -253,6 +305,15 @@ public final class Context extends Resource {
     }
 
     /**
+     * Makes a thread domain ({@code ibv_alloc_td}), whose objects one thread at a time uses.
+     *
+     * @throws UnsupportedVerbException if the device has no thread domains
+     */
+    public ThreadDomain threadDomain() {
+        return ThreadDomain.make(this);
+    }
+
+    /**
      * Makes a completion channel ({@code ibv_create_comp_channel}). Completion queues announce their completions on it.
      */
     public CompletionChannel completionChannel() {
@@ -271,39 +332,12 @@ public final class Context extends Resource {
     /**
      * Makes a completion queue ({@code ibv_create_cq}, {@code ibv_create_cq_ex}).
      *
-     * @throws IllegalArgumentException if the channel belongs to another context
+     * @throws IllegalArgumentException if the channel or the parent domain belongs to another context
+     * @throws UnsupportedVerbException if the device does not have an option
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */
     public CompletionQueue completionQueue(CompletionQueueAttributes attributes) {
-        CompletionChannel channel = attributes.channel();
-        if (channel != null && channel.context() != this) {
-            throw new IllegalArgumentException(channel.describe() + " belongs to another open device than "
-                    + describe() + "; make the channel from the same context");
-        }
-        String operation = "%s(%s, cqe=%d, comp_vector=%d)"
-                .formatted(
-                        attributes.extended() ? "ibv_create_cq_ex" : "ibv_create_cq",
-                        device.name(),
-                        attributes.entries(),
-                        attributes.vector());
-        return create(
-                operation,
-                () -> excess((excess, limits) -> excess.of("cqe", attributes.entries(), "max_cqe", limits.maxCqe())
-                        .ofIndex("comp_vector", attributes.vector(), "num_comp_vectors", verbs.completionVectors())),
-                () -> attributes.extended()
-                        ? createExtendedQueue(attributes)
-                        : verbs.createCompletionQueue(
-                                attributes.entries(), channel == null ? 0 : channel.handle(), attributes.vector()),
-                h -> new CompletionQueue(this, channel, h, attributes.extended()),
-                channel == null ? new Resource[] {this} : new Resource[] {this, channel});
-    }
-
-    private long createExtendedQueue(CompletionQueueAttributes attributes) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment init = arena.allocate(IbvCqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
-            attributes.writeTo(init);
-            return verbs.createCompletionQueueEx(init);
-        }
+        return CompletionQueue.make(this, attributes);
     }
 
     /**

@@ -120,6 +120,15 @@ public final class Device {
         return device.guid();
     }
 
+    /**
+     * Returns the kernel's number of the device, which stays the same as long as the device exists ({@code
+     * ibv_get_device_index}); -1 if there is none, as with an embedded device, a kernel without netlink for RDMA, or
+     * rdma-core before 30.
+     */
+    public int index() {
+        return device.index();
+    }
+
     /** Returns the kind of node, or UNKNOWN if {@link #rawNodeType} has no name. */
     public NodeType nodeType() {
         return NodeType.of(device.nodeType());

@@ -34,8 +34,8 @@ public enum ForkStatus {
     }
 
     /**
-     * Returns the state of this process ({@code ibv_is_fork_initialized}). If it is {@link #DISABLED}, set the
-     * environment variable RDMAV_FORK_SAFE before the program starts ({@code man 3 ibv_fork_init}).
+     * Returns the state of this process ({@code ibv_is_fork_initialized}). If it is {@link #DISABLED}, call {@link
+     * #protectThisProcess}, or set the environment variable RDMAV_FORK_SAFE before the program starts.
      *
      * @throws LibraryUnavailableException if libibverbs is missing or older than rdma-core 35
      */
@@ -45,6 +45,19 @@ public enum ForkStatus {
                 .findFirst()
                 .map(provider -> of(provider.forkStatus()))
                 .orElse(UNNEEDED);
+    }
+
+    /**
+     * Protects registered memory against fork() from now on ({@code ibv_fork_init}). Call it before memory is
+     * registered, best before the first {@link Device#list}. It does nothing if the kernel needs no protection.
+     *
+     * @throws RdmaSystemException EINVAL if memory was registered before; ENOSYS if the kernel cannot protect it
+     * @throws LibraryUnavailableException if libibverbs is missing
+     */
+    public static void protectThisProcess() {
+        for (VerbsProvider provider : Providers.nativeFirst()) {
+            SystemErrors.check("ibv_fork_init()", provider.protectFork());
+        }
     }
 
     /** Returns the number that {@code enum ibv_fork_status} gives this constant; -1 for {@link #UNKNOWN}. */

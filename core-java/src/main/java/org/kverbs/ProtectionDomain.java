@@ -10,6 +10,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AccessFlag;
 import org.kverbs.attributes.AddressAttributes;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.MemoryWindowType;
 import org.kverbs.attributes.SharedReceiveQueueAttributes;
 import org.kverbs.internal.Lifetime;
@@ -19,6 +20,7 @@ import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.abi.IbvGrh;
+import org.kverbs.internal.abi.IbvParentDomainInitAttr;
 import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.abi.IbvQpInitAttrEx;
 import org.kverbs.internal.abi.IbvSrqInitAttr;
@@ -26,22 +28,87 @@ import org.kverbs.internal.values.Ranges;
 
 /**
  * A protection domain ({@code struct ibv_pd}). A queue pair can use only memory regions, memory windows and address
- * handles of its own domain.
+ * handles of its own domain. A {@link #parentDomain parent domain} is the same domain for this rule, and makes objects
+ * in another way.
  *
- * <p>Safe for any thread. Source: {@code man 3 ibv_alloc_pd}.
+ * <p>Safe for any thread. Source: {@code man 3 ibv_alloc_pd}, {@code ibv_alloc_parent_domain}.
  */
 public final class ProtectionDomain extends Resource {
 
     private static final long PAGE = 4096;
 
     private final Context context;
+    private final @Nullable ProtectionDomain parent;
+    private final @Nullable ThreadDomain threadDomain;
     private final long handle;
 
     ProtectionDomain(Context context, long handle) {
-        super(new Lifetime(Turn.FOUNDATIONS, context.lifetime));
+        this(context, null, null, handle, context.lifetime);
+    }
+
+    private ProtectionDomain(
+            Context context,
+            @Nullable ProtectionDomain parent,
+            @Nullable ThreadDomain threadDomain,
+            long handle,
+            Lifetime... madeFrom) {
+        super(new Lifetime(Turn.FOUNDATIONS, madeFrom));
         this.context = context;
+        this.parent = parent;
+        this.threadDomain = threadDomain;
         this.handle = handle;
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
+    }
+
+    /**
+     * Makes a parent domain ({@code ibv_alloc_parent_domain}): this protection domain with a thread domain. It can be
+     * used wherever a protection domain can, and memory, windows and address handles of one can be used by the queue
+     * pairs of the other. What is made in it belongs to the thread domain, too.
+     *
+     * @throws IllegalArgumentException if the thread domain belongs to another context
+     * @throws UnsupportedVerbException if the device has no parent domains
+     */
+    public ProtectionDomain parentDomain(ThreadDomain threads) {
+        if (threads.context() != context) {
+            throw new IllegalArgumentException(threads.describe() + " belongs to another open device than "
+                    + describe() + "; make both from the same context");
+        }
+        return makeParentDomain(threads);
+    }
+
+    /**
+     * Makes a parent domain without a thread domain. Completion queues take one ({@link
+     * CompletionQueueOptions#parentDomain}).
+     *
+     * @throws UnsupportedVerbException if the device has no parent domains
+     */
+    public ProtectionDomain parentDomain() {
+        return makeParentDomain(null);
+    }
+
+    private ProtectionDomain makeParentDomain(@Nullable ThreadDomain threads) {
+        String operation = "ibv_alloc_parent_domain(" + context.device().name() + ")";
+        Lifetime[] madeFrom = threads == null ? new Lifetime[] {lifetime} : new Lifetime[] {lifetime, threads.lifetime};
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvParentDomainInitAttr.SIZE, JAVA_LONG.byteAlignment());
+            init.set(JAVA_LONG, IbvParentDomainInitAttr.PD, handle);
+            init.set(JAVA_LONG, IbvParentDomainInitAttr.TD, threads == null ? 0 : threads.handle());
+            return create(
+                    errno -> context.refusal(Feature.PARENT_DOMAIN, operation, errno),
+                    () -> context.verbs.domains().allocParentDomain(init),
+                    h -> new ProtectionDomain(context, this, threads, h, madeFrom),
+                    threads == null ? new Resource[] {this} : new Resource[] {this, threads});
+        }
+    }
+
+    /** Returns the protection domain that this parent domain was made from, or null if this is no parent domain. */
+    public @Nullable ProtectionDomain parent() {
+        return parent;
+    }
+
+    /** Returns the thread domain of this parent domain, or null if it has none. */
+    public @Nullable ThreadDomain threadDomain() {
+        return threadDomain;
     }
 
     /** Returns the open device that this domain belongs to. */
@@ -256,6 +323,7 @@ public final class ProtectionDomain extends Resource {
 
     @Override
     public String describe() {
-        return "protection domain on " + context.device().name();
+        return (parent == null ? "protection domain on " : "parent domain on ")
+                + context.device().name();
     }
 }

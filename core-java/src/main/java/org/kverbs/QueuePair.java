@@ -14,6 +14,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.ConnectOptions;
+import org.kverbs.attributes.Ece;
 import org.kverbs.attributes.Gid;
 import org.kverbs.attributes.QueuePairAttribute;
 import org.kverbs.attributes.QueuePairAttributes;
@@ -21,6 +22,7 @@ import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.attributes.QueuePairEndpoint;
 import org.kverbs.attributes.QueuePairState;
 import org.kverbs.attributes.QueuePairType;
+import org.kverbs.attributes.RateLimit;
 import org.kverbs.attributes.TransportType;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
@@ -225,6 +227,37 @@ public final class QueuePair extends Resource {
     /** Returns whether sends are posted by the extended calls: see {@link QueuePairInitAttributes#extended}. */
     public boolean isExtended() {
         return asked.extended();
+    }
+
+    /**
+     * Queries the vendor's options that this queue pair supports or uses ({@code ibv_query_ece}). The connection manager
+     * can offer them to the peer: {@code ConnectionIdOptions.localEce}.
+     *
+     * @throws UnsupportedVerbException if the device or the library has no such options
+     */
+    public Ece queryEce() {
+        return QueuePairTuning.queryEce(this);
+    }
+
+    /**
+     * Asks for vendor's options, which the next steps to RTS use ({@code ibv_set_ece}).
+     *
+     * @return the options that the device accepted
+     * @throws UnsupportedVerbException if the device or the library has no such options, or if the vendor is 0
+     */
+    public Ece setEce(Ece ece) {
+        return QueuePairTuning.setEce(this, ece);
+    }
+
+    /**
+     * Limits the rate at which this queue pair sends, or ends the limit ({@code ibv_modify_qp_rate_limit}). The queue
+     * pair must be in RTS.
+     *
+     * @throws UnsupportedVerbException if the device has no such limits
+     * @throws RdmaSystemException if the device refuses, such as EINVAL for a rate outside its limits
+     */
+    public void limitRate(RateLimit limit) {
+        QueuePairTuning.limitRate(this, limit);
     }
 
     /** Queries the state from the device. */

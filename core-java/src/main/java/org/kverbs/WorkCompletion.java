@@ -6,9 +6,14 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.nio.ByteOrder;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.CompletionField;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcFlags;
+import org.kverbs.internal.abi.IbvWcTmInfo;
 import org.kverbs.internal.memory.Memory;
+import org.kverbs.spi.CompletionExtras;
 
 /**
  * The completion of a work request ({@code struct ibv_wc}): a view into the memory of a batch. If the status is not
@@ -21,10 +26,22 @@ public final class WorkCompletion {
 
     private final MemorySegment memory;
     private long address;
+    /** An array of {@link CompletionExtras}, as long as that of the completions; null if no queue gave such fields. */
+    private @Nullable MemorySegment extras;
+    /** The fields in {@link #extras} that are valid, a mask of {@code enum ibv_create_cq_wc_flags}. */
+    private int extraFields;
 
     WorkCompletion(MemorySegment memory) {
         this.memory = memory;
         this.address = memory.address();
+    }
+
+    void extras(MemorySegment array) {
+        extras = array;
+    }
+
+    void extraFields(int fields) {
+        extraFields = fields;
     }
 
     WorkCompletion moveTo(int index) {
@@ -68,11 +85,55 @@ public final class WorkCompletion {
         }
     }
 
+    private int index() {
+        return (int) ((address - memory.address()) / IbvWc.SIZE);
+    }
+
+    /** Returns the address of a field that the queue must have been made with. */
+    private long extra(CompletionField field, int offset) {
+        MemorySegment array = extras;
+        if (array == null || (extraFields & field.bit()) == 0) {
+            throw new IllegalStateException("the completion queue was made without the field " + field
+                    + ": make it with completionQueue { fields(" + field + ") }, or with CompletionQueueOptions.with("
+                    + field + ")");
+        }
+        return array.address() + (long) index() * CompletionExtras.SIZE + offset;
+    }
+
+    private long longExtra(CompletionField field, int offset) {
+        try {
+            return Memory.getLong(extra(field, offset));
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    private int intExtra(CompletionField field, int offset) {
+        try {
+            return Memory.getInt(extra(field, offset));
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /** Returns whether the completion queue was made with a field, so that its getter here throws no exception. */
+    public boolean has(CompletionField field) {
+        return (extraFields & field.bit()) != 0;
+    }
+
     /** Returns a copy that stays valid when the batch is used again. */
     public WorkCompletion copy() {
         MemorySegment kept = Arena.ofAuto().allocate(IbvWc.SIZE, JAVA_LONG.byteAlignment());
         kept.copyFrom(structure());
-        return new WorkCompletion(kept);
+        var copy = new WorkCompletion(kept);
+        MemorySegment array = extras;
+        if (array != null && extraFields != 0) {
+            MemorySegment own = Arena.ofAuto().allocate(CompletionExtras.SIZE, JAVA_LONG.byteAlignment());
+            own.copyFrom(array.asSlice((long) index() * CompletionExtras.SIZE, CompletionExtras.SIZE));
+            copy.extras = own;
+            copy.extraFields = extraFields;
+        }
+        return copy;
     }
 
     /** Returns the id that the work request was posted with ({@code wr_id}). */
@@ -184,6 +245,73 @@ public final class WorkCompletion {
      */
     public int destinationPathBits() {
         return byteAt(IbvWc.DLID_PATH_BITS);
+    }
+
+    /**
+     * Returns when the device completed the request, in ticks of its own clock, unsigned ({@code
+     * ibv_wc_read_completion_ts}). Valid only after a success. {@link Context#queryClock} reads the same clock; {@code
+     * DeviceAttributesEx.hcaCoreClock} is its frequency in kHz, and {@code completionTimestampMask} its valid bits.
+     *
+     * @throws IllegalStateException if the queue was made without {@link CompletionField#TIMESTAMP}
+     */
+    public long completionTimestamp() {
+        return longExtra(CompletionField.TIMESTAMP, CompletionExtras.TIMESTAMP);
+    }
+
+    /**
+     * Returns when the device completed the request, in nanoseconds since 1970 ({@code
+     * ibv_wc_read_completion_wallclock_ns}). Valid only after a success. An embedded device on a virtual clock counts
+     * from 1970.
+     *
+     * @throws IllegalStateException if the queue was made without {@link CompletionField#WALL_CLOCK}
+     */
+    public long wallClockNanos() {
+        return longExtra(CompletionField.WALL_CLOCK, CompletionExtras.WALL_CLOCK);
+    }
+
+    /** Returns {@link #wallClockNanos} as a new {@link Instant}. */
+    public Instant wallClock() {
+        long nanos = wallClockNanos();
+        return Instant.ofEpochSecond(nanos / 1_000_000_000, nanos % 1_000_000_000);
+    }
+
+    /**
+     * Returns the tag of the customer's VLAN that the packet came with, 16 bits ({@code ibv_wc_read_cvlan}). Valid only
+     * for receives.
+     *
+     * @throws IllegalStateException if the queue was made without {@link CompletionField#CUSTOMER_VLAN}
+     */
+    public int customerVlan() {
+        return intExtra(CompletionField.CUSTOMER_VLAN, CompletionExtras.CUSTOMER_VLAN);
+    }
+
+    /**
+     * Returns the tag of the steering rule that the packet matched; 0 for none ({@code ibv_wc_read_flow_tag}). Valid
+     * only for receives.
+     *
+     * @throws IllegalStateException if the queue was made without {@link CompletionField#FLOW_TAG}
+     */
+    public int flowTag() {
+        return intExtra(CompletionField.FLOW_TAG, CompletionExtras.FLOW_TAG);
+    }
+
+    /**
+     * Returns the tag of a message that came to a shared receive queue with tag matching ({@code tag} of {@code
+     * ibv_wc_read_tm_info}).
+     *
+     * @throws IllegalStateException if the queue was made without {@link CompletionField#TAG_INFO}
+     */
+    public long matchedTag() {
+        return longExtra(CompletionField.TAG_INFO, CompletionExtras.TAG_INFO + IbvWcTmInfo.TAG);
+    }
+
+    /**
+     * Returns the sender's own 32 bits of such a message ({@code priv} of {@code ibv_wc_read_tm_info}).
+     *
+     * @throws IllegalStateException if the queue was made without {@link CompletionField#TAG_INFO}
+     */
+    public int matchedTagData() {
+        return intExtra(CompletionField.TAG_INFO, CompletionExtras.TAG_INFO + IbvWcTmInfo.PRIV);
     }
 
     /**

@@ -96,7 +96,7 @@ class ExceptionMessagesSpec :
         }
 
         test("should not take what a device leaves in a failed completion for its operation") {
-            val completions = WorkCompletions(1).apply { size(1) }
+            val completions = WorkCompletions(1).apply { fill(1, 0) }
             // Soft-RoCE reports a failed write with opcode 0, which is IBV_WC_SEND.
             val completion = completions.get(0)
             completion.structure().set(JAVA_INT, IbvWc.STATUS.toLong(), WorkCompletionStatus.REM_ACCESS_ERR.code())

@@ -41,10 +41,13 @@ internal object NullVerbs {
         LOCKS,
         WAIT,
         REFUSE_MOVE,
+        CLOCKLESS,
+        FORK_ERRNO,
+        BUSY_POLLS,
     }
 
     /** The kinds of objects, in the order of `enum null_kind`. */
-    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH }
+    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, TD }
 
     private val headers = listOf("infiniband/verbs.h")
 
@@ -85,6 +88,8 @@ internal object NullVerbs {
     private val destroyedObject by lazy { function("null_destroyed", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val abortedPosts by lazy { function("null_aborted", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val completeOne by lazy { function("null_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG)) }
+    private val flagsOfCq by lazy { function("null_cq_flags", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
+    private val rateOfQp by lazy { function("null_rate", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG)) }
     private val raiseEvent by lazy {
         function("null_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG))
     }
@@ -120,6 +125,13 @@ internal object NullVerbs {
 
     /** Returns how many extended posts were aborted on a queue pair. */
     fun aborted(qp: QueuePair): Int = abortedPosts.invokeWithArguments(qp.handle()) as Int
+
+    /** Returns the `enum ibv_create_cq_attr_flags` that an extended queue was made with. */
+    fun flags(cq: CompletionQueue): Int = flagsOfCq.invokeWithArguments(cq.handle()) as Int
+
+    /** Returns the rate of a queue pair in kb/s, its burst and its packet size. */
+    fun rate(qp: QueuePair): List<Long> =
+        (rateOfQp.invokeWithArguments(qp.handle()) as Long).let { listOf(it ushr 32, it shr 16 and 0xffff, it and 0xffff) }
 
     /** Puts successful completions with these ids into a queue. */
     fun complete(

@@ -3,6 +3,7 @@ package org.kverbs
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.internal.abi.CCompiler
@@ -58,7 +59,11 @@ internal class OldLibrarySpec :
                 val bindings = found.map { (_, symbol, release) -> symbol to (release.toIntOrNull() ?: 0) }.toList()
                 bindings.size shouldBe Regex("library\\.function").findAll(text).count()
                 for ((symbol, release) in bindings) {
-                    withClue("$symbol is of ${versions[symbol]}") { RELEASES[versions[symbol]] shouldBe release }
+                    val version = versions[symbol]
+                    withClue("$symbol is of $version") {
+                        // the installed library can be older than a function
+                        if (version == null) release shouldBeGreaterThan NEWEST else RELEASES[version] shouldBe release
+                    }
                 }
             }
         }
@@ -86,6 +91,9 @@ private val RELEASES =
         "RDMACM_1.2" to 23,
         "RDMACM_1.3" to 31,
     )
+
+/** The release of the newest version above; Debian 12 has it. */
+private const val NEWEST = 36
 
 /** The symbol version of each function, as the dynamic linker takes it: the default one, behind two signs. */
 private fun versionsOf(library: String): Map<String, String> =

@@ -35,6 +35,19 @@ public record GlobalRoute(Gid dgid, int flowLabel, int sgidIndex, int hopLimit, 
         Ranges.require("traffic class", trafficClass, 0, 255);
     }
 
+    /**
+     * Returns the UDP source port that RoCE version 2 makes of a flow label, 49,152 to 65,535 ({@code
+     * ibv_flow_label_to_udp_sport}). Routers spread packets over paths by it. Devices can derive it in another way if the
+     * flow label is 0.
+     *
+     * @param flowLabel the flow label, of which the low 20 bits count
+     */
+    public static int udpSourcePort(int flowLabel) {
+        int low = flowLabel & 0x3fff;
+        int high = (flowLabel & 0xfc000) >>> 14;
+        return low ^ high | IbvRoce.IB_ROCE_UDP_ENCAP_VALID_PORT_MIN;
+    }
+
     /** Reads the C structure at the start of {@code segment}, in the machine's byte order. */
     static GlobalRoute from(MemorySegment segment) {
         return new GlobalRoute(

@@ -36,6 +36,14 @@ public enum QueuePairType {
         return code;
     }
 
+    /**
+     * Returns whether a mask of queue pair types has this one ({@code ibv_is_qpt_supported}), such as {@code
+     * DeviceAttributesEx.packetPacing().queuePairTypes()}.
+     */
+    public boolean isIn(int mask) {
+        return code >= 0 && code < Integer.SIZE && (mask & 1 << code) != 0;
+    }
+
     /** Returns the constant whose number is {@code code}, or {@link #UNKNOWN} if there is none; never throws. */
     public static QueuePairType of(int code) {
         for (QueuePairType each : ALL) {

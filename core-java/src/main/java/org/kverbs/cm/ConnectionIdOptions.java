@@ -6,7 +6,9 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.RdmaSystemException;
+import org.kverbs.attributes.Ece;
 import org.kverbs.attributes.QueuePairTimers;
+import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.IbvEce;
 import org.kverbs.internal.abi.IbvPathData;
 import org.kverbs.internal.abi.IbvPathFlags;
@@ -114,7 +116,7 @@ public final class ConnectionIdOptions {
     public void localEce(Ece ece) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = arena.allocate(IbvEce.SIZE, Integer.BYTES);
-            ece.writeTo(value);
+            Structures.ECE.write(ece, value);
             id.command("rdma_set_local_ece(" + ece + ")", () -> id.manager().setLocalEce(id.handle(), value));
         }
     }
@@ -128,7 +130,7 @@ public final class ConnectionIdOptions {
             MemorySegment value = arena.allocate(IbvEce.SIZE, Integer.BYTES);
             id.command("rdma_get_remote_ece(" + id.describe()
                     + ")", () -> id.manager().getRemoteEce(id.handle(), value));
-            return Ece.from(value);
+            return Structures.ECE.read(value);
         }
     }
 }

@@ -71,7 +71,7 @@ public enum RejectReason {
     INVALID_FLOW_LABEL(32),
     /** The flow label of the alternate path is wrong. */
     INVALID_ALTERNATE_FLOW_LABEL(33),
-    /** The peer does not know the vendor's options; see {@link Ece}. */
+    /** The peer does not know the vendor's options; see {@link org.kverbs.attributes.Ece}. */
     VENDOR_OPTION_NOT_SUPPORTED(35),
     /** A reason that this release of kverbs has no name for, or no reason. */
     UNKNOWN(-1);

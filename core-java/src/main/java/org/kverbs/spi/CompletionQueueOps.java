@@ -13,6 +13,15 @@ public interface CompletionQueueOps {
     int poll(int count, long completions);
 
     /**
+     * Does the same, and writes the fields that the queue was made with and that {@code struct ibv_wc} does not have.
+     *
+     * @param extras the address of an array of {@link CompletionExtras}, one for each completion
+     */
+    default int poll(int count, long completions, long extras) {
+        return poll(count, completions);
+    }
+
+    /**
      * Tells the queue that one of its queue pairs posts by extended calls ({@code man 3 ibv_wr_post}). The caller calls
      * this before the first such post and while no thread polls. A driver can hold a lock of the queue pair between
      * extended calls and take the same lock in a poll.

@@ -35,6 +35,33 @@ public interface VerbsContext {
         return false;
     }
 
+    // Groups of calls that not every device has
+
+    /** Returns the calls that read the device's clock. */
+    default ClockVerbs clock() {
+        return ClockVerbs.NONE;
+    }
+
+    /** Returns the calls that make thread domains and parent domains. */
+    default DomainVerbs domains() {
+        return DomainVerbs.NONE;
+    }
+
+    /** Returns the calls for the vendor's options of queue pairs. */
+    default EceVerbs ece() {
+        return EceVerbs.NONE;
+    }
+
+    /** Returns the calls that limit the sending rate of queue pairs. */
+    default PacingVerbs pacing() {
+        return PacingVerbs.NONE;
+    }
+
+    /** Returns further questions about ports. */
+    default PortVerbs ports() {
+        return PortVerbs.NONE;
+    }
+
     // Queries
 
     /** Fills {@code struct ibv_device_attr} ({@code ibv_query_device}). */
@@ -164,8 +191,10 @@ public interface VerbsContext {
     /**
      * Returns the data path of a queue made by {@link #createCompletionQueueEx}: {@code ibv_start_poll} and related
      * calls.
+     *
+     * @param fields the {@code wc_flags} that the queue was made with
      */
-    CompletionQueueOps extendedCompletionQueueOps(long cq);
+    CompletionQueueOps extendedCompletionQueueOps(long cq, int fields);
 
     // Shared receive queues
 

@@ -28,6 +28,11 @@ public interface VerbsDevice {
         return Map.of();
     }
 
+    /** Returns the kernel's number of the device, or -1 if it has none ({@code ibv_get_device_index}). */
+    default int index() {
+        return -1;
+    }
+
     /** Opens the device ({@code ibv_open_device}). Each call makes a new context. */
     VerbsOpenResult open();
 }

@@ -54,4 +54,14 @@ public interface VerbsProvider {
     default int forkStatus() {
         return 2;
     }
+
+    /**
+     * Protects registered memory against fork() from now on ({@code ibv_fork_init}). A provider in Java does nothing.
+     *
+     * @return 0 or -errno: EINVAL if memory was registered before
+     * @throws org.kverbs.LibraryUnavailableException if it can't work on this machine, with the reason
+     */
+    default int protectFork() {
+        return 0;
+    }
 }

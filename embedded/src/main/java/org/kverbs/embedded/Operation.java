@@ -6,10 +6,16 @@ public enum Operation {
     OPEN_DEVICE,
     /** {@code ibv_query_device} and {@code ibv_query_device_ex}. */
     QUERY_DEVICE,
-    /** {@code ibv_query_port}. */
+    /** {@code ibv_query_port} and {@code ibv_query_port_speed}. */
     QUERY_PORT,
+    /** {@code ibv_query_rt_values_ex}. */
+    QUERY_CLOCK,
     /** {@code ibv_alloc_pd}. */
     ALLOCATE_PROTECTION_DOMAIN,
+    /** {@code ibv_alloc_td}. */
+    ALLOCATE_THREAD_DOMAIN,
+    /** {@code ibv_alloc_parent_domain}. */
+    ALLOCATE_PARENT_DOMAIN,
     /** {@code ibv_reg_mr}. */
     REGISTER_MEMORY,
     /** {@code ibv_rereg_mr}. */
@@ -44,6 +50,8 @@ public enum Operation {
     CREATE_QUEUE_PAIR,
     /** {@code ibv_modify_qp}. */
     MODIFY_QUEUE_PAIR,
+    /** {@code ibv_modify_qp_rate_limit}. */
+    MODIFY_RATE_LIMIT,
     /** {@code ibv_query_qp}. */
     QUERY_QUEUE_PAIR,
     /** {@code ibv_destroy_qp}. */

@@ -15,8 +15,10 @@ import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AddressAttributes
 import org.kverbs.attributes.AtomicCapability
+import org.kverbs.attributes.CompletionField
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.RateLimit
 import org.kverbs.attributes.SharedReceiveQueueAttributes
 import java.time.Duration
 
@@ -127,6 +129,34 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
 
         Capability.MODERATION -> {
             { cq().moderate(16, Duration.ofMillis(1)) }
+        }
+
+        Capability.TIMESTAMPS -> {
+            { context.completionQueue(CompletionQueueAttributes.of(16).with(CompletionField.TIMESTAMP)) }
+        }
+
+        Capability.CLOCK -> {
+            { context.queryClock() }
+        }
+
+        Capability.PORT_SPEED -> {
+            { context.queryPortSpeed(PORT) }
+        }
+
+        Capability.RATE_LIMIT -> {
+            {
+                // Soft-iWARP refuses before it looks at the state, which only the connection manager brings to RTS
+                val qp = if (Capability.RAW_CONNECT in device.capabilities) linked().a.qp else queuePair()
+                qp.limitRate(RateLimit.ofKbps(1_000_000))
+            }
+        }
+
+        Capability.THREAD_DOMAINS -> {
+            { context.threadDomain() }
+        }
+
+        Capability.PARENT_DOMAINS -> {
+            { pd.parentDomain() }
         }
 
         Capability.RESIZE_SRQ -> {

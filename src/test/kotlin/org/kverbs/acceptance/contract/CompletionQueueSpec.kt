@@ -193,15 +193,3 @@ internal class CompletionQueueSpec :
             shouldThrow<IllegalStateException> { cq().arm() }.message shouldContain "without a completion channel"
         }
     })
-
-/** Posts signaled writes with ids from 1 on; the i-th puts the number i at 8 * i in the peer's memory. */
-private fun writes(
-    from: End,
-    to: End,
-    count: Int,
-) = from.post {
-    for (i in 1L..count) {
-        from.mr.putLong(i, 8 * i)
-        write(i, to.mr.remote().at(8 * i)).from(from.mr.slice(8 * i, 8)).signaled()
-    }
-}

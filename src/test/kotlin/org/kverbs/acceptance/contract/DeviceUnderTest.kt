@@ -15,6 +15,24 @@ internal enum class Capability(
     /** What the device itself says of it: [org.kverbs.Context.supports]. */
     val feature: Feature? = null,
 ) {
+    /** Completion queues of ibv_create_cq_ex whose completions have timestamps. */
+    TIMESTAMPS(Feature.COMPLETION_TIMESTAMPS),
+
+    /** ibv_query_rt_values_ex. */
+    CLOCK(Feature.DEVICE_CLOCK),
+
+    /** ibv_query_port_speed, which rdma-core 44 of the lab does not have. */
+    PORT_SPEED(Feature.PORT_SPEED),
+
+    /** ibv_modify_qp_rate_limit. */
+    RATE_LIMIT(Feature.RATE_LIMIT),
+
+    /** ibv_alloc_td. */
+    THREAD_DOMAINS(Feature.THREAD_DOMAIN),
+
+    /** ibv_alloc_parent_domain. */
+    PARENT_DOMAINS(Feature.PARENT_DOMAIN),
+
     /** RC queue pairs are connected by ibv_modify_qp alone, without rdma_cm. */
     RAW_CONNECT,
 
@@ -204,6 +222,12 @@ private fun hasIpv6() =
 private val softRoceLacks: Set<Capability>
     get() =
         setOf(
+            Capability.TIMESTAMPS,
+            Capability.CLOCK,
+            Capability.PORT_SPEED,
+            Capability.RATE_LIMIT,
+            Capability.THREAD_DOMAINS,
+            Capability.PARENT_DOMAINS,
             Capability.MODERATION,
             Capability.REREGISTER,
             Capability.REPORTS_INVALIDATED_KEY,

@@ -24,6 +24,7 @@ import org.kverbs.acceptance.contract.prepare
 import org.kverbs.acceptance.contract.resolved
 import org.kverbs.acceptance.contract.shouldBeDone
 import org.kverbs.acceptance.contract.takeOne
+import org.kverbs.attributes.Ece
 import org.kverbs.attributes.QueuePairState.INIT
 import org.kverbs.attributes.QueuePairState.RTR
 import org.kverbs.attributes.QueuePairState.RTS
@@ -35,7 +36,6 @@ import org.kverbs.cm.ConnectionEventType.CONNECT_RESPONSE
 import org.kverbs.cm.ConnectionEventType.DISCONNECTED
 import org.kverbs.cm.ConnectionEventType.ROUTE_RESOLVED
 import org.kverbs.cm.ConnectionParameters
-import org.kverbs.cm.Ece
 import org.kverbs.cm.PortSpace
 import java.net.Inet6Address
 import java.net.InetSocketAddress

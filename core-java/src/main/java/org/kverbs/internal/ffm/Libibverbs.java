@@ -59,6 +59,12 @@ final class Libibverbs {
     private final Function getAsyncEvent = library.function("ibv_get_async_event");
     private final Function ackAsyncEvent = library.function("ibv_ack_async_event");
     private final Function isForkInitialized = library.function("ibv_is_fork_initialized", 35);
+    private final Function forkInit = library.function("ibv_fork_init");
+    private final Function getDeviceIndex = library.function("ibv_get_device_index", 30);
+    private final Function queryPortSpeed = library.function("ibv_query_port_speed", 62);
+    private final Function resolveEthL2FromGid = library.function("ibv_resolve_eth_l2_from_gid");
+    private final Function queryEce = library.function("ibv_query_ece", 31);
+    private final Function setEce = library.function("ibv_set_ece", 31);
     private final Function queryQpDataInOrder = library.function("ibv_query_qp_data_in_order", 36);
     private final Function qpToQpEx = library.function("ibv_qp_to_qp_ex", 24);
 
@@ -307,5 +313,50 @@ final class Libibverbs {
     // man 3 ibv_is_fork_initialized: enum ibv_fork_status
     int isForkInitialized() {
         return (int) Downcalls.call(isForkInitialized.address(), 0);
+    }
+
+    // man 3 ibv_fork_init: 0 or errno
+    int forkInit() {
+        return Downcalls.status(Downcalls.withErrno(forkInit.address(), 0));
+    }
+
+    /** Returns whether this release has {@link #getDeviceIndex}. */
+    boolean hasDeviceIndex() {
+        return getDeviceIndex.isPresent();
+    }
+
+    // man 3 ibv_get_device_index: the index, or -1 if there is none
+    int getDeviceIndex(long device) {
+        return (int) Downcalls.call(getDeviceIndex.address(), device);
+    }
+
+    /** Returns whether this release has {@link #queryPortSpeed}. */
+    boolean hasPortSpeed() {
+        return queryPortSpeed.isPresent();
+    }
+
+    // man 3 ibv_query_port_speed: 0 or errno
+    int queryPortSpeed(long context, int port, long speed) {
+        return Downcalls.status(Downcalls.withErrno(queryPortSpeed.address(), context, port, speed));
+    }
+
+    // no man page; verbs.c: 0, -1 with errno, or a negative errno
+    int resolveEthL2FromGid(long context, long address, long mac, long vlan) {
+        return Downcalls.status(Downcalls.withErrno(resolveEthL2FromGid.address(), context, address, mac, vlan));
+    }
+
+    /** Returns whether this release has {@link #queryEce} and {@link #setEce}. */
+    boolean hasEce() {
+        return setEce.isPresent();
+    }
+
+    // man 3 ibv_query_ece: 0 or errno
+    int queryEce(long qp, long ece) {
+        return Downcalls.status(Downcalls.withErrno(queryEce.address(), qp, ece));
+    }
+
+    // man 3 ibv_set_ece: 0 or errno
+    int setEce(long qp, long ece) {
+        return Downcalls.status(Downcalls.withErrno(setEce.address(), qp, ece));
     }
 }

@@ -18,7 +18,12 @@ import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.memory.Memory;
+import org.kverbs.spi.ClockVerbs;
 import org.kverbs.spi.CompletionQueueOps;
+import org.kverbs.spi.DomainVerbs;
+import org.kverbs.spi.EceVerbs;
+import org.kverbs.spi.PacingVerbs;
+import org.kverbs.spi.PortVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
@@ -82,6 +87,31 @@ final class NativeContext implements VerbsContext {
     @Override
     public int close() {
         return channels.remove(context, () -> verbs.closeDevice(context));
+    }
+
+    @Override
+    public ClockVerbs clock() {
+        return new NativeClock(context, tables);
+    }
+
+    @Override
+    public DomainVerbs domains() {
+        return new NativeDomains(context, tables);
+    }
+
+    @Override
+    public EceVerbs ece() {
+        return new NativeTuning(verbs, tables);
+    }
+
+    @Override
+    public PacingVerbs pacing() {
+        return new NativeTuning(verbs, tables);
+    }
+
+    @Override
+    public PortVerbs ports() {
+        return new NativePorts(verbs, context);
     }
 
     @Override
@@ -275,8 +305,8 @@ final class NativeContext implements VerbsContext {
     }
 
     @Override
-    public CompletionQueueOps extendedCompletionQueueOps(long cq) {
-        return new NativeExtendedCompletionQueueOps(cq, completionQueueOps(cq));
+    public CompletionQueueOps extendedCompletionQueueOps(long cq, int fields) {
+        return new NativeExtendedCompletionQueueOps(cq, completionQueueOps(cq), fields);
     }
 
     @Override

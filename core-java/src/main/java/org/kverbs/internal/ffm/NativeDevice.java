@@ -26,6 +26,11 @@ record NativeDevice(Libibverbs verbs, long address, String name, long guid, int 
     }
 
     @Override
+    public int index() {
+        return verbs.hasDeviceIndex() ? verbs.getDeviceIndex(address) : -1;
+    }
+
+    @Override
     public Map<String, Long> counters(int port) {
         return SysfsCounters.read(Path.of("/sys/class/infiniband", name, "ports", Integer.toString(port)));
     }

@@ -11,6 +11,7 @@ import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcFlags;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.memory.Memory;
+import org.kverbs.spi.CompletionExtras;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**
@@ -38,10 +39,13 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
     private final MemorySegment readSlid;
     private final MemorySegment readSl;
     private final MemorySegment readDlidPathBits;
+    private final NativeCompletionExtras extraFields;
 
-    NativeExtendedCompletionQueueOps(long cq, CompletionQueueOps plain) {
+    /** @param fields the {@code wc_flags} that the queue was made with */
+    NativeExtendedCompletionQueueOps(long cq, CompletionQueueOps plain, int fields) {
         this.cq = cq;
         this.plain = plain;
+        this.extraFields = new NativeCompletionExtras(cq, fields);
         this.startPoll = function(IbvCqEx.START_POLL);
         this.endPoll = function(IbvCqEx.END_POLL);
         this.readOpcode = function(IbvCqEx.READ_OPCODE);
@@ -67,14 +71,23 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
      */
     @Override
     public int poll(int count, long completions) {
+        return poll(count, completions, 0);
+    }
+
+    @Override
+    public int poll(int count, long completions, long extras) {
         for (int taken = 0; taken < count; taken++) {
             int result = (int) Downcalls.call(startPoll, cq, NO_ATTRIBUTES.address());
             if (result != 0) {
-                // the next start returns the error again
-                return taken > 0 || result == Errno.ENOENT ? taken : -Math.abs(result);
+                // The next start returns an error again. EBUSY means that a driver could not read its wall clock now.
+                boolean isEmpty = result == Errno.ENOENT || result == Errno.EBUSY;
+                return taken > 0 || isEmpty ? taken : -Math.abs(result);
             }
             try {
-                read(completions + (long) taken * IbvWc.SIZE);
+                boolean done = read(completions + (long) taken * IbvWc.SIZE);
+                if (extras != 0) {
+                    readExtras(done, extras + (long) taken * CompletionExtras.SIZE);
+                }
             } finally {
                 Downcalls.call(endPoll, cq);
             }
@@ -82,11 +95,19 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
         return count;
     }
 
+    private void readExtras(boolean done, long to) {
+        if (done) {
+            extraFields.read(to);
+        } else {
+            NativeCompletionExtras.clear(to);
+        }
+    }
+
     /**
-     * Writes the current completion. After a failure the other fields are not valid, and reading them confuses some
-     * drivers.
+     * Writes the current completion and returns whether it was a success. After a failure the other fields are not
+     * valid, and reading them confuses some drivers.
      */
-    private void read(long to) {
+    private boolean read(long to) {
         int status = Memory.getInt(cq + ContextTables.MUTEX_SHIFT + IbvCqEx.STATUS);
         Memory.putLong(to + IbvWc.WR_ID, Memory.getLong(cq + ContextTables.MUTEX_SHIFT + IbvCqEx.WR_ID));
         Memory.putInt(to + IbvWc.STATUS, status);
@@ -104,6 +125,7 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
         Memory.putShort(to + IbvWc.SLID, (short) (done ? value(readSlid) : 0));
         Memory.putByte(to + IbvWc.SL, (byte) (done ? value(readSl) : 0));
         Memory.putByte(to + IbvWc.DLID_PATH_BITS, (byte) (done ? value(readDlidPathBits) : 0));
+        return done;
     }
 
     private int value(MemorySegment read) {

@@ -128,6 +128,12 @@ public final class NativeProvider implements VerbsProvider {
         return library().isForkInitialized();
     }
 
+    /** {@code ibv_fork_init}. */
+    @Override
+    public int protectFork() {
+        return library().forkInit();
+    }
+
     private static synchronized Libibverbs library() {
         Libibverbs loaded = library;
         if (loaded == null) {

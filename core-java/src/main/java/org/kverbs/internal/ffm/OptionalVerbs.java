@@ -7,7 +7,12 @@ import org.kverbs.internal.abi.VerbsContext;
 final class OptionalVerbs {
 
     /** The verbs of the extension of a context, with the offsets of their pointers in {@code struct verbs_context}. */
-    private static final Map<String, Integer> MEMBERS = Map.of("ibv_modify_cq", VerbsContext.MODIFY_CQ);
+    private static final Map<String, Integer> MEMBERS = Map.ofEntries(
+            Map.entry("ibv_modify_cq", VerbsContext.MODIFY_CQ),
+            Map.entry("ibv_query_rt_values_ex", VerbsContext.QUERY_RT_VALUES),
+            Map.entry("ibv_modify_qp_rate_limit", VerbsContext.MODIFY_QP_RATE_LIMIT),
+            Map.entry("ibv_alloc_td", VerbsContext.ALLOC_TD),
+            Map.entry("ibv_alloc_parent_domain", VerbsContext.ALLOC_PARENT_DOMAIN));
 
     private OptionalVerbs() {}
 

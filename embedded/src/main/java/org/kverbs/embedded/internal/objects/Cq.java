@@ -19,13 +19,14 @@ import org.kverbs.internal.abi.IbvEventType;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.memory.Memory;
+import org.kverbs.spi.CompletionExtras;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**
  * A completion queue ({@code struct ibv_cq}): a ring of {@code struct ibv_wc}. If more completions come than it holds,
  * the queue breaks: the program can still poll the completions inside, then polls fail, and the queue pairs go to the
- * error state (IBA volume 1, 11.6.3.1). With the semantics of rxe the queue goes on and loses the completions that had
- * no room.
+ * error state (IBA volume 1, 11.6.3.1). With the semantics of rxe, and if the queue was made to ignore an overrun, the
+ * queue goes on and loses the completions that had no room.
  */
 public final class Cq implements CompletionQueueOps {
 
@@ -53,6 +54,11 @@ public final class Cq implements CompletionQueueOps {
     private @Nullable Occupancy[] occupied = {};
     /** For each completion, the number of slots in that queue that a poll frees. */
     private int[] slots = {};
+    /** What the queue was made with by {@code ibv_create_cq_ex}. */
+    public final CqOptions options;
+    /** The timestamps of the completions; null if the queue was made without. */
+    private @Nullable CqExtras extras;
+
     private boolean overrun;
     /** How many completions an event waits for; 0 if for none. */
     private int moderation;
@@ -85,12 +91,15 @@ public final class Cq implements CompletionQueueOps {
         }
     };
 
-    public Cq(DeviceState device, AsyncEvents events, long address, int entries, @Nullable Channel<Cq> channel) {
+    public Cq(DeviceState device, AsyncEvents events, long address, int entries, @Nullable Channel<Cq> channel,
+            CqOptions options) {
+        this.options = options;
         this.device = device;
         this.events = events;
         this.address = address;
         this.channel = channel;
         this.engine = device.engine;
+        this.extras = options.isStamped() ? new CqExtras(engine, entries) : null;
         allocate(entries);
     }
 
@@ -133,7 +142,9 @@ public final class Cq implements CompletionQueueOps {
         @Nullable Occupancy[] oldOccupied = occupied;
         int[] oldSlots = slots;
         @Nullable Posted[] requests = oldPosted == null ? null : new Posted[entries];
+        CqExtras moved = extras == null ? null : extras.resized(entries, head, waiting, capacity);
         allocate(entries);
+        extras = moved;
         for (int i = 0; i < waiting; i++) {
             int from = (oldHead + i) % oldCapacity;
             MemorySegment.copy(old, (long) from * IbvWc.SIZE, ring, (long) i * IbvWc.SIZE, IbvWc.SIZE);
@@ -184,6 +195,9 @@ public final class Cq implements CompletionQueueOps {
         Memory.putInt(wc + IbvWc.SRC_QP, sourceQp);
         Memory.putInt(wc + IbvWc.WC_FLAGS, flags);
         Memory.putLong(wc + IbvWc.PKEY_INDEX, 0); // together with slid, sl and dlid_path_bits, which RoCE does not have
+        if (extras != null) {
+            extras.stamp(at);
+        }
         WAITING.setRelease(this, waiting + 1);
         engine.advanced();
         if (armed && (!armedSolicited || solicited || status != IbvWcStatus.IBV_WC_SUCCESS)) {
@@ -232,6 +246,9 @@ public final class Cq implements CompletionQueueOps {
     }
 
     private void overrun() {
+        if (options.ignoresOverrun()) {
+            return;
+        }
         if (device.semantics == Semantics.RXE) {
             events.raise(IbvEventType.IBV_EVENT_CQ_ERR, address);
         } else if (!overrun) {
@@ -256,6 +273,9 @@ public final class Cq implements CompletionQueueOps {
                     if (posted != null) {
                         posted[slot(kept)] = posted[slot(i)];
                     }
+                    if (extras != null) {
+                        extras.move(slot(i), slot(kept));
+                    }
                 }
                 kept++;
             } else {
@@ -267,6 +287,11 @@ public final class Cq implements CompletionQueueOps {
 
     @Override
     public int poll(int count, long completions) {
+        return poll(count, completions, 0);
+    }
+
+    @Override
+    public int poll(int count, long completions, long extrasTo) {
         if ((int) WAITING.getAcquire(this) == 0 && !overrun && device.failures == null && !engine.isVirtual()) {
             device.link.look(armed);
             if ((int) WAITING.getAcquire(this) == 0 && !engine.isWorkLeft()) {
@@ -288,6 +313,9 @@ public final class Cq implements CompletionQueueOps {
             int taken = Math.min(count, waiting);
             for (int i = 0; i < taken; i++) {
                 Memory.copy(ringAddress + (long) head * IbvWc.SIZE, completions + (long) i * IbvWc.SIZE, IbvWc.SIZE);
+                if (extras != null && extrasTo != 0) {
+                    extras.copy(head, extrasTo + (long) i * CompletionExtras.SIZE);
+                }
                 freeSlots(head);
                 if (posted != null) {
                     polled(posted);

@@ -9,6 +9,12 @@ public final class Limits {
     /** How many completions, and how many microseconds, a completion event can wait. */
     public static final int MODERATION = 0xffff;
     public static final int GROUPS = 1 << 13;
+    /** The highest rate that a queue pair can be limited to, in kilobits a second: 100 Gb/s. */
+    public static final int MOST_KBPS = 100_000_000;
+    /** The clock of the device ticks once in a nanosecond; all bits of a timestamp count. */
+    public static final long CLOCK_KHZ = 1_000_000;
+
+    public static final long TIMESTAMP_MASK = -1;
 
     private Limits() {}
 }

@@ -76,7 +76,7 @@ public final class Mr extends MemoryKey implements WatchedMemory {
 
     /** Does {@link #translate} for a caller with a protection domain and no queue pair. */
     long locate(long virtual, long bytes, int need, Pd by) {
-        if (by != pd || (access & need) != need || !scope.isAlive()) {
+        if (!pd.protects(by) || (access & need) != need || !scope.isAlive()) {
             return NONE;
         }
         long offset = offset(virtual, bytes, iova, length);

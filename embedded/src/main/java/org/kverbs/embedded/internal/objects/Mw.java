@@ -29,7 +29,7 @@ public final class Mw extends MemoryKey {
     long translate(long virtual, long bytes, int need, KeyUser user) {
         Mr region = mr;
         if (region == null || (access & need) != need
-                || (type == IbvMwType.IBV_MW_TYPE_1 ? user.pd() != pd : user != boundBy)) {
+                || (type == IbvMwType.IBV_MW_TYPE_1 ? !pd.protects(user.pd()) : user != boundBy)) {
             return NONE;
         }
         long from = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? start : 0;

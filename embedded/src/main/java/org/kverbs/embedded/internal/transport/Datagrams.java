@@ -62,7 +62,8 @@ final class Datagrams {
     /** Sends all posted datagrams, unless the queue is drained. A datagram is done when it was sent. */
     void run() {
         SendQueue sends = qp.sends;
-        while (sends.size() > 0 && qp.state == IbvQpState.IBV_QPS_RTS && !qp.hca.link.mustWait(qp)) {
+        while (sends.size() > 0 && qp.state == IbvQpState.IBV_QPS_RTS && !qp.hca.link.mustWait(qp)
+                && !qp.pacer.mustWait()) {
             SendWqe wqe = sends.get(0);
             wqe.started = true;
             int status = qp.hca.injected(wqe.completionOpcode());
@@ -105,6 +106,7 @@ final class Datagrams {
         packet.psnCount = 1;
         packet.sourcePort = wqe.route.sourcePort(qp.number ^ wqe.remoteQp);
         psn = Psn.plus(psn, 1);
+        qp.pacer.sends(packet.payloadLength);
         qp.send(packet);
         return IbvWcStatus.IBV_WC_SUCCESS;
     }

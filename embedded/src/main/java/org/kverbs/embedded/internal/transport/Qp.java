@@ -54,6 +54,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     final Counters counters = new Counters();
     final Windows windows = new Windows(this);
     final Requester requester = new Requester(this);
+    final Pacer pacer = new Pacer(this);
     final Completer completer = new Completer(this);
     final Responder responder;
     final Datagrams datagrams;
@@ -114,6 +115,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     @Override
     public Keys keys() {
         return hca.keys;
+    }
+
+    /** Limits the rate of the requests, in kilobits a second; 0 ends the limit. */
+    public void limitRate(long kbps, long burstBytes) {
+        pacer.limit(kbps, burstBytes);
     }
 
     public void keep(long attributes) {
@@ -305,6 +311,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         setState(IbvQpState.IBV_QPS_ERR);
         completer.stop();
         requester.stop();
+        pacer.stop();
         responder.flush();
         datagrams.flush();
         flush();
@@ -356,6 +363,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         toldEstablished = false;
         completer.start(0);
         requester.stop();
+        pacer.stop();
         responder.start(0);
         datagrams.reset();
         sendCq.forget(number);

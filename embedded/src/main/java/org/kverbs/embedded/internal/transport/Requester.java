@@ -237,6 +237,9 @@ final class Requester {
         if (qp.hca.link.mustWait(qp) || !reliable && shared.mustPause(qp)) {
             return false;
         }
+        if (!mustAsk && qp.pacer.mustWait()) {
+            return reliable && askAgain();
+        }
         int psn = Psn.plus(wqe.firstPsn, wqe.sent);
         packet.psn = psn;
         packet.psnCount = 1;
@@ -281,6 +284,7 @@ final class Requester {
         if (rests) {
             qp.hca.engine.later(nextStep);
         }
+        qp.pacer.sends(packet.payloadLength);
         qp.send(packet);
         if (last && qp.type == IbvQpType.IBV_QPT_UC) {
             qp.completer.finish(wqe);
@@ -290,12 +294,12 @@ final class Requester {
 
     /**
      * Tells whether a packet requests an acknowledgement. An acknowledgement covers all packets before it, so one is
-     * requested if no packet follows at once, and four times in a share of the window.
+     * requested if no packet follows at once, as at a limited rate, and four times in a share of the window.
      */
     private boolean wantsAck(boolean last, int covered, int share, int room) {
         sinceAckRequest += covered;
         boolean more = qp.state == IbvQpState.IBV_QPS_RTS && isFollowed();
-        if (last && !more || covered >= room || rests || mustAsk || sinceAckRequest >= share / 4) {
+        if (last && !more || covered >= room || rests || mustAsk || qp.pacer.isLimited() || sinceAckRequest >= share / 4) {
             sinceAckRequest = 0;
             mustAsk = false;
             return true;

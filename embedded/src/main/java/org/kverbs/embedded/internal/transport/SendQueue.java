@@ -309,7 +309,7 @@ public final class SendQueue {
 
     private int readDatagram(SendWqe wqe, long request) {
         Ah ah = referenced.addresses().get(Memory.getLong(request + IbvSendWr.WR_UD_AH));
-        if (ah == null || ah.pd != qp.pd) {
+        if (ah == null || !ah.pd.protects(qp.pd)) {
             return -Errno.EINVAL;
         }
         wqe.route.copy(ah.route);

@@ -34,7 +34,7 @@ final class Windows {
     private boolean bind(SendWqe wqe) {
         Mw window = wqe.window;
         Mr region = wqe.region;
-        if (window == null || !isThere(window) || window.pd != qp.pd
+        if (window == null || !isThere(window) || !window.pd.protects(qp.pd)
                 || !(wqe.bindLength == 0 || mayBind(region, wqe))) {
             return false;
         }
@@ -64,7 +64,7 @@ final class Windows {
         }
         return region != null
                 && isThere(region)
-                && region.pd == qp.pd
+                && region.pd.protects(qp.pd)
                 && (region.access & need) == need
                 && MemoryKey.offset(wqe.bindAddress, wqe.bindLength, region.iova, region.length) >= 0;
     }

@@ -17,7 +17,11 @@ import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.transport.Qp;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
+import org.kverbs.spi.ClockVerbs;
 import org.kverbs.spi.CompletionQueueOps;
+import org.kverbs.spi.DomainVerbs;
+import org.kverbs.spi.PacingVerbs;
+import org.kverbs.spi.PortVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
@@ -30,7 +34,13 @@ import org.kverbs.spi.VerbsOpenResult;
 public final class EmbeddedContext implements VerbsContext {
 
     /** What a device of libibverbs can lack, and this one has. */
-    private static final Set<String> OPTIONAL = Set.of("ibv_modify_cq");
+    private static final Set<String> OPTIONAL = Set.of(
+            "ibv_modify_cq",
+            "ibv_query_rt_values_ex",
+            "ibv_alloc_td",
+            "ibv_alloc_parent_domain",
+            "ibv_query_port_speed",
+            "ibv_modify_qp_rate_limit");
 
     private final Hca hca;
     private final Queries queries;
@@ -50,7 +60,7 @@ public final class EmbeddedContext implements VerbsContext {
         this.events = new AsyncEvents(hca.engine);
         this.memory = new MemoryVerbs(hca, structures, domains);
         this.addresses = new AddressVerbs(hca, structures, domains);
-        this.completions = new CompletionVerbs(hca, structures, events);
+        this.completions = new CompletionVerbs(hca, structures, domains, events);
         this.shared = new SharedReceiveVerbs(hca, structures, domains, events);
         this.queuePairs = new QueuePairVerbs(hca, structures, events, domains, completions, shared, memory, addresses);
     }
@@ -144,6 +154,26 @@ public final class EmbeddedContext implements VerbsContext {
             structures.close();
             return 0;
         });
+    }
+
+    @Override
+    public ClockVerbs clock() {
+        return new EmbeddedClock(hca);
+    }
+
+    @Override
+    public DomainVerbs domains() {
+        return new EmbeddedDomains(hca.engine, domains);
+    }
+
+    @Override
+    public PacingVerbs pacing() {
+        return new EmbeddedPacing(hca, queuePairs);
+    }
+
+    @Override
+    public PortVerbs ports() {
+        return new EmbeddedPorts(hca);
     }
 
     @Override
@@ -313,7 +343,7 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     @Override
-    public CompletionQueueOps extendedCompletionQueueOps(long cq) {
+    public CompletionQueueOps extendedCompletionQueueOps(long cq, int fields) {
         return completionQueueOps(cq); // the ordinary polls already fill in every field
     }
 

@@ -18,6 +18,7 @@ import org.kverbs.internal.abi.IbvLinkLayer;
 import org.kverbs.internal.abi.IbvPortAttr;
 import org.kverbs.internal.abi.IbvPortCapFlags;
 import org.kverbs.internal.abi.IbvPortState;
+import org.kverbs.internal.abi.IbvQpType;
 
 /** Writes a device's attributes as C structures. */
 final class Queries {
@@ -90,6 +91,16 @@ final class Queries {
         if (to.byteSize() > IbvDeviceAttrEx.CQ_MOD_CAPS_MAX_CQ_PERIOD) {
             putShort(to, IbvDeviceAttrEx.CQ_MOD_CAPS_MAX_CQ_COUNT, Limits.MODERATION);
             putShort(to, IbvDeviceAttrEx.CQ_MOD_CAPS_MAX_CQ_PERIOD, Limits.MODERATION);
+        }
+        if (to.byteSize() > IbvDeviceAttrEx.HCA_CORE_CLOCK) {
+            putLong(to, IbvDeviceAttrEx.COMPLETION_TIMESTAMP_MASK, Limits.TIMESTAMP_MASK);
+            putLong(to, IbvDeviceAttrEx.HCA_CORE_CLOCK, Limits.CLOCK_KHZ);
+        }
+        if (to.byteSize() > IbvDeviceAttrEx.PACKET_PACING_CAPS_SUPPORTED_QPTS) {
+            putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_QP_RATE_LIMIT_MIN, 1);
+            putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_QP_RATE_LIMIT_MAX, Limits.MOST_KBPS);
+            putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_SUPPORTED_QPTS, 1 << IbvQpType.IBV_QPT_RC
+                    | 1 << IbvQpType.IBV_QPT_UC | 1 << IbvQpType.IBV_QPT_UD);
         }
         if (to.byteSize() > IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX) {
             putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, CAN);

@@ -17,7 +17,15 @@ class CqSpec :
             val reported = mutableListOf<Throwable>()
             engine.onFailure { reported += it }
             Arena.ofConfined().use { arena ->
-                val cq = Cq(hca, AsyncEvents(engine), arena.allocate(IbvCq.SIZE.toLong(), 8).address(), 1, null)
+                val cq =
+                    Cq(
+                        hca,
+                        AsyncEvents(engine),
+                        arena.allocate(IbvCq.SIZE.toLong(), 8).address(),
+                        1,
+                        null,
+                        CqOptions.NONE,
+                    )
                 var told = 0
                 val failures = listOf(IllegalStateException("a bug"), OutOfMemoryError("none left"))
                 failures.forEach { cq.users += CompletionUser { throw it } }
