@@ -9,6 +9,10 @@ public final class Limits {
     /** How many completions, and how many microseconds, a completion event can wait. */
     public static final int MODERATION = 0xffff;
     public static final int GROUPS = 1 << 13;
+    /** The bytes of device memory. */
+    public static final long DEVICE_MEMORY = 1 << 18;
+    /** The largest alignment of device memory, as an exponent. */
+    public static final int DEVICE_MEMORY_ALIGNMENT = 12;
 
     private Limits() {}
 }

@@ -18,6 +18,7 @@ import org.kverbs.embedded.internal.transport.Qp;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionQueueOps;
+import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
@@ -30,7 +31,11 @@ import org.kverbs.spi.VerbsOpenResult;
 public final class EmbeddedContext implements VerbsContext {
 
     /** What a device of libibverbs can lack, and this one has. */
-    private static final Set<String> OPTIONAL = Set.of("ibv_modify_cq");
+    private static final Set<String> OPTIONAL =
+            Set.of("ibv_modify_cq", "ibv_alloc_null_mr", "ibv_alloc_dm", "ibv_advise_mr");
+
+    /** The length of an implicit region: SIZE_MAX (man 3 ibv_reg_mr). */
+    private static final long WHOLE_ADDRESS_SPACE = -1;
 
     private final Hca hca;
     private final Queries queries;
@@ -38,6 +43,7 @@ public final class EmbeddedContext implements VerbsContext {
     private final Domains domains;
     private final AsyncEvents events;
     private final MemoryVerbs memory;
+    private final EmbeddedOptionalMemory optionalMemory;
     private final AddressVerbs addresses;
     private final CompletionVerbs completions;
     private final SharedReceiveVerbs shared;
@@ -49,6 +55,7 @@ public final class EmbeddedContext implements VerbsContext {
         this.domains = new Domains(hca, structures);
         this.events = new AsyncEvents(hca.engine);
         this.memory = new MemoryVerbs(hca, structures, domains);
+        this.optionalMemory = new EmbeddedOptionalMemory(hca, structures, domains, memory);
         this.addresses = new AddressVerbs(hca, structures, domains);
         this.completions = new CompletionVerbs(hca, structures, events);
         this.shared = new SharedReceiveVerbs(hca, structures, domains, events);
@@ -140,6 +147,7 @@ public final class EmbeddedContext implements VerbsContext {
             queuePairs.close();
             shared.close();
             memory.close();
+            optionalMemory.close();
             hca.close(events);
             structures.close();
             return 0;
@@ -198,6 +206,9 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long registerMemory(long pd, long address, long length, long iova, int access) {
+        if (address == 0 && length == WHOLE_ADDRESS_SPACE) {
+            return lockedLong(Operation.REGISTER_MEMORY, () -> memory.registerImplicit(pd, access));
+        }
         return registerMemory(pd, Memory.at(address, length), iova, access);
     }
 
@@ -234,6 +245,11 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public int deallocMemoryWindow(long mw) {
         return locked(() -> memory.deallocWindow(mw));
+    }
+
+    @Override
+    public OptionalMemoryVerbs optionalMemory() {
+        return optionalMemory;
     }
 
     @Override
