@@ -24,13 +24,13 @@ public final class DeviceMemory extends Resource {
 
     private final Context context;
     private final long handle;
-    private final long length;
+    private final long size;
 
     DeviceMemory(Context context, long handle, long length) {
         super(new Lifetime(Turn.FOUNDATIONS, context.lifetime));
         this.context = context;
         this.handle = handle;
-        this.length = length;
+        this.size = length;
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
@@ -41,7 +41,7 @@ public final class DeviceMemory extends Resource {
 
     /** Returns the number of bytes. */
     public long length() {
-        return length;
+        return size;
     }
 
     long handle() {
@@ -58,7 +58,7 @@ public final class DeviceMemory extends Resource {
      *     mlx5
      */
     public void copyFrom(long offset, MemorySegment source) {
-        Ranges.requirePart("the device memory", offset, source.byteSize(), length);
+        Ranges.requirePart("the device memory", offset, source.byteSize(), size);
         try (Arena arena = Arena.ofConfined()) {
             // A copy: while the device reads it, nobody can free it, and an array of the heap is not native memory.
             MemorySegment staged = staged(arena, source.byteSize()).copyFrom(source);
@@ -77,7 +77,7 @@ public final class DeviceMemory extends Resource {
      * @throws RdmaSystemException as {@link #copyFrom}
      */
     public void copyTo(long offset, MemorySegment target) {
-        Ranges.requirePart("the device memory", offset, target.byteSize(), length);
+        Ranges.requirePart("the device memory", offset, target.byteSize(), size);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment staged = staged(arena, target.byteSize());
             command(
@@ -102,6 +102,6 @@ public final class DeviceMemory extends Resource {
 
     @Override
     public String describe() {
-        return "device memory of " + length + " bytes on " + context.device().name();
+        return "device memory of " + size + " bytes on " + context.device().name();
     }
 }

@@ -246,8 +246,9 @@ public final class MemoryRegion extends Resource {
     private long offsetOf(MemorySegment part) {
         requireRegistrable(part);
         if (kind != RegionKind.IMPLICIT) {
-            long offset = part.address() - memory().address();
-            Ranges.requirePart("the memory region", offset, part.byteSize(), length);
+            MemorySegment whole = memory();
+            long offset = part.address() - whole.address();
+            Ranges.requirePart("the memory region", offset, part.byteSize(), whole.byteSize());
             return offset;
         }
         lifetime.enter();

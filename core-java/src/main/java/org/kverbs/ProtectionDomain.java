@@ -77,9 +77,10 @@ public final class ProtectionDomain extends Resource {
      * Registers off-heap memory of the caller ({@code ibv_reg_mr}). The region keeps the segment reachable, so memory
      * of an automatic arena lives as long as the region. Close any other arena only after the region.
      *
-     * <p>An embedded device cannot detect unmapped memory: it refuses only addresses below 64 KiB. A NIC reports EFAULT
-     * at registration; with an embedded device the JVM crashes when a message touches an unmapped page. An embedded
-     * device does notice an arena that was closed before the region: requests that need the memory fail.
+     * <p>Without {@link AccessFlag#ON_DEMAND} an embedded device cannot detect unmapped memory: it refuses only
+     * addresses below 64 KiB. A NIC reports EFAULT at registration; with an embedded device the JVM crashes when a
+     * message touches an unmapped page. An embedded device does notice an arena that was closed before the region:
+     * requests that need the memory fail.
      *
      * @throws IllegalArgumentException if the segment is on the Java heap, where the garbage collector moves it
      * @throws IllegalStateException if the arena of the memory is closed

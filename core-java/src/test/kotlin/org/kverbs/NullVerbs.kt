@@ -44,7 +44,7 @@ internal object NullVerbs {
     }
 
     /** The kinds of objects, in the order of `enum null_kind`. */
-    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH }
+    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, DM }
 
     private val headers = listOf("infiniband/verbs.h")
 
@@ -85,6 +85,7 @@ internal object NullVerbs {
     private val destroyedObject by lazy { function("null_destroyed", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val abortedPosts by lazy { function("null_aborted", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val completeOne by lazy { function("null_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG)) }
+    private val lastAdvice by lazy { function("null_advised", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val raiseEvent by lazy {
         function("null_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG))
     }
@@ -120,6 +121,9 @@ internal object NullVerbs {
 
     /** Returns how many extended posts were aborted on a queue pair. */
     fun aborted(qp: QueuePair): Int = abortedPosts.invokeWithArguments(qp.handle()) as Int
+
+    /** Returns the advice, the flags, the number of entries and their bytes in the last call of ibv_advise_mr. */
+    fun advised(): List<Long> = List(4) { lastAdvice.invokeWithArguments(it) as Long }
 
     /** Puts successful completions with these ids into a queue. */
     fun complete(

@@ -8,10 +8,7 @@ public enum MemoryAdvice {
     PREFETCH(IbUverbsAdviseMrAdvice.IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH),
     /** The device is going to write to the pages: they are brought in for reading and writing. */
     PREFETCH_WRITE(IbUverbsAdviseMrAdvice.IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE),
-    /**
-     * The device gets the pages that are in memory already, for reading. The others are not brought in. Linux has it
-     * since 5.10.
-     */
+    /** The device gets the pages that are in memory already, for reading. The others are not brought in. */
     PREFETCH_NO_FAULT(IbUverbsAdviseMrAdvice.IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT);
 
     private final int code;

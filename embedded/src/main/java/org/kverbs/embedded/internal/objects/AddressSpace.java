@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,10 +59,10 @@ public final class AddressSpace {
     /** Reads the list. Returns false if there is none. */
     private boolean read() {
         try {
-            String[] lines = Files.readString(MAPS, StandardCharsets.ISO_8859_1).split("\n");
-            starts = new long[lines.length];
-            ends = new long[lines.length];
-            writable = new boolean[lines.length];
+            List<String> lines = Files.readAllLines(MAPS, StandardCharsets.ISO_8859_1);
+            starts = new long[lines.size()];
+            ends = new long[lines.size()];
+            writable = new boolean[lines.size()];
             int count = 0;
             for (String line : lines) { // 7f0000000000-7f0000001000 rw-p ...
                 int dash = line.indexOf('-');

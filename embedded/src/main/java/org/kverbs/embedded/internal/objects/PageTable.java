@@ -33,7 +33,8 @@ public final class PageTable {
 
     /** Tells whether the memory is mapped. It need not be here. */
     public boolean isMapped(long address, long bytes, boolean writes) {
-        return missing(address, bytes, writes) == 0 || space.isMapped(address, bytes, writes);
+        return isInUserSpace(address, bytes)
+                && (missing(address, bytes, writes) == 0 || space.isMapped(address, bytes, writes));
     }
 
     /**
@@ -42,6 +43,9 @@ public final class PageTable {
      * @return the number of pages that were missing, or below zero if a part of the range is not mapped
      */
     public long fetch(long address, long bytes, boolean writes) {
+        if (!isInUserSpace(address, bytes)) {
+            return -1;
+        }
         long missing = missing(address, bytes, writes);
         if (missing == 0) {
             return 0;
@@ -73,6 +77,11 @@ public final class PageTable {
             }
         }
         return fetched;
+    }
+
+    /** Tells whether the numbers of all entries fit into an int; no system maps memory of a program beyond that. */
+    private static boolean isInUserSpace(long address, long bytes) {
+        return address >= 0 && address + bytes >= 0 && address + bytes >>> ENTRY_SHIFT <= Integer.MAX_VALUE;
     }
 
     private long missing(long address, long bytes, boolean writes) {
