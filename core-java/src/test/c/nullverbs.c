@@ -260,6 +260,11 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		made->extension.create_cq_ex = null_create_cq_ex;
 		made->extension.create_qp_ex = null_create_qp_ex;
 		null_tune_context(&made->extension);
+		made->extension.alloc_null_mr = null_alloc_null_mr;
+		made->extension.alloc_dm = null_alloc_dm;
+		made->extension.free_dm = null_free_dm;
+		made->extension.reg_dm_mr = null_reg_dm_mr;
+		made->extension.advise_mr = null_advise_mr;
 	}
 	return context;
 }

@@ -5,13 +5,17 @@
  * All functions that kverbs calls are here but _ibv_query_gid_table, ibv_is_fork_initialized, ibv_query_qp_data_in_order
  * and ibv_query_port_speed, which are left out so that a missing symbol can be tested. With -DNULL_RELEASE=22 it has the symbols of rdma-core 22
  * alone, and more GIDs; what a kernel says of those in sysfs stands in the folder that the environment's NULL_SYSFS
- * names. Nothing here sets errno to 0, as nothing in rdma-core does. The null_ functions at the end are the controls of
+ * names. Otherwise it has those of rdma-core 32, and ibv_reg_dmabuf_mr of 34. Nothing here sets errno to 0, as nothing in rdma-core does. The null_ functions at the end are the controls of
  * the tests and benchmarks; any thread may call them.
  *
  *   gcc -O2 -shared -fPIC -o libnullverbs.so *.c
  */
 #ifndef NULLVERBS_H
 #define NULLVERBS_H
+
+#ifndef NULL_RELEASE
+#define NULL_RELEASE 32
+#endif
 
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -30,6 +34,7 @@ enum null_kind {
 	NULL_QP,
 	NULL_AH,
 	NULL_TD,
+	NULL_DM,
 	NULL_KINDS
 };
 
@@ -164,6 +169,12 @@ int null_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 struct ibv_mw *null_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int null_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int null_dealloc_mw(struct ibv_mw *mw);
+struct ibv_mr *null_alloc_null_mr(struct ibv_pd *pd);
+struct ibv_dm *null_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
+int null_free_dm(struct ibv_dm *dm);
+struct ibv_mr *null_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length, unsigned access);
+int null_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *entries,
+		   uint32_t count);
 struct ibv_cq_ex *null_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init);
 struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init);
 
@@ -184,6 +195,8 @@ int null_live(enum null_kind kind);
 uint64_t null_destroyed(unsigned index);
 /* Puts a successful completion with this id into a queue; ENOSPC if it is full. */
 int null_complete(struct ibv_cq *cq, uint64_t wr_id);
+/* The advice, the flags, the number of entries and their bytes in the last call of ibv_advise_mr. */
+uint64_t null_advised(unsigned index);
 /* How many extended posts were given up on a queue pair. */
 int null_aborted(struct ibv_qp *qp);
 /* Raises an asynchronous event. */

@@ -29,6 +29,7 @@ import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvAllocDmAttr;
 import org.kverbs.internal.abi.IbvAsyncEvent;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
@@ -37,6 +38,7 @@ import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvPortAttr;
 import org.kverbs.internal.abi.IbvValuesEx;
 import org.kverbs.internal.abi.IbvValuesMask;
+import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.VerbsContext;
 
 /**
@@ -73,11 +75,15 @@ public final class Context extends Resource {
 
     /**
      * Returns whether the device, its driver and the installed library have a feature. With a device of libibverbs it
-     * looks at the functions of the driver: the kernel can still refuse a call that the driver knows.
+     * looks at the functions of the driver: the kernel can still refuse a call that the driver knows. For {@link
+     * Feature#ON_DEMAND_PAGING} it looks at the attributes of the device.
      */
     public boolean supports(Feature feature) {
         if (feature == Feature.COMPLETION_TIMESTAMPS) {
             return queryDeviceEx().completionTimestampMask() != 0; // the call that makes such queues says nothing of it
+        }
+        if (feature == Feature.ON_DEMAND_PAGING) {
+            return queryDeviceEx().onDemandPaging().isSupported();
         }
         lifetime.enter();
         try {
@@ -311,6 +317,41 @@ public final class Context extends Resource {
      */
     public ThreadDomain threadDomain() {
         return ThreadDomain.make(this);
+    }
+
+    /**
+     * Allocates memory of the device ({@code ibv_alloc_dm}). Its first byte is a multiple of 64, which suits atomics.
+     *
+     * @param length the number of bytes
+     * @throws UnsupportedVerbException if the device does not have {@code Feature.DEVICE_MEMORY}
+     * @throws RdmaSystemException ENOMEM or another errno if the device has no such amount left:
+     *     {@code DeviceAttributesEx.maxDmSize}
+     */
+    public DeviceMemory deviceMemory(long length) {
+        return deviceMemory(length, 64);
+    }
+
+    /**
+     * Allocates memory of the device; see {@link #deviceMemory(long)}.
+     *
+     * @param alignment the alignment of the first byte, in bytes: a power of 2
+     */
+    public DeviceMemory deviceMemory(long length, int alignment) {
+        Ranges.require("length", length, 1, Long.MAX_VALUE);
+        if (Integer.bitCount(alignment) != 1 || alignment < 0) {
+            throw new IllegalArgumentException("alignment " + alignment + " is not a power of 2");
+        }
+        String operation = "ibv_alloc_dm(%s, length=%d, alignment=%d)".formatted(device.name(), length, alignment);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(IbvAllocDmAttr.SIZE, JAVA_LONG.byteAlignment());
+            attributes.set(JAVA_LONG, IbvAllocDmAttr.LENGTH, length);
+            attributes.set(JAVA_INT, IbvAllocDmAttr.LOG_ALIGN_REQ, Integer.numberOfTrailingZeros(alignment));
+            return create(
+                    errno -> refusal(Feature.DEVICE_MEMORY, operation, errno),
+                    () -> verbs.optionalMemory().allocDeviceMemory(attributes),
+                    h -> new DeviceMemory(this, h, length),
+                    this);
+        }
     }
 
     /**

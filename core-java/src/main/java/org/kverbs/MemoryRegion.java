@@ -12,10 +12,15 @@ import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.abi.IbvMr;
 import org.kverbs.internal.abi.IbvReregMrFlags;
 import org.kverbs.internal.memory.Memory;
+import org.kverbs.internal.values.Ranges;
 
 /**
  * Off-heap memory that a device can read and write ({@code struct ibv_mr}). Until the region is closed its pages stay
  * pinned and its memory stays reachable.
+ *
+ * <p>Some regions are not memory that the program gave: {@link ProtectionDomain#nullRegion} has no memory, {@link
+ * ProtectionDomain#implicitRegion} is the whole address space, and regions of {@link DeviceMemory} and of dma-bufs are
+ * memory of a device. {@link #hasMemory} is false for these, and their {@link #memory} throws.
  *
  * <p>Safe for any thread. The content of the memory is not: from the posting of a work request to its completion its
  * bytes belong to the device. Source: {@code man 3 ibv_reg_mr}.
@@ -24,8 +29,11 @@ public final class MemoryRegion extends Resource {
 
     private final ProtectionDomain pd;
     private final long handle;
+    private final RegionKind kind;
     private final @Nullable Arena owned;
+    /** Empty if the region has no memory of this process. */
     private volatile MemorySegment memory;
+    private volatile long length;
     /**
      * The target of the last move. After a failed move the device can use the old or the new memory, so both stay
      * reachable.
@@ -44,16 +52,32 @@ public final class MemoryRegion extends Resource {
     MemoryRegion(
             ProtectionDomain pd, long handle, MemorySegment memory, long requestAddress, int access,
             @Nullable Arena owned) {
-        super(new Lifetime(Turn.MEMORY, pd.lifetime));
+        this(pd, handle, RegionKind.PROGRAM, memory, memory.byteSize(), requestAddress, access, owned,
+                new Lifetime(Turn.MEMORY, pd.lifetime));
+    }
+
+    /** Makes a region that is not memory of the program. {@code lifetime} has its parents. */
+    MemoryRegion(
+            ProtectionDomain pd, long handle, RegionKind kind, long length, long requestAddress, int access,
+            Lifetime lifetime) {
+        this(pd, handle, kind, MemorySegment.NULL, length, requestAddress, access, null, lifetime);
+    }
+
+    private MemoryRegion(
+            ProtectionDomain pd, long handle, RegionKind kind, MemorySegment memory, long length, long requestAddress,
+            int access, @Nullable Arena owned, Lifetime lifetime) {
+        super(lifetime);
         this.pd = pd;
         this.handle = handle;
+        this.kind = kind;
         this.memory = memory;
+        this.length = length;
         this.requestAddress = requestAddress;
         this.access = access;
         this.owned = owned;
         this.lkey = Memory.getInt(handle + IbvMr.LKEY);
         this.rkey = Memory.getInt(handle + IbvMr.RKEY);
-        lifetime.begin(this, Ending.of(this::describe, this::destroy));
+        this.lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
     /** Returns the protection domain that this region is registered in. */
@@ -70,19 +94,29 @@ public final class MemoryRegion extends Resource {
         return pd.context().nativeAddress(handle);
     }
 
+    /** Returns whether the bytes of the region are memory of this process that {@link #memory} returns. */
+    public boolean hasMemory() {
+        return kind == RegionKind.PROGRAM;
+    }
+
     /**
      * Returns the memory, to read and write.
      *
      * @throws IllegalStateException if the region is closed
+     * @throws UnsupportedOperationException if {@link #hasMemory} is false
      */
     public MemorySegment memory() {
         requireOpen();
+        if (!hasMemory()) {
+            throw new UnsupportedOperationException(
+                    "the " + describe() + " gives no memory to read and write: " + kind.reason);
+        }
         return memory;
     }
 
     /**
-     * Returns the address of the first byte in this process. Work requests of both sides use it too, unless the region
-     * was registered at another address or with {@link AccessFlag#ZERO_BASED}.
+     * Returns the address of the first byte in this process; 0 if {@link #hasMemory} is false. Work requests of both
+     * sides use it too, unless the region was registered at another address or with {@link AccessFlag#ZERO_BASED}.
      */
     public long address() {
         return memory.address();
@@ -114,9 +148,9 @@ public final class MemoryRegion extends Resource {
         }
     }
 
-    /** Returns the number of bytes. */
+    /** Returns the number of bytes; {@link Long#MAX_VALUE} for a null region and for an implicit one. */
     public long length() {
-        return memory.byteSize();
+        return length;
     }
 
     /**
@@ -133,9 +167,14 @@ public final class MemoryRegion extends Resource {
      * Returns the key that gives a peer access to the region ({@code rkey}).
      *
      * @throws IllegalStateException if the region is closed
+     * @throws UnsupportedOperationException for a null region, which has no such key
      */
     public int rkey() {
         requireOpen();
+        if (kind == RegionKind.NULL) {
+            throw new UnsupportedOperationException(
+                    "the " + describe() + " has no rkey: only work requests of this side can use it");
+        }
         return rkey;
     }
 
@@ -184,6 +223,48 @@ public final class MemoryRegion extends Resource {
         return new MemorySlice(this, offset, length, owner);
     }
 
+    /**
+     * Returns the slice that is a part of this region's memory. In an implicit region the part is any off-heap memory.
+     * The slice keeps it reachable: keep the slice until the completions of its requests.
+     *
+     * @throws IndexOutOfBoundsException if the part reaches beyond the region's memory
+     * @throws IllegalArgumentException if the part is on the Java heap or read-only
+     * @throws UnsupportedOperationException if the region is neither implicit nor memory of this process
+     */
+    public MemorySlice slice(MemorySegment part) {
+        long offset = offsetOf(part);
+        return new MemorySlice(this, offset, part.byteSize(), null, kind == RegionKind.IMPLICIT ? part : null);
+    }
+
+    /**
+     * Returns the address, the length and the rkey of a part of this region's memory, for a peer that reads or writes
+     * it. In an implicit region the part is any off-heap memory: keep it reachable as long as peers use it.
+     *
+     * @throws IndexOutOfBoundsException as {@link #slice(MemorySegment)}, and so the other exceptions
+     */
+    public RemoteMemory remote(MemorySegment part) {
+        long offset = offsetOf(part);
+        return new RemoteMemory(requestAddress + offset, part.byteSize(), rkey());
+    }
+
+    /** Returns the offset of a part from the start of the region. */
+    private long offsetOf(MemorySegment part) {
+        requireRegistrable(part);
+        if (kind != RegionKind.IMPLICIT) {
+            MemorySegment whole = memory();
+            long offset = part.address() - whole.address();
+            Ranges.requirePart("the memory region", offset, part.byteSize(), whole.byteSize());
+            return offset;
+        }
+        lifetime.enter();
+        try {
+            pd.context().verbs.optionalMemory().willUse(handle, part);
+        } finally {
+            lifetime.exit();
+        }
+        return part.address();
+    }
+
     /** Returns the address, the length and the rkey of the region, for a peer that reads or writes it. */
     public RemoteMemory remote() {
         return new RemoteMemory(requestAddress, length(), rkey());
@@ -193,10 +274,12 @@ public final class MemoryRegion extends Resource {
      * Changes the rights of the device and of peers ({@code ibv_rereg_mr}, IBV_REREG_MR_CHANGE_ACCESS). The keys can
      * change.
      *
+     * @throws UnsupportedOperationException if {@link #hasMemory} is false
      * @throws RdmaSystemException EOPNOTSUPP if the device cannot reregister (Soft-RoCE of Linux 6.1, soft-iWARP).
      *     After another error the state of the region is unknown: close it
      */
     public void reregister(AccessFlag... newAccess) {
+        requireReregistrable();
         int mask = AccessFlag.mask(newAccess);
         AccessFlags.requireConsistent(mask);
         synchronized (moving) {
@@ -211,9 +294,11 @@ public final class MemoryRegion extends Resource {
      * old address and the new key: make slices when the call has returned.
      *
      * @throws IllegalArgumentException if the region owns its memory
+     * @throws UnsupportedOperationException if {@link #hasMemory} is false
      * @throws RdmaSystemException as {@link #reregister(AccessFlag...)}
      */
     public void reregister(MemorySegment newMemory) {
+        requireReregistrable();
         if (owned != null) {
             throw new IllegalArgumentException(
                     describe() + " owns its memory; register memory of your own to move a region later");
@@ -223,7 +308,15 @@ public final class MemoryRegion extends Resource {
             movedTo = newMemory;
             reregister(IbvReregMrFlags.IBV_REREG_MR_CHANGE_TRANSLATION, newMemory, access);
             memory = newMemory;
+            length = newMemory.byteSize();
             requestAddress = requestAddress(newMemory, access);
+        }
+    }
+
+    private void requireReregistrable() {
+        if (!hasMemory()) {
+            throw new UnsupportedOperationException(
+                    "the " + describe() + " can't be reregistered: close it, and make another");
         }
     }
 
@@ -252,6 +345,7 @@ public final class MemoryRegion extends Resource {
 
     @Override
     public String describe() {
-        return "memory region of " + length() + " bytes on " + pd.context().device().name();
+        String size = length == Long.MAX_VALUE ? "" : " of " + length + " bytes";
+        return kind.noun + size + " on " + pd.context().device().name();
     }
 }

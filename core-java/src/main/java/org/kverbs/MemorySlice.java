@@ -18,8 +18,15 @@ public final class MemorySlice {
     private final int length;
     private final int lkey;
     private final @Nullable Object owner;
+    /** The memory of a slice of an implicit region, which has none itself. */
+    private final @Nullable MemorySegment part;
 
     MemorySlice(MemoryRegion region, long offset, long length, @Nullable Object owner) {
+        this(region, offset, length, owner, null);
+    }
+
+    MemorySlice(
+            MemoryRegion region, long offset, long length, @Nullable Object owner, @Nullable MemorySegment part) {
         Ranges.requirePart("the memory region", offset, length, region.length());
         if (length > LARGEST) {
             throw new IllegalArgumentException("a slice of " + length
@@ -32,6 +39,7 @@ public final class MemorySlice {
         this.length = (int) length;
         this.lkey = region.lkey();
         this.owner = owner;
+        this.part = part;
     }
 
     /** Returns the region that this slice is part of. */
@@ -71,8 +79,12 @@ public final class MemorySlice {
      * Returns the bytes of this slice, to read and write.
      *
      * @throws IllegalStateException if the region is closed
+     * @throws UnsupportedOperationException if the region has no memory: see {@link MemoryRegion#hasMemory}
      */
     public MemorySegment memory() {
+        if (part != null && region.isOpen()) {
+            return part;
+        }
         return region.memory().asSlice(offset, length());
     }
 }

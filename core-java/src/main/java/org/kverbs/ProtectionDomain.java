@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AccessFlag;
 import org.kverbs.attributes.AddressAttributes;
 import org.kverbs.attributes.Feature;
+import org.kverbs.attributes.MemoryAdvice;
 import org.kverbs.attributes.MemoryWindowType;
 import org.kverbs.attributes.SharedReceiveQueueAttributes;
 import org.kverbs.internal.Lifetime;
@@ -148,9 +149,10 @@ public final class ProtectionDomain extends Resource {
      * Registers off-heap memory of the caller ({@code ibv_reg_mr}). The region keeps the segment reachable, so memory
      * of an automatic arena lives as long as the region. Close any other arena only after the region.
      *
-     * <p>An embedded device cannot detect unmapped memory: it refuses only addresses below 64 KiB. A NIC reports EFAULT
-     * at registration; with an embedded device the JVM crashes when a message touches an unmapped page. An embedded
-     * device does notice an arena that was closed before the region: requests that need the memory fail.
+     * <p>Without {@link AccessFlag#ON_DEMAND} an embedded device cannot detect unmapped memory: it refuses only
+     * addresses below 64 KiB. A NIC reports EFAULT at registration; with an embedded device the JVM crashes when a
+     * message touches an unmapped page. An embedded device does notice an arena that was closed before the region:
+     * requests that need the memory fail.
      *
      * @throws IllegalArgumentException if the segment is on the Java heap, where the garbage collector moves it
      * @throws IllegalStateException if the arena of the memory is closed
@@ -186,14 +188,101 @@ public final class ProtectionDomain extends Resource {
         int mask = AccessFlag.mask(access);
         AccessFlags.requireConsistent(mask);
         long requestAddress = iova == null ? MemoryRegion.requestAddress(memory, mask) : iova;
+        String operation = "ibv_reg_mr(%s, addr=0x%x, length=%d, access=%s)"
+                .formatted(context.device().name(), memory.address(), memory.byteSize(), AccessFlag.of(mask));
         return create(
-                "ibv_reg_mr(%s, addr=0x%x, length=%d, access=%s)"
-                        .formatted(context.device().name(), memory.address(), memory.byteSize(), AccessFlag.of(mask)),
-                () -> context.excess(
-                        (excess, limits) -> excess.of("length", memory.byteSize(), "max_mr_size", limits.maxMrSize())),
+                OptionalRegions.onDemand(this, mask, operation, () -> context.excess((excess, limits) ->
+                        excess.of("length", memory.byteSize(), "max_mr_size", limits.maxMrSize())), false),
                 () -> context.verbs.registerMemory(handle, memory, requestAddress, mask),
                 h -> new MemoryRegion(this, h, memory, requestAddress, mask, owned),
                 this);
+    }
+
+    /**
+     * Makes a region without memory ({@code ibv_alloc_null_mr}). An entry of it in a send gives zeros, and what a
+     * receive or a read puts there is dropped: in a list of entries it skips bytes that nobody needs. Peers cannot use
+     * it. It has no end, so that {@link MemoryRegion#slice(long, long)} takes any offset.
+     *
+     * @throws UnsupportedVerbException if the device does not have {@code Feature.NULL_REGION}
+     */
+    public MemoryRegion nullRegion() {
+        return OptionalRegions.nullRegion(this);
+    }
+
+    /**
+     * Registers the whole address space of this process ({@code ibv_reg_mr}, address 0, length SIZE_MAX, with {@link
+     * AccessFlag#ON_DEMAND}). The device uses any off-heap memory through it without a registration for each: {@link
+     * MemoryRegion#slice(MemorySegment)} and {@link MemoryRegion#remote(MemorySegment)} name it. No page is pinned.
+     *
+     * <p>With a right of the peer, a network card gives the peer all memory of the JVM, and a wrong address damages the
+     * JVM. An embedded device uses only memory that one of the two functions named before, and refuses any other
+     * address as if no memory were there; it also refuses memory whose arena was closed.
+     *
+     * @param access the rights; ON_DEMAND is added
+     * @throws UnsupportedVerbException if the device has no implicit regions:
+     *     {@code DeviceAttributesEx.onDemandPaging().isImplicitSupported()}
+     */
+    public MemoryRegion implicitRegion(AccessFlag... access) {
+        return OptionalRegions.implicitRegion(this, AccessFlag.mask(access));
+    }
+
+    /**
+     * Registers all of a device memory ({@code ibv_reg_dm_mr}). Addresses in work requests of both sides count from 0
+     * at the start of the region, as {@link AccessFlag#ZERO_BASED}, which is added.
+     *
+     * @throws IllegalArgumentException if the memory belongs to another context
+     * @throws RdmaSystemException if the device refuses; EINVAL for other rights than those of local writes and of
+     *     peers
+     */
+    public MemoryRegion register(DeviceMemory memory, AccessFlag... access) {
+        return register(memory, 0, memory.length(), access);
+    }
+
+    /**
+     * Registers a part of a device memory; see {@link #register(DeviceMemory, AccessFlag...)}.
+     *
+     * @param offset the first byte, counted from the start of the device memory
+     * @param length the number of bytes, at least 1
+     * @throws IndexOutOfBoundsException if the part reaches beyond the device memory
+     */
+    public MemoryRegion register(DeviceMemory memory, long offset, long length, AccessFlag... access) {
+        return OptionalRegions.deviceMemory(this, memory, offset, length, AccessFlag.mask(access));
+    }
+
+    /**
+     * Registers a part of a dma-buf, such as memory of a GPU ({@code ibv_reg_dmabuf_mr}). The program gets the file
+     * descriptor from the owner of the dma-buf, and may close it when this call has returned.
+     *
+     * @param fd the file descriptor of the dma-buf
+     * @param offset the first byte, counted from the start of the dma-buf
+     * @param length the number of bytes, at least 1
+     * @param iova the address of the first byte in work requests; its offset within a page must be that of {@code
+     *     offset}
+     * @param access rights of local writes and of peers, and RELAXED_ORDERING; no others
+     * @throws UnsupportedVerbException if the device does not have {@code Feature.DMABUF}
+     * @throws RdmaSystemException if the device refuses, such as EBADF or EINVAL for another file descriptor
+     */
+    public MemoryRegion registerDmabuf(int fd, long offset, long length, long iova, AccessFlag... access) {
+        return OptionalRegions.dmabuf(this, fd, offset, length, iova, AccessFlag.mask(access));
+    }
+
+    /**
+     * Gives the device advice on slices of regions with {@link AccessFlag#ON_DEMAND}, and returns when it was followed
+     * ({@code ibv_advise_mr} with IBV_ADVISE_MR_FLAG_FLUSH). A later access then finds the pages; the system can still
+     * take them away in between.
+     *
+     * @param slices at least one, of regions of this protection domain
+     * @throws UnsupportedVerbException if the device does not have {@code Feature.MEMORY_ADVICE}, or not this advice
+     * @throws RdmaSystemException if the device refuses: EFAULT if a part is not mapped, EPERM for PREFETCH_WRITE where
+     *     the region permits no local writes, EINVAL or ENOENT if a region does not page on demand
+     */
+    public void advise(MemoryAdvice advice, MemorySlice... slices) {
+        OptionalRegions.advise(this, advice, true, slices);
+    }
+
+    /** The same without waiting: returns when the device knows the advice. See {@link #advise}. */
+    public void adviseLater(MemoryAdvice advice, MemorySlice... slices) {
+        OptionalRegions.advise(this, advice, false, slices);
     }
 
     /** Makes an unbound memory window ({@code ibv_alloc_mw}). */

@@ -47,7 +47,7 @@ internal object NullVerbs {
     }
 
     /** The kinds of objects, in the order of `enum null_kind`. */
-    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, TD }
+    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, TD, DM }
 
     private val headers = listOf("infiniband/verbs.h")
 
@@ -90,6 +90,7 @@ internal object NullVerbs {
     private val completeOne by lazy { function("null_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG)) }
     private val flagsOfCq by lazy { function("null_cq_flags", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val rateOfQp by lazy { function("null_rate", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG)) }
+    private val lastAdvice by lazy { function("null_advised", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val raiseEvent by lazy {
         function("null_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG))
     }
@@ -132,6 +133,9 @@ internal object NullVerbs {
     /** Returns the rate of a queue pair in kb/s, its burst and its packet size. */
     fun rate(qp: QueuePair): List<Long> =
         (rateOfQp.invokeWithArguments(qp.handle()) as Long).let { listOf(it ushr 32, it shr 16 and 0xffff, it and 0xffff) }
+
+    /** Returns the advice, the flags, the number of entries and their bytes in the last call of ibv_advise_mr. */
+    fun advised(): List<Long> = List(4) { lastAdvice.invokeWithArguments(it) as Long }
 
     /** Puts successful completions with these ids into a queue. */
     fun complete(

@@ -5,6 +5,7 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.internal.abi.CCompiler
 import org.kverbs.internal.abi.inTemporaryFolder
@@ -35,6 +36,7 @@ internal class OldLibrarySpec :
                         "2 ::ffff:10.0.0.1 ROCE_V1 interface 1",
                         "3 ::ffff:10.0.0.1 ROCE_V2 interface 0",
                         "entry 1: ROCE_V2, entry 4: ENODATA, entry 5: EINVAL, port 2: EINVAL, table of 3: EINVAL",
+                        "dma-buf: false, ENOSYS",
                         "::ffff:10.0.0.1 in RTS by 3",
                     )
             }
@@ -125,6 +127,8 @@ internal object OldLibraryProgram {
                     "table of 3: ${refusal { context.queryGidTable(3) }}",
             )
             val pd = context.protectionDomain()
+            val dmabuf = refusal { pd.registerDmabuf(0, 0, 1, 0) }
+            println("dma-buf: ${context.supports(Feature.DMABUF)}, $dmabuf")
             val cq = context.completionQueue(16)
             val (a, b) = List(2) { pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq)) }
             a.connect(b.endpoint())

@@ -8,6 +8,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
+import org.kverbs.internal.abi.IbvOdpGeneralCaps;
 import org.kverbs.internal.values.AlignedText;
 import org.kverbs.internal.values.Structure;
 
@@ -65,7 +66,18 @@ public record DeviceAttributesEx(
      * @param ud the operations on UD
      * @param xrc the operations on XRC
      */
-    public record OnDemandPaging(long general, int rc, int uc, int ud, int xrc) {}
+    public record OnDemandPaging(long general, int rc, int uc, int ud, int xrc) {
+
+        /** Returns whether regions can be registered with {@link AccessFlag#ON_DEMAND} ({@code IBV_ODP_SUPPORT}). */
+        public boolean isSupported() {
+            return (general & IbvOdpGeneralCaps.IBV_ODP_SUPPORT) != 0;
+        }
+
+        /** Returns whether a region can be the whole address space ({@code IBV_ODP_SUPPORT_IMPLICIT}). */
+        public boolean isImplicitSupported() {
+            return isSupported() && (general & IbvOdpGeneralCaps.IBV_ODP_SUPPORT_IMPLICIT) != 0;
+        }
+    }
 
     /**
      * The limits of TCP segmentation offload: {@code struct ibv_tso_caps}.

@@ -40,7 +40,39 @@ public enum Feature {
     /** The effective speed of a port ({@code ibv_query_port_speed}). */
     PORT_SPEED(
             "ibv_query_port_speed",
-            "Devices of the drivers efa and mlx5 have it, with rdma-core 62 or newer, and so has the embedded device.");
+            "Devices of the drivers efa and mlx5 have it, with rdma-core 62 or newer, and so has the embedded device."),
+    /** A region without memory ({@code ibv_alloc_null_mr}). */
+    NULL_REGION(
+            "ibv_alloc_null_mr",
+            "Devices of the driver mlx5 have it with rdma-core 20 and newer, and so has the embedded device."),
+    /** Memory of the device itself ({@code ibv_alloc_dm}). */
+    DEVICE_MEMORY(
+            "ibv_alloc_dm",
+            "Devices of the driver mlx5 have it with rdma-core 18 and newer, those of mana with 62, and so has the "
+                    + "embedded device: DeviceAttributesEx.maxDmSize shows how much."),
+    /**
+     * Regions whose pages are not pinned ({@code ibv_reg_mr} with {@code IBV_ACCESS_ON_DEMAND}). {@code
+     * DeviceAttributesEx.onDemandPaging} tells whether a device has it, for which operations, and whether a region can
+     * be implicit.
+     */
+    ON_DEMAND_PAGING(
+            "ibv_reg_mr",
+            "Devices of the driver mlx5 page on demand, and so does the embedded device: "
+                    + "DeviceAttributesEx.onDemandPaging shows the operations, and whether a region can be implicit. "
+                    + "Without AccessFlag.ON_DEMAND the region's pages are pinned, which every device can do."),
+    /** Advice on regions whose pages are not pinned ({@code ibv_advise_mr}). */
+    MEMORY_ADVICE(
+            "ibv_advise_mr",
+            "Devices of the driver mlx5 have it with rdma-core 22 and newer, those of rxe with 59, and so has the "
+                    + "embedded device. A program is correct without it: the device then pages at the first access."),
+    /**
+     * Regions of dma-bufs ({@code ibv_reg_dmabuf_mr}). The embedded device has none: no Java program can map a dma-buf
+     * by its file descriptor.
+     */
+    DMABUF(
+            "ibv_reg_dmabuf_mr",
+            "Devices of the driver mlx5 have it with rdma-core 34 and newer, those of efa with 38, irdma 45, bnxt_re "
+                    + "48, mana 57 and ionic 61. The embedded device has none.");
 
     private final String verb;
     private final String needs;

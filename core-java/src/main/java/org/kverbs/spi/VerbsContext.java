@@ -133,6 +133,11 @@ public interface VerbsContext {
     /** Destroys a memory window ({@code ibv_dealloc_mw}). */
     int deallocMemoryWindow(long mw);
 
+    /** Returns the calls for memory that not every device has. */
+    default OptionalMemoryVerbs optionalMemory() {
+        return OptionalMemoryVerbs.NONE;
+    }
+
     // Completions
 
     /** Makes a completion channel, {@code struct ibv_comp_channel} ({@code ibv_create_comp_channel}). */

@@ -19,3 +19,6 @@ public val REMOTE_ATOMIC: AccessFlag = AccessFlag.REMOTE_ATOMIC
 
 /** The right to bind memory windows to the memory ([AccessFlag.MW_BIND]). */
 public val MW_BIND: AccessFlag = AccessFlag.MW_BIND
+
+/** Pages that are not pinned: the device brings them in when it needs them ([AccessFlag.ON_DEMAND]). */
+public val ON_DEMAND: AccessFlag = AccessFlag.ON_DEMAND

@@ -2,6 +2,7 @@ package org.kverbs.dsl
 
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
+import java.lang.foreign.MemorySegment
 
 /**
  * Returns a part of the region to send from or receive into: `region[128, 64]`. Make a slice once and use it often.
@@ -32,3 +33,6 @@ public operator fun MemoryRegion.get(
     offset: Long,
     length: Int,
 ): MemorySlice = slice(offset, length.toLong())
+
+/** Returns the slice that is a part of the region's memory: `region[segment]`; see [MemoryRegion.slice]. */
+public operator fun MemoryRegion.get(part: MemorySegment): MemorySlice = slice(part)

@@ -1,6 +1,7 @@
 package org.kverbs.dsl
 
 import org.kverbs.AddressHandle
+import org.kverbs.DeviceMemory
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePair
@@ -38,6 +39,25 @@ public fun ProtectionDomain.register(
     buffer: ByteBuffer,
     block: MemoryRegionBuilder.() -> Unit,
 ): MemoryRegion = register(buffer, *MemoryRegionBuilder().apply(block).build())
+
+/** Registers all of a device memory: `pd.register(memory) { access(LOCAL_WRITE, REMOTE_ATOMIC) }` (ibv_reg_dm_mr). */
+public fun ProtectionDomain.register(
+    memory: DeviceMemory,
+    block: MemoryRegionBuilder.() -> Unit,
+): MemoryRegion = register(memory, *MemoryRegionBuilder().apply(block).build())
+
+/** Registers the whole address space of this process; see [ProtectionDomain.implicitRegion] for what that means. */
+public fun ProtectionDomain.implicitRegion(block: MemoryRegionBuilder.() -> Unit): MemoryRegion =
+    implicitRegion(*MemoryRegionBuilder().apply(block).build())
+
+/** Registers a part of a dma-buf; see [ProtectionDomain.registerDmabuf] for the parameters. */
+public fun ProtectionDomain.registerDmabuf(
+    fd: Int,
+    offset: Long,
+    length: Long,
+    iova: Long,
+    block: MemoryRegionBuilder.() -> Unit,
+): MemoryRegion = registerDmabuf(fd, offset, length, iova, *MemoryRegionBuilder().apply(block).build())
 
 /**
  * Makes a queue pair: `pd.qp { type(RC); sendCq(cq) }` (ibv_create_qp). Receives complete on the same queue unless

@@ -64,6 +64,18 @@ internal class BuildersSpec :
             }
         }
 
+        test("should take the same rights for every kind of memory") {
+            onNullDevice { context ->
+                val pd = context.protectionDomain()
+                val everything = pd.implicitRegion { access(LOCAL_WRITE, REMOTE_READ) }
+                everything.access() shouldBe
+                    setOf(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.ON_DEMAND)
+                val memory = MemorySegment.ofBuffer(ByteBuffer.allocateDirect(64))
+                everything[memory].address() shouldBe memory.address()
+                pd.registerDmabuf(1, 0, 64, 0) { }.access() shouldBe setOf(AccessFlag.LOCAL_WRITE)
+            }
+        }
+
         test("should refuse a region that peers write and this side may not, one of no bytes, and one on the heap") {
             onNullDevice { context ->
                 val pd = context.protectionDomain()

@@ -22,6 +22,18 @@ public enum Operation {
     REREGISTER_MEMORY,
     /** {@code ibv_dereg_mr}. */
     DEREGISTER_MEMORY,
+    /** {@code ibv_alloc_null_mr}. */
+    ALLOCATE_NULL_REGION,
+    /** {@code ibv_alloc_dm}. */
+    ALLOCATE_DEVICE_MEMORY,
+    /** {@code ibv_memcpy_to_dm} and {@code ibv_memcpy_from_dm}. */
+    COPY_DEVICE_MEMORY,
+    /** {@code ibv_reg_dm_mr}. */
+    REGISTER_DEVICE_MEMORY,
+    /** {@code ibv_free_dm}. */
+    FREE_DEVICE_MEMORY,
+    /** {@code ibv_advise_mr}. */
+    ADVISE_MEMORY,
     /** {@code ibv_alloc_mw}. */
     ALLOCATE_MEMORY_WINDOW,
     /** {@code ibv_bind_mw}, which binds windows of type 1. */

@@ -16,6 +16,7 @@ import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AddressAttributes
 import org.kverbs.attributes.AtomicCapability
 import org.kverbs.attributes.CompletionField
+import org.kverbs.attributes.MemoryAdvice
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.RateLimit
@@ -157,6 +158,30 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
 
         Capability.PARENT_DOMAINS -> {
             { pd.parentDomain() }
+        }
+
+        Capability.NULL_REGION -> {
+            { pd.nullRegion() }
+        }
+
+        Capability.DEVICE_MEMORY -> {
+            { pd.register(context.deviceMemory(4096), AccessFlag.LOCAL_WRITE) }
+        }
+
+        Capability.ON_DEMAND_PAGING -> {
+            { pd.memoryRegion(4096, AccessFlag.LOCAL_WRITE, AccessFlag.ON_DEMAND) }
+        }
+
+        Capability.MEMORY_ADVICE -> {
+            {
+                val isPaged = Capability.ON_DEMAND_PAGING in device.capabilities
+                val access = listOf(AccessFlag.LOCAL_WRITE, AccessFlag.ON_DEMAND).take(if (isPaged) 2 else 1)
+                pd.advise(MemoryAdvice.PREFETCH, pd.memoryRegion(4096, *access.toTypedArray()).slice())
+            }
+        }
+
+        Capability.DMABUF -> {
+            { pd.registerDmabuf(0, 0, 4096, 0, AccessFlag.LOCAL_WRITE) }
         }
 
         Capability.RESIZE_SRQ -> {

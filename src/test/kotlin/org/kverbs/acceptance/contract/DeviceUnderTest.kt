@@ -69,6 +69,21 @@ internal enum class Capability(
     /** ibv_modify_cq with IBV_CQ_ATTR_MODERATE. */
     MODERATION(Feature.COMPLETION_MODERATION),
 
+    /** ibv_alloc_null_mr. */
+    NULL_REGION(Feature.NULL_REGION),
+
+    /** ibv_alloc_dm and ibv_reg_dm_mr. */
+    DEVICE_MEMORY(Feature.DEVICE_MEMORY),
+
+    /** Regions with IBV_ACCESS_ON_DEMAND, also implicit ones. */
+    ON_DEMAND_PAGING(Feature.ON_DEMAND_PAGING),
+
+    /** ibv_advise_mr. */
+    MEMORY_ADVICE(Feature.MEMORY_ADVICE),
+
+    /** ibv_reg_dmabuf_mr. The embedded device has none, and neither have the kernel's software devices. */
+    DMABUF(Feature.DMABUF),
+
     /** ibv_modify_srq with IBV_SRQ_MAX_WR. */
     RESIZE_SRQ,
 
@@ -203,10 +218,11 @@ private fun embedded(
         if (isIpv6) {
             setOf(
                 Capability.ADDRESS_EVENTS,
+                Capability.DMABUF,
                 Capability.MULTICAST_ROUTE,
             )
         } else {
-            setOf(Capability.ADDRESS_EVENTS)
+            setOf(Capability.ADDRESS_EVENTS, Capability.DMABUF)
         }
     return DeviceUnderTest("embedded$index", "embedded", "", Capability.entries.toSet() - lacks, isIpv6)
 }
@@ -229,6 +245,11 @@ private val softRoceLacks: Set<Capability>
             Capability.THREAD_DOMAINS,
             Capability.PARENT_DOMAINS,
             Capability.MODERATION,
+            Capability.NULL_REGION,
+            Capability.DEVICE_MEMORY,
+            Capability.ON_DEMAND_PAGING,
+            Capability.MEMORY_ADVICE,
+            Capability.DMABUF,
             Capability.REREGISTER,
             Capability.REPORTS_INVALIDATED_KEY,
             Capability.CHECKS_WINDOW_BOUNDS,

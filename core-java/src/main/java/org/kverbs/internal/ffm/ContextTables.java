@@ -173,7 +173,7 @@ final class ContextTables {
         return negated(Downcalls.call(function(IbvContext.OPS_DEALLOC_MW), mw));
     }
 
-    private static int negated(long result) {
+    static int negated(long result) {
         int code = (int) result;
         return code > 0 ? -code : code;
     }

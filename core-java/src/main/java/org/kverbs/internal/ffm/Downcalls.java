@@ -155,7 +155,7 @@ final class Downcalls {
         return pointer(function, a, b, c, d, e, 0);
     }
 
-    private static long pointer(MemorySegment function, long a, long b, long c, long d, long e, long f) {
+    static long pointer(MemorySegment function, long a, long b, long c, long d, long e, long f) {
         ThreadErrno errno = ThreadErrno.cleared();
         try {
             long pointer = (long) CAPTURING.invokeExact(function, errno.captured(), a, b, c, d, e, f);

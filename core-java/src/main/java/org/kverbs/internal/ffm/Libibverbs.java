@@ -2,6 +2,7 @@ package org.kverbs.internal.ffm;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
+import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.ffm.NativeLibrary.Function;
 
@@ -36,6 +37,7 @@ final class Libibverbs {
     private final Function regMr = library.function("ibv_reg_mr");
     private final Function reregMr = library.function("ibv_rereg_mr");
     private final Function deregMr = library.function("ibv_dereg_mr");
+    private final Function regDmabufMr = library.function("ibv_reg_dmabuf_mr", 34);
     private final Function createCompChannel = library.function("ibv_create_comp_channel");
     private final Function destroyCompChannel = library.function("ibv_destroy_comp_channel");
     private final Function getCqEvent = library.function("ibv_get_cq_event");
@@ -187,6 +189,13 @@ final class Libibverbs {
     // man 3 ibv_dereg_mr: 0 or errno
     int deregMr(long mr) {
         return Downcalls.status(Downcalls.withErrno(deregMr.address(), mr));
+    }
+
+    // man 3 ibv_reg_mr: pointer or NULL with errno; ENOSYS if this release has no such call
+    long regDmabufMr(long pd, long offset, long length, long iova, int fd, int access) {
+        return regDmabufMr.isPresent()
+                ? Downcalls.pointer(regDmabufMr.address(), pd, offset, length, iova, fd, access)
+                : -Errno.ENOSYS;
     }
 
     // man 3 ibv_create_comp_channel: pointer or NULL with errno

@@ -24,6 +24,7 @@ import org.kverbs.spi.DomainVerbs;
 import org.kverbs.spi.EceVerbs;
 import org.kverbs.spi.PacingVerbs;
 import org.kverbs.spi.PortVerbs;
+import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
@@ -39,6 +40,7 @@ final class NativeContext implements VerbsContext {
     private final Libibverbs verbs;
     private final long context;
     private final ContextTables tables;
+    private final NativeOptionalMemory memory;
     /** True if posts and polls are made by critical calls, since the driver never enters the kernel in them. */
     private final boolean isShort;
     private final int asyncFd;
@@ -50,6 +52,7 @@ final class NativeContext implements VerbsContext {
         this.verbs = verbs;
         this.context = context;
         this.tables = new ContextTables(context);
+        this.memory = new NativeOptionalMemory(verbs, context, tables);
         this.isShort = staysInUserSpace();
         this.asyncFd = Memory.at(context, IbvContext.SIZE).get(JAVA_INT, IbvContext.ASYNC_FD);
     }
@@ -81,7 +84,7 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public boolean has(String verb) {
-        return OptionalVerbs.areIn(verb, tables, verbs);
+        return verb.equals("ibv_reg_dmabuf_mr") ? memory.hasDmabuf() : OptionalVerbs.areIn(verb, tables, verbs);
     }
 
     @Override
@@ -210,6 +213,11 @@ final class NativeContext implements VerbsContext {
     @Override
     public int deallocMemoryWindow(long mw) {
         return tables.deallocMw(mw);
+    }
+
+    @Override
+    public OptionalMemoryVerbs optionalMemory() {
+        return memory;
     }
 
     @Override

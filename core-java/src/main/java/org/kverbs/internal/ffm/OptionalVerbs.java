@@ -12,7 +12,10 @@ final class OptionalVerbs {
             Map.entry("ibv_query_rt_values_ex", VerbsContext.QUERY_RT_VALUES),
             Map.entry("ibv_modify_qp_rate_limit", VerbsContext.MODIFY_QP_RATE_LIMIT),
             Map.entry("ibv_alloc_td", VerbsContext.ALLOC_TD),
-            Map.entry("ibv_alloc_parent_domain", VerbsContext.ALLOC_PARENT_DOMAIN));
+            Map.entry("ibv_alloc_parent_domain", VerbsContext.ALLOC_PARENT_DOMAIN),
+            Map.entry("ibv_alloc_null_mr", VerbsContext.ALLOC_NULL_MR),
+            Map.entry("ibv_alloc_dm", VerbsContext.ALLOC_DM),
+            Map.entry("ibv_advise_mr", VerbsContext.ADVISE_MR));
 
     private OptionalVerbs() {}
 

@@ -5,7 +5,8 @@ import java.util.Locale;
 /**
  * Lists the counters of a device. Each has the name that a Linux driver gives it in {@code /sys/class/infiniband}. Most
  * names are those of Soft-RoCE ({@code rxe}). The names {@code rx_icrc_encapsulated}, {@code local_ack_timeout_err},
- * {@code out_of_buffer} and those of refused accesses are from mlx5, {@code retrans_pkts} is from efa, {@code
+ * {@code out_of_buffer} and those of refused accesses are from mlx5, those of pages are what mlx5 counts for each region
+ * ({@code rdma statistic}), {@code retrans_pkts} is from efa, {@code
  * bad_pkey_cntr} and {@code qkey_viol_cntr} are from {@code struct ibv_port_attr}, and names that begin with {@code
  * port_} are from InfiniBand itself.
  */
@@ -42,8 +43,12 @@ public enum Counter {
     RESP_REMOTE_ACCESS_ERRORS(true),
     /** Datagrams, and messages of UC, that were dropped because no receive was posted. */
     OUT_OF_BUFFER(true),
+    /** Pages of regions with on-demand paging that the device met and did not have. */
+    PAGE_FAULTS(true),
     /** Datagrams that were dropped because of a wrong Q_Key. */
     QKEY_VIOL_CNTR(true),
+    /** Pages that the device got by ibv_advise_mr, before a request needed them. */
+    PAGE_PREFETCH(false),
     /** Packets that were dropped because of a wrong P_Key. */
     BAD_PKEY_CNTR(false),
     /** Packets that were lost before they left, because the socket was full or had no route. */

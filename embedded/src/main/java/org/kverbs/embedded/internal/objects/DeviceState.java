@@ -31,6 +31,7 @@ public abstract class DeviceState {
             Operation.REQUEST_NOTIFICATION,
             Operation.QUERY_QUEUE_PAIR,
             Operation.DEREGISTER_MEMORY,
+            Operation.FREE_DEVICE_MEMORY,
             Operation.DESTROY_QUEUE_PAIR,
             Operation.DESTROY_COMPLETION_QUEUE,
             Operation.DESTROY_SHARED_RECEIVE_QUEUE);
@@ -45,6 +46,8 @@ public abstract class DeviceState {
     public final DeviceLimits limits;
     public final Quotas quotas;
     public final Keys keys;
+    /** The pages of this process, for regions with on-demand paging. */
+    public final AddressSpace addressSpace = new AddressSpace();
     /** The counts that belong to no queue pair, and those of destroyed queue pairs. */
     public final Counters counters = new Counters();
     public PacketPort link = UnpluggedPort.INSTANCE;

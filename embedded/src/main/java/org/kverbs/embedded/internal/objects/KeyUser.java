@@ -15,6 +15,9 @@ public interface KeyUser {
     /** Notes that the device is about to touch memory of a mapped file. */
     void touchesFile();
 
+    /** Notes that the device met pages of a region with on-demand paging that it did not have. */
+    void pagesMissed(long pages);
+
     /**
      * Notes that the device needed memory of a region that the program has freed; {@code need} as for {@link
      * MemoryKey#translate}.

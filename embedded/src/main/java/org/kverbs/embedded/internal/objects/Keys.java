@@ -54,17 +54,25 @@ public final class Keys {
     }
 
     public void add(MemoryKey memory) {
-        remote.put(memory.key & INDEX, memory);
-        if (memory instanceof Mr region) {
-            local.put(region.lkey & INDEX, region);
+        if (!(memory instanceof Mr region)) {
+            remote.put(memory.key & INDEX, memory);
+            return;
         }
+        if (region.isRemote()) {
+            remote.put(region.key & INDEX, region);
+        }
+        local.put(region.lkey & INDEX, region);
     }
 
     public void remove(MemoryKey memory) {
-        remote.remove(memory.key & INDEX);
-        if (memory instanceof Mr region) {
-            local.remove(region.lkey & INDEX);
+        if (!(memory instanceof Mr region)) {
+            remote.remove(memory.key & INDEX);
+            return;
         }
+        if (region.isRemote()) {
+            remote.remove(region.key & INDEX);
+        }
+        local.remove(region.lkey & INDEX);
     }
 
     /** Returns the region or window with exactly this rkey, or null. */
@@ -74,7 +82,7 @@ public final class Keys {
     }
 
     /** Returns the region with exactly this lkey, or null. */
-    private @Nullable Mr region(int lkey) {
+    public @Nullable Mr region(int lkey) {
         Mr found = local.get(lkey & INDEX);
         return found != null && found.lkey == lkey ? found : null;
     }

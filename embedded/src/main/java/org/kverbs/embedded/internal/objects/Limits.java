@@ -15,6 +15,10 @@ public final class Limits {
     public static final long CLOCK_KHZ = 1_000_000;
 
     public static final long TIMESTAMP_MASK = -1;
+    /** The bytes of device memory. */
+    public static final long DEVICE_MEMORY = 1 << 18;
+    /** The largest alignment of device memory, as an exponent. */
+    public static final int DEVICE_MEMORY_ALIGNMENT = 12;
 
     private Limits() {}
 }

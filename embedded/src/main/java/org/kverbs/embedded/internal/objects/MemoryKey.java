@@ -10,6 +10,9 @@ public abstract sealed class MemoryKey permits Mr, Mw {
     /** The result of {@link #translate} for memory that is outside or does not permit the use. */
     public static final long NONE = -1;
 
+    /** The result of {@link #translate} for a region without memory: reads give zeros, and writes are dropped. */
+    public static final long NOWHERE = -2;
+
     public Pd pd;
     public int key;
 
@@ -24,7 +27,8 @@ public abstract sealed class MemoryKey permits Mr, Mw {
      * @param virtual the address in the terms of peers and work requests
      * @param need {@code enum ibv_access_flags}, all of which must be permitted; 0 for reading by the owner
      * @param user the queue pair that asks
-     * @return a native address, or {@link #NONE} if any byte is outside or does not permit the use
+     * @return a native address; {@link #NONE} if any byte is outside or does not permit the use; or {@link #NOWHERE},
+     *     which no rkey gives
      */
     abstract long translate(long virtual, long length, int need, KeyUser user);
 

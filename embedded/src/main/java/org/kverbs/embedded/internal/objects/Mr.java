@@ -1,11 +1,16 @@
 package org.kverbs.embedded.internal.objects;
 
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.watch.WatchedMemory;
 import org.kverbs.internal.abi.IbvAccessFlags;
 
 /** A memory region ({@code struct ibv_mr}). */
-public final class Mr extends MemoryKey implements WatchedMemory {
+public sealed class Mr extends MemoryKey implements WatchedMemory permits ImplicitRegion, NullRegion {
+
+    private static final int WRITES = IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE
+            | IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE
+            | IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC;
 
     /** The key in entries of this side; {@link #key} is the rkey. */
     public final int lkey;
@@ -17,12 +22,23 @@ public final class Mr extends MemoryKey implements WatchedMemory {
     public int access;
     /** The number of windows that are bound to this region. */
     public int windows;
+    /** The device memory that the region is a part of, or null. */
+    public @Nullable Dm deviceMemory;
+    /** The pages that the device has, if the region is paged on demand. */
+    private final @Nullable PageTable pages;
     /** Tells whether the program has freed the memory. */
     private MemorySegment.Scope scope;
     private boolean isFile;
     private boolean toldFreed;
 
     public Mr(Pd pd, int lkey, int key, long structure, MemorySegment memory, long iova, int access) {
+        this(pd, lkey, key, structure, memory, iova, access, null);
+    }
+
+    /** Makes a region; with a view of the address space, one whose pages are brought in on demand. */
+    public Mr(
+            Pd pd, int lkey, int key, long structure, MemorySegment memory, long iova, int access,
+            @Nullable AddressSpace paged) {
         super(pd, key);
         this.lkey = lkey;
         this.structure = structure;
@@ -32,6 +48,7 @@ public final class Mr extends MemoryKey implements WatchedMemory {
         this.isFile = memory.isMapped();
         this.iova = iova;
         this.access = access;
+        this.pages = paged == null ? null : new PageTable(paged);
     }
 
     /** Moves the region to other memory. */
@@ -42,44 +59,94 @@ public final class Mr extends MemoryKey implements WatchedMemory {
         isFile = memory.isMapped();
         iova = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? base : 0;
         toldFreed = false;
+        if (pages != null) {
+            pages.clear();
+        }
+    }
+
+    /** Gives the region other rights. */
+    public void changeAccess(int newAccess) {
+        access = newAccess;
+        if (pages != null) {
+            pages.clear();
+        }
+    }
+
+    /** Tells whether the region is memory that the program registered. */
+    public boolean isOfProgram() {
+        return deviceMemory == null;
+    }
+
+    /** Returns the bytes that the region pins: those that count as locked memory. */
+    public long pinned() {
+        return pages == null && isOfProgram() ? length : 0;
+    }
+
+    /** Returns the pages that the device has; null if the region is not paged on demand. */
+    public @Nullable PageTable pages() {
+        return pages;
+    }
+
+    /** Tells whether peers can name the region by an rkey. */
+    boolean isRemote() {
+        return true;
     }
 
     @Override
-    public boolean isAlive() {
+    public boolean isAlive(long address, long bytes) {
         return scope.isAlive();
     }
 
     @Override
     long translate(long virtual, long bytes, int need, KeyUser user) {
-        long found = locate(virtual, bytes, need, user.pd());
-        if (found == NONE && !isAlive()) {
-            tellFreed(bytes, need, user);
-        }
-        tellFile(user);
-        return found;
+        return pd.protects(user.pd()) && (access & need) == need ? reach(virtual, bytes, need, user) : NONE;
     }
 
-    /** Notes that the device is about to touch memory, if it may be that of a file. */
-    void tellFile(KeyUser user) {
+    /** Does {@link #translate} for a use whose rights were checked. */
+    long reach(long virtual, long bytes, int need, KeyUser user) {
+        long found = place(virtual, bytes);
+        if (found == NONE) {
+            if (!scope.isAlive()) {
+                tellFreed(bytes, need, user);
+            }
+            return NONE;
+        }
         if (isFile) {
             user.touchesFile();
         }
+        return pages == null || bring(pages, found, bytes, need, user) ? found : NONE;
+    }
+
+    /** Brings the pages of a range in. Returns false if a part of it is not mapped. */
+    private static boolean bring(PageTable pages, long at, long bytes, int need, KeyUser user) {
+        long missed = pages.fetch(at, bytes, (need & WRITES) != 0);
+        if (missed > 0) {
+            user.pagesMissed(missed);
+        }
+        return missed >= 0;
     }
 
     /** Reports once that the device needed memory of this region that the program has freed. */
-    void tellFreed(long bytes, int need, KeyUser user) {
+    private void tellFreed(long bytes, int need, KeyUser user) {
         if (!toldFreed) {
             toldFreed = true;
             user.memoryFreed(base, bytes, need);
         }
     }
 
-    /** Does {@link #translate} for a caller with a protection domain and no queue pair. */
-    long locate(long virtual, long bytes, int need, Pd by) {
-        if (!pd.protects(by) || (access & need) != need || !scope.isAlive()) {
-            return NONE;
-        }
-        long offset = offset(virtual, bytes, iova, length);
+    /** Returns the native address of a range; {@link #NONE} if a byte of it is outside or freed. */
+    public long place(long virtual, long bytes) {
+        long offset = scope.isAlive() ? offset(virtual, bytes, iova, length) : NONE;
         return offset < 0 ? NONE : base + offset;
+    }
+
+    /**
+     * Returns the native address of a range for diagnostics, which touch it now; {@link #NONE} if it may not be used or
+     * is not there.
+     */
+    final long locate(long virtual, long bytes, int need, Pd by) {
+        long found = pd.protects(by) && (access & need) == need ? place(virtual, bytes) : NONE;
+        boolean isThere = found >= 0 && (pages == null || pages.isMapped(found, bytes, (need & WRITES) != 0));
+        return isThere ? found : NONE;
     }
 }

@@ -33,13 +33,8 @@ public final class Mw extends MemoryKey {
             return NONE;
         }
         long from = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? start : 0;
-        if (!region.isAlive()) {
-            region.tellFreed(bytes, need, user);
-            return NONE;
-        }
-        region.tellFile(user);
         long offset = offset(virtual, bytes, from, length);
-        return offset < 0 ? NONE : region.base + (start - region.iova) + offset;
+        return offset < 0 ? NONE : region.reach(start + offset, bytes, need, user);
     }
 
     /**

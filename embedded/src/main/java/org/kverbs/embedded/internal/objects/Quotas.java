@@ -13,6 +13,7 @@ public final class Quotas {
     public final Quota addressHandles;
     public final Quota domains;
     public final Quota lockedBytes;
+    public final Quota deviceMemory;
 
     Quotas(String device, DeviceLimits limits) {
         queuePairs = new Quota(device, "queue pairs", "max_qp", limits.queuePairs());
@@ -23,5 +24,6 @@ public final class Quotas {
         addressHandles = new Quota(device, "address handles", "max_ah", limits.memoryRegions());
         domains = new Quota(device, "protection domains", "max_pd", limits.protectionDomains());
         lockedBytes = new Quota(device, "bytes registered", "lockedBytes of its DeviceLimits", limits.lockedBytes());
+        deviceMemory = new Quota(device, "bytes of device memory", "max_dm_size", Limits.DEVICE_MEMORY);
     }
 }

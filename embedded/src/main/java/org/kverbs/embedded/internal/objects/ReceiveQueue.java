@@ -193,7 +193,7 @@ public final class ReceiveQueue {
                 if (to == MemoryKey.NONE) {
                     return false;
                 }
-                if (posted == null || !posted.store(i, skip, from, part)) {
+                if (to != MemoryKey.NOWHERE && (posted == null || !posted.store(i, skip, from, part))) {
                     Memory.copy(from, to, part);
                 }
                 from += part;

@@ -326,6 +326,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     }
 
     @Override
+    public void pagesMissed(long pages) {
+        counters.count(Counter.PAGE_FAULTS, pages);
+    }
+
+    @Override
     public void memoryFreed(long at, long bytes, int need) {
         hca.tellFreed(at, bytes, need, number);
     }

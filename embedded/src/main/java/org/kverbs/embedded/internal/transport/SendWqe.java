@@ -256,8 +256,9 @@ final class SendWqe {
             long here = Integer.toUnsignedLong(lengths[i]);
             if (skip < here) {
                 boolean inside = bytes <= here - skip;
-                return inside
+                long place = inside
                         ? qp.hca.keys.translateLocal(lkeys[i], addresses[i] + skip, bytes, 0, qp) : MemoryKey.NONE;
+                return place == MemoryKey.NOWHERE ? MemoryKey.NONE : place;
             }
             skip -= here;
         }
@@ -279,7 +280,11 @@ final class SendWqe {
             if (entry == MemoryKey.NONE) {
                 return false;
             }
-            if (!scatter) {
+            if (entry == MemoryKey.NOWHERE) {
+                if (!scatter) {
+                    Memory.at(place, part).fill((byte) 0);
+                }
+            } else if (!scatter) {
                 Memory.copy(entry, place, part);
             } else if (posted == null || !posted.store(i, skip, place, part)) {
                 Memory.copy(place, entry, part);

@@ -22,6 +22,7 @@ import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.DomainVerbs;
 import org.kverbs.spi.PacingVerbs;
 import org.kverbs.spi.PortVerbs;
+import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
@@ -40,7 +41,13 @@ public final class EmbeddedContext implements VerbsContext {
             "ibv_alloc_td",
             "ibv_alloc_parent_domain",
             "ibv_query_port_speed",
-            "ibv_modify_qp_rate_limit");
+            "ibv_modify_qp_rate_limit",
+            "ibv_alloc_null_mr",
+            "ibv_alloc_dm",
+            "ibv_advise_mr");
+
+    /** The length of an implicit region: SIZE_MAX (man 3 ibv_reg_mr). */
+    private static final long WHOLE_ADDRESS_SPACE = -1;
 
     private final Hca hca;
     private final Queries queries;
@@ -48,6 +55,7 @@ public final class EmbeddedContext implements VerbsContext {
     private final Domains domains;
     private final AsyncEvents events;
     private final MemoryVerbs memory;
+    private final EmbeddedOptionalMemory optionalMemory;
     private final AddressVerbs addresses;
     private final CompletionVerbs completions;
     private final SharedReceiveVerbs shared;
@@ -59,6 +67,7 @@ public final class EmbeddedContext implements VerbsContext {
         this.domains = new Domains(hca, structures);
         this.events = new AsyncEvents(hca.engine);
         this.memory = new MemoryVerbs(hca, structures, domains);
+        this.optionalMemory = new EmbeddedOptionalMemory(hca, structures, domains, memory);
         this.addresses = new AddressVerbs(hca, structures, domains);
         this.completions = new CompletionVerbs(hca, structures, domains, events);
         this.shared = new SharedReceiveVerbs(hca, structures, domains, events);
@@ -150,6 +159,7 @@ public final class EmbeddedContext implements VerbsContext {
             queuePairs.close();
             shared.close();
             memory.close();
+            optionalMemory.close();
             hca.close(events);
             structures.close();
             return 0;
@@ -228,6 +238,9 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long registerMemory(long pd, long address, long length, long iova, int access) {
+        if (address == 0 && length == WHOLE_ADDRESS_SPACE) {
+            return lockedLong(Operation.REGISTER_MEMORY, () -> memory.registerImplicit(pd, access));
+        }
         return registerMemory(pd, Memory.at(address, length), iova, access);
     }
 
@@ -264,6 +277,11 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public int deallocMemoryWindow(long mw) {
         return locked(() -> memory.deallocWindow(mw));
+    }
+
+    @Override
+    public OptionalMemoryVerbs optionalMemory() {
+        return optionalMemory;
     }
 
     @Override

@@ -3,6 +3,7 @@ package org.kverbs.embedded.internal.verbs;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.Handles;
+import org.kverbs.embedded.internal.objects.ImplicitRegion;
 import org.kverbs.embedded.internal.objects.Mr;
 import org.kverbs.embedded.internal.objects.Mw;
 import org.kverbs.embedded.internal.objects.Pd;
@@ -26,6 +27,7 @@ final class MemoryVerbs {
             | IbvAccessFlags.IBV_ACCESS_REMOTE_READ
             | IbvAccessFlags.IBV_ACCESS_MW_BIND
             | IbvAccessFlags.IBV_ACCESS_ZERO_BASED
+            | IbvAccessFlags.IBV_ACCESS_ON_DEMAND
             | IbvAccessFlags.IBV_ACCESS_HUGETLB
             | IbvAccessFlags.IBV_ACCESS_RELAXED_ORDERING;
 
@@ -64,7 +66,7 @@ final class MemoryVerbs {
     void close() {
         regions.forEach(region -> {
             hca.keys.remove(region);
-            hca.quotas.lockedBytes.giveBack(region.length);
+            hca.quotas.lockedBytes.giveBack(region.pinned());
         });
         windows.forEach(hca.keys::remove);
     }
@@ -80,39 +82,61 @@ final class MemoryVerbs {
             return -Errno.EFAULT; // memory that is not mapped above this address fails only when it is used
         }
         long first = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? iova : 0;
-        int refusal = hca.quotas.lockedBytes.take(length);
+        boolean isPaged = (access & IbvAccessFlags.IBV_ACCESS_ON_DEMAND) != 0;
+        long pinned = isPaged ? 0 : length;
+        int refusal = hca.quotas.lockedBytes.take(pinned);
         if (refusal < 0) {
             return refusal;
         }
         long structure = 0;
         try {
-            structure = make(domain, range, first, access);
+            structure = add(pd, domain, (lkey, rkey, at) -> new Mr(
+                    domain, lkey, rkey, at, range, first, access, isPaged ? hca.addressSpace : null));
         } finally {
             if (structure <= 0) {
-                hca.quotas.lockedBytes.giveBack(length);
+                hca.quotas.lockedBytes.giveBack(pinned);
             }
         }
+        return structure;
+    }
+
+    /** Makes a region that stands for the whole address space. */
+    long registerImplicit(long pd, int access) {
+        Pd domain = domains.get(pd);
+        int alone = IbvAccessFlags.IBV_ACCESS_ZERO_BASED | IbvAccessFlags.IBV_ACCESS_HUGETLB;
+        if (domain == null || !isAccess(access) || (access & alone) != 0
+                || (access & IbvAccessFlags.IBV_ACCESS_ON_DEMAND) == 0) {
+            return -Errno.EINVAL;
+        }
+        return add(pd, domain, (lkey, rkey, at) -> new ImplicitRegion(
+                domain, lkey, rkey, at, access, hca.addressSpace));
+    }
+
+    /** Makes a region of a kind. */
+    interface Maker {
+        Mr make(int lkey, int rkey, long structure);
+    }
+
+    /** Adds a region with its structure and its keys. Returns the structure's address, or -errno. */
+    long add(long pd, Pd domain, Maker maker) {
+        int rkey = hca.keys.fresh();
+        int lkey = hca.keys.freshLocal(rkey);
+        long structure = regions.add(at -> maker.make(lkey, rkey, at));
         if (structure > 0) {
             Mr region = regions.require(structure);
             hca.keys.add(region);
             domain.users++;
             Memory.putLong(structure + IbvMr.PD, pd);
-            Memory.putLong(structure + IbvMr.ADDR, address);
-            Memory.putLong(structure + IbvMr.LENGTH, length);
+            Memory.putLong(structure + IbvMr.ADDR, region.deviceMemory == null ? region.base : 0);
+            Memory.putLong(structure + IbvMr.LENGTH, region.length);
             Memory.putInt(structure + IbvMr.LKEY, region.lkey);
             Memory.putInt(structure + IbvMr.RKEY, region.key);
         }
         return structure;
     }
 
-    private long make(Pd domain, MemorySegment range, long first, int access) {
-        int rkey = hca.keys.fresh();
-        int lkey = hca.keys.freshLocal(rkey);
-        return regions.add(at -> new Mr(domain, lkey, rkey, at, range, first, access));
-    }
-
     /** Checks access flags: a region that peers may write to must permit local writes (man 3 ibv_reg_mr). */
-    private static boolean isAccess(int access) {
+    static boolean isAccess(int access) {
         boolean writable = (access & IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE) != 0;
         return (access & ~KNOWN_ACCESS) == 0 && (writable || (access & REMOTE_WRITES) == 0);
     }
@@ -131,8 +155,13 @@ final class MemoryVerbs {
         if (region.windows > 0) {
             return -Errno.EBUSY;
         }
+        boolean wasPaged = (region.access & IbvAccessFlags.IBV_ACCESS_ON_DEMAND) != 0;
+        boolean isPaged = changesAccess ? (access & IbvAccessFlags.IBV_ACCESS_ON_DEMAND) != 0 : wasPaged;
+        if (wasPaged != isPaged || !region.isOfProgram()) {
+            return -Errno.EINVAL;
+        }
         boolean moves = (flags & IbvReregMrFlags.IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
-        int refusal = moves ? hca.quotas.lockedBytes.take(range.byteSize() - region.length) : 0;
+        int refusal = moves && !isPaged ? hca.quotas.lockedBytes.take(range.byteSize() - region.length) : 0;
         if (refusal < 0) {
             return refusal;
         }
@@ -144,7 +173,7 @@ final class MemoryVerbs {
             Memory.putLong(mr + IbvMr.PD, pd);
         }
         if (changesAccess) {
-            region.access = access;
+            region.changeAccess(access);
         }
         if (moves) {
             region.moveTo(range);
@@ -162,7 +191,10 @@ final class MemoryVerbs {
         changed(region);
         hca.keys.remove(region);
         region.pd.users--;
-        hca.quotas.lockedBytes.giveBack(region.length);
+        hca.quotas.lockedBytes.giveBack(region.pinned());
+        if (region.deviceMemory != null) {
+            region.deviceMemory.regions--;
+        }
         regions.remove(mr);
         return 0;
     }

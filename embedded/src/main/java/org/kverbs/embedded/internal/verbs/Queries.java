@@ -15,6 +15,8 @@ import org.kverbs.internal.abi.IbvDeviceCapFlags;
 import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvGidType;
 import org.kverbs.internal.abi.IbvLinkLayer;
+import org.kverbs.internal.abi.IbvOdpGeneralCaps;
+import org.kverbs.internal.abi.IbvOdpTransportCapBits;
 import org.kverbs.internal.abi.IbvPortAttr;
 import org.kverbs.internal.abi.IbvPortCapFlags;
 import org.kverbs.internal.abi.IbvPortState;
@@ -36,6 +38,17 @@ final class Queries {
             | IbvDeviceCapFlags.IBV_DEVICE_SRQ_RESIZE
             | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW
             | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+    /** On-demand paging: what there is, and for which operations of each type of queue pair. */
+    private static final int PAGING = IbvOdpGeneralCaps.IBV_ODP_SUPPORT | IbvOdpGeneralCaps.IBV_ODP_SUPPORT_IMPLICIT;
+
+    private static final int PAGED_UD = IbvOdpTransportCapBits.IBV_ODP_SUPPORT_SEND
+            | IbvOdpTransportCapBits.IBV_ODP_SUPPORT_RECV
+            | IbvOdpTransportCapBits.IBV_ODP_SUPPORT_SRQ_RECV;
+    private static final int PAGED_UC = PAGED_UD | IbvOdpTransportCapBits.IBV_ODP_SUPPORT_WRITE;
+    private static final int PAGED_RC = PAGED_UC
+            | IbvOdpTransportCapBits.IBV_ODP_SUPPORT_READ
+            | IbvOdpTransportCapBits.IBV_ODP_SUPPORT_ATOMIC;
+
     /** The port's physical states LinkUp and Disabled (IBA volume 1, 14.2.5.6), for which verbs.h has no names. */
     private static final int LINK_UP = 5;
 
@@ -101,6 +114,15 @@ final class Queries {
             putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_QP_RATE_LIMIT_MAX, Limits.MOST_KBPS);
             putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_SUPPORTED_QPTS, 1 << IbvQpType.IBV_QPT_RC
                     | 1 << IbvQpType.IBV_QPT_UC | 1 << IbvQpType.IBV_QPT_UD);
+        }
+        if (to.byteSize() > IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_UD_ODP_CAPS) {
+            putLong(to, IbvDeviceAttrEx.ODP_CAPS_GENERAL_CAPS, PAGING);
+            putInt(to, IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_RC_ODP_CAPS, PAGED_RC);
+            putInt(to, IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_UC_ODP_CAPS, PAGED_UC);
+            putInt(to, IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_UD_ODP_CAPS, PAGED_UD);
+        }
+        if (to.byteSize() > IbvDeviceAttrEx.MAX_DM_SIZE) {
+            putLong(to, IbvDeviceAttrEx.MAX_DM_SIZE, Limits.DEVICE_MEMORY);
         }
         if (to.byteSize() > IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX) {
             putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, CAN);

@@ -81,7 +81,7 @@ final class Entry {
         if (copy == null) {
             return EQUAL;
         }
-        if (!region.isAlive()) {
+        if (!region.isAlive(address, length)) {
             copy = null;
             return EQUAL;
         }

@@ -1,0 +1,132 @@
+package org.kverbs.embedded.internal.objects;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells which pages of this process are mapped, as the kernel lists them in {@code /proc/self} (man 5 proc). Where there
+ * is no such list, every page counts as mapped, and none as present. Called with the lock held.
+ */
+public final class AddressSpace {
+
+    static final int PAGE_SHIFT = 12;
+    /** How long a reading of the list is used: a device that meets many new pages does not read it for each. */
+    private static final long FRESH_NANOS = 10_000_000;
+    private static final Path MAPS = Path.of("/proc/self/maps");
+    private static final Path AUXV = Path.of("/proc/self/auxv");
+    private static final long AT_PAGESZ = 6;
+    private static final Path PAGEMAP = Path.of("/proc/self/pagemap");
+    /** The bit of a page in {@code pagemap} that tells whether it is in memory. */
+    private static final long PRESENT = 1L << 63;
+
+    /** The starts of mappings that can be read, in rising order. */
+    private long[] starts = {};
+    private long[] ends = {};
+    private boolean[] writable = {};
+    private boolean isKnown;
+    private long readAt;
+
+    /** Tells whether a range is mapped, for reading or also for writing. */
+    boolean isMapped(long address, long bytes, boolean writes) {
+        if (isKnown && System.nanoTime() - readAt < FRESH_NANOS && covers(address, bytes, writes)) {
+            return true;
+        }
+        return !read() || covers(address, bytes, writes);
+    }
+
+    private boolean covers(long address, long bytes, boolean writes) {
+        long end = address + bytes;
+        long reached = address;
+        int found = Arrays.binarySearch(starts, address);
+        for (int i = found < 0 ? -found - 2 : found; i >= 0 && i < starts.length && reached < end; i++) {
+            if (starts[i] > reached || ends[i] <= reached || writes && !writable[i]) {
+                return false;
+            }
+            reached = ends[i];
+        }
+        return reached >= end;
+    }
+
+    /** Reads the list. Returns false if there is none. */
+    private boolean read() {
+        try {
+            List<String> lines = Files.readAllLines(MAPS, StandardCharsets.ISO_8859_1);
+            starts = new long[lines.size()];
+            ends = new long[lines.size()];
+            writable = new boolean[lines.size()];
+            int count = 0;
+            for (String line : lines) { // 7f0000000000-7f0000001000 rw-p ...
+                int dash = line.indexOf('-');
+                int space = line.indexOf(' ');
+                if (line.charAt(space + 1) == 'r') {
+                    starts[count] = Long.parseUnsignedLong(line, 0, dash, 16);
+                    ends[count] = Long.parseUnsignedLong(line, dash + 1, space, 16);
+                    writable[count++] = line.charAt(space + 2) == 'w';
+                }
+            }
+            starts = Arrays.copyOf(starts, count);
+            isKnown = true;
+            readAt = System.nanoTime();
+            return true;
+        } catch (IOException | SecurityException e) {
+            isKnown = false;
+            return false;
+        }
+    }
+
+    /**
+     * Tells for each page from an address on whether it is in memory; null if the system does not tell.
+     *
+     * @param address the address of the first page
+     */
+    boolean @Nullable [] present(long address, int pages) {
+        int shift = pageShift();
+        if (shift < PAGE_SHIFT) {
+            return null;
+        }
+        long first = address >>> shift;
+        long last = address + ((long) pages << PAGE_SHIFT) - 1 >>> shift;
+        var entries = ByteBuffer.allocate((int) (last - first + 1) * Long.BYTES).order(ByteOrder.nativeOrder());
+        try (FileChannel file = FileChannel.open(PAGEMAP, StandardOpenOption.READ)) {
+            while (entries.hasRemaining()) {
+                if (file.read(entries, first * Long.BYTES + entries.position()) <= 0) {
+                    return null;
+                }
+            }
+        } catch (IOException | SecurityException e) {
+            return null;
+        }
+        var present = new boolean[pages];
+        for (int i = 0; i < pages; i++) {
+            long entry = (address + ((long) i << PAGE_SHIFT) >>> shift) - first;
+            present[i] = (entries.getLong((int) entry * Long.BYTES) & PRESENT) != 0;
+        }
+        return present;
+    }
+
+    /** Returns the exponent of the kernel's page size; 0 if the system does not tell (man 3 getauxval). */
+    private static int pageShift() {
+        try {
+            ByteBuffer vector = ByteBuffer.wrap(Files.readAllBytes(AUXV)).order(ByteOrder.nativeOrder());
+            while (vector.remaining() >= 2 * Long.BYTES) {
+                long type = vector.getLong();
+                long value = vector.getLong();
+                if (type == AT_PAGESZ) {
+                    return Long.numberOfTrailingZeros(value);
+                }
+            }
+        } catch (IOException | SecurityException e) {
+            return 0;
+        }
+        return 0;
+    }
+}

@@ -1,0 +1,37 @@
+package org.kverbs.embedded.internal.objects;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A region that stands for the whole address space ({@code man 3 ibv_reg_mr}: implicit ODP). This device uses it only
+ * where the program named memory: a wrong address would otherwise end or damage the JVM.
+ */
+public final class ImplicitRegion extends Mr {
+
+    private final KnownMemory known = new KnownMemory();
+
+    public ImplicitRegion(Pd pd, int lkey, int key, long structure, int access, AddressSpace space) {
+        super(pd, lkey, key, structure, MemorySegment.NULL, 0, access, space);
+        length = Long.MAX_VALUE;
+    }
+
+    /** Notes memory that the program uses through this region. */
+    public void willUse(MemorySegment memory) {
+        known.add(memory);
+    }
+
+    @Override
+    public boolean isOfProgram() {
+        return false;
+    }
+
+    @Override
+    public boolean isAlive(long address, long bytes) {
+        return known.covers(address, bytes);
+    }
+
+    @Override
+    public long place(long virtual, long bytes) {
+        return known.covers(virtual, bytes) ? virtual : NONE;
+    }
+}

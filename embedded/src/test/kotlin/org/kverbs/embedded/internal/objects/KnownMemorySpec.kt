@@ -1,0 +1,71 @@
+package org.kverbs.embedded.internal.objects
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.ints.shouldBeLessThan
+import io.kotest.matchers.shouldBe
+import java.lang.foreign.Arena
+import java.lang.foreign.MemorySegment
+import kotlin.random.Random
+
+private const val SPACE = 64L
+
+private fun segment(
+    arena: Arena,
+    start: Long,
+    end: Long,
+) = MemorySegment.ofAddress(start).reinterpret(end - start, arena, null)
+
+/** Compares the ranges of an implicit region with a table that has the owner of each byte. */
+class KnownMemorySpec :
+    FunSpec({
+        test("should know each byte by the segment that named it last, until its arena is closed") {
+            repeat(300) { seed ->
+                val random = Random(seed)
+                val arenas = MutableList(3) { Arena.ofShared() }
+                val owners = arrayOfNulls<Arena>(SPACE.toInt())
+                val known = KnownMemory()
+                repeat(60) { step ->
+                    val start = random.nextLong(SPACE)
+                    val end = random.nextLong(start, SPACE) + 1
+                    if (random.nextInt(12) == 0) {
+                        val at = random.nextInt(arenas.size)
+                        arenas[at].close()
+                        arenas[at] = Arena.ofShared()
+                    } else if (random.nextBoolean()) {
+                        val arena = arenas.random(random)
+                        known.add(segment(arena, start, end))
+                        owners.fill(arena, start.toInt(), end.toInt())
+                    }
+                    withClue("seed $seed, step $step, $start to $end") {
+                        known.covers(start, end - start) shouldBe
+                            (start..<end).all { owners[it.toInt()]?.scope()?.isAlive == true }
+                    }
+                }
+                arenas.forEach(Arena::close)
+            }
+        }
+
+        test("should join ranges of the same memory, and drop those that are freed") {
+            val known = KnownMemory()
+            Arena.ofShared().use { arena ->
+                for (i in 0L..<1000L) known.add(segment(arena, i * 10, i * 10 + 10))
+                known.count() shouldBe 1
+            }
+            repeat(1000) { i ->
+                Arena.ofShared().use { known.add(segment(it, 20_000 + i * 10L, 20_000 + i * 10L + 5)) }
+            }
+            known.count() shouldBeLessThan 100
+        }
+
+        test("should not keep memory that the program has no reference to") {
+            val known = KnownMemory()
+            val address = Arena.ofAuto().allocate(4096).also(known::add).address()
+            var tries = 0
+            while (known.covers(address, 1) && tries++ < 100) {
+                System.gc()
+                Thread.sleep(20)
+            }
+            known.covers(address, 1) shouldBe false
+        }
+    })
