@@ -9,7 +9,13 @@ public enum Feature {
     COMPLETION_MODERATION(
             "ibv_modify_cq",
             "Devices of the drivers mlx4 and mlx5 have it since Linux 4.15, and so has the embedded device: "
-                    + "DeviceAttributesEx.cqModeration shows the limits.");
+                    + "DeviceAttributesEx.cqModeration shows the limits."),
+
+    /** Extended reliable connections ({@code ibv_open_xrcd}). */
+    XRC(
+            "ibv_open_xrcd",
+            "Devices of the drivers mlx4 and mlx5 have XRC, qedr since rdma-core 32, hns since rdma-core 36, and so has "
+                    + "the embedded device.");
 
     private final String verb;
     private final String needs;

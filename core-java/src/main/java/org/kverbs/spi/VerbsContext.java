@@ -159,6 +159,13 @@ public interface VerbsContext {
      */
     CompletionQueueOps extendedCompletionQueueOps(long cq);
 
+    // Parts that not every device has
+
+    /** Returns the calls for extended reliable connections (XRC). */
+    default XrcVerbs xrc() {
+        return XrcVerbs.NONE;
+    }
+
     // Shared receive queues
 
     /**

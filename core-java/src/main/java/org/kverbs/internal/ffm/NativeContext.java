@@ -22,6 +22,7 @@ import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
+import org.kverbs.spi.XrcVerbs;
 
 /**
  * An open device of libibverbs. It calls exported functions where they exist and otherwise the pointer tables of the
@@ -34,6 +35,7 @@ final class NativeContext implements VerbsContext {
     private final Libibverbs verbs;
     private final long context;
     private final ContextTables tables;
+    private final NativeXrc xrc;
     /** True if posts and polls are made by critical calls, since the driver never enters the kernel in them. */
     private final boolean isShort;
     private final int asyncFd;
@@ -45,6 +47,7 @@ final class NativeContext implements VerbsContext {
         this.verbs = verbs;
         this.context = context;
         this.tables = new ContextTables(context);
+        this.xrc = new NativeXrc(tables, context);
         this.isShort = staysInUserSpace();
         this.asyncFd = Memory.at(context, IbvContext.SIZE).get(JAVA_INT, IbvContext.ASYNC_FD);
     }
@@ -272,6 +275,11 @@ final class NativeContext implements VerbsContext {
     @Override
     public CompletionQueueOps extendedCompletionQueueOps(long cq) {
         return new NativeExtendedCompletionQueueOps(cq, completionQueueOps(cq));
+    }
+
+    @Override
+    public XrcVerbs xrc() {
+        return xrc;
     }
 
     @Override

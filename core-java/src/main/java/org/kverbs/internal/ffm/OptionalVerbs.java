@@ -7,7 +7,9 @@ import org.kverbs.internal.abi.VerbsContext;
 final class OptionalVerbs {
 
     /** The verbs of the extension of a context, with the offsets of their pointers in {@code struct verbs_context}. */
-    private static final Map<String, Integer> MEMBERS = Map.of("ibv_modify_cq", VerbsContext.MODIFY_CQ);
+    private static final Map<String, Integer> MEMBERS = Map.of(
+            "ibv_modify_cq", VerbsContext.MODIFY_CQ,
+            "ibv_open_xrcd", VerbsContext.OPEN_XRCD);
 
     private OptionalVerbs() {}
 

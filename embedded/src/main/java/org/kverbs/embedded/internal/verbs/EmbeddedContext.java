@@ -11,7 +11,9 @@ import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Channel;
 import org.kverbs.embedded.internal.objects.Cq;
+import org.kverbs.embedded.internal.objects.Handles;
 import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.objects.OpenXrcDomain;
 import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.transport.Qp;
@@ -22,6 +24,7 @@ import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.VerbsOpenResult;
+import org.kverbs.spi.XrcVerbs;
 
 /**
  * Implements the C library's calls on an open embedded device. Each call takes the engine's lock and delegates to the
@@ -30,7 +33,7 @@ import org.kverbs.spi.VerbsOpenResult;
 public final class EmbeddedContext implements VerbsContext {
 
     /** What a device of libibverbs can lack, and this one has. */
-    private static final Set<String> OPTIONAL = Set.of("ibv_modify_cq");
+    private static final Set<String> OPTIONAL = Set.of("ibv_modify_cq", "ibv_open_xrcd");
 
     private final Hca hca;
     private final Queries queries;
@@ -42,6 +45,7 @@ public final class EmbeddedContext implements VerbsContext {
     private final CompletionVerbs completions;
     private final SharedReceiveVerbs shared;
     private final QueuePairVerbs queuePairs;
+    private final EmbeddedXrc xrc;
 
     private EmbeddedContext(Hca hca) {
         this.hca = hca;
@@ -52,7 +56,10 @@ public final class EmbeddedContext implements VerbsContext {
         this.addresses = new AddressVerbs(hca, structures, domains);
         this.completions = new CompletionVerbs(hca, structures, events);
         this.shared = new SharedReceiveVerbs(hca, structures, domains, events);
-        this.queuePairs = new QueuePairVerbs(hca, structures, events, domains, completions, shared, memory, addresses);
+        Handles<OpenXrcDomain> xrcDomains = EmbeddedXrc.table(structures);
+        this.queuePairs = new QueuePairVerbs(
+                hca, structures, events, domains, completions, shared, xrcDomains, memory, addresses);
+        this.xrc = new EmbeddedXrc(hca, completions, shared, queuePairs, xrcDomains);
     }
 
     /** Opens a device, and its port if it is closed. */
@@ -139,6 +146,7 @@ public final class EmbeddedContext implements VerbsContext {
             // As the kernel does: packets must not find objects that the program did not destroy.
             queuePairs.close();
             shared.close();
+            xrc.close();
             memory.close();
             hca.close(events);
             structures.close();
@@ -315,6 +323,11 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public CompletionQueueOps extendedCompletionQueueOps(long cq) {
         return completionQueueOps(cq); // the ordinary polls already fill in every field
+    }
+
+    @Override
+    public XrcVerbs xrc() {
+        return xrc;
     }
 
     @Override

@@ -33,6 +33,7 @@ final class Queries {
             | IbvDeviceCapFlags.IBV_DEVICE_SYS_IMAGE_GUID
             | IbvDeviceCapFlags.IBV_DEVICE_RC_RNR_NAK_GEN
             | IbvDeviceCapFlags.IBV_DEVICE_SRQ_RESIZE
+            | IbvDeviceCapFlags.IBV_DEVICE_XRC
             | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW
             | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW_TYPE_2B;
     /** The port's physical states LinkUp and Disabled (IBA volume 1, 14.2.5.6), for which verbs.h has no names. */
