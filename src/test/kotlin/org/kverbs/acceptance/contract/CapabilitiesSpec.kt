@@ -129,6 +129,10 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
             { cq().moderate(16, Duration.ofMillis(1)) }
         }
 
+        Capability.XRC -> {
+            { context.xrcDomain() }
+        }
+
         Capability.RESIZE_SRQ -> {
             { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(16, 1)).resize(32) }
         }

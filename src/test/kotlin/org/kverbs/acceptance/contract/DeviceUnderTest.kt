@@ -51,6 +51,9 @@ internal enum class Capability(
     /** ibv_modify_cq with IBV_CQ_ATTR_MODERATE. */
     MODERATION(Feature.COMPLETION_MODERATION),
 
+    /** Extended reliable connections. */
+    XRC(Feature.XRC),
+
     /** ibv_modify_srq with IBV_SRQ_MAX_WR. */
     RESIZE_SRQ,
 
@@ -205,6 +208,7 @@ private val softRoceLacks: Set<Capability>
     get() =
         setOf(
             Capability.MODERATION,
+            Capability.XRC,
             Capability.REREGISTER,
             Capability.REPORTS_INVALIDATED_KEY,
             Capability.CHECKS_WINDOW_BOUNDS,
