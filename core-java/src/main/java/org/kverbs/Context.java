@@ -310,6 +310,27 @@ public final class Context extends Resource {
         return create("ibv_alloc_pd(" + device.name() + ")", verbs::allocPd, h -> new ProtectionDomain(this, h), this);
     }
 
+    /** Makes an XRC domain that nobody else can open; see {@link #xrcDomain(XrcDomainAttributes)}. */
+    public XrcDomain xrcDomain() {
+        return xrcDomain(XrcDomainAttributes.UNSHARED);
+    }
+
+    /**
+     * Opens an XRC domain ({@code ibv_open_xrcd}).
+     *
+     * @throws UnsupportedVerbException if the device has no XRC
+     * @throws RdmaSystemException EAGAIN if the domain does not exist and is not to be made; EINVAL if it exists and is to
+     *     be made; ENOENT, EACCES and the like for the file
+     */
+    public XrcDomain xrcDomain(XrcDomainAttributes attributes) {
+        String operation = "ibv_open_xrcd(" + device.name() + ", " + attributes + ")";
+        return create(
+                errno -> refusal(Feature.XRC, operation, errno),
+                () -> verbs.xrc().openDomain(attributes.file(), attributes.flags()),
+                h -> new XrcDomain(this, attributes.file(), h),
+                this);
+    }
+
     /**
      * Makes a thread domain ({@code ibv_alloc_td}), whose objects one thread at a time uses.
      *

@@ -1,5 +1,6 @@
 package org.kverbs;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
@@ -13,6 +14,7 @@ import org.kverbs.attributes.AddressAttributes;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.MemoryAdvice;
 import org.kverbs.attributes.MemoryWindowType;
+import org.kverbs.attributes.QueuePairType;
 import org.kverbs.attributes.SharedReceiveQueueAttributes;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
@@ -25,6 +27,9 @@ import org.kverbs.internal.abi.IbvParentDomainInitAttr;
 import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.abi.IbvQpInitAttrEx;
 import org.kverbs.internal.abi.IbvSrqInitAttr;
+import org.kverbs.internal.abi.IbvSrqInitAttrEx;
+import org.kverbs.internal.abi.IbvSrqInitAttrMask;
+import org.kverbs.internal.abi.IbvSrqType;
 import org.kverbs.internal.values.Ranges;
 
 /**
@@ -297,7 +302,10 @@ public final class ProtectionDomain extends Resource {
     /**
      * Makes a queue pair in state RESET ({@code ibv_create_qp}, {@code ibv_create_qp_ex}).
      *
-     * @throws IllegalArgumentException if a queue of {@code attributes} belongs to another context
+     * @throws IllegalArgumentException if a queue of {@code attributes} belongs to another context, or if the type and
+     *     the shared receive queue do not fit: only {@link XrcDomain#queuePair} makes an XRC_RECV queue pair, and none
+     *     takes all its receives from a queue of XRC
+     * @throws UnsupportedVerbException for XRC_SEND, if the device has no XRC
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */
     public QueuePair queuePair(QueuePairInitAttributes attributes) {
@@ -305,25 +313,37 @@ public final class ProtectionDomain extends Resource {
         if (attributes.srq() != null) {
             parents.add(attributes.srq());
         }
-        for (Resource parent : parents) {
-            Context other = contextOf(parent);
-            if (other != context) {
-                throw new IllegalArgumentException(parent.describe() + " belongs to another open device than "
-                        + describe() + "; make both from the same context");
-            }
-        }
+        parents.forEach(this::requireSameContext);
+        attributes.requireFittingReceives();
         try (Arena arena = Arena.ofConfined()) {
             boolean extended = attributes.extended();
             MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             attributes.writeTo(init);
+            String operation = (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(")
+                    + context.device().name() + ", " + attributes + ")";
             return create(
-                    (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(")
-                            + context.device().name() + ", " + attributes + ")",
-                    () -> context.excess((excess, limits) -> excess.of(attributes.capabilities(), limits)),
+                    errno -> refusedQueuePair(operation, errno, attributes),
                     () -> extended ? createExtended(attributes, init) : context.verbs.createQueuePair(handle, init),
                     h -> new QueuePair(
                             this, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h),
                     parents.toArray(Resource[]::new));
+        }
+    }
+
+    private RdmaSystemException refusedQueuePair(String operation, int errno, QueuePairInitAttributes attributes) {
+        boolean isMissing = errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS;
+        return isMissing && attributes.type() == QueuePairType.XRC_SEND
+                ? context.refusal(Feature.XRC, operation, errno)
+                : SystemErrors.refused(
+                        operation,
+                        errno,
+                        () -> context.excess((excess, limits) -> excess.of(attributes.capabilities(), limits)));
+    }
+
+    private void requireSameContext(Resource part) {
+        if (contextOf(part) != context) {
+            throw new IllegalArgumentException(part.describe() + " belongs to another open device than "
+                    + describe() + "; make both from the same context");
         }
     }
 
@@ -342,6 +362,7 @@ public final class ProtectionDomain extends Resource {
             case CompletionQueue cq -> cq.context();
             case SharedReceiveQueue srq -> srq.protectionDomain().context();
             case ProtectionDomain pd -> pd.context();
+            case XrcDomain domain -> domain.context();
             default -> throw new IllegalStateException(parent.describe());
         };
     }
@@ -353,14 +374,65 @@ public final class ProtectionDomain extends Resource {
             Structures.SHARED_RECEIVE_QUEUE.write(attributes, init.asSlice(IbvSrqInitAttr.ATTR));
             return create(
                     "ibv_create_srq(" + context.device().name() + ", " + attributes + ")",
-                    () -> context.excess((excess, limits) -> excess
-                            .of("max_wr", attributes.maxWr(), "max_srq_wr", limits.maxSrqWr())
-                            .of("max_sge", attributes.maxSge(), "max_srq_sge", limits.maxSrqSge())),
+                    () -> excess(attributes),
                     () -> context.verbs.createSharedReceiveQueue(handle, init),
                     h -> new SharedReceiveQueue(
-                            this, Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttr.ATTR)), h),
+                            this, Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttr.ATTR)), h, null),
                     this);
         }
+    }
+
+    /**
+     * Makes a shared receive queue of XRC ({@code ibv_create_srq_ex}). Messages of extended reliable connections name it
+     * by its {@linkplain SharedReceiveQueue#number number}. Their receives complete in {@code cq}, whichever queue pair
+     * of the domain they came to.
+     *
+     * @param domain the domain whose receiving queue pairs can reach the queue
+     * @param cq the completion queue of the receives
+     * @throws IllegalArgumentException if the domain or the completion queue belongs to another context
+     * @throws UnsupportedVerbException if the device has no XRC
+     * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
+     */
+    public SharedReceiveQueue sharedReceiveQueue(
+            SharedReceiveQueueAttributes attributes, XrcDomain domain, CompletionQueue cq) {
+        requireSameContext(domain);
+        requireSameContext(cq);
+        String operation = "ibv_create_srq_ex(" + context.device().name() + ", XRC, " + attributes + ")";
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvSrqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
+            Structures.SHARED_RECEIVE_QUEUE.write(attributes, init.asSlice(IbvSrqInitAttrEx.ATTR));
+            init.set(JAVA_INT, IbvSrqInitAttrEx.COMP_MASK, IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TYPE
+                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_PD
+                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_XRCD
+                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_CQ);
+            init.set(JAVA_INT, IbvSrqInitAttrEx.SRQ_TYPE, IbvSrqType.IBV_SRQT_XRC);
+            init.set(JAVA_LONG, IbvSrqInitAttrEx.PD, handle);
+            init.set(JAVA_LONG, IbvSrqInitAttrEx.XRCD, domain.handle());
+            init.set(JAVA_LONG, IbvSrqInitAttrEx.CQ, cq.handle());
+            return create(
+                    errno -> refusedQueue(operation, errno, attributes),
+                    () -> context.verbs.xrc().createSharedReceiveQueue(init),
+                    h -> new SharedReceiveQueue(
+                            this,
+                            Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttrEx.ATTR)),
+                            h,
+                            new SharedReceiveQueue.Xrc(domain, cq)),
+                    this,
+                    domain,
+                    cq);
+        }
+    }
+
+    private RdmaSystemException refusedQueue(String operation, int errno, SharedReceiveQueueAttributes attributes) {
+        return errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS
+                ? context.refusal(Feature.XRC, operation, errno)
+                : SystemErrors.refused(operation, errno, () -> excess(attributes));
+    }
+
+    private String excess(SharedReceiveQueueAttributes attributes) {
+        return context.excess((excess, limits) -> excess
+                .of("max_wr", attributes.maxWr(), "max_srq_wr", limits.maxSrqWr())
+                .of("max_sge", attributes.maxSge(), "max_srq_sge", limits.maxSrqSge()));
     }
 
     /** Makes an address handle, the destination of UD messages ({@code ibv_create_ah}). */

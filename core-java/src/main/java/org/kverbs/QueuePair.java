@@ -10,13 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.ConnectOptions;
 import org.kverbs.attributes.Ece;
 import org.kverbs.attributes.Gid;
-import org.kverbs.attributes.QueuePairAttribute;
 import org.kverbs.attributes.QueuePairAttributes;
 import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.attributes.QueuePairEndpoint;
@@ -32,25 +30,19 @@ import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvGid;
 import org.kverbs.internal.abi.IbvQp;
-import org.kverbs.internal.abi.IbvQpAttr;
-import org.kverbs.internal.abi.IbvQpAttrMask;
-import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.VerbsContext;
 
 /**
  * A queue pair ({@code struct ibv_qp}): a send queue and a receive queue. It is one end of a connection (RC, UC), or it
- * sends and receives datagrams (UD).
+ * sends and receives datagrams (UD), or it is the sending end of an extended reliable connection (XRC_SEND).
  *
  * <p>Safe for any thread. One thread at a time posts sends, and one thread at a time posts receives; others wait. After
  * warm-up, posting allocates nothing. Source: {@code man 3 ibv_create_qp}, {@code ibv_modify_qp}, {@code
  * ibv_post_send}.
  */
 public final class QueuePair extends Resource {
-
-    /** The attributes that ibv_query_qp returns: all but the rate limit, which most devices do not know. */
-    private static final int QUERY_MASK = (IbvQpAttrMask.IBV_QP_DEST_QPN << 1) - 1;
 
     static {
         Posting.DOOR.open(queuePair -> ((QueuePair) queuePair).sends);
@@ -62,7 +54,7 @@ public final class QueuePair extends Resource {
     private final QueuePairCapabilities capabilities;
     private final long handle;
     private final int number;
-    private final int psn = ThreadLocalRandom.current().nextInt(1 << 24);
+    private final QueuePairControl control;
     private final SendPoster sends;
     private final ReceivePoster receives;
     /**
@@ -79,6 +71,7 @@ public final class QueuePair extends Resource {
         this.capabilities = capabilities;
         this.handle = handle;
         this.number = Memory.at(handle, IbvQp.SIZE).get(JAVA_INT, IbvQp.QP_NUM);
+        this.control = new QueuePairControl(this, pd.context(), type, number, handle);
         VerbsContext verbs = pd.context().verbs;
         if (asked.extended()) {
             asked.sendCq().expectExtendedPosts();
@@ -122,7 +115,7 @@ public final class QueuePair extends Resource {
 
     /** Returns the sequence number of the first packet after {@link #connect}: a random number of 24 bits. */
     public int psn() {
-        return psn;
+        return control.psn();
     }
 
     /** Returns the completion queue of send requests. */
@@ -130,7 +123,7 @@ public final class QueuePair extends Resource {
         return asked.sendCq();
     }
 
-    /** Returns the completion queue of receive requests. */
+    /** Returns the completion queue of receive requests; that of sends for XRC_SEND, which receives nothing. */
     public CompletionQueue recvCq() {
         return asked.recvCq();
     }
@@ -164,21 +157,7 @@ public final class QueuePair extends Resource {
      *     attributes and the superfluous ones
      */
     public void modify(QueuePairAttributes attributes) {
-        lifetime.enter();
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment destination = arena.allocate(IbvQpAttr.SIZE, JAVA_LONG.byteAlignment());
-            Structures.QUEUE_PAIR.write(attributes, destination);
-            int result = pd.context().verbs.modifyQueuePair(handle, destination, attributes.mask());
-            if (result < 0) {
-                QueuePairState from = result == -Errno.EINVAL ? state() : QueuePairState.UNKNOWN;
-                QueuePairState to =
-                        attributes.attributes().contains(QueuePairAttribute.STATE) ? attributes.state() : from;
-                TransportType transport = pd.context().device().transportType();
-                throw SystemErrors.modifyQueuePair(number, transport, type, from, to, attributes.mask(), -result);
-            }
-        } finally {
-            lifetime.exit();
-        }
+        control.modify(attributes);
     }
 
     /**
@@ -186,14 +165,7 @@ public final class QueuePair extends Resource {
      * valid.
      */
     public QueuePairAttributes query() {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attributes = arena.allocate(IbvQpAttr.SIZE, JAVA_LONG.byteAlignment());
-            MemorySegment init = arena.allocate(IbvQpInitAttr.SIZE, JAVA_LONG.byteAlignment());
-            command(
-                    "ibv_query_qp(" + describe() + ")",
-                    () -> pd.context().verbs.queryQueuePair(handle, attributes, QUERY_MASK, init));
-            return Structures.QUEUE_PAIR.read(attributes, QUERY_MASK);
-        }
+        return control.query();
     }
 
     /**
@@ -275,12 +247,12 @@ public final class QueuePair extends Resource {
      * options}.
      */
     public QueuePairEndpoint endpoint(ConnectOptions options) {
-        return new QueuePairConnector(this, options).endpoint();
+        return new QueuePairConnector(control, options).endpoint();
     }
 
     /** Moves this queue pair from RESET to INIT. In INIT it takes receives. */
     public void init(ConnectOptions options) {
-        new QueuePairConnector(this, options).toInit();
+        new QueuePairConnector(control, options).toInit();
     }
 
     /** Connects with default options; see {@link #connect(QueuePairEndpoint, ConnectOptions)}. */
@@ -289,8 +261,9 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Connects an RC or UC queue pair to a peer's: moves it to INIT if it is still in RESET, then to RTR and RTS. Both
-     * sides call this. The call sends nothing to the peer.
+     * Connects an RC, UC or XRC_SEND queue pair to a peer's: moves it to INIT if it is still in RESET, then to RTR and RTS. Both
+     * sides call this. The call sends nothing to the peer. The peer of an XRC_SEND queue pair is an {@link
+     * XrcReceiveQueuePair}.
      *
      * @throws IllegalStateException for a UD queue pair, which {@link #activate} brings up instead
      * @throws RdmaSystemException if the device refuses a step; an iWARP device refuses, since only the connection
@@ -301,12 +274,7 @@ public final class QueuePair extends Resource {
             throw new IllegalStateException(
                     describe() + " is a datagram queue pair: call activate(), and give each message its address");
         }
-        var connector = new QueuePairConnector(this, options);
-        if (state() == QueuePairState.RESET) {
-            connector.toInit();
-        }
-        connector.toReadyToReceive(remote);
-        connector.toReadyToSend();
+        control.connect(remote, options);
     }
 
     /**
@@ -319,7 +287,7 @@ public final class QueuePair extends Resource {
         if (type != QueuePairType.UD) {
             throw new IllegalStateException(describe() + " must be connected to a peer: call connect(endpoint)");
         }
-        var connector = new QueuePairConnector(this, options);
+        var connector = new QueuePairConnector(control, options);
         if (state() == QueuePairState.RESET) {
             connector.toInit();
         }
@@ -329,7 +297,7 @@ public final class QueuePair extends Resource {
 
     /** Makes an address handle to a peer's UD queue pair, with the port and the GID index of {@code options}. */
     public AddressHandle addressHandle(QueuePairEndpoint remote, ConnectOptions options) {
-        return pd.addressHandle(new QueuePairConnector(this, options).addressOf(remote));
+        return pd.addressHandle(new QueuePairConnector(control, options).addressOf(remote));
     }
 
     /**
@@ -434,7 +402,7 @@ public final class QueuePair extends Resource {
      * @param buffer receives the message
      *
      * @throws WorkRequestException ENOMEM if the queue is full; EINVAL in state RESET, or if the queue pair has a
-     *     shared receive queue
+     *     shared receive queue or is of type XRC_SEND
      */
     public void postReceive(long workRequestId, MemorySlice buffer) {
         requireOwnReceiveQueue(1);
@@ -453,11 +421,11 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Refuses a receive if the queue pair has no receive queue of its own: soft-iWARP's driver would follow a null
-     * pointer.
+     * Refuses a receive if the queue pair has no receive queue of its own: a driver such as that of soft-iWARP would
+     * follow a null pointer.
      */
     private void requireOwnReceiveQueue(int count) {
-        if (asked.srq() != null) {
+        if (asked.srq() != null || type == QueuePairType.XRC_SEND) {
             throw SystemErrors.workRequest("ibv_post_recv(" + describe() + ")", Errno.EINVAL, 0, count);
         }
     }

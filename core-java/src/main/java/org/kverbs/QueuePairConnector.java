@@ -19,14 +19,14 @@ final class QueuePairConnector {
 
     private static final int USUAL_READ_DEPTH = 16;
 
-    private final QueuePair qp;
+    private final QueuePairControl qp;
     private final ConnectOptions options;
     private final Context context;
 
-    QueuePairConnector(QueuePair qp, ConnectOptions options) {
+    QueuePairConnector(QueuePairControl qp, ConnectOptions options) {
         this.qp = qp;
         this.options = options;
-        this.context = qp.protectionDomain().context();
+        this.context = qp.context();
     }
 
     void toInit() {
@@ -47,9 +47,11 @@ final class QueuePairConnector {
         if (chosen != null) {
             return chosen;
         }
-        return qp.type() == QueuePairType.RC
-                ? Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC)
-                : Set.of(AccessFlag.REMOTE_WRITE);
+        return switch (qp.type()) {
+            case RC, XRC_RECV -> Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC);
+            case XRC_SEND -> Set.of();
+            default -> Set.of(AccessFlag.REMOTE_WRITE);
+        };
     }
 
     void toReadyToReceive(QueuePairEndpoint remote) {
@@ -59,7 +61,7 @@ final class QueuePairConnector {
                 .pathMtu(mtu(remote))
                 .destQpn(remote.queuePairNumber())
                 .rqPsn(remote.psn());
-        if (qp.type() == QueuePairType.RC) {
+        if (qp.type() == QueuePairType.RC || qp.type() == QueuePairType.XRC_RECV) {
             int depth = options.maxDestReadAtomic();
             attributes
                     .maxDestReadAtomic(
@@ -76,7 +78,9 @@ final class QueuePairConnector {
     void toReadyToSend() {
         QueuePairAttributesBuilder attributes =
                 QueuePairAttributes.builder().state(QueuePairState.RTS).sqPsn(qp.psn());
-        if (qp.type() == QueuePairType.RC) {
+        if (qp.type() == QueuePairType.XRC_RECV) {
+            attributes.timeout(options.timeout());
+        } else if (qp.type() == QueuePairType.RC || qp.type() == QueuePairType.XRC_SEND) {
             int depth = options.maxReadAtomic();
             attributes
                     .timeout(options.timeout())

@@ -16,9 +16,9 @@ import org.kverbs.internal.abi.IbvQpInitAttrMask;
 /**
  * The parameters of a new queue pair ({@code struct ibv_qp_init_attr}).
  *
- * @param type the transport
+ * @param type the transport; an XRC_RECV queue pair is made by {@link XrcDomain#queuePair} instead
  * @param sendCq the completion queue of send requests
- * @param recvCq the completion queue of receive requests
+ * @param recvCq the completion queue of receive requests; unused for XRC_SEND
  * @param srq the shared receive queue that the queue pair takes receives from, or null for a receive queue of its own
  * @param capabilities the sizes of the queues; the device can give more
  * @param signalAll whether every send request that succeeds makes a completion, as if it were signaled ({@code
@@ -100,6 +100,22 @@ public record QueuePairInitAttributes(
         init.set(JAVA_LONG, IbvQpInitAttrEx.SEND_OPS_FLAGS, operations(all));
     }
 
+    /** Refuses a type and a shared receive queue that do not fit. */
+    void requireFittingReceives() {
+        if (type == QueuePairType.XRC_RECV) {
+            throw new IllegalArgumentException(
+                    "an XRC_RECV queue pair belongs to an XRC domain: call queuePair() of the XrcDomain");
+        }
+        if (srq != null && type == QueuePairType.XRC_SEND) {
+            throw new IllegalArgumentException("an XRC_SEND queue pair receives nothing: leave srq out");
+        }
+        if (srq != null && srq.xrcDomain() != null) {
+            throw new IllegalArgumentException(srq.describe()
+                    + " takes the messages that name it, from the receiving queue pairs of its XRC domain: make a basic"
+                    + " shared receive queue for a queue pair of type " + type);
+        }
+    }
+
     private int operations(boolean all) {
         return switch (type) {
             case UD -> DATAGRAMS;
@@ -110,9 +126,13 @@ public record QueuePairInitAttributes(
 
     void writeTo(MemorySegment init) {
         init.set(JAVA_LONG, IbvQpInitAttr.SEND_CQ, sendCq.handle());
-        init.set(JAVA_LONG, IbvQpInitAttr.RECV_CQ, recvCq.handle());
+        init.set(JAVA_LONG, IbvQpInitAttr.RECV_CQ, type == QueuePairType.XRC_SEND ? 0 : recvCq.handle());
         init.set(JAVA_LONG, IbvQpInitAttr.SRQ, srq == null ? 0 : srq.handle());
         Structures.CAPABILITIES.write(capabilities, init.asSlice(IbvQpInitAttr.CAP));
+        if (type == QueuePairType.XRC_SEND) { // libibverbs sets these to 0 as well
+            init.set(JAVA_INT, IbvQpInitAttr.CAP_MAX_RECV_WR, 0);
+            init.set(JAVA_INT, IbvQpInitAttr.CAP_MAX_RECV_SGE, 0);
+        }
         init.set(JAVA_INT, IbvQpInitAttr.QP_TYPE, type.code());
         init.set(JAVA_INT, IbvQpInitAttr.SQ_SIG_ALL, signalAll ? 1 : 0);
     }

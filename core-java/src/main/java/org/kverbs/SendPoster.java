@@ -25,8 +25,9 @@ final class SendPoster implements Posting<SendRequests> {
     /** How many threads may write lists at a time before one allocates its own. */
     private static final int SPARES = 4;
 
-
     private final QueuePair owner;
+    /** True if each request needs a destination besides the one that the queue pair is connected to. */
+    private final boolean isAddressed;
     private final QueuePairOps ops;
     private final Guard guard = new Guard();
     private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
@@ -36,6 +37,7 @@ final class SendPoster implements Posting<SendRequests> {
     SendPoster(QueuePair owner, QueuePairOps ops) {
         this.owner = owner;
         this.ops = ops;
+        this.isAddressed = owner.type() == QueuePairType.UD || owner.type() == QueuePairType.XRC_SEND;
     }
 
     void post(SendRequests requests) {
@@ -105,14 +107,21 @@ final class SendPoster implements Posting<SendRequests> {
         }
     }
 
+    /** Refuses a list with a request that does not say where it goes. */
+    private void requireAddresses(SendRequests requests) {
+        boolean datagrams = owner.type() == QueuePairType.UD;
+        int index = datagrams ? requests.firstUnaddressed() : requests.firstWithoutQueue();
+        if (index >= 0) {
+            String advice = datagrams
+                    ? "A request of a UD queue pair needs an address: add to(addressHandle, queuePairNumber, qkey)."
+                    : "A request of an XRC_SEND queue pair names a queue of the peer: add toSharedReceiveQueue(number).";
+            throw new WorkRequestException(call(), Errno.EINVAL, advice, index, requests.size());
+        }
+    }
+
     private int postEntered(SendRequests requests) {
-        if (owner.type() == QueuePairType.UD && requests.firstUnaddressed() >= 0) {
-            throw new WorkRequestException(
-                    call(),
-                    Errno.EINVAL,
-                    "A request of a UD queue pair needs an address: add to(addressHandle, queuePairNumber, qkey).",
-                    requests.firstUnaddressed(),
-                    requests.size());
+        if (isAddressed) {
+            requireAddresses(requests);
         }
         int entered = 0;
         int result;

@@ -15,6 +15,7 @@ import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.memory.Memory;
+import org.kverbs.internal.values.Ranges;
 
 /**
  * A reusable list of send work requests ({@code struct ibv_send_wr}) in native memory, posted in one call. An operation
@@ -64,6 +65,8 @@ public final class SendRequests {
     private boolean addressed;
 
     private int unaddressed = -1;
+    /** How many requests from the first on name a shared receive queue, or are local and need none. */
+    private int naming;
 
     /** Makes an empty list. */
     public SendRequests() {}
@@ -83,6 +86,7 @@ public final class SendRequests {
         binds = false;
         current = 0;
         unaddressed = -1;
+        naming = 0;
     }
 
     /**
@@ -91,6 +95,20 @@ public final class SendRequests {
      */
     int firstUnaddressed() {
         return unaddressed >= 0 || addressed ? unaddressed : size() - 1;
+    }
+
+    /**
+     * Returns the index of the first request that needs a shared receive queue to be sent over XRC and names none, or -1.
+     */
+    int firstWithoutQueue() {
+        return naming == size() ? -1 : naming;
+    }
+
+    /** Notes that the last request names a queue or needs none. */
+    private void noteNamed() {
+        if (naming == size() - 1) {
+            naming++;
+        }
     }
 
     /**
@@ -272,6 +290,7 @@ public final class SendRequests {
     public SendRequests localInvalidate(long workRequestId, int rkey) {
         begin(workRequestId, IbvWrOpcode.IBV_WR_LOCAL_INV);
         Memory.putInt(request() + IbvSendWr.INVALIDATE_RKEY, rkey);
+        noteNamed();
         return this;
     }
 
@@ -298,6 +317,7 @@ public final class SendRequests {
         Memory.putLong(request + IbvSendWr.BIND_MW_BIND_INFO_LENGTH, bound.length());
         Memory.putInt(request + IbvSendWr.BIND_MW_BIND_INFO_MW_ACCESS_FLAGS, access);
         binds = true;
+        noteNamed();
         use(window);
         use(bound.region());
         return this;
@@ -383,6 +403,19 @@ public final class SendRequests {
         Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QKEY, qkey);
         use(address);
         addressed = true;
+        return this;
+    }
+
+    /**
+     * Names the peer's shared receive queue for a request over XRC, whatever its operation: a message takes a receive of
+     * that queue, and a write, a read or an atomic reaches the memory of that queue's protection domain.
+     *
+     * @param number the {@linkplain SharedReceiveQueue#number number} of the queue, 24 bits
+     */
+    public SendRequests toSharedReceiveQueue(int number) {
+        Ranges.require("number", number, 0, 0xffffff);
+        Memory.putInt(request() + IbvSendWr.QP_TYPE_XRC_REMOTE_SRQN, number);
+        noteNamed();
         return this;
     }
 

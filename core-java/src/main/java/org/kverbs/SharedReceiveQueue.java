@@ -4,6 +4,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.SharedReceiveQueueAttributes;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
@@ -14,9 +16,10 @@ import org.kverbs.internal.abi.IbvSrqAttrMask;
 import org.kverbs.spi.ReceiveOps;
 
 /**
- * A queue of receive requests that several queue pairs share ({@code struct ibv_srq}).
+ * A queue of receive requests that several queue pairs share ({@code struct ibv_srq}). A basic queue serves the queue
+ * pairs that were made with it. A queue of XRC serves the messages that name it: see {@link XrcDomain}.
  *
- * <p>Safe for any thread. Source: {@code man 3 ibv_create_srq}.
+ * <p>Safe for any thread. Source: {@code man 3 ibv_create_srq}, {@code ibv_create_srq_ex}.
  */
 public final class SharedReceiveQueue extends Resource {
 
@@ -24,9 +27,18 @@ public final class SharedReceiveQueue extends Resource {
     private final long handle;
     private final SharedReceiveQueueAttributes made;
     private final ReceivePoster poster;
+    private final @Nullable Xrc xrc;
 
-    SharedReceiveQueue(ProtectionDomain pd, SharedReceiveQueueAttributes made, long handle) {
-        super(new Lifetime(Turn.USERS, pd.lifetime));
+    /** What a queue of XRC has besides. */
+    record Xrc(XrcDomain domain, CompletionQueue cq) {}
+
+    SharedReceiveQueue(
+            ProtectionDomain pd, SharedReceiveQueueAttributes made, long handle, @Nullable Xrc xrc) {
+        super(
+                xrc == null
+                        ? new Lifetime(Turn.USERS, pd.lifetime)
+                        : new Lifetime(Turn.USERS, pd.lifetime, xrc.domain.lifetime, xrc.cq.lifetime));
+        this.xrc = xrc;
         this.pd = pd;
         this.made = made;
         this.handle = handle;
@@ -39,6 +51,29 @@ public final class SharedReceiveQueue extends Resource {
     /** Returns the protection domain that this queue belongs to. */
     public ProtectionDomain protectionDomain() {
         return pd;
+    }
+
+    /** Returns the XRC domain of this queue; null for a basic queue. */
+    public @Nullable XrcDomain xrcDomain() {
+        return xrc == null ? null : xrc.domain;
+    }
+
+    /** Returns the completion queue of the receives of an XRC queue; null for a basic queue, which has none. */
+    public @Nullable CompletionQueue cq() {
+        return xrc == null ? null : xrc.cq;
+    }
+
+    /**
+     * Queries the number by which messages of extended reliable connections name this queue, 24 bits ({@code
+     * ibv_get_srq_num}): see {@link SendRequests#toSharedReceiveQueue}.
+     *
+     * @throws UnsupportedVerbException for a basic queue, unless the device numbers all its queues
+     */
+    public int number() {
+        String operation = "ibv_get_srq_num(" + describe() + ")";
+        return command(
+                errno -> pd.context().refusal(Feature.XRC, operation, errno),
+                () -> pd.context().verbs.xrc().sharedReceiveQueueNumber(handle));
     }
 
     long handle() {
@@ -125,6 +160,7 @@ public final class SharedReceiveQueue extends Resource {
 
     @Override
     public String describe() {
-        return "shared receive queue on " + pd.context().device().name();
+        return (xrc == null ? "shared receive queue on " : "shared receive queue of XRC on ")
+                + pd.context().device().name();
     }
 }

@@ -72,7 +72,12 @@ public enum Feature {
     DMABUF(
             "ibv_reg_dmabuf_mr",
             "Devices of the driver mlx5 have it with rdma-core 34 and newer, those of efa with 38, irdma 45, bnxt_re "
-                    + "48, mana 57 and ionic 61. The embedded device has none.");
+                    + "48, mana 57 and ionic 61. The embedded device has none."),
+    /** Extended reliable connections ({@code ibv_open_xrcd}). */
+    XRC(
+            "ibv_open_xrcd",
+            "Devices of the drivers mlx4 and mlx5 have XRC, qedr since rdma-core 32, hns since rdma-core 36, and so has "
+                    + "the embedded device.");
 
     private final String verb;
     private final String needs;

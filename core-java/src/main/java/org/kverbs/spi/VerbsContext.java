@@ -201,6 +201,13 @@ public interface VerbsContext {
      */
     CompletionQueueOps extendedCompletionQueueOps(long cq, int fields);
 
+    // Parts that not every device has
+
+    /** Returns the calls for extended reliable connections (XRC). */
+    default XrcVerbs xrc() {
+        return XrcVerbs.NONE;
+    }
+
     // Shared receive queues
 
     /**

@@ -82,10 +82,12 @@ public fun <V : Verbs> ProtectionDomain.qp(
     block: QueuePairSettings.() -> Unit,
 ): TypedQueuePair<V> = TypedQueuePair(queuePair(QueuePairSettings().apply(block).build(transport.type)))
 
-/** Makes a shared receive queue: `pd.srq { maxWr(1024) }` (ibv_create_srq). */
+/** Makes a shared receive queue: `pd.srq { maxWr(1024) }` (ibv_create_srq, ibv_create_srq_ex). */
 public fun ProtectionDomain.srq(block: SharedReceiveQueueBuilder.() -> Unit): SharedReceiveQueue {
-    val attributes = SharedReceiveQueueBuilder().apply(block).build()
-    val srq = sharedReceiveQueue(attributes)
+    val settings = SharedReceiveQueueBuilder().apply(block)
+    val attributes = settings.build()
+    val xrc = settings.xrc
+    val srq = if (xrc == null) sharedReceiveQueue(attributes) else sharedReceiveQueue(attributes, xrc.domain, xrc.cq)
     if (attributes.limit() > 0) srq.limit(attributes.limit())
     return srq
 }

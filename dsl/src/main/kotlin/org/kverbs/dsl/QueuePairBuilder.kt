@@ -21,7 +21,7 @@ public class QueuePairBuilder internal constructor() : QueuePairSettings() {
     internal fun build(): QueuePairInitAttributes =
         build(
             requireNotNull(type) {
-                "type is missing: say type(RC), type(UC) or type(UD)"
+                "type is missing: say type(RC), type(UC), type(UD) or type(XRC_SEND)"
             },
         )
 }

@@ -52,7 +52,7 @@ public fun TypedQueuePair<Verbs>.endpoint(options: ConnectOptions = ConnectOptio
     queuePair.endpoint(options)
 
 /** Posts a receive request; errors as [QueuePair.postReceive]. */
-public fun TypedQueuePair<Verbs>.postReceive(
+public fun TypedQueuePair<ReceiveVerbs>.postReceive(
     into: MemorySlice,
     id: Long = 0,
 ): Unit = queuePair.postReceive(id, into)

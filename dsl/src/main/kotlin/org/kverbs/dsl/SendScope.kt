@@ -37,7 +37,7 @@ public value class SendScope<out V : Verbs>
          *
          * @throws IllegalStateException if the request is of another post
          */
-        public fun <R : ReadVerbs> SendRequest<R>.fence(): SendRequest<R> = also { arena().fence(it.ticket) }
+        public fun <R : FenceVerbs> SendRequest<R>.fence(): SendRequest<R> = also { arena().fence(it.ticket) }
 
         /**
          * Adds a second or further buffer to the request; the device gathers or fills the buffers in order.

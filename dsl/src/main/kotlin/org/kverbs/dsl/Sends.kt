@@ -157,7 +157,7 @@ public fun <V : ReadVerbs> SendScope<V>.fetchAndAdd(
 ): SendRequest<V> = begun(requests.fetchAndAdd(id, on.addressAt(offset, ATOMIC_BYTES), on.rkey(), add).into(into))
 
 /** Ends one of this side's keys, for example that of a type 2 window. */
-public fun <V : WriteVerbs> SendScope<V>.localInvalidate(
+public fun <V : WindowVerbs> SendScope<V>.localInvalidate(
     rkey: Int,
     id: Long = 0,
 ): SendRequest<V> = begun(requests.localInvalidate(id, rkey))
@@ -166,7 +166,7 @@ public fun <V : WriteVerbs> SendScope<V>.localInvalidate(
  * Binds a type 2 window under [rkey], made by [nextRkey], to part of a region. The list of flags is an array, made anew
  * by each call.
  */
-public fun <V : WriteVerbs> SendScope<V>.bind(
+public fun <V : WindowVerbs> SendScope<V>.bind(
     window: MemoryWindow,
     rkey: Int,
     to: MemorySlice,
@@ -178,12 +178,12 @@ public fun <V : WriteVerbs> SendScope<V>.bind(
 public fun MemoryWindow.nextRkey(): Int = MemoryWindow.nextRkey(rkey())
 
 /** Returns the request that was begun last. */
-private fun <V : Verbs> begun(requests: SendRequests) = SendRequest<V>(WorkRequestArena.DOOR.of(requests).lastTicket())
+internal fun <V : Verbs> begun(requests: SendRequests) = SendRequest<V>(WorkRequestArena.DOOR.of(requests).lastTicket())
 
-private const val ATOMIC_BYTES = Long.SIZE_BYTES.toLong()
+internal const val ATOMIC_BYTES = Long.SIZE_BYTES.toLong()
 
 /** The address of [offset], from where [count] bytes are within this memory. */
-private fun RemoteMemory.addressAt(
+internal fun RemoteMemory.addressAt(
     offset: Long,
     count: Long,
 ): Long {

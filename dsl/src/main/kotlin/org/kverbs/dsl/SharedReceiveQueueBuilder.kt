@@ -1,5 +1,7 @@
 package org.kverbs.dsl
 
+import org.kverbs.CompletionQueue
+import org.kverbs.XrcDomain
 import org.kverbs.attributes.SharedReceiveQueueAttributes
 
 /** Builds a shared receive queue. Valid only inside its block. */
@@ -8,6 +10,8 @@ public class SharedReceiveQueueBuilder internal constructor() {
     private var maxWr = 128
     private var maxSge = 1
     private var limit = 0
+    internal var xrc: XrcQueue? = null
+        private set
 
     /** Sets the number of receive requests that the queue has room for. Default: 128. */
     public fun maxWr(count: Int) {
@@ -27,6 +31,18 @@ public class SharedReceiveQueueBuilder internal constructor() {
         limit = count
     }
 
+    /**
+     * Makes it a queue of XRC: messages of extended reliable connections name it by its number, through the receiving
+     * queue pairs of [domain], and their receives complete in [cq]. Default: a basic queue, which serves the queue pairs
+     * that are made with it.
+     */
+    public fun xrc(
+        domain: XrcDomain,
+        cq: CompletionQueue,
+    ) {
+        xrc = XrcQueue(domain, cq)
+    }
+
     internal fun build(): SharedReceiveQueueAttributes {
         require(limit <= maxWr) {
             "limit($limit) is above maxWr($maxWr): the number of receives is always below it; give a smaller limit"
@@ -34,3 +50,9 @@ public class SharedReceiveQueueBuilder internal constructor() {
         return SharedReceiveQueueAttributes(maxWr, maxSge, limit)
     }
 }
+
+/** What a queue of XRC has besides. */
+internal class XrcQueue(
+    val domain: XrcDomain,
+    val cq: CompletionQueue,
+)

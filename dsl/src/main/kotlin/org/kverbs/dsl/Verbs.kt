@@ -9,28 +9,49 @@ public sealed interface Verbs
 /** Messages over a connection, without an address: RC and UC. */
 public sealed interface ConnectedVerbs : Verbs
 
-/** Writes into the peer's memory, and memory windows: RC and UC. */
-public sealed interface WriteVerbs : Verbs
+/** Receives of the queue pair's own or of a basic shared queue: RC, UC and UD. */
+public sealed interface ReceiveVerbs : Verbs
+
+/** Memory windows, which are bound and invalidated on this side: RC, UC and XRC. */
+public sealed interface WindowVerbs : Verbs
+
+/** Requests that wait for earlier reads and atomics: RC and XRC. */
+public sealed interface FenceVerbs : Verbs
+
+/** Writes into the peer's memory: RC and UC. */
+public sealed interface WriteVerbs : WindowVerbs
 
 /** Reads, atomics and the invalidation of the peer's keys: RC. */
-public sealed interface ReadVerbs : Verbs
+public sealed interface ReadVerbs : FenceVerbs
 
 /** Messages with an address: UD. */
 public sealed interface DatagramVerbs : Verbs
 
+/** Messages, writes, reads and atomics that name a shared receive queue of the peer: XRC. */
+public sealed interface SharedQueueVerbs :
+    WindowVerbs,
+    FenceVerbs
+
 /** The operations of a reliable connection. */
 public sealed interface RcVerbs :
     ConnectedVerbs,
+    ReceiveVerbs,
     WriteVerbs,
     ReadVerbs
 
 /** The operations of an unreliable connection. */
 public sealed interface UcVerbs :
     ConnectedVerbs,
+    ReceiveVerbs,
     WriteVerbs
 
 /** The operations of unreliable datagrams. */
-public sealed interface UdVerbs : DatagramVerbs
+public sealed interface UdVerbs :
+    ReceiveVerbs,
+    DatagramVerbs
+
+/** The operations of the sending end of an extended reliable connection. */
+public sealed interface XrcVerbs : SharedQueueVerbs
 
 /**
  * All operations, for a queue pair whose type is not known at compile time. The device refuses those that the type does
@@ -38,4 +59,5 @@ public sealed interface UdVerbs : DatagramVerbs
  */
 public sealed interface AnyVerbs :
     RcVerbs,
-    UdVerbs
+    UdVerbs,
+    XrcVerbs

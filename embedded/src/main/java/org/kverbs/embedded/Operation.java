@@ -52,7 +52,11 @@ public enum Operation {
     POLL,
     /** {@code ibv_req_notify_cq}. */
     REQUEST_NOTIFICATION,
-    /** {@code ibv_create_srq}. */
+    /** {@code ibv_open_xrcd}. */
+    OPEN_XRC_DOMAIN,
+    /** {@code ibv_close_xrcd}. */
+    CLOSE_XRC_DOMAIN,
+    /** {@code ibv_create_srq} and {@code ibv_create_srq_ex}. */
     CREATE_SHARED_RECEIVE_QUEUE,
     /** {@code ibv_modify_srq}. */
     MODIFY_SHARED_RECEIVE_QUEUE,
@@ -60,6 +64,8 @@ public enum Operation {
     DESTROY_SHARED_RECEIVE_QUEUE,
     /** {@code ibv_create_qp} and {@code ibv_create_qp_ex}. */
     CREATE_QUEUE_PAIR,
+    /** {@code ibv_open_qp}. */
+    OPEN_QUEUE_PAIR,
     /** {@code ibv_modify_qp}. */
     MODIFY_QUEUE_PAIR,
     /** {@code ibv_modify_qp_rate_limit}. */

@@ -80,6 +80,7 @@ internal open class PeerBench(
     init {
         val access = setOf(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
         val reliable = type == QueuePairType.RC
+        val sender = type == QueuePairType.XRC_SEND
         val init = QueuePairAttributes.builder().state(QueuePairState.INIT).pkeyIndex(0).port(1)
         val receive = QueuePairAttributes.builder().state(QueuePairState.RTR)
         if (type == QueuePairType.UD) {
@@ -91,6 +92,8 @@ internal open class PeerBench(
         val send = QueuePairAttributes.builder().state(QueuePairState.RTS).sqPsn(0)
         if (reliable) {
             receive.maxDestReadAtomic(reads).minRnrTimer(1)
+        }
+        if (reliable || sender) {
             send.timeout(timeout).retryCount(3).rnrRetry(7).maxReadAtomic(2)
         }
         listOf(init, receive, send).forEach { qp.modify(it.build()) }

@@ -184,6 +184,10 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
             { pd.registerDmabuf(0, 0, 4096, 0, AccessFlag.LOCAL_WRITE) }
         }
 
+        Capability.XRC -> {
+            { context.xrcDomain() }
+        }
+
         Capability.RESIZE_SRQ -> {
             { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(16, 1)).resize(32) }
         }

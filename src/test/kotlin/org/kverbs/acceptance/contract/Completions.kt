@@ -62,12 +62,21 @@ internal fun WorkCompletion.shouldBeDone(
     on: QueuePair,
     bytes: Long? = null,
     immediate: Int? = null,
+) = shouldBeDone(id, opcode, on.number(), bytes, immediate)
+
+/** Checks a success on the queue pair with a number; see the other function. */
+internal fun WorkCompletion.shouldBeDone(
+    id: Long,
+    opcode: WorkCompletionOpcode,
+    on: Int,
+    bytes: Long? = null,
+    immediate: Int? = null,
 ) = withClue("$this with flags ${flags()}") {
     status() shouldBe WorkCompletionStatus.SUCCESS
     workRequestId() shouldBe id
     opcode() shouldBe opcode
     opcode.isReceive shouldBe (opcode == WorkCompletionOpcode.RECV || opcode == WorkCompletionOpcode.RECV_RDMA_WITH_IMM)
-    queuePairNumber() shouldBe on.number()
+    queuePairNumber() shouldBe on
     bytes?.let { byteLength() shouldBe it }
     if (opcode.isReceive) {
         hasImmediate() shouldBe (immediate != null)

@@ -84,6 +84,9 @@ internal enum class Capability(
     /** ibv_reg_dmabuf_mr. The embedded device has none, and neither have the kernel's software devices. */
     DMABUF(Feature.DMABUF),
 
+    /** Extended reliable connections. */
+    XRC(Feature.XRC),
+
     /** ibv_modify_srq with IBV_SRQ_MAX_WR. */
     RESIZE_SRQ,
 
@@ -250,6 +253,7 @@ private val softRoceLacks: Set<Capability>
             Capability.ON_DEMAND_PAGING,
             Capability.MEMORY_ADVICE,
             Capability.DMABUF,
+            Capability.XRC,
             Capability.REREGISTER,
             Capability.REPORTS_INVALIDATED_KEY,
             Capability.CHECKS_WINDOW_BOUNDS,

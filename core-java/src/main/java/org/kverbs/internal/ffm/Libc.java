@@ -8,6 +8,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.OpenFlags;
 
 /** The functions of the C library for file descriptors. */
 final class Libc {
@@ -24,6 +25,7 @@ final class Libc {
     private static final int F_SETFL = 4;
     private static final int O_NONBLOCK = 0x800;
     private static final int O_CLOEXEC = 0x80000;
+    private static final int OWNER_ONLY = 0600;
     private static final int EFD_CLOEXEC = 0x80000;
     private static final int EFD_NONBLOCK = 0x800;
     private static final short POLLIN = 1;
@@ -71,6 +73,15 @@ final class Libc {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment path = arena.allocateFrom(file);
             return Downcalls.number(Downcalls.withErrno(OPEN, path.address(), O_NONBLOCK | O_CLOEXEC));
+        }
+    }
+
+    /** Opens a file to read, and makes it if it does not exist, for its owner alone. Returns a descriptor or -errno. */
+    static int openOrCreate(String file) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment path = arena.allocateFrom(file);
+            int flags = OpenFlags.O_CREAT | O_NONBLOCK | O_CLOEXEC;
+            return Downcalls.number(Downcalls.variadicWithErrno(OPEN, path.address(), flags, OWNER_ONLY));
         }
     }
 

@@ -28,6 +28,7 @@ import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
+import org.kverbs.spi.XrcVerbs;
 
 /**
  * An open device of libibverbs. It calls exported functions where they exist and otherwise the pointer tables of the
@@ -41,6 +42,7 @@ final class NativeContext implements VerbsContext {
     private final long context;
     private final ContextTables tables;
     private final NativeOptionalMemory memory;
+    private final NativeXrc xrc;
     /** True if posts and polls are made by critical calls, since the driver never enters the kernel in them. */
     private final boolean isShort;
     private final int asyncFd;
@@ -53,6 +55,7 @@ final class NativeContext implements VerbsContext {
         this.context = context;
         this.tables = new ContextTables(context);
         this.memory = new NativeOptionalMemory(verbs, context, tables);
+        this.xrc = new NativeXrc(tables, context);
         this.isShort = staysInUserSpace();
         this.asyncFd = Memory.at(context, IbvContext.SIZE).get(JAVA_INT, IbvContext.ASYNC_FD);
     }
@@ -315,6 +318,11 @@ final class NativeContext implements VerbsContext {
     @Override
     public CompletionQueueOps extendedCompletionQueueOps(long cq, int fields) {
         return new NativeExtendedCompletionQueueOps(cq, completionQueueOps(cq), fields);
+    }
+
+    @Override
+    public XrcVerbs xrc() {
+        return xrc;
     }
 
     @Override

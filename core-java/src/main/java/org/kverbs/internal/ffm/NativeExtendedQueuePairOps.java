@@ -22,6 +22,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
 
     private final long qp;
     private final boolean datagrams;
+    private final boolean namesQueues;
     private final int maxEntries;
     private final int maxInline;
     /**
@@ -35,6 +36,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
     private final MemorySegment complete;
     private final MemorySegment abort;
     private final MemorySegment setAddress;
+    private final MemorySegment setQueue;
     private final MemorySegment setInline;
     private final MemorySegment setEntry;
     private final MemorySegment setEntries;
@@ -49,7 +51,9 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         this.qp = qp;
         this.maxEntries = maxEntries;
         this.maxInline = maxInline;
-        datagrams = Memory.getInt(qp + IbvQpEx.QP_BASE_QP_TYPE) == IbvQpType.IBV_QPT_UD;
+        int type = Memory.getInt(qp + IbvQpEx.QP_BASE_QP_TYPE);
+        datagrams = type == IbvQpType.IBV_QPT_UD;
+        namesQueues = type == IbvQpType.IBV_QPT_XRC_SEND;
         gathered = Arena.ofAuto().allocate(Math.max(1, maxInline));
         operations[IbvWrOpcode.IBV_WR_RDMA_WRITE] = function(IbvQpEx.WR_RDMA_WRITE);
         operations[IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM] = function(IbvQpEx.WR_RDMA_WRITE_IMM);
@@ -65,6 +69,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         complete = function(IbvQpEx.WR_COMPLETE);
         abort = function(IbvQpEx.WR_ABORT);
         setAddress = function(IbvQpEx.WR_SET_UD_ADDR);
+        setQueue = function(IbvQpEx.WR_SET_XRC_SRQN);
         setInline = function(IbvQpEx.WR_SET_INLINE_DATA);
         setEntry = function(IbvQpEx.WR_SET_SGE);
         setEntries = function(IbvQpEx.WR_SET_SGE_LIST);
@@ -155,6 +160,9 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
             int number = Memory.getInt(request + IbvSendWr.WR_UD_REMOTE_QPN);
             int qkey = Memory.getInt(request + IbvSendWr.WR_UD_REMOTE_QKEY);
             Downcalls.call(setAddress, qp, Memory.getLong(request + IbvSendWr.WR_UD_AH), number, qkey);
+        }
+        if (namesQueues) {
+            Downcalls.call(setQueue, qp, Memory.getInt(request + IbvSendWr.QP_TYPE_XRC_REMOTE_SRQN));
         }
         tellData(request);
     }

@@ -15,7 +15,8 @@ final class OptionalVerbs {
             Map.entry("ibv_alloc_parent_domain", VerbsContext.ALLOC_PARENT_DOMAIN),
             Map.entry("ibv_alloc_null_mr", VerbsContext.ALLOC_NULL_MR),
             Map.entry("ibv_alloc_dm", VerbsContext.ALLOC_DM),
-            Map.entry("ibv_advise_mr", VerbsContext.ADVISE_MR));
+            Map.entry("ibv_advise_mr", VerbsContext.ADVISE_MR),
+            Map.entry("ibv_open_xrcd", VerbsContext.OPEN_XRCD));
 
     private OptionalVerbs() {}
 

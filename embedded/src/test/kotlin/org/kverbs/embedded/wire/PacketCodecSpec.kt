@@ -64,6 +64,29 @@ class PacketCodecSpec :
                 "55000000"
         }
 
+        test("should place the XRCETH before the RETH and the AtomicETH, and only into requests") {
+            val hex = HexFormat.of()
+            val packet = Packet(0)
+            packet.pkey = 0xffff
+            packet.destinationQp = 0x123456
+            packet.psn = 0xabcdef
+            packet.sharedQueue = 0x313233
+            packet.remoteAddress = 0x0102030405060708
+            packet.rkey = 0x11121314
+            packet.dmaLength = 1
+            packet.swapOrAdd = 7
+            packet.syndrome = 0x1f
+            packet.opcode = Opcode.XRC or Opcode.RC_READ_REQUEST
+            hex.formatHex(packet.encoded()) shouldBe
+                "ac00ffff" + "00123456" + "00abcdef" + "00313233" + "0102030405060708" + "11121314" + "00000001"
+            packet.opcode = Opcode.XRC or Opcode.RC_FETCH_ADD
+            hex.formatHex(packet.encoded()) shouldBe
+                "b400ffff" + "00123456" + "00abcdef" + "00313233" + "0102030405060708" + "11121314" +
+                "0000000000000007" + "0000000000000000"
+            packet.opcode = Opcode.XRC or Opcode.RC_ACK
+            hex.formatHex(packet.encoded()) shouldBe "b100ffff" + "00123456" + "00abcdef" + "1f000000"
+        }
+
         test("should refuse every truncated packet, and read nothing behind the end") {
             val zeros = Packet(0)
             val ones = Packet(0)

@@ -56,6 +56,7 @@ internal fun Packet.wireFields(): Map<String, Any> =
         put("psnCount", psnCount)
         put("payload", payloadBytes().toList())
         if (Opcode.hasDeth(opcode)) putAll(mapOf("qkey" to qkey, "sourceQp" to sourceQp))
+        if (Opcode.hasXrcEth(opcode)) put("sharedQueue", sharedQueue)
         if (Opcode.hasReth(opcode)) {
             putAll(
                 mapOf(
@@ -91,6 +92,7 @@ internal fun packets(opcodes: List<Int> = knownOpcodes): Arb<Packet> =
         packet.pkey = random.nextInt(0x10000)
         packet.destinationQp = random.nextInt(0x1000000)
         packet.psn = random.nextInt(0x1000000)
+        packet.sharedQueue = random.nextInt(0x1000000)
         packet.remoteAddress = random.nextLong()
         packet.rkey = random.nextInt()
         packet.dmaLength = random.nextInt()

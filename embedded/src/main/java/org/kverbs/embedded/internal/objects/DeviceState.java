@@ -34,7 +34,8 @@ public abstract class DeviceState {
             Operation.FREE_DEVICE_MEMORY,
             Operation.DESTROY_QUEUE_PAIR,
             Operation.DESTROY_COMPLETION_QUEUE,
-            Operation.DESTROY_SHARED_RECEIVE_QUEUE);
+            Operation.DESTROY_SHARED_RECEIVE_QUEUE,
+            Operation.CLOSE_XRC_DOMAIN);
 
     public final String name;
     public final long guid;

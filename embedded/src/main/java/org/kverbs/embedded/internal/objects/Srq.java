@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.objects;
 
+import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.watch.Poster;
 import org.kverbs.internal.abi.Errno;
@@ -20,6 +21,8 @@ public final class Srq implements ReceiveOps {
     /** If fewer receives than this are left, an event is raised, once; 0 for never. */
     public int limit;
     public int users;
+    /** What an XRC queue has besides; null for a basic queue. */
+    public @Nullable XrcSrq xrc;
 
     public Srq(DeviceState device, AsyncEvents events, long address, Pd pd, int capacity, int maxEntries) {
         this.device = device;
@@ -34,8 +37,12 @@ public final class Srq implements ReceiveOps {
     public void checkLimit() {
         if (queue.size() < limit) {
             limit = 0;
-            events.raise(IbvEventType.IBV_EVENT_SRQ_LIMIT_REACHED, address);
+            raise(IbvEventType.IBV_EVENT_SRQ_LIMIT_REACHED);
         }
+    }
+
+    void raise(int event) {
+        events.raise(event, address);
     }
 
     /** Tells the diagnostics that the queue is being destroyed: its receives never complete. */

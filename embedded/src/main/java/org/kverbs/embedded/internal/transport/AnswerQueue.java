@@ -2,6 +2,7 @@ package org.kverbs.embedded.internal.transport;
 
 import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.embedded.internal.engine.Task;
+import org.kverbs.embedded.internal.objects.KeyUser;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
@@ -20,6 +21,8 @@ final class AnswerQueue extends Event {
 
     /** The data of a read, or the old value of an atomic. */
     private static final class Due {
+        /** Whose memory is read. */
+        KeyUser user;
         boolean isRead;
         int psn;
         int psns;
@@ -29,6 +32,10 @@ final class AnswerQueue extends Event {
         long address;
         long length;
         long value;
+
+        Due(KeyUser user) {
+            this.user = user;
+        }
     }
 
     private final Qp qp;
@@ -75,7 +82,7 @@ final class AnswerQueue extends Event {
     private void grow() {
         var larger = new Due[Math.min(Math.max(4, 2 * ring.length), depth)];
         for (int i = 0; i < larger.length; i++) {
-            larger[i] = i < size ? ring[(head + i) % ring.length] : new Due();
+            larger[i] = i < size ? ring[(head + i) % ring.length] : new Due(qp);
         }
         ring = larger;
         head = 0;
@@ -142,8 +149,9 @@ final class AnswerQueue extends Event {
     }
 
     /** Queues the data of a read that was checked; the queue must not be full. */
-    void addRead(Packet request) {
+    void addRead(Packet request, KeyUser user) {
         Due due = add(request.psn);
+        due.user = user;
         due.isRead = true;
         due.rkey = request.rkey;
         due.address = request.remoteAddress;
@@ -236,7 +244,7 @@ final class AnswerQueue extends Event {
         int mtu = qp.pathMtu;
         long before = (long) due.sent * mtu;
         long rest = due.length - before;
-        long from = rest == 0 ? 0 : source(due.rkey, due.address + before, rest);
+        long from = rest == 0 ? 0 : source(due.rkey, due.address + before, rest, due.user);
         if (from == MemoryKey.NONE) {
             qp.responder.endAccess(Psn.plus(due.psn, due.sent)); // the region was deregistered in the meantime
             return 1;
@@ -261,8 +269,8 @@ final class AnswerQueue extends Event {
     }
 
     /** Returns the native address of bytes that the peer may read, or {@link MemoryKey#NONE}. */
-    long source(int rkey, long address, long bytes) {
-        return qp.hca.keys.translate(rkey, address, bytes, IbvAccessFlags.IBV_ACCESS_REMOTE_READ, qp);
+    long source(int rkey, long address, long bytes, KeyUser user) {
+        return qp.hca.keys.translate(rkey, address, bytes, IbvAccessFlags.IBV_ACCESS_REMOTE_READ, user);
     }
 
     private static int opcode(boolean begins, boolean ends) {
@@ -274,7 +282,7 @@ final class AnswerQueue extends Event {
 
     private void prepare(int opcode, int psn, int count) {
         qp.address(packet);
-        packet.opcode = opcode;
+        packet.opcode = qp.transport() | opcode;
         packet.psn = psn;
         packet.psnCount = 1;
         packet.payloadLength = 0;

@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.transport;
 
+import org.kverbs.embedded.internal.objects.KeyUser;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
@@ -71,43 +72,47 @@ final class Answers {
         queue.acknowledgeNow();
     }
 
-    /** Returns the NAK code for a read that is not permitted, or below zero. */
-    int checkRead(Packet request) {
+    /**
+     * Returns the NAK code for a read that is not permitted, or below zero.
+     *
+     * @param user whose memory the request may touch
+     */
+    int checkRead(Packet request, KeyUser user) {
         long bytes = Integer.toUnsignedLong(request.dmaLength);
         if ((qp.access & IbvAccessFlags.IBV_ACCESS_REMOTE_READ) == 0 || qp.maxDestReadAtomic == 0
                 || bytes > Hca.MAX_MESSAGE) {
             return Nak.INVALID_REQUEST;
         }
-        boolean allowed = bytes == 0 || queue.source(request.rkey, request.remoteAddress, bytes) != MemoryKey.NONE;
+        boolean allowed = bytes == 0 || queue.source(request.rkey, request.remoteAddress, bytes, user) != MemoryKey.NONE;
         return allowed ? FINE : Nak.REMOTE_ACCESS;
     }
 
     /** Sends the data of a read that was checked. */
-    void read(Packet request) {
-        queue.addRead(request);
+    void read(Packet request, KeyUser user) {
+        queue.addRead(request, user);
     }
 
     /** Returns the NAK code for an atomic that is not permitted, or below zero. */
-    int checkAtomic(Packet request) {
+    int checkAtomic(Packet request, KeyUser user) {
         if ((qp.access & IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC) == 0
                 || qp.maxDestReadAtomic == 0
                 || (request.remoteAddress & 7) != 0) {
             return Nak.INVALID_REQUEST;
         }
-        long target = target(request);
+        long target = target(request, user);
         return target == MemoryKey.NONE || (target & 7) != 0 ? Nak.REMOTE_ACCESS : FINE;
     }
 
-    private long target(Packet request) {
+    private long target(Packet request, KeyUser user) {
         int need = IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC;
-        return qp.hca.keys.translate(request.rkey, request.remoteAddress, Long.BYTES, need, qp);
+        return qp.hca.keys.translate(request.rkey, request.remoteAddress, Long.BYTES, need, user);
     }
 
     /** Carries out an atomic that was checked. Returns the old value. */
-    long execute(Packet request) {
-        long target = target(request);
+    long execute(Packet request, KeyUser user) {
+        long target = target(request, user);
         qp.hca.touched(target, Long.BYTES, true);
-        long before = request.opcode == Opcode.RC_FETCH_ADD
+        long before = Opcode.operation(request.opcode) == Opcode.RC_FETCH_ADD
                 ? Memory.getAndAddLong(target, request.swapOrAdd)
                 : Memory.compareAndExchangeLong(target, request.compare, request.swapOrAdd);
         qp.hca.engine.touched();
@@ -128,14 +133,14 @@ final class Answers {
     }
 
     /** Answers a request that was carried out before, and whose answer may be lost (IBA volume 1, 9.7.5.1.4). */
-    void repeat(Packet request, int lastDone) {
-        switch (request.opcode) {
+    void repeat(Packet request, int lastDone, KeyUser user) {
+        switch (Opcode.operation(request.opcode)) {
             case Opcode.RC_READ_REQUEST -> {
                 int psns = Psn.count(Integer.toUnsignedLong(request.dmaLength), qp.pathMtu);
                 // No more than was requested before. Without this, a length that wraps around the PSN space would pass.
                 int done = Psn.distance(lastDone, request.psn) + 1;
                 if (psns <= done && makeRoom(request.psn)) {
-                    repeatRead(request);
+                    repeatRead(request, user);
                 }
             }
             case Opcode.RC_COMPARE_SWAP, Opcode.RC_FETCH_ADD -> {
@@ -155,10 +160,10 @@ final class Answers {
      * this queue pair to the error state: a network can deliver a copy of the request after the peer got its answer and
      * the program closed the region, and the peer then drops the NAK.
      */
-    private void repeatRead(Packet request) {
-        int problem = checkRead(request);
+    private void repeatRead(Packet request, KeyUser user) {
+        int problem = checkRead(request, user);
         if (problem < 0) {
-            queue.addRead(request);
+            queue.addRead(request, user);
         } else if (queue.isBusy()) {
             // The answers before it go first. Then the peer asks again.
             queue.acknowledge(request.psn, Nak.syndrome(Nak.SEQUENCE));

@@ -244,7 +244,7 @@ final class Completer {
         progress(expected);
         if (ahead > 0) {
             retry(expected);
-        } else if (wqe.isAtomic() != (packet.opcode == Opcode.RC_ATOMIC_ACK)) {
+        } else if (wqe.isAtomic() != (Opcode.operation(packet.opcode) == Opcode.RC_ATOMIC_ACK)) {
             fail(wqe, IbvWcStatus.IBV_WC_BAD_RESP_ERR);
         } else if (wqe.isAtomic()) {
             takeOriginal(wqe, packet);

@@ -55,8 +55,7 @@ final class Datagrams {
 
     private void complete(int status, int bytes, int word, int sourceQp, int flags, boolean solicited) {
         hasReceive = false;
-        qp.recvCq.add(receive.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, qp.number, sourceQp, flags, solicited,
-                qp.receiving, receive.posted);
+        qp.completeReceive(receive, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, sourceQp, flags, solicited);
     }
 
     /** Sends all posted datagrams, unless the queue is drained. A datagram is done when it was sent. */

@@ -3,6 +3,7 @@ package org.kverbs.embedded.internal.transport;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -17,6 +18,8 @@ import org.kverbs.embedded.internal.objects.DeviceState;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.objects.IntMap;
 import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.objects.XrcDomain;
+import org.kverbs.embedded.internal.objects.XrcSrq;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvEventType;
 
@@ -31,6 +34,10 @@ public final class Hca extends DeviceState {
     private static final int MULTICAST = 0xffffff;
 
     public final IntMap<Qp> queuePairs = new IntMap<>();
+    /** The shared receive queues of XRC, by number. */
+    public final IntMap<XrcSrq> xrcQueues = new IntMap<>();
+    /** The XRC domains that contexts share, by what identifies their files. */
+    public final Map<Object, XrcDomain> xrcDomains = new HashMap<>();
     public final Multicast multicast = new Multicast(this);
     final PeerWindow.All windows = new PeerWindow.All(this);
     private final List<AsyncEvents> contexts = new ArrayList<>();
@@ -125,7 +132,7 @@ public final class Hca extends DeviceState {
     public boolean raise(int number, int event) {
         Qp qp = queuePairs.get(number);
         if (qp != null) {
-            qp.events.raise(event, qp.address);
+            qp.raise(event);
             boolean breaks = event == IbvEventType.IBV_EVENT_QP_FATAL
                     || event == IbvEventType.IBV_EVENT_QP_REQ_ERR
                     || event == IbvEventType.IBV_EVENT_QP_ACCESS_ERR;
@@ -175,6 +182,15 @@ public final class Hca extends DeviceState {
         do {
             number = random.nextInt(MULTICAST);
         } while (number < 2 || queuePairs.get(number) != null);
+        return number;
+    }
+
+    /** Returns an unused number for a shared receive queue of XRC, 24 bits. */
+    public int freshSharedQueueNumber() {
+        int number;
+        do {
+            number = random.nextInt(Psn.MASK + 1);
+        } while (xrcQueues.get(number) != null);
         return number;
     }
 

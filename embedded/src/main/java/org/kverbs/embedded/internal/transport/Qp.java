@@ -1,6 +1,8 @@
 package org.kverbs.embedded.internal.transport;
 
 import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.Operation;
@@ -19,6 +21,8 @@ import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.ReceiveQueue;
 import org.kverbs.embedded.internal.objects.Referenced;
 import org.kverbs.embedded.internal.objects.Srq;
+import org.kverbs.embedded.internal.objects.XrcDomain;
+import org.kverbs.embedded.internal.objects.XrcSrq;
 import org.kverbs.embedded.internal.watch.Poster;
 import org.kverbs.embedded.internal.watch.Quiet;
 import org.kverbs.embedded.internal.wire.Opcode;
@@ -38,14 +42,16 @@ import org.kverbs.spi.QueuePairOps;
 public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionUser {
 
     final Hca hca;
-    final AsyncEvents events;
-    final long address;
     final int number;
+    /** One for each context that has the queue pair, and for each time that a context opened it. */
+    private final List<QpHandle> handles = new ArrayList<>(1);
     public final int type;
     final Pd pd;
-    final Cq sendCq;
-    final Cq recvCq;
+    final @Nullable Cq sendCq;
+    final @Nullable Cq recvCq;
     final @Nullable Srq srq;
+    /** The XRC domain of an XRC_RECV queue pair; null for any other. */
+    public final @Nullable XrcDomain domain;
     final boolean signalsAll;
     public final SendQueue sends;
     final Poster poster;
@@ -62,8 +68,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     /** The occupied slots of its own receive queue, or of the shared one. */
     final Occupancy receiving;
     private final QpInit init;
-    /** The address of the attributes that {@link QpAttributes} keeps. */
-    private long kept;
+    private @Nullable QpAttributes attributes;
 
     public int state = IbvQpState.IBV_QPS_RESET;
 
@@ -86,23 +91,25 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
      */
     private boolean toldEstablished;
 
-    public Qp(Hca hca, AsyncEvents events, Referenced referenced, long address, int number, QpInit init) {
+    public Qp(Hca hca, QpHandle handle, Referenced referenced, int number, QpInit init) {
         this.hca = hca;
-        this.events = events;
+        this.handles.add(handle);
         this.init = init;
-        this.address = address;
         this.number = number;
         this.type = init.type();
         this.pd = init.pd();
         this.sendCq = init.sendCq();
         this.recvCq = init.recvCq();
         this.srq = init.srq();
+        this.domain = init.domain();
         this.signalsAll = init.signalsAll();
         this.sends = new SendQueue(this, referenced, init.maxSendWr(), init.maxSendSge(), init.maxInline());
         this.poster = new Poster(hca.name, number);
         this.receives = new ReceiveQueue(hca, pd, poster, init.maxRecvWr(), init.maxRecvSge());
         this.receiving = srq == null ? receives.occupied : srq.queue.occupied;
-        int entries = srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
+        int entries = domain != null
+                ? Math.max(1, hca.limits.entries())
+                : srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
         this.responder = new Responder(this, entries);
         this.datagrams = new Datagrams(this, entries);
     }
@@ -122,12 +129,59 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         pacer.limit(kbps, burstBytes);
     }
 
-    public void keep(long attributes) {
-        kept = attributes;
+    public void keep(QpAttributes kept) {
+        attributes = kept;
     }
 
-    public long kept() {
-        return kept;
+    /** Returns what {@link #keep} was given; null if the creation failed before that. */
+    public @Nullable QpAttributes attributes() {
+        return attributes;
+    }
+
+    /** Lets another context, or this one again, have an XRC_RECV queue pair. */
+    public void open(QpHandle handle) {
+        handles.add(handle);
+    }
+
+    /**
+     * Ends the handle with a structure. Returns whether it was the last one, so that the queue pair must be destroyed.
+     */
+    public boolean close(long structure) {
+        return handles.removeIf(each -> each.structure() == structure && uncount(each)) && handles.isEmpty();
+    }
+
+    /** Ends all handles of a context; see {@link #close(long)}. */
+    public boolean close(AsyncEvents context) {
+        return handles.removeIf(each -> each.events() == context && uncount(each)) && handles.isEmpty();
+    }
+
+    private static boolean uncount(QpHandle handle) {
+        if (handle.opened() != null) {
+            handle.opened().users--;
+        }
+        return true;
+    }
+
+    /** Raises an event of this queue pair in each context that has it. */
+    void raise(int event) {
+        for (QpHandle each : handles) {
+            each.events().raise(event, each.structure());
+        }
+    }
+
+    /** Tells whether requests are acknowledged, as those of RC are. */
+    boolean isReliable() {
+        return type != IbvQpType.IBV_QPT_UC && type != IbvQpType.IBV_QPT_UD;
+    }
+
+    private boolean isXrc() {
+        return type == IbvQpType.IBV_QPT_XRC_SEND || domain != null;
+    }
+
+    /** Returns the queue that a request of XRC names, if there is one in the domain of this queue pair. */
+    @Nullable XrcSrq named(Packet request) {
+        XrcSrq found = hca.xrcQueues.get(request.sharedQueue);
+        return found != null && found.opened.domain == domain ? found : null;
     }
 
     /** Returns the counters by name. */
@@ -178,7 +232,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         } else {
             responder.acknowledge();
             requester.run();
-            if (type == IbvQpType.IBV_QPT_RC && state != IbvQpState.IBV_QPS_ERR) {
+            if (isReliable() && state != IbvQpState.IBV_QPS_ERR) {
                 completer.watch();
             }
         }
@@ -194,7 +248,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         if (state == IbvQpState.IBV_QPS_ERR || state == IbvQpState.IBV_QPS_RESET) {
             return;
         }
-        events.raise(IbvEventType.IBV_EVENT_QP_FATAL, address);
+        raise(IbvEventType.IBV_EVENT_QP_FATAL);
         try {
             if (isReceiving()) {
                 responder.giveUp();
@@ -207,7 +261,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     private void checkDrained() {
         if (tellsWhenDrained && state == IbvQpState.IBV_QPS_SQD && !isSending()) {
             tellsWhenDrained = false;
-            events.raise(IbvEventType.IBV_EVENT_SQ_DRAINED, address);
+            raise(IbvEventType.IBV_EVENT_SQ_DRAINED);
         }
     }
 
@@ -242,7 +296,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     }
 
     private void receive(Packet packet) {
-        if (Opcode.transport(packet.opcode) != transport() || !isReceiving()) {
+        if (Opcode.transport(packet.opcode) != transport() || !isReceiving() || isOfWrongSide(packet.opcode)) {
             hca.counters.count(Counter.PORT_RCV_ERRORS);
             return;
         }
@@ -255,11 +309,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         } else if (Opcode.isRequest(packet.opcode)) {
             if (state == IbvQpState.IBV_QPS_RTR && !toldEstablished) {
                 toldEstablished = true;
-                events.raise(IbvEventType.IBV_EVENT_COMM_EST, address);
+                raise(IbvEventType.IBV_EVENT_COMM_EST);
             }
             responder.take(packet);
         } else if (state != IbvQpState.IBV_QPS_RTR) {
-            if (packet.opcode == Opcode.RC_ACK) {
+            if (Opcode.operation(packet.opcode) == Opcode.RC_ACK) {
                 completer.acknowledged(packet);
             } else {
                 completer.answered(packet);
@@ -271,9 +325,16 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         return state == IbvQpState.IBV_QPS_RTR || state == IbvQpState.IBV_QPS_RTS || state == IbvQpState.IBV_QPS_SQD;
     }
 
-    private int transport() {
+    /** Tells whether a packet of XRC is a request to a sender or an answer to a receiver. */
+    private boolean isOfWrongSide(int opcode) {
+        return isXrc() && Opcode.isRequest(opcode) != (domain != null);
+    }
+
+    /** Returns the transport, which is in the opcode of each packet of this queue pair. */
+    int transport() {
         return switch (type) {
             case IbvQpType.IBV_QPT_RC -> Opcode.RC;
+            case IbvQpType.IBV_QPT_XRC_SEND, IbvQpType.IBV_QPT_XRC_RECV -> Opcode.XRC;
             case IbvQpType.IBV_QPT_UC -> Opcode.UC;
             default -> Opcode.UD;
         };
@@ -281,13 +342,18 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
 
     /** Takes the next receive, if there is one. */
     boolean takeReceive(ReceiveQueue.Receive target) {
-        ReceiveQueue queue = srq == null ? receives : srq.queue;
+        return takeReceive(target, srq);
+    }
+
+    /** Takes the next receive of a shared queue, or of the own one for null. */
+    boolean takeReceive(ReceiveQueue.Receive target, @Nullable Srq shared) {
+        ReceiveQueue queue = shared == null ? receives : shared.queue;
         if (queue.size() == 0) {
             return false;
         }
         queue.take(target);
-        if (srq != null) {
-            srq.checkLimit();
+        if (shared != null) {
+            shared.checkLimit();
             if (target.posted != null) {
                 target.posted.takenBy(poster);
             }
@@ -300,7 +366,19 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         if (wqe.posted != null) {
             quiet.endAt(wqe.posted);
         }
-        sendCq.add(wqe.id, status, wqe.completionOpcode(), bytes, 0, number, 0, 0, false, sends.occupied, wqe.posted);
+        if (sendCq != null) {
+            sendCq.add(
+                    wqe.id, status, wqe.completionOpcode(), bytes, 0, number, 0, 0, false, sends.occupied, wqe.posted);
+        }
+    }
+
+    /** Completes a receive of the own queue or of a basic shared one. */
+    void completeReceive(ReceiveQueue.Receive receive, int status, int opcode, int bytes, int word, int sourceQp,
+            int flags, boolean solicited) {
+        if (recvCq != null) {
+            recvCq.add(receive.id, status, opcode, bytes, word, number, sourceQp, flags, solicited, receiving,
+                    receive.posted);
+        }
     }
 
     /** Goes to the error state and flushes the posted requests in order (IBA volume 1, 10.3.1). */
@@ -315,8 +393,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         responder.flush();
         datagrams.flush();
         flush();
-        if (srq != null) {
-            events.raise(IbvEventType.IBV_EVENT_QP_LAST_WQE_REACHED, address);
+        if (srq != null || domain != null) {
+            raise(IbvEventType.IBV_EVENT_QP_LAST_WQE_REACHED);
         }
     }
 
@@ -338,14 +416,16 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     @Override
     public void completionsLost() {
         if (state != IbvQpState.IBV_QPS_RESET && state != IbvQpState.IBV_QPS_ERR) {
-            events.raise(IbvEventType.IBV_EVENT_QP_FATAL, address);
+            raise(IbvEventType.IBV_EVENT_QP_FATAL);
             toError();
         }
     }
 
     void setState(int next) {
         state = next;
-        Memory.putInt(address + IbvQp.STATE, next);
+        for (QpHandle each : handles) {
+            Memory.putInt(each.structure() + IbvQp.STATE, next);
+        }
     }
 
     private void flush() {
@@ -357,9 +437,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         var receive = new ReceiveQueue.Receive(receives.maxEntries());
         while (receives.size() > 0) {
             receives.take(receive);
-            int opcode = IbvWcOpcode.IBV_WC_RECV;
-            int status = IbvWcStatus.IBV_WC_WR_FLUSH_ERR;
-            recvCq.add(receive.id, status, opcode, 0, 0, number, 0, 0, false, receiving, receive.posted);
+            completeReceive(
+                    receive, IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, 0, false);
         }
     }
 
@@ -371,8 +450,12 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         pacer.stop();
         responder.start(0);
         datagrams.reset();
-        sendCq.forget(number);
-        recvCq.forget(number);
+        if (sendCq != null) {
+            sendCq.forget(number);
+        }
+        if (recvCq != null) {
+            recvCq.forget(number);
+        }
         sends.clear();
         receives.clear();
         quiet.clear();
@@ -388,8 +471,12 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         hca.queuePairs.remove(number);
         hca.counters.addAll(counters);
         init.countUsers(-1);
-        sendCq.users.remove(this);
-        recvCq.users.remove(this);
+        if (sendCq != null) {
+            sendCq.users.remove(this);
+        }
+        if (recvCq != null) {
+            recvCq.users.remove(this);
+        }
     }
 
     @Override
@@ -462,7 +549,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
                 Memory.putLong(badWorkRequest, workRequests);
                 return refusal;
             }
-            if (state == IbvQpState.IBV_QPS_RESET || srq != null) {
+            if (state == IbvQpState.IBV_QPS_RESET || srq != null || isXrc()) {
                 Memory.putLong(badWorkRequest, workRequests);
                 return -Errno.EINVAL;
             }

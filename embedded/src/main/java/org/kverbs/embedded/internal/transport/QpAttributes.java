@@ -1,8 +1,12 @@
 package org.kverbs.embedded.internal.transport;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.QueuePairState;
 import org.kverbs.attributes.QueuePairType;
 import org.kverbs.embedded.internal.objects.AddressVector;
+import org.kverbs.embedded.internal.objects.Cq;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.internal.QueuePairTransitions;
@@ -50,11 +54,29 @@ public final class QpAttributes {
 
     private final Qp qp;
     /** The address of our copy. */
-    private final long kept;
+    public final long kept;
+    /** Keeps our copy alive, if it belongs to no context. */
+    private final @Nullable MemorySegment own;
 
     public QpAttributes(Qp qp, long kept) {
+        this(qp, kept, null);
+    }
+
+    private QpAttributes(Qp qp, long kept, @Nullable MemorySegment own) {
         this.qp = qp;
         this.kept = kept;
+        this.own = own;
+    }
+
+    /** Returns attributes of a queue pair that can outlive the context that made it. */
+    public static QpAttributes ofShared(Qp qp) {
+        MemorySegment own = Arena.ofAuto().allocate(IbvQpAttr.SIZE, 8);
+        return new QpAttributes(qp, own.address(), own);
+    }
+
+    /** Returns whether the copy is in memory of its own, and not in that of a context. */
+    public boolean isShared() {
+        return own != null;
     }
 
     /** Changes the attributes in the mask, or nothing. Returns 0 or -errno. */
@@ -213,13 +235,17 @@ public final class QpAttributes {
         boolean draining = qp.state == IbvQpState.IBV_QPS_SQD && qp.isSending();
         Memory.putByte(attributes + IbvQpAttr.SQ_DRAINING, (byte) (draining ? 1 : 0));
         writeCapabilities(attributes + IbvQpAttr.CAP);
-        Memory.putLong(initAttributes + IbvQpInitAttr.SEND_CQ, qp.sendCq.address);
-        Memory.putLong(initAttributes + IbvQpInitAttr.RECV_CQ, qp.recvCq.address);
+        Memory.putLong(initAttributes + IbvQpInitAttr.SEND_CQ, addressOf(qp.sendCq));
+        Memory.putLong(initAttributes + IbvQpInitAttr.RECV_CQ, addressOf(qp.recvCq));
         Memory.putLong(initAttributes + IbvQpInitAttr.SRQ, qp.srq == null ? 0 : qp.srq.address);
         Memory.putInt(initAttributes + IbvQpInitAttr.QP_TYPE, qp.type);
         Memory.putInt(initAttributes + IbvQpInitAttr.SQ_SIG_ALL, qp.signalsAll ? 1 : 0);
         writeCapabilities(initAttributes + IbvQpInitAttr.CAP);
         return 0;
+    }
+
+    private static long addressOf(@Nullable Cq cq) {
+        return cq == null ? 0 : cq.address;
     }
 
     /** Writes {@code struct ibv_qp_cap}. */

@@ -6,19 +6,28 @@ import org.kverbs.embedded.DeviceLimits;
 import org.kverbs.embedded.internal.objects.Cq;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Srq;
+import org.kverbs.embedded.internal.objects.XrcDomain;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.memory.Memory;
 
-/** Holds the checked fields of a {@code struct ibv_qp_init_attr}. */
+/**
+ * Holds the checked fields of a {@code struct ibv_qp_init_attr}.
+ *
+ * @param pd the protection domain; one without memory for an XRC_RECV queue pair
+ * @param sendCq the completion queue of sends; null for an XRC_RECV queue pair
+ * @param recvCq the completion queue of receives; null for both types of XRC
+ * @param domain the XRC domain of an XRC_RECV queue pair; null for any other
+ */
 public record QpInit(
         Pd pd,
         int type,
-        Cq sendCq,
-        Cq recvCq,
+        @Nullable Cq sendCq,
+        @Nullable Cq recvCq,
         @Nullable Srq srq,
+        @Nullable XrcDomain domain,
         int maxSendWr,
         int maxRecvWr,
         int maxSendSge,
@@ -34,18 +43,21 @@ public record QpInit(
             LongFunction<@Nullable Srq> sharedQueues,
             DeviceLimits limits) {
         Cq send = queues.apply(Memory.getLong(at + IbvQpInitAttr.SEND_CQ));
-        Cq receive = queues.apply(Memory.getLong(at + IbvQpInitAttr.RECV_CQ));
-        long shared = Memory.getLong(at + IbvQpInitAttr.SRQ);
-        Srq srq = sharedQueues.apply(shared);
         int type = Memory.getInt(at + IbvQpInitAttr.QP_TYPE);
-        if (pd == null || send == null || receive == null || shared != 0 && srq == null
-                || type != IbvQpType.IBV_QPT_RC && type != IbvQpType.IBV_QPT_UC && type != IbvQpType.IBV_QPT_UD) {
+        // The kernel ignores what an XRC_SEND queue pair is given for receives.
+        boolean receiving = type != IbvQpType.IBV_QPT_XRC_SEND;
+        Cq receive = receiving ? queues.apply(Memory.getLong(at + IbvQpInitAttr.RECV_CQ)) : null;
+        long shared = receiving ? Memory.getLong(at + IbvQpInitAttr.SRQ) : 0;
+        Srq srq = sharedQueues.apply(shared);
+        if (pd == null || send == null || receiving && receive == null || shared != 0 && (srq == null || srq.xrc != null)
+                || !isMadInDomain(type)) {
             return null;
         }
         int sends = Memory.getInt(at + IbvQpInitAttr.CAP_MAX_SEND_WR);
-        int receives = srq == null ? Memory.getInt(at + IbvQpInitAttr.CAP_MAX_RECV_WR) : 0;
+        boolean own = receiving && srq == null;
+        int receives = own ? Memory.getInt(at + IbvQpInitAttr.CAP_MAX_RECV_WR) : 0;
         int sendEntries = Memory.getInt(at + IbvQpInitAttr.CAP_MAX_SEND_SGE);
-        int receiveEntries = srq == null ? Memory.getInt(at + IbvQpInitAttr.CAP_MAX_RECV_SGE) : 0;
+        int receiveEntries = own ? Memory.getInt(at + IbvQpInitAttr.CAP_MAX_RECV_SGE) : 0;
         int inline = Memory.getInt(at + IbvQpInitAttr.CAP_MAX_INLINE_DATA);
         boolean fits = isWithin(sends, limits.workRequests())
                 && isWithin(receives, limits.workRequests())
@@ -61,9 +73,21 @@ public record QpInit(
         }
         boolean signalsAll = Memory.getInt(at + IbvQpInitAttr.SQ_SIG_ALL) != 0;
         return fits
-                ? new QpInit(pd, type, send, receive, srq, sends, receives, sendEntries, receiveEntries, inline,
+                ? new QpInit(pd, type, send, receive, srq, null, sends, receives, sendEntries, receiveEntries, inline,
                         signalsAll)
                 : null;
+    }
+
+    /** Makes the fields of an XRC_RECV queue pair: it has no queues. */
+    public static QpInit ofXrcReceiver(XrcDomain domain) {
+        return new QpInit(new Pd(0), IbvQpType.IBV_QPT_XRC_RECV, null, null, null, domain, 0, 0, 0, 0, 0, false);
+    }
+
+    private static boolean isMadInDomain(int type) {
+        return switch (type) {
+            case IbvQpType.IBV_QPT_RC, IbvQpType.IBV_QPT_UC, IbvQpType.IBV_QPT_UD, IbvQpType.IBV_QPT_XRC_SEND -> true;
+            default -> false;
+        };
     }
 
     private static boolean isWithin(int asked, int most) {

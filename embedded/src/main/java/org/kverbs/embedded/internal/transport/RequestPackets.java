@@ -6,7 +6,6 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
-import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.abi.IbvWrOpcode;
@@ -36,7 +35,7 @@ final class RequestPackets {
         // The rest is requested when this part has arrived.
         int covered = wqe.ask(qp.hca.link.carriesWholeMessages() ? MOST : room);
         long offset = (long) wqe.sent * qp.pathMtu;
-        packet.opcode = Opcode.RC_READ_REQUEST;
+        packet.opcode = qp.transport() | Opcode.RC_READ_REQUEST;
         packet.remoteAddress = wqe.remoteAddress + offset;
         packet.rkey = wqe.rkey;
         packet.dmaLength = (int) Math.min(wqe.length - offset, (long) covered * qp.pathMtu);
@@ -46,7 +45,7 @@ final class RequestPackets {
     /** Fills the packet of an atomic. Returns how many PSNs it takes. */
     int atomic(SendWqe wqe) {
         boolean swap = wqe.opcode == IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP;
-        packet.opcode = swap ? Opcode.RC_COMPARE_SWAP : Opcode.RC_FETCH_ADD;
+        packet.opcode = qp.transport() | (swap ? Opcode.RC_COMPARE_SWAP : Opcode.RC_FETCH_ADD);
         packet.remoteAddress = wqe.remoteAddress;
         packet.rkey = wqe.rkey;
         packet.swapOrAdd = swap ? wqe.swap : wqe.compareOrAdd;
@@ -89,7 +88,7 @@ final class RequestPackets {
         packet.psnCount = covered;
         boolean first = wqe.sent == 0;
         boolean last = wqe.sent + covered == wqe.psns;
-        packet.opcode = (qp.type == IbvQpType.IBV_QPT_UC ? Opcode.UC : Opcode.RC) | wqe.packetOpcode(first, last);
+        packet.opcode = qp.transport() | wqe.packetOpcode(first, last);
         packet.immediate = wqe.immediate;
         packet.solicited = last && wqe.is(IbvSendFlags.IBV_SEND_SOLICITED);
         if (wqe.isWrite() && first) {

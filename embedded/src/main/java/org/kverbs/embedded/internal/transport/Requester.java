@@ -228,7 +228,7 @@ final class Requester {
 
     /** Sends the next packet of a request. Returns false if it must wait. */
     private boolean send(SendWqe wqe, PeerWindow shared) {
-        boolean reliable = qp.type == IbvQpType.IBV_QPT_RC;
+        boolean reliable = qp.isReliable();
         int share = shared.share(onTheWay);
         int room = share - onTheWay;
         if (reliable && room <= 0 && !mustAsk) {
@@ -245,6 +245,7 @@ final class Requester {
         packet.psnCount = 1;
         packet.payloadLength = 0;
         packet.solicited = false;
+        packet.sharedQueue = wqe.sharedQueue;
         qp.address(packet);
         int covered;
         if (wqe.isRead()) {

@@ -1,13 +1,16 @@
 package org.kverbs.embedded.internal.transport;
 
+import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.Counter;
+import org.kverbs.embedded.internal.objects.KeyUser;
 import org.kverbs.embedded.internal.objects.MemoryKey;
+import org.kverbs.embedded.internal.objects.Occupancy;
 import org.kverbs.embedded.internal.objects.ReceiveQueue;
+import org.kverbs.embedded.internal.objects.XrcSrq;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvEventType;
-import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvWcFlags;
 import org.kverbs.internal.abi.IbvWcOpcode;
 import org.kverbs.internal.abi.IbvWcStatus;
@@ -34,6 +37,8 @@ final class Responder {
     /** The kind of the unfinished message: its first packet came, its last did not. */
     private Message message = Message.NONE;
     private boolean hasReceive;
+    /** The shared receive queue that the last request of XRC named; null for other transports. */
+    private @Nullable XrcSrq named;
     /** The status with which a test lets the taken receive fail. The refusal may have to wait for earlier answers. */
     private int injected = IbvWcStatus.IBV_WC_SUCCESS;
     /** The bytes of the message that have arrived. */
@@ -54,8 +59,9 @@ final class Responder {
         message = Message.NONE;
         if (hasReceive) {
             endReceive();
-            qp.receiving.free(1);
+            receiving().free(1);
         }
+        named = null;
         toldSequence = false;
         answers.start();
     }
@@ -76,7 +82,16 @@ final class Responder {
     }
 
     private boolean isReliable() {
-        return qp.type == IbvQpType.IBV_QPT_RC;
+        return qp.isReliable();
+    }
+
+    private Occupancy receiving() {
+        return named == null ? qp.receiving : named.srq.queue.occupied;
+    }
+
+    /** Returns whose memory the current request may touch. */
+    private KeyUser user() {
+        return named == null ? qp : named;
     }
 
     /** Returns the PSN of the next request in order. */
@@ -104,7 +119,10 @@ final class Responder {
             }
             if (ahead < 0) {
                 qp.counters.count(Counter.DUPLICATE_REQUEST);
-                answers.repeat(packet, Psn.plus(expectedPsn, -1));
+                KeyUser user = qp.domain == null ? qp : qp.named(packet);
+                if (user != null) {
+                    answers.repeat(packet, Psn.plus(expectedPsn, -1), user);
+                }
                 return;
             }
             toldSequence = false;
@@ -130,9 +148,12 @@ final class Responder {
     }
 
     private void request(Packet packet) {
-        int opcode = packet.opcode & ~Opcode.UC;
+        int opcode = Opcode.operation(packet.opcode);
         if (begins(packet) != (message == Message.NONE) || !isOfMessage(opcode) || !hasRightLength(packet)) {
             refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
+            return;
+        }
+        if (qp.domain != null && !findNamed(packet)) {
             return;
         }
         switch (opcode) {
@@ -146,6 +167,24 @@ final class Responder {
                 }
             }
         }
+    }
+
+    /**
+     * Finds the shared receive queue that a request of XRC names. If there is none in the domain, or if the packets of
+     * one message name different queues, refuses the request.
+     */
+    private boolean findNamed(Packet packet) {
+        XrcSrq found = qp.named(packet);
+        boolean begun = message != Message.NONE || hasReceive;
+        if (found == null || begun && found != named) {
+            refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
+            return false;
+        }
+        named = found;
+        if (found.isBroken()) {
+            refuse(Nak.REMOTE_OPERATION, IbvWcStatus.IBV_WC_REM_OP_ERR);
+        }
+        return !found.isBroken();
     }
 
     private boolean isOfMessage(int opcode) {
@@ -183,8 +222,8 @@ final class Responder {
             refuseReceive(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_LOC_LEN_ERR);
             return;
         }
-        if (arrived == 0 && !receive.isWritable(qp)
-                || !receive.write(arrived, packet.payload, packet.payloadLength, qp)) {
+        if (arrived == 0 && !receive.isWritable(user())
+                || !receive.write(arrived, packet.payload, packet.payloadLength, user())) {
             refuseReceive(Nak.REMOTE_OPERATION, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
             return;
         }
@@ -264,12 +303,12 @@ final class Responder {
     }
 
     private long target(long offset, long bytes) {
-        return qp.hca.keys.translate(writeKey, writeAddress + offset, bytes, IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE,
-                qp);
+        int need = IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE;
+        return qp.hca.keys.translate(writeKey, writeAddress + offset, bytes, need, user());
     }
 
     private void read(Packet packet) {
-        int problem = answers.checkRead(packet);
+        int problem = answers.checkRead(packet, user());
         if (problem < 0 && answers.isFull()) {
             takeAsLost();
             return;
@@ -281,11 +320,11 @@ final class Responder {
         int psns = Psn.count(Integer.toUnsignedLong(packet.dmaLength), qp.pathMtu);
         expectedPsn = Psn.plus(expectedPsn, psns);
         answers.countMessage();
-        answers.read(packet);
+        answers.read(packet, user());
     }
 
     private void atomic(Packet packet) {
-        int problem = answers.checkAtomic(packet);
+        int problem = answers.checkAtomic(packet, user());
         if (problem < 0 && answers.isFull()) {
             takeAsLost();
             return;
@@ -294,7 +333,7 @@ final class Responder {
             refuse(problem, status(problem));
             return;
         }
-        long before = answers.execute(packet);
+        long before = answers.execute(packet, user());
         expectedPsn = Psn.plus(expectedPsn, 1);
         answers.countMessage();
         answers.atomic(packet, before);
@@ -323,7 +362,7 @@ final class Responder {
         if (hasReceive) {
             return true; // the receive of an abandoned message
         }
-        hasReceive = qp.takeReceive(receive);
+        hasReceive = named == null ? qp.takeReceive(receive) : qp.takeReceive(receive, named.srq);
         if (!hasReceive) {
             if (isReliable()) {
                 toldSequence = true; // packets that follow are dropped in silence: the peer knows where to go on
@@ -354,8 +393,12 @@ final class Responder {
     private void complete(int status, int opcode, int bytes, int word, int flags, boolean solicited) {
         if (hasReceive) {
             endReceive();
-            qp.recvCq.add(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited,
-                    qp.receiving, receive.posted);
+            if (named == null) {
+                qp.completeReceive(receive, status, opcode, bytes, word, qp.destinationQp, flags, solicited);
+            } else {
+                named.complete(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited,
+                        receive.posted);
+            }
         }
     }
 
@@ -411,7 +454,7 @@ final class Responder {
         if (access) {
             qp.counters.count(Counter.RESP_REMOTE_ACCESS_ERRORS);
         }
-        qp.events.raise(access ? IbvEventType.IBV_EVENT_QP_ACCESS_ERR : IbvEventType.IBV_EVENT_QP_REQ_ERR, qp.address);
+        qp.raise(access ? IbvEventType.IBV_EVENT_QP_ACCESS_ERR : IbvEventType.IBV_EVENT_QP_REQ_ERR);
         qp.toError();
     }
 }

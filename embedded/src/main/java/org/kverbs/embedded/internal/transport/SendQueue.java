@@ -200,6 +200,10 @@ public final class SendQueue {
         if (result == 0) {
             result = readTarget(wqe, request);
         }
+        if (result == 0 && qp.type == IbvQpType.IBV_QPT_XRC_SEND && !wqe.isLocal()) {
+            wqe.sharedQueue = Memory.getInt(request + IbvSendWr.QP_TYPE_XRC_REMOTE_SRQN);
+            result = (wqe.sharedQueue & ~Psn.MASK) == 0 ? 0 : -Errno.EINVAL;
+        }
         if (result == 0) {
             size++;
             occupied.take();
@@ -256,7 +260,8 @@ public final class SendQueue {
 
     private static int opcodes(int type) {
         return switch (type) {
-            case IbvQpType.IBV_QPT_RC -> OF_RELIABLE;
+            case IbvQpType.IBV_QPT_RC, IbvQpType.IBV_QPT_XRC_SEND -> OF_RELIABLE;
+            case IbvQpType.IBV_QPT_XRC_RECV -> 0;
             case IbvQpType.IBV_QPT_UC -> OF_CONNECTED;
             default -> OF_ALL;
         };

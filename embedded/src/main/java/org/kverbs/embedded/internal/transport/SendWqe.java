@@ -46,6 +46,8 @@ final class SendWqe {
     final AddressVector route = new AddressVector();
     int remoteQp;
     int remoteQkey;
+    /** Of XRC: the number of the shared receive queue that the request names. */
+    int sharedQueue;
 
     // The binding of a window.
     @Nullable Mw window;

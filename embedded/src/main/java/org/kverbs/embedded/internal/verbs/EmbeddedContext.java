@@ -11,7 +11,9 @@ import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Channel;
 import org.kverbs.embedded.internal.objects.Cq;
+import org.kverbs.embedded.internal.objects.Handles;
 import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.objects.OpenXrcDomain;
 import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.transport.Qp;
@@ -27,6 +29,7 @@ import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.VerbsOpenResult;
+import org.kverbs.spi.XrcVerbs;
 
 /**
  * Implements the C library's calls on an open embedded device. Each call takes the engine's lock and delegates to the
@@ -44,7 +47,8 @@ public final class EmbeddedContext implements VerbsContext {
             "ibv_modify_qp_rate_limit",
             "ibv_alloc_null_mr",
             "ibv_alloc_dm",
-            "ibv_advise_mr");
+            "ibv_advise_mr",
+            "ibv_open_xrcd");
 
     /** The length of an implicit region: SIZE_MAX (man 3 ibv_reg_mr). */
     private static final long WHOLE_ADDRESS_SPACE = -1;
@@ -60,6 +64,7 @@ public final class EmbeddedContext implements VerbsContext {
     private final CompletionVerbs completions;
     private final SharedReceiveVerbs shared;
     private final QueuePairVerbs queuePairs;
+    private final EmbeddedXrc xrc;
 
     private EmbeddedContext(Hca hca) {
         this.hca = hca;
@@ -71,7 +76,10 @@ public final class EmbeddedContext implements VerbsContext {
         this.addresses = new AddressVerbs(hca, structures, domains);
         this.completions = new CompletionVerbs(hca, structures, domains, events);
         this.shared = new SharedReceiveVerbs(hca, structures, domains, events);
-        this.queuePairs = new QueuePairVerbs(hca, structures, events, domains, completions, shared, memory, addresses);
+        Handles<OpenXrcDomain> xrcDomains = EmbeddedXrc.table(structures);
+        this.queuePairs = new QueuePairVerbs(
+                hca, structures, events, domains, completions, shared, xrcDomains, memory, addresses);
+        this.xrc = new EmbeddedXrc(hca, completions, shared, queuePairs, xrcDomains);
     }
 
     /** Opens a device, and its port if it is closed. */
@@ -158,6 +166,7 @@ public final class EmbeddedContext implements VerbsContext {
             // As the kernel does: packets must not find objects that the program did not destroy.
             queuePairs.close();
             shared.close();
+            xrc.close();
             memory.close();
             optionalMemory.close();
             hca.close(events);
@@ -363,6 +372,11 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public CompletionQueueOps extendedCompletionQueueOps(long cq, int fields) {
         return completionQueueOps(cq); // the ordinary polls already fill in every field
+    }
+
+    @Override
+    public XrcVerbs xrc() {
+        return xrc;
     }
 
     @Override

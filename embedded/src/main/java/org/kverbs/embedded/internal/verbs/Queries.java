@@ -36,6 +36,7 @@ final class Queries {
             | IbvDeviceCapFlags.IBV_DEVICE_SYS_IMAGE_GUID
             | IbvDeviceCapFlags.IBV_DEVICE_RC_RNR_NAK_GEN
             | IbvDeviceCapFlags.IBV_DEVICE_SRQ_RESIZE
+            | IbvDeviceCapFlags.IBV_DEVICE_XRC
             | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW
             | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW_TYPE_2B;
     /** On-demand paging: what there is, and for which operations of each type of queue pair. */

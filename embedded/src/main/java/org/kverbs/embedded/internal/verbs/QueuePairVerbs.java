@@ -1,17 +1,20 @@
 package org.kverbs.embedded.internal.verbs;
 
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Handles;
 import org.kverbs.embedded.internal.objects.Mr;
 import org.kverbs.embedded.internal.objects.Mw;
+import org.kverbs.embedded.internal.objects.OpenXrcDomain;
 import org.kverbs.embedded.internal.objects.Quota;
 import org.kverbs.embedded.internal.objects.Referenced;
 import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.transport.Qp;
 import org.kverbs.embedded.internal.transport.QpAttributes;
+import org.kverbs.embedded.internal.transport.QpHandle;
 import org.kverbs.embedded.internal.transport.QpInit;
 import org.kverbs.embedded.internal.transport.SendQueue;
 import org.kverbs.internal.abi.Errno;
@@ -37,6 +40,7 @@ final class QueuePairVerbs {
     private final Domains domains;
     private final CompletionVerbs completions;
     private final SharedReceiveVerbs shared;
+    private final Handles<OpenXrcDomain> xrcDomains;
     private final MemoryVerbs memory;
     private final Referenced referenced;
     private final Handles<QpAttributes> attributes;
@@ -49,6 +53,7 @@ final class QueuePairVerbs {
             Domains domains,
             CompletionVerbs completions,
             SharedReceiveVerbs shared,
+            Handles<OpenXrcDomain> xrcDomains,
             MemoryVerbs memory,
             AddressVerbs addresses) {
         this.hca = hca;
@@ -56,6 +61,7 @@ final class QueuePairVerbs {
         this.domains = domains;
         this.completions = completions;
         this.shared = shared;
+        this.xrcDomains = xrcDomains;
         this.memory = memory;
         this.referenced = new Referenced(memory.regions(), memory.windows(), addresses.handles());
         this.attributes = new Handles<>(structures, IbvQpAttr.SIZE + 8, IbvQpAttr.SIZE, Quota.none());
@@ -70,27 +76,59 @@ final class QueuePairVerbs {
     void close() {
         queuePairs.forEach(qp -> {
             hca.multicast.forget(qp);
-            qp.destroy();
+            if (qp.close(events)) {
+                qp.destroy();
+            }
         });
     }
 
     /** Makes a queue pair from a {@code struct ibv_qp_init_attr}, and updates its {@code cap}. */
     long create(long pd, long initAttributes) {
         QpInit init = QpInit.read(initAttributes, domains.get(pd), completions::queue, shared::queue, hca.limits);
-        if (init == null) {
-            return -Errno.EINVAL;
-        }
+        return init == null ? -Errno.EINVAL : create(pd, init, null, initAttributes + IbvQpInitAttr.CAP);
+    }
+
+    private long create(long pd, QpInit init, @Nullable OpenXrcDomain opened, long capabilities) {
         int number = hca.freshQueuePairNumber();
         long structure =
-                queuePairs.add(at -> new Qp(hca, events, referenced, at, number, init));
+                queuePairs.add(at -> new Qp(hca, new QpHandle(events, at, opened), referenced, number, init));
         if (structure > 0) {
             Memory.putLong(structure + IbvQp.PD, pd);
-            Memory.putLong(structure + IbvQp.SEND_CQ, init.sendCq().address);
-            Memory.putLong(structure + IbvQp.RECV_CQ, init.recvCq().address);
-            Memory.putInt(structure + IbvQp.QP_NUM, number);
-            Memory.putInt(structure + IbvQp.QP_TYPE, init.type());
+            Memory.putLong(structure + IbvQp.SEND_CQ, init.sendCq() == null ? 0 : init.sendCq().address);
+            Memory.putLong(structure + IbvQp.RECV_CQ, init.recvCq() == null ? 0 : init.recvCq().address);
+            name(structure, number, init.type());
             enlist(structure, number, init);
-            attributes(queuePairs.require(structure)).writeCapabilities(initAttributes + IbvQpInitAttr.CAP);
+            if (opened != null) {
+                opened.users++;
+            }
+            attributes(queuePairs.require(structure)).writeCapabilities(capabilities);
+        }
+        return structure;
+    }
+
+    private static void name(long structure, int number, int type) {
+        Memory.putInt(structure + IbvQp.QP_NUM, number);
+        Memory.putInt(structure + IbvQp.QP_TYPE, type);
+    }
+
+    /** Makes an XRC_RECV queue pair in a domain, and updates its {@code cap}. */
+    private long createXrcReceiver(@Nullable OpenXrcDomain opened, long capabilities) {
+        return opened == null
+                ? -Errno.EINVAL : create(0, QpInit.ofXrcReceiver(opened.domain), opened, capabilities);
+    }
+
+    /** Opens an XRC_RECV queue pair of a domain by its number, for this context. */
+    long openXrcReceiver(@Nullable OpenXrcDomain opened, int number) {
+        Qp found = hca.queuePairs.get(number);
+        if (opened == null || found == null || found.domain != opened.domain) {
+            return -Errno.EINVAL;
+        }
+        long structure = queuePairs.add(at -> found);
+        if (structure > 0) {
+            name(structure, number, found.type);
+            Memory.putInt(structure + IbvQp.STATE, found.state);
+            opened.users++;
+            found.open(new QpHandle(events, structure, opened));
         }
         return structure;
     }
@@ -103,15 +141,19 @@ final class QueuePairVerbs {
         Qp qp = queuePairs.require(structure);
         init.countUsers(1);
         try {
-            qp.keep(attributes.add(at -> new QpAttributes(qp, at)));
+            qp.keep(init.domain() == null
+                    ? attributes.require(attributes.add(at -> new QpAttributes(qp, at)))
+                    : QpAttributes.ofShared(qp));
             hca.queuePairs.put(number, qp);
-            init.sendCq().users.add(qp);
-            init.recvCq().users.add(qp);
+            if (init.sendCq() != null) {
+                init.sendCq().users.add(qp);
+            }
+            if (init.recvCq() != null) {
+                init.recvCq().users.add(qp);
+            }
         } catch (Throwable e) {
             qp.destroy();
-            if (qp.kept() != 0) {
-                attributes.remove(qp.kept());
-            }
+            forgetAttributes(qp);
             queuePairs.remove(structure);
             throw e;
         }
@@ -119,18 +161,32 @@ final class QueuePairVerbs {
 
     /** Makes a queue pair from a {@code struct ibv_qp_init_attr_ex}, and updates its {@code cap}. */
     long createEx(long at) {
-        int known = IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+        int type = Memory.getInt(at + IbvQpInitAttrEx.QP_TYPE);
+        boolean receiver = type == IbvQpType.IBV_QPT_XRC_RECV;
+        int known = receiver
+                ? IbvQpInitAttrMask.IBV_QP_INIT_ATTR_XRCD
+                : IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
         int mask = Memory.getInt(at + IbvQpInitAttrEx.COMP_MASK);
         long operations = Memory.getLong(at + IbvQpInitAttrEx.SEND_OPS_FLAGS);
-        if ((mask & ~known) != 0
-                || (operations & ~SendQueue.operations(Memory.getInt(at + IbvQpInitAttrEx.QP_TYPE))) != 0) {
+        if ((mask & ~known) != 0 || (operations & ~SendQueue.operations(type)) != 0) {
             return -Errno.EOPNOTSUPP;
+        }
+        if (receiver) {
+            return createXrcReceiver(
+                    xrcDomains.get(Memory.getLong(at + IbvQpInitAttrEx.XRCD)), at + IbvQpInitAttrEx.CAP);
         }
         return create(Memory.getLong(at + IbvQpInitAttrEx.PD), at); // both structures begin with the same fields
     }
 
     private QpAttributes attributes(Qp qp) {
-        return attributes.require(qp.kept());
+        return Objects.requireNonNull(qp.attributes());
+    }
+
+    private void forgetAttributes(Qp qp) {
+        QpAttributes kept = qp.attributes();
+        if (kept != null && !kept.isShared()) {
+            attributes.remove(kept.kept);
+        }
     }
 
     /** Changes attributes from a {@code struct ibv_qp_attr}. */
@@ -154,8 +210,10 @@ final class QueuePairVerbs {
         if (found == null || hca.multicast.contains(found)) {
             return found == null ? -Errno.EINVAL : -Errno.EBUSY;
         }
-        found.destroy();
-        attributes.remove(found.kept());
+        if (found.close(qp)) {
+            found.destroy();
+            forgetAttributes(found);
+        }
         events.forget(qp);
         queuePairs.remove(qp);
         return 0;
@@ -177,7 +235,7 @@ final class QueuePairVerbs {
         Mw window = memory.window(mw);
         long length = Memory.getLong(bind + IbvMwBind.BIND_INFO_LENGTH);
         Mr region = memory.region(Memory.getLong(bind + IbvMwBind.BIND_INFO_MR));
-        if (by == null || window == null || window.type != IbvMwType.IBV_MW_TYPE_1 || by.type == IbvQpType.IBV_QPT_UD
+        if (by == null || window == null || window.type != IbvMwType.IBV_MW_TYPE_1 || by.type == IbvQpType.IBV_QPT_UD || by.domain != null
                 || by.state < IbvQpState.IBV_QPS_RTS || region == null && length != 0) {
             return -Errno.EINVAL;
         }

@@ -3,10 +3,13 @@ package org.kverbs.embedded.internal.verbs;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.DeviceLimits;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
+import org.kverbs.embedded.internal.objects.Cq;
 import org.kverbs.embedded.internal.objects.Handles;
+import org.kverbs.embedded.internal.objects.OpenXrcDomain;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Srq;
 import org.kverbs.embedded.internal.objects.Structures;
+import org.kverbs.embedded.internal.objects.XrcSrq;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvSrq;
@@ -34,9 +37,20 @@ final class SharedReceiveVerbs {
         return queues.get(srq);
     }
 
-    /** Tells the diagnostics that the queues end; called when the device is closed. */
+    /** Ends the queues, also for the diagnostics and for peers; called when the device is closed. */
     void close() {
-        queues.forEach(Srq::forget);
+        queues.forEach(this::end);
+    }
+
+    private void end(Srq srq) {
+        srq.forget();
+        XrcSrq xrc = srq.xrc;
+        if (xrc != null) {
+            xrc.destroy();
+            xrc.opened.users--;
+            xrc.cq.users.remove(xrc);
+            hca.xrcQueues.remove(xrc.number);
+        }
     }
 
     /** Makes a shared receive queue from a {@code struct ibv_srq_init_attr}. */
@@ -58,6 +72,32 @@ final class SharedReceiveVerbs {
             Memory.putInt(at + IbvSrqInitAttr.ATTR_MAX_SGE, Math.max(1, entries));
         }
         return structure;
+    }
+
+    /** Makes a queue of XRC from a {@code struct ibv_srq_init_attr_ex}, which begins as the plain structure. */
+    long createXrc(long pd, long at, @Nullable OpenXrcDomain opened, @Nullable Cq cq) {
+        if (opened == null || cq == null) {
+            return -Errno.EINVAL;
+        }
+        long structure = create(pd, at);
+        if (structure > 0) {
+            Srq made = queues.require(structure);
+            var xrc = new XrcSrq(hca, made, hca.freshSharedQueueNumber(), opened, cq);
+            made.xrc = xrc;
+            opened.users++;
+            cq.users.add(xrc);
+            hca.xrcQueues.put(xrc.number, xrc);
+        }
+        return structure;
+    }
+
+    /** Returns the number of a queue of XRC; -EOPNOTSUPP for a basic queue, which has none. */
+    int number(long srq) {
+        Srq found = queues.get(srq);
+        if (found == null) {
+            return -Errno.EINVAL;
+        }
+        return found.xrc == null ? -Errno.EOPNOTSUPP : found.xrc.number;
     }
 
     /** Changes attributes from a {@code struct ibv_srq_attr}. */
@@ -100,7 +140,7 @@ final class SharedReceiveVerbs {
         if (found == null || found.users > 0) {
             return found == null ? -Errno.EINVAL : -Errno.EBUSY;
         }
-        found.forget();
+        end(found);
         found.pd.users--;
         events.forget(srq);
         queues.remove(srq);

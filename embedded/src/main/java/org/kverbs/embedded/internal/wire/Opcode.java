@@ -10,6 +10,8 @@ public final class Opcode {
     public static final int RC = 0x00;
     public static final int UC = 0x20;
     public static final int UD = 0x60;
+    /** Extended reliable connection: the operations of RC, whose requests have an XRCETH. */
+    public static final int XRC = 0xa0;
 
     public static final int RC_SEND_FIRST = 0x00;
     public static final int RC_SEND_MIDDLE = 0x01;
@@ -59,6 +61,7 @@ public final class Opcode {
 
     static final int BTH_LENGTH = 12;
     static final int DETH_LENGTH = 8;
+    static final int XRCETH_LENGTH = 4;
     static final int RETH_LENGTH = 16;
     static final int ATOMIC_ETH_LENGTH = 28;
     static final int AETH_LENGTH = 4;
@@ -82,6 +85,7 @@ public final class Opcode {
     private static final int ONLY = 1 << 11;
     private static final int REQUEST = 1 << 12;
     private static final int RESPONSE = 1 << 13;
+    private static final int XRCETH = 1 << 14;
     /** The bits from here up hold the length of the headers in bytes. */
     private static final int LENGTH_SHIFT = 16;
 
@@ -90,17 +94,9 @@ public final class Opcode {
     static {
         sendsAndWrites(RC);
         sendsAndWrites(UC);
-        put(RC_SEND_LAST_INVALIDATE, REQUEST | LAST | INVALIDATE | PAYLOAD);
-        put(RC_SEND_ONLY_INVALIDATE, REQUEST | ONLY | INVALIDATE | PAYLOAD);
-        put(RC_READ_REQUEST, REQUEST | ONLY | RETH);
-        put(RC_COMPARE_SWAP, REQUEST | ONLY | ATOMIC_ETH);
-        put(RC_FETCH_ADD, REQUEST | ONLY | ATOMIC_ETH);
-        put(RC_READ_RESPONSE_FIRST, RESPONSE | FIRST | AETH | PAYLOAD);
-        put(RC_READ_RESPONSE_MIDDLE, RESPONSE | MIDDLE | PAYLOAD);
-        put(RC_READ_RESPONSE_LAST, RESPONSE | LAST | AETH | PAYLOAD);
-        put(RC_READ_RESPONSE_ONLY, RESPONSE | ONLY | AETH | PAYLOAD);
-        put(RC_ACK, RESPONSE | ONLY | AETH);
-        put(RC_ATOMIC_ACK, RESPONSE | ONLY | AETH | ATOMIC_ACK);
+        sendsAndWrites(XRC);
+        reliable(RC);
+        reliable(XRC);
         put(UD_SEND_ONLY, REQUEST | ONLY | DETH | PAYLOAD);
         put(UD_SEND_ONLY_IMMEDIATE, REQUEST | ONLY | DETH | IMMEDIATE | PAYLOAD);
         TRAITS[CNP] = (BTH_LENGTH + CNP_RESERVED) << LENGTH_SHIFT;
@@ -108,7 +104,7 @@ public final class Opcode {
 
     private Opcode() {}
 
-    /** Sets the opcodes that RC and UC have in common. Only the first packet of a write carries the RETH. */
+    /** Sets the opcodes that RC, XRC and UC have in common. Only the first packet of a write carries the RETH. */
     private static void sendsAndWrites(int transport) {
         for (int write = 0; write <= 1; write++) {
             int first = transport + (write == 0 ? RC_SEND_FIRST : RC_WRITE_FIRST);
@@ -122,9 +118,26 @@ public final class Opcode {
         }
     }
 
-    private static void put(int opcode, int traits) {
+    /** Sets the opcodes that only the reliable transports have. */
+    private static void reliable(int transport) {
+        put(transport + RC_SEND_LAST_INVALIDATE, REQUEST | LAST | INVALIDATE | PAYLOAD);
+        put(transport + RC_SEND_ONLY_INVALIDATE, REQUEST | ONLY | INVALIDATE | PAYLOAD);
+        put(transport + RC_READ_REQUEST, REQUEST | ONLY | RETH);
+        put(transport + RC_COMPARE_SWAP, REQUEST | ONLY | ATOMIC_ETH);
+        put(transport + RC_FETCH_ADD, REQUEST | ONLY | ATOMIC_ETH);
+        put(transport + RC_READ_RESPONSE_FIRST, RESPONSE | FIRST | AETH | PAYLOAD);
+        put(transport + RC_READ_RESPONSE_MIDDLE, RESPONSE | MIDDLE | PAYLOAD);
+        put(transport + RC_READ_RESPONSE_LAST, RESPONSE | LAST | AETH | PAYLOAD);
+        put(transport + RC_READ_RESPONSE_ONLY, RESPONSE | ONLY | AETH | PAYLOAD);
+        put(transport + RC_ACK, RESPONSE | ONLY | AETH);
+        put(transport + RC_ATOMIC_ACK, RESPONSE | ONLY | AETH | ATOMIC_ACK);
+    }
+
+    private static void put(int opcode, int given) {
+        int traits = transport(opcode) == XRC && (given & REQUEST) != 0 ? given | XRCETH : given;
         int length = BTH_LENGTH
                 + ((traits & DETH) != 0 ? DETH_LENGTH : 0)
+                + ((traits & XRCETH) != 0 ? XRCETH_LENGTH : 0)
                 + ((traits & RETH) != 0 ? RETH_LENGTH : 0)
                 + ((traits & ATOMIC_ETH) != 0 ? ATOMIC_ETH_LENGTH : 0)
                 + ((traits & AETH) != 0 ? AETH_LENGTH : 0)
@@ -145,9 +158,16 @@ public final class Opcode {
         return TRAITS[opcode] != 0;
     }
 
-    /** Returns {@link #RC}, {@link #UC}, {@link #UD}, or another number for a CNP and for unknown opcodes. */
+    /**
+     * Returns {@link #RC}, {@link #XRC}, {@link #UC}, {@link #UD}, or another number for a CNP and for unknown opcodes.
+     */
     public static int transport(int opcode) {
         return opcode & 0xe0;
+    }
+
+    /** Returns the opcode that RC has for the same operation: all transports number their operations as RC does. */
+    public static int operation(int opcode) {
+        return opcode & 0x1f;
     }
 
     /** Returns the length of the BTH and all headers after it, up to the payload. */
@@ -192,6 +212,11 @@ public final class Opcode {
     /** Tells whether there is a datagram header: Q_Key and source QP. IBA volume 1, 9.3. */
     public static boolean hasDeth(int opcode) {
         return has(opcode, DETH);
+    }
+
+    /** Tells whether there is an XRCETH: the number of a shared receive queue. IBA volume 1, 9.3. */
+    public static boolean hasXrcEth(int opcode) {
+        return has(opcode, XRCETH);
     }
 
     /** Tells whether there is a RETH: address, key and length of the whole transfer. IBA volume 1, 9.3. */

@@ -38,6 +38,9 @@ public final class Packet extends Event {
     public int destinationQp;
     public int psn;
 
+    /** XRCETH: the number of the shared receive queue that the request names. */
+    public int sharedQueue;
+
     // RETH and the address part of AtomicETH.
     public long remoteAddress;
     public int rkey;
@@ -99,6 +102,7 @@ public final class Packet extends Event {
         pkey = from.pkey;
         destinationQp = from.destinationQp;
         psn = from.psn;
+        sharedQueue = from.sharedQueue;
         remoteAddress = from.remoteAddress;
         rkey = from.rkey;
         dmaLength = from.dmaLength;
