@@ -30,6 +30,18 @@ internal class CompletionQueueSpec :
             }
         }
 
+        case("should make completion queues of one entry and of the largest size, with a channel and without") {
+            val most = context.queryDevice().maxCqe()
+            val vector = context.completionVectors() - 1
+            for (entries in listOf(1, most / 2, most)) {
+                for (channel in listOf(null, context.completionChannel())) {
+                    context.completionQueue(CompletionQueueAttributes(entries, channel, vector)).use {
+                        it.entries() shouldBeGreaterThanOrEqual entries
+                    }
+                }
+            }
+        }
+
         case("should refuse a vector that the device lacks, and a size beyond its largest") {
             val vector =
                 shouldThrow<RdmaSystemException> {

@@ -22,8 +22,15 @@ import kotlin.time.Duration.Companion.minutes
  * ```
  */
 internal abstract class ContractSpec(
-    cases: Contract.() -> Unit,
-) : FunSpec({ devicesUnderTest.forEach { Contract(this, it).cases() } })
+    private val cases: Contract.() -> Unit,
+) : FunSpec({ devicesUnderTest.forEach { Contract(this, it).cases() } }) {
+    /** Returns the sentences of the cases that a device has, whether it is there or not. */
+    fun sentencesFor(device: DeviceUnderTest): Set<String> =
+        object : FunSpec() {}
+            .also { Contract(it, device).cases() }
+            .tests()
+            .mapTo(HashSet()) { it.name.name.removeSuffix(" [${device.name}]") }
+}
 
 /** Declares the cases for one device. */
 internal class Contract(

@@ -190,7 +190,8 @@ internal val devicesUnderTest: List<DeviceUnderTest> =
         checkNotNull(devices[where]) { "kverbs.contract is '$where', and must be one of ${devices.keys}" }
     }
 
-private val devices: Map<String, List<DeviceUnderTest>>
+/** The devices of each place where the contract is checked. */
+internal val devices: Map<String, List<DeviceUnderTest>>
     get() =
         mapOf(
             "embedded" to listOf(embedded(0), embedded(1), embedded(2, isIpv6 = true)),

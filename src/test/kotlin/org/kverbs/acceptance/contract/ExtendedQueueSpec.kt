@@ -344,4 +344,14 @@ internal class ExtendedQueueSpec :
             refusal.operation() shouldBe "ibv_create_cq_ex"
             refusal.advice() shouldBe "cqe $size is above the device's max_cqe of ${size - 1}."
         }
+
+        case("should refuse an extended completion queue on a vector that the device lacks", EXTENDED_QUEUES) {
+            val vectors = context.completionVectors()
+            val refusal =
+                shouldThrow<RdmaSystemException> {
+                    context.completionQueue(CompletionQueueAttributes(10, null, vectors + 1).asExtended())
+                }
+            refusal.errnoName() shouldBe "EINVAL"
+            refusal.operation() shouldBe "ibv_create_cq_ex"
+        }
     })

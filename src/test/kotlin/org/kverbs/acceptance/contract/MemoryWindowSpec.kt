@@ -17,6 +17,7 @@ import org.kverbs.WorkCompletionStatus.MW_BIND_ERR
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkRequestException
 import org.kverbs.acceptance.contract.Capability.CHECKS_WINDOW_BOUNDS
+import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
 import org.kverbs.acceptance.contract.Capability.MEMORY_WINDOWS
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.acceptance.contract.Capability.REPORTS_INVALIDATED_KEY
@@ -107,6 +108,29 @@ internal class MemoryWindowSpec :
             a.post { write(1, remote).inline(pattern(8)) }
             a.cq.takeOne().shouldHaveFailed(1, REM_ACCESS_ERR, a.qp)
             b.mr.bytes(8, 100) shouldBe ByteArray(8)
+        }
+
+        case(
+            "should refuse a write through a window that extended calls bound for reading only",
+            MEMORY_WINDOWS,
+            EXTENDED_QUEUES,
+        ) {
+            val (a, b) = linked(a = extendedEnd(), b = extendedEnd())
+            val (_, remote) = boundWindow(b, mask(REMOTE_READ))
+            a.post { write(1, remote).inline(pattern(8)) }
+            a.cq.takeOne().shouldHaveFailed(1, REM_ACCESS_ERR, a.qp)
+            b.mr.bytes(8, 100) shouldBe ByteArray(8)
+        }
+
+        case("should refuse a write through a window that was deallocated", RAW_CONNECT, MEMORY_WINDOWS) {
+            val (a, b) = linked()
+            val (window, remote) = boundWindow(b)
+            a.post { write(1, remote).inline(pattern(8)).signaled() }
+            a.cq.takeOne().shouldBeDone(1, RDMA_WRITE, a.qp)
+            window.close()
+            a.post { write(2, remote).inline(pattern(8, seed = 2)) }
+            a.cq.takeOne().shouldHaveFailed(2, REM_ACCESS_ERR, a.qp)
+            b.mr.bytes(8, 100) shouldBe pattern(8)
         }
 
         case("should end a type 2 window's key by a local invalidate", RAW_CONNECT, MEMORY_WINDOWS) {

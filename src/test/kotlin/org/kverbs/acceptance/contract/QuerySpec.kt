@@ -3,8 +3,10 @@ package org.kverbs.acceptance.contract
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.matchers.collections.shouldContain
 import io.kotest.matchers.collections.shouldContainAll
+import io.kotest.matchers.doubles.shouldBeGreaterThan
 import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.longs.shouldBeGreaterThan
+import io.kotest.matchers.longs.shouldBeGreaterThanOrEqual
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
@@ -64,8 +66,10 @@ internal class QuerySpec :
         case("should answer ibv_query_device, and ibv_query_device_ex with the same") {
             val plain = context.queryDevice()
             plain.nodeGuid() shouldBe context.device().guid()
+            plain.systemImageGuid() shouldNotBe 0
             plain.physPortCnt() shouldBe 1
             plain.maxMrSize() shouldNotBe 0
+            plain.pageSizeCap() shouldBeGreaterThanOrEqual 4096
             listOf(
                 plain.maxQp(),
                 plain.maxQpWr(),
@@ -88,8 +92,11 @@ internal class QuerySpec :
             port.state() shouldBe PortState.ACTIVE
             port.linkLayer() shouldBe LinkLayer.ETHERNET
             port.maxMtu() shouldBe Mtu.MTU_4096
+            port.activeMtu() shouldNotBe Mtu.UNKNOWN
             port.gidTableLength() shouldBeGreaterThan 0
-            port.maxMessageSize() shouldBeGreaterThan 0
+            port.maxMessageSize() shouldBeGreaterThan 4096
+            port.lanes() shouldBeGreaterThan 0
+            port.laneGbps() shouldBeGreaterThan 0.0
         }
 
         case("should refuse a port that the device lacks") {
@@ -149,6 +156,7 @@ internal class QuerySpec :
         case("should read the partition keys", RAW_CONNECT) {
             context.queryPkey(PORT, 0) shouldBe 0xffff
             context.pkeyIndex(PORT, 0xffff) shouldBe 0
+            context.queryDevice().maxPkeys() shouldBeGreaterThan 0
             val keys = List(context.queryPort(PORT).pkeyTableLength()) { context.queryPkey(PORT, it) }
             keys shouldContain 0xffff
             shouldThrow<RdmaSystemException> { context.queryPkey(PORT, 5000) }.message shouldContain "index=5000"

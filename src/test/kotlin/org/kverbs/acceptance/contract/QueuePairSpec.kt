@@ -15,6 +15,7 @@ import org.kverbs.WorkRequestException
 import org.kverbs.WorkRequestOpcode
 import org.kverbs.acceptance.contract.Capability.CHECKS_STATE
 import org.kverbs.acceptance.contract.Capability.DATAGRAM
+import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.attributes.AccessFlag.REMOTE_READ
 import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
@@ -47,8 +48,12 @@ internal class QueuePairSpec :
                 given.maxInlineData() shouldBeGreaterThanOrEqual 16
                 queuePair(type, capabilities = asked).number() shouldNotBe qp.number()
                 qp.query().state() shouldBe QueuePairState.RESET
-                qp.query().cap().maxSendWr() shouldBeGreaterThanOrEqual 10
-                qp.query().cap().maxInlineData() shouldBeGreaterThanOrEqual 16
+                val found = qp.query().cap()
+                found.maxSendWr() shouldBeGreaterThanOrEqual 10
+                found.maxRecvWr() shouldBeGreaterThanOrEqual 12
+                found.maxSendSge() shouldBeGreaterThanOrEqual 2
+                found.maxRecvSge() shouldBeGreaterThanOrEqual 1
+                found.maxInlineData() shouldBeGreaterThanOrEqual 16
                 qp.isDataInOrder(WorkRequestOpcode.RDMA_WRITE) shouldBe false
             }
             case("should bring a $type queue pair from RESET to INIT and RTS, and back", type.capability) {
@@ -101,11 +106,14 @@ internal class QueuePairSpec :
                     QueuePairCapabilities(1, 1, 1, most.maxSge() + 1, 0) to
                         "max_recv_sge ${most.maxSge() + 1} is above the device's max_sge of ${most.maxSge()}.",
                 )
+            val types = listOf(RC, UC, UD).filter { it == RC || it.capability in device.capabilities }
             for ((size, excess) in sizes) {
-                val refusal = shouldThrow<RdmaSystemException> { queuePair(capabilities = size) }
-                refusal.operation() shouldBe "ibv_create_qp"
-                refusal.message shouldContain size.toString()
-                refusal.advice() shouldStartWith excess
+                for (type in types) {
+                    val refusal = shouldThrow<RdmaSystemException> { queuePair(type, capabilities = size) }
+                    refusal.operation() shouldBe "ibv_create_qp"
+                    refusal.message shouldContain size.toString()
+                    refusal.advice() shouldStartWith excess
+                }
             }
         }
 
@@ -133,6 +141,22 @@ internal class QueuePairSpec :
             val (a, _) = linked(UD)
             a.qp.modify(QueuePairAttributes.builder().qkey(0x123).build())
             a.qp.query().qkey() shouldBe 0x123
+        }
+
+        case(
+            "should report the Q_Key and the PSN that a datagram queue pair got on its way to RTS, plain and extended",
+            DATAGRAM,
+            EXTENDED_QUEUES,
+        ) {
+            for (qp in listOf(end(UD).qp, extendedEnd(UD).qp)) {
+                qp.modify(state(QueuePairState.INIT).port(PORT).pkeyIndex(0).qkey(0x123).build())
+                qp.query().qkey() shouldBe 0x123
+                qp.modify(state(QueuePairState.RTR).build())
+                qp.modify(state(QueuePairState.RTS).sqPsn(0x45).build())
+                qp.query().sqPsn() shouldBe 0x45
+                qp.modify(state(QueuePairState.RESET).build())
+                qp.state() shouldBe QueuePairState.RESET
+            }
         }
 
         case("should name the attributes that a transition lacks", RAW_CONNECT) {
