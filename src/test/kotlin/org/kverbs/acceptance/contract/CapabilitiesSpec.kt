@@ -18,6 +18,7 @@ import org.kverbs.attributes.AtomicCapability
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.SharedReceiveQueueAttributes
+import org.kverbs.cm.PortSpace
 import java.time.Duration
 
 /** Checks that each device has the capabilities that are declared for it, and refuses the others: see [Capability]. */
@@ -127,6 +128,10 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
 
         Capability.MODERATION -> {
             { cq().moderate(16, Duration.ofMillis(1)) }
+        }
+
+        Capability.PROGRAM_EVENTS -> {
+            { channel().use { it.id(PortSpace.TCP).writeEvent(0, 1) } }
         }
 
         Capability.RESIZE_SRQ -> {
