@@ -13,7 +13,15 @@ public class RdmaTimeoutException extends RdmaException {
 
     private final transient List<WorkCompletion> completions;
 
-    RdmaTimeoutException(int wanted, List<WorkCompletion> got, String queue, Duration timeout) {
+    /**
+     * Describes a wait that ran out.
+     *
+     * @param wanted how many completions the program waited for
+     * @param got those that arrived
+     * @param queue the description of the completion queue
+     * @param timeout how long the program waited
+     */
+    public RdmaTimeoutException(int wanted, List<WorkCompletion> got, String queue, Duration timeout) {
         super("only " + got.size() + " of " + wanted + " completions came to the " + queue + " within "
                 + timeout.toMillis() + " ms: " + got
                 + ". Is every request signaled, is the queue pair connected, has the peer posted receives?");

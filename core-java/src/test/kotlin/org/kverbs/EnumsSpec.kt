@@ -73,7 +73,14 @@ private inline fun <reified E : Enum<E>> mirror(
 ) = Mirror(enumValues<E>().toList(), numbers, prefix, { code(it as E) }, of)
 
 /** The constants that only newer headers have. */
-private val newer = mapOf("IBV_EVENT_DEVICE_SPEED_CHANGE" to 20, "IBV_WC_FLUSH" to 8)
+private val newer =
+    mapOf(
+        "IBV_EVENT_DEVICE_SPEED_CHANGE" to 20,
+        "IBV_WC_FLUSH" to 8,
+        "RDMA_CM_EVENT_ADDRINFO_RESOLVED" to 16,
+        "RDMA_CM_EVENT_ADDRINFO_ERROR" to 17,
+        "RDMA_CM_EVENT_USER" to 18,
+    )
 
 class EnumsSpec :
     FunSpec({

@@ -51,6 +51,7 @@ class SampleCommand : CoreCliktCommand("sample") {
             mapOf(
                 "ten-lines" to Sample("TenLinesKt", "Sends a message from one queue pair to another."),
                 "java-echo" to Sample("JavaEcho", "Sends a message there and back, in Java."),
+                "java-endpoint" to Sample("JavaEndpoint", "Connects by address and sends a message, in Java."),
                 "java-service" to Sample("JavaService", "Serves clients on virtual threads, in Java."),
                 "workers" to Sample("WorkersKt", "Serves clients with a few workers and one shared receive queue."),
                 "echo" to Sample("EchoKt", "Sends messages back: a server and a client of coroutines."),

@@ -179,6 +179,7 @@ internal class KverbsSpec :
                 Triple("echo", "embedded1", "embedded1: Hello, coroutines\n"),
                 Triple("counter", "embedded0", "embedded0: 1000 counted, 1000 of them different, up to 999\n"),
                 Triple("key-value", "embedded0", "embedded0: answer = 42, question = null\n"),
+                Triple("java-endpoint", "embedded0", "embedded0: Hello, endpoint\n"),
                 Triple("java-service", "embedded1", "embedded1: 20 of 20 clients were greeted\n"),
                 Triple("workers", "embedded1", "embedded1: 3 workers told 8 clients the squares 0 1 4 9 16 25 36 49\n"),
                 Triple(

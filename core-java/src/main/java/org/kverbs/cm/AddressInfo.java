@@ -33,27 +33,41 @@ public record AddressInfo(
         @Nullable InetSocketAddress source,
         @Nullable InetSocketAddress destination) {
 
+    /** Returns the destination; refuses a result of passive hints. */
+    InetSocketAddress requireDestination() {
+        if (destination == null) {
+            throw new IllegalArgumentException(this + " has no destination; ask with AddressHints.active for one");
+        }
+        return destination;
+    }
+
     /** Queries the addresses, copies the list and frees it. */
     static List<AddressInfo> query(
             ConnectionManager manager, @Nullable String node, @Nullable String service, AddressHints hints) {
         try (Arena arena = Arena.ofConfined()) {
-            long first = manager.addressInfo(
-                    node == null ? null : arena.allocateFrom(node),
-                    service == null ? null : arena.allocateFrom(service),
-                    hints.allocate(arena));
+            long first = manager.addressInfo(text(arena, node), text(arena, service), hints.allocate(arena));
             if (first < 0) {
                 throw Failures.of("rdma_getaddrinfo(" + node + ", " + service + ")", (int) -first);
             }
-            try {
-                var found = new ArrayList<AddressInfo>();
-                for (long at = first; at != 0; at = Memory.at(at, RdmaAddrinfo.SIZE)
-                        .get(JAVA_LONG, RdmaAddrinfo.AI_NEXT)) {
-                    found.add(from(Memory.at(at, RdmaAddrinfo.SIZE)));
-                }
-                return List.copyOf(found);
-            } finally {
-                manager.freeAddressInfo(first);
+            return take(manager, first);
+        }
+    }
+
+    /** Allocates a name. */
+    static @Nullable MemorySegment text(Arena arena, @Nullable String name) {
+        return name == null ? null : arena.allocateFrom(name);
+    }
+
+    /** Copies a list and frees it. */
+    static List<AddressInfo> take(ConnectionManager manager, long first) {
+        try {
+            var found = new ArrayList<AddressInfo>();
+            for (long at = first; at != 0; at = Memory.at(at, RdmaAddrinfo.SIZE).get(JAVA_LONG, RdmaAddrinfo.AI_NEXT)) {
+                found.add(from(Memory.at(at, RdmaAddrinfo.SIZE)));
             }
+            return List.copyOf(found);
+        } finally {
+            manager.freeAddressInfo(first);
         }
     }
 

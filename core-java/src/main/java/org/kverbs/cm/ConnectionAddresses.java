@@ -67,6 +67,11 @@ final class ConnectionAddresses {
         return SocketAddresses.read(Memory.at(id.handle(), RdmaCmId.SIZE).asSlice(offset, SockaddrIn6.SIZE));
     }
 
+    /** Returns the address that an exception about a step names; null if it is not known. */
+    @Nullable InetSocketAddress named(ConnectionStep step) {
+        return step == ConnectionStep.JOIN_MULTICAST ? group : peer;
+    }
+
     /** Returns the name of a call with the peer's address, for errors. */
     String naming(String operation) {
         InetSocketAddress to = peer;

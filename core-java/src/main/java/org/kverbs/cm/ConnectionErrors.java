@@ -20,8 +20,7 @@ final class ConnectionErrors {
     /** Makes the exception for an event whose type {@link ConnectionEventType#isError is an error}. */
     static ConnectionException of(ConnectionEvent event) {
         ConnectionStep step = stepOf(event);
-        InetSocketAddress address = step == ConnectionStep.JOIN_MULTICAST
-                ? event.id().addresses().group : event.id().addresses().peer;
+        InetSocketAddress address = event.id().addresses().named(step);
         int status = event.status();
         boolean isRejected = event.type() == ConnectionEventType.REJECTED;
         if (isRejected && status < 0) {
@@ -94,7 +93,7 @@ final class ConnectionErrors {
 
     private static ConnectionStep stepOf(ConnectionEvent event) {
         return switch (event.type()) {
-            case ADDR_ERROR -> ConnectionStep.RESOLVE_ADDRESS;
+            case ADDR_ERROR, ADDRINFO_ERROR -> ConnectionStep.RESOLVE_ADDRESS;
             case ROUTE_ERROR -> ConnectionStep.RESOLVE_ROUTE;
             case MULTICAST_ERROR -> ConnectionStep.JOIN_MULTICAST;
             case DEVICE_REMOVAL -> ConnectionStep.STAY_CONNECTED;

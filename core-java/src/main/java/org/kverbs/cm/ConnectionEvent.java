@@ -18,7 +18,7 @@ import org.kverbs.internal.memory.Memory;
  * @param type the type of the event; UNKNOWN if {@code rawType} has no name
  * @param rawType the number of {@code type}, an {@code enum rdma_cm_event_type}
  * @param status 0 for a success; otherwise the negated errno, or for REJECTED on InfiniBand and RoCE the number of the
- *     {@link RejectReason}
+ *     {@link RejectReason}; for USER the number that the program gave
  * @param id the id that the event is about; for CONNECT_REQUEST the new id of the connection, which the receiver of the
  *     event accepts or rejects, and closes
  * @param listener the listening id for CONNECT_REQUEST, otherwise null
@@ -35,6 +35,7 @@ import org.kverbs.internal.memory.Memory;
  * @param address the destination for ESTABLISHED of datagrams and for MULTICAST_JOIN, for {@link
  *     ProtectionDomain#addressHandle}; otherwise null
  * @param qkey the key to send with to {@code address}; 0 without an address
+ * @param argument for USER the argument of {@link ConnectionId#writeEvent}; otherwise 0
  */
 public record ConnectionEvent(
         ConnectionEventType type,
@@ -51,7 +52,8 @@ public record ConnectionEvent(
         boolean sharedReceiveQueue,
         int queuePairNumber,
         @Nullable AddressAttributes address,
-        int qkey) {
+        int qkey,
+        long argument) {
 
     /** Copies the C structure. */
     static ConnectionEvent from(MemorySegment event, ConnectionId id, @Nullable ConnectionId listener) {
@@ -59,6 +61,12 @@ public record ConnectionEvent(
         ConnectionEventType type = ConnectionEventType.of(rawType);
         boolean hasAddress = type == ConnectionEventType.MULTICAST_JOIN
                 || type == ConnectionEventType.ESTABLISHED && id.portSpace().isDatagram();
+        if (type == ConnectionEventType.USER) { // the union holds a number
+            int status = event.get(JAVA_INT, RdmaCmEvent.STATUS);
+            long argument = event.get(JAVA_LONG, RdmaCmEvent.PARAM);
+            return new ConnectionEvent(
+                    type, rawType, status, id, null, new byte[0], 0, 0, false, 0, 0, false, 0, null, 0, argument);
+        }
         // Both members of the union begin with the private data.
         boolean isDatagram = hasAddress || id.portSpace().isDatagram();
         return new ConnectionEvent(
@@ -76,7 +84,8 @@ public record ConnectionEvent(
                 !isDatagram && uint8(event, RdmaCmEvent.PARAM_CONN_SRQ) != 0,
                 event.get(JAVA_INT, isDatagram ? RdmaCmEvent.PARAM_UD_QP_NUM : RdmaCmEvent.PARAM_CONN_QP_NUM),
                 hasAddress ? Structures.ADDRESS.read(event.asSlice(RdmaCmEvent.PARAM_UD_AH_ATTR)) : null,
-                hasAddress ? event.get(JAVA_INT, RdmaCmEvent.PARAM_UD_QKEY) : 0);
+                hasAddress ? event.get(JAVA_INT, RdmaCmEvent.PARAM_UD_QKEY) : 0,
+                0);
     }
 
     private static byte[] privateData(MemorySegment event) {

@@ -142,6 +142,21 @@ public final class ConnectionEventChannel extends Resource {
         return device.provider();
     }
 
+    /** Opens another channel of the same provider, with the same device preferred. */
+    ConnectionEventChannel another() {
+        return open(manager, device, () -> manager.createEventChannel(device.name()));
+    }
+
+    /** Returns the devices that ids of this channel can be bound to ({@code rdma_get_devices}). */
+    public List<Device> devices() {
+        lifetime.enter();
+        try {
+            return manager.deviceNames().stream().map(this::device).toList();
+        } finally {
+            lifetime.exit();
+        }
+    }
+
     /** Returns a device of the channel's provider by its name. */
     Device device(String name) {
         if (name.equals(device.name())) {

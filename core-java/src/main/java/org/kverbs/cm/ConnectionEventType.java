@@ -56,6 +56,17 @@ public enum ConnectionEventType {
      * connected again.
      */
     TIMEWAIT_EXIT(RdmaCmEventType.RDMA_CM_EVENT_TIMEWAIT_EXIT),
+    /**
+     * {@code RDMA_CM_EVENT_ADDRINFO_RESOLVED}: {@link AddressLookup#resolve} found addresses, which {@link
+     * AddressLookup#query} returns. Since rdma-core 60.
+     */
+    ADDRINFO_RESOLVED(16),
+    /** {@code RDMA_CM_EVENT_ADDRINFO_ERROR}: the names of a request were not resolved. Since rdma-core 60. */
+    ADDRINFO_ERROR(17),
+    /**
+     * {@code RDMA_CM_EVENT_USER}: an event of the program, by {@link ConnectionId#writeEvent}. Since rdma-core 60.
+     */
+    USER(18),
     /** A value that this release of kverbs has no name for. C has no such constant. */
     UNKNOWN(-1);
 
@@ -75,7 +86,8 @@ public enum ConnectionEventType {
     /** Returns whether a step failed, so that no further event of the step follows. */
     public boolean isError() {
         return switch (this) {
-            case ADDR_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, REJECTED, DEVICE_REMOVAL, MULTICAST_ERROR -> true;
+            case ADDR_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, REJECTED, DEVICE_REMOVAL, MULTICAST_ERROR,
+                    ADDRINFO_ERROR -> true;
             default -> false;
         };
     }

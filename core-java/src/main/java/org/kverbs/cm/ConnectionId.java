@@ -1,28 +1,21 @@
 package org.kverbs.cm;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.function.IntSupplier;
-import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.Context;
 import org.kverbs.Device;
 import org.kverbs.QueuePair;
 import org.kverbs.RdmaSystemException;
 import org.kverbs.Resource;
+import org.kverbs.UnsupportedVerbException;
 import org.kverbs.attributes.AsyncEventType;
 import org.kverbs.attributes.QueuePairAttributes;
 import org.kverbs.attributes.QueuePairState;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
-import org.kverbs.internal.SocketAddresses;
-import org.kverbs.internal.abi.RdmaCmMcJoinFlags;
-import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.ConnectionManager;
 
 /**
@@ -30,26 +23,10 @@ import org.kverbs.spi.ConnectionManager;
  * event on the {@link ConnectionEventChannel} ends it. No call waits for the network.
  *
  * <p><b>Queue pairs.</b> The program makes the queue pair itself, on any open {@link Context} of the device that the id
- * is bound to ({@link #deviceName}). These are the steps of both sides of a connection:
- * <pre>{@code
- * // the connecting side                               // the listening side
- *                                                      id.bind(port); id.listen(backlog)
- * id.resolveAddress(address, timeout)
- *   -> ADDR_RESOLVED
- * id.resolveRoute(timeout)
- *   -> ROUTE_RESOLVED
- * id.prepare(qp, INIT); qp.postReceive(...)
- * id.connect(qp, parameters)
- *                                                        -> CONNECT_REQUEST with id
- *                                                      id.prepare(qp, INIT); qp.postReceive(...)
- *                                                      id.prepare(qp, RTR); id.prepare(qp, RTS)
- *                                                      id.accept(qp, parameters)
- *   -> CONNECT_RESPONSE (not on iWARP)
- * id.prepare(qp, RTR); id.prepare(qp, RTS)
- * id.establish()
- *   -> ESTABLISHED (on iWARP alone)                      -> ESTABLISHED
- * }</pre>
- * On iWARP the device moves the queue pair by itself while it connects, and {@code prepare} does nothing for RTR and
+ * is bound to ({@link #deviceName}). The description of the package shows the steps of both sides. {@link
+ * ConnectionEndpoint} takes them all.
+ *
+ * <p>On iWARP the device moves the queue pair by itself while it connects, and {@code prepare} does nothing for RTR and
  * RTS. So one program serves both if it handles both events. For datagrams (UDP) the connecting side gets ESTABLISHED
  * with the peer's queue pair and address. Both sides move their queue pairs to RTS by {@code prepare}, at any time
  * after the address is resolved.
@@ -66,17 +43,17 @@ import org.kverbs.spi.ConnectionManager;
  */
 public final class ConnectionId extends Resource {
 
-    private static final int MAX_PRIVATE_DATA = 255;
-
     final Lifetime lifetime;
     private final ConnectionManager manager;
     private final PortSpace portSpace;
     private final long handle;
     private final boolean passive;
     private final ConnectionIdOptions options = new ConnectionIdOptions(this);
+    private final AddressLookup lookup = new AddressLookup(this);
     private final QueuePairPreparer preparer = new QueuePairPreparer(this);
     private final ConnectionAddresses addresses;
     private final ConnectionSteps steps;
+    private final MulticastGroups groups;
     private final Object migration = new Object();
     private volatile ConnectionEventChannel channel;
 
@@ -90,6 +67,7 @@ public final class ConnectionId extends Resource {
         this.passive = passive;
         this.addresses = new ConnectionAddresses(this, passive);
         this.steps = new ConnectionSteps(this, addresses);
+        this.groups = new MulticastGroups(this, addresses);
         channel.add(handle, this);
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
@@ -107,6 +85,11 @@ public final class ConnectionId extends Resource {
     /** Returns whether a peer's request to a listening id made this id. */
     public boolean isPassive() {
         return passive;
+    }
+
+    /** Returns the look-up of addresses by events of this id; {@link ConnectionEventChannel#addressInfo} needs no event. */
+    public AddressLookup addressLookup() {
+        return lookup;
     }
 
     /** Returns the options of this id. Set an option before the step that it is for. */
@@ -168,12 +151,7 @@ public final class ConnectionId extends Resource {
      *     #localAddress} returns
      */
     public void bind(InetSocketAddress local) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment address = SocketAddresses.allocate(arena, local);
-            command("rdma_bind_addr(" + SocketAddresses.format(local)
-                    + ")", () -> manager.bindAddress(handle, address));
-            addresses.bound = local;
-        }
+        steps.bind(local);
     }
 
     /**
@@ -203,11 +181,7 @@ public final class ConnectionId extends Resource {
      * @throws IllegalArgumentException if {@code found} has no destination, as a result of passive hints
      */
     public void resolveAddress(AddressInfo found, Duration timeout) {
-        InetSocketAddress destination = found.destination();
-        if (destination == null) {
-            throw new IllegalArgumentException(found + " has no destination; ask with AddressHints.active for one");
-        }
-        steps.resolveAddress(found.source(), destination, timeout);
+        steps.resolveAddress(found.source(), found.requireDestination(), timeout);
     }
 
     /**
@@ -226,9 +200,7 @@ public final class ConnectionId extends Resource {
      * @param backlog how many requests can wait to be taken as events
      */
     public void listen(int backlog) {
-        InetSocketAddress address = addresses.bound;
-        String where = address == null ? "any port" : SocketAddresses.format(address);
-        command("rdma_listen(" + where + ")", () -> manager.listen(handle, backlog));
+        steps.listen(backlog);
     }
 
     /**
@@ -240,7 +212,7 @@ public final class ConnectionId extends Resource {
      * @throws IllegalArgumentException if the queue pair and the id are of different devices
      */
     public void connect(QueuePair qp, ConnectionParameters parameters) {
-        requireSameDevice(qp);
+        preparer.requireSameDevice(qp);
         steps.connect(qp, parameters);
     }
 
@@ -252,18 +224,8 @@ public final class ConnectionId extends Resource {
      * @throws IllegalArgumentException if the queue pair and the id are of different devices
      */
     public void accept(QueuePair qp, ConnectionParameters parameters) {
-        requireSameDevice(qp);
+        preparer.requireSameDevice(qp);
         steps.accept(qp, parameters);
-    }
-
-    private void requireSameDevice(QueuePair qp) {
-        String mine = deviceName();
-        String other = qp.protectionDomain().context().device().name();
-        if (mine != null && !mine.equals(other)) {
-            throw new IllegalArgumentException(
-                    qp.describe() + " can't serve " + describe() + ", which is bound to " + mine
-                    + ": make the queue pair on that device");
-        }
     }
 
     /**
@@ -272,7 +234,7 @@ public final class ConnectionId extends Resource {
      * @param privateData bytes for the peer, at most 148 on InfiniBand and RoCE
      */
     public void reject(byte[] privateData) {
-        rejectBy("rdma_reject", privateData, data -> manager.reject(handle, data));
+        steps.reject("rdma_reject", privateData, data -> manager.reject(handle, data));
     }
 
     /**
@@ -284,15 +246,7 @@ public final class ConnectionId extends Resource {
      * @param privateData as for {@link #reject}
      */
     public void rejectEce(byte[] privateData) {
-        rejectBy("rdma_reject_ece", privateData, data -> manager.rejectEce(handle, data));
-    }
-
-    private void rejectBy(String operation, byte[] privateData, ToIntFunction<MemorySegment> call) {
-        Ranges.require("length of private data", privateData.length, 0, MAX_PRIVATE_DATA);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment data = arena.allocateFrom(JAVA_BYTE, privateData);
-            command(addresses.naming(operation), () -> call.applyAsInt(data));
-        }
+        steps.reject("rdma_reject_ece", privateData, data -> manager.rejectEce(handle, data));
     }
 
     /**
@@ -330,13 +284,12 @@ public final class ConnectionId extends Resource {
 
     /**
      * Moves a queue pair to INIT, RTR or RTS for this connection, from the previous state. On the way to RTR it also
-     * sets the access rights of the peer. The description of the class shows when to call this. The connection manager
+     * sets the access rights of the peer. The description of the package shows when to call this. The connection manager
      * sets the receiver-not-ready timer to code 0, 655 ms: post receives before RTR, or set another timer in RTS.
      *
      * @throws RdmaSystemException if the id has no attributes for the state yet, or if the device refuses
      */
     public void prepare(QueuePair qp, QueuePairState state) {
-        requireSameDevice(qp);
         preparer.prepare(qp, state);
     }
 
@@ -352,18 +305,21 @@ public final class ConnectionId extends Resource {
                     + ": it is of another provider; move it to a channel of the same one");
         }
         synchronized (migration) {
-            ConnectionEventChannel from = channel;
-            // a close of this id waits until the move is complete
-            Lifetime.enterAll(lifetime, from.lifetime, to.lifetime);
-            try {
-                to.add(handle, this); // an event can arrive there before the call returns
-                Failures.check(addresses.naming("rdma_migrate_id"), manager.migrateId(handle, to.handle()));
-                channel = to;
-                lifetime.moveTo(to.lifetime);
-            } finally {
-                (channel == to ? from : to).remove(handle, this);
-                Lifetime.exitAll(lifetime, from.lifetime, to.lifetime);
-            }
+            migrateFrom(channel, to);
+        }
+    }
+
+    private void migrateFrom(ConnectionEventChannel from, ConnectionEventChannel to) {
+        // a close of this id waits until the move is complete
+        Lifetime.enterAll(lifetime, from.lifetime, to.lifetime);
+        try {
+            to.add(handle, this); // an event can arrive there before the call returns
+            Failures.check(addresses.naming("rdma_migrate_id"), manager.migrateId(handle, to.handle()));
+            channel = to;
+            lifetime.moveTo(to.lifetime);
+        } finally {
+            (channel == to ? from : to).remove(handle, this);
+            Lifetime.exitAll(lifetime, from.lifetime, to.lifetime);
         }
     }
 
@@ -382,30 +338,33 @@ public final class ConnectionId extends Resource {
      * @throws IllegalArgumentException if {@code group} is no multicast address
      */
     public void joinMulticast(InetSocketAddress group, boolean sendOnly) {
-        if (group.getAddress() != null && !group.getAddress().isMulticastAddress()) {
-            throw new IllegalArgumentException(SocketAddresses.format(group)
-                    + " is no multicast address: those of IPv4 are 224.0.0.0 to"
-                    + " 239.255.255.255, those of IPv6 begin with ff");
-        }
-        addresses.group = group;
-        int flags = sendOnly
-                ? RdmaCmMcJoinFlags.RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER
-                : RdmaCmMcJoinFlags.RDMA_MC_JOIN_FLAG_FULLMEMBER;
-        withGroup("rdma_join_multicast_ex", group, address -> manager.joinMulticast(handle, address, flags));
+        groups.join(group, sendOnly);
     }
 
     /**
      * Leaves a multicast group, or stops joining it ({@code rdma_leave_multicast}). Closing the id leaves all groups.
      */
     public void leaveMulticast(InetSocketAddress group) {
-        withGroup("rdma_leave_multicast", group, address -> manager.leaveMulticast(handle, address));
+        groups.leave(group);
     }
 
-    private void withGroup(String operation, InetSocketAddress group, ToIntFunction<MemorySegment> call) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment address = SocketAddresses.allocate(arena, group);
-            command(operation + "(" + SocketAddresses.format(group) + ")", () -> call.applyAsInt(address));
-        }
+    /**
+     * Adds an event of the program to those of this id, to tell the thread that waits on the channel something ({@code
+     * rdma_write_cm_event}). USER follows. Any thread can call this.
+     *
+     * @param status the {@link ConnectionEvent#status} of the event, of any meaning
+     * @param argument the {@link ConnectionEvent#argument} of the event
+     * @throws UnsupportedVerbException if the library is older than rdma-core 60
+     * @throws RdmaSystemException EINVAL if the kernel does not know the call
+     */
+    public void writeEvent(int status, long argument) {
+        optional("rdma_write_cm_event(status=" + status + ", arg=" + argument + ")",
+                () -> manager.writeEvent(handle, status, argument));
+    }
+
+    /** Makes a call that not every release of librdmacm has, with the guard entered. */
+    void optional(String operation, IntSupplier call) {
+        lifetime.call(call, errno -> Failures.optional(this, operation, errno, Failures.SINCE_60));
     }
 
     /** Calls on this id, with the guard entered. */

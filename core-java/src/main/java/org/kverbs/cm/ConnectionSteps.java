@@ -1,5 +1,7 @@
 package org.kverbs.cm;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
@@ -7,16 +9,19 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.IntSupplier;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.QueuePair;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.SocketAddresses;
+import org.kverbs.internal.values.Ranges;
 
 /**
- * The steps of a connection id that the network or the peer can make fail. Such a failure is a {@link
- * ConnectionException}.
+ * The steps of a connection id. If the network or the peer makes one fail, the failure is a {@link ConnectionException}.
  */
 final class ConnectionSteps {
+
+    private static final int MAX_PRIVATE_DATA = 255;
 
     private final ConnectionId id;
     private final ConnectionAddresses addresses;
@@ -24,6 +29,22 @@ final class ConnectionSteps {
     ConnectionSteps(ConnectionId id, ConnectionAddresses addresses) {
         this.id = id;
         this.addresses = addresses;
+    }
+
+    void bind(InetSocketAddress local) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment address = SocketAddresses.allocate(arena, local);
+            id.command(
+                    "rdma_bind_addr(" + SocketAddresses.format(local) + ")",
+                    () -> id.manager().bindAddress(id.handle(), address));
+            addresses.bound = local;
+        }
+    }
+
+    void listen(int backlog) {
+        InetSocketAddress address = addresses.bound;
+        String where = address == null ? "any port" : SocketAddresses.format(address);
+        id.command("rdma_listen(" + where + ")", () -> id.manager().listen(id.handle(), backlog));
     }
 
     void resolveAddress(@Nullable InetSocketAddress source, InetSocketAddress destination, Duration timeout) {
@@ -72,6 +93,15 @@ final class ConnectionSteps {
                 ConnectionStep.ACCEPT,
                 addresses.naming("rdma_accept"),
                 () -> id.manager().accept(id.handle(), given)));
+    }
+
+    /** Rejects a request by one of the two calls for that. */
+    void reject(String operation, byte[] privateData, ToIntFunction<MemorySegment> call) {
+        Ranges.require("length of private data", privateData.length, 0, MAX_PRIVATE_DATA);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment data = arena.allocateFrom(JAVA_BYTE, privateData);
+            id.command(addresses.naming(operation), () -> call.applyAsInt(data));
+        }
     }
 
     private static void with(QueuePair qp, ConnectionParameters parameters, Consumer<MemorySegment> step) {

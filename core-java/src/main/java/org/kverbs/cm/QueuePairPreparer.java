@@ -35,7 +35,19 @@ final class QueuePairPreparer {
         }
     }
 
+    /** Refuses a queue pair of another device than the id is bound to. */
+    void requireSameDevice(QueuePair qp) {
+        String mine = id.deviceName();
+        String other = qp.protectionDomain().context().device().name();
+        if (mine != null && !mine.equals(other)) {
+            throw new IllegalArgumentException(
+                    qp.describe() + " can't serve " + id.describe() + ", which is bound to " + mine
+                    + ": make the queue pair on that device");
+        }
+    }
+
     void prepare(QueuePair qp, QueuePairState state) {
+        requireSameDevice(qp);
         if (id.portSpace().isDatagram() && state != QueuePairState.INIT) {
             QueuePairAttributesBuilder next = QueuePairAttributes.builder().state(state);
             qp.modify(state == QueuePairState.RTS ? next.sqPsn(0).build() : next.build());

@@ -10,9 +10,13 @@ final class ConnectionAdvice {
 
     /** Returns advice on a call that failed; null if the general advice on the errno applies. */
     static @Nullable String call(String function, int errno) {
+        if (function.equals("rdma_query_addrinfo") && errno == ENOENT) {
+            return "The id has no addresses: wait for ADDRINFO_RESOLVED, and query them once.";
+        }
         return switch (errno) {
             case EINVAL -> invalid(function);
             case ENODEV, ENOENT, ENXIO, EACCES, EPERM -> function.equals("rdma_getaddrinfo")
+                    || function.equals("rdma_resolve_addrinfo")
                     ? "There is no such host or service: check the names, or give numbers."
                     : function.equals("rdma_create_event_channel") || function.equals("rdma_create_id")
                             ? "The kernel's connection manager is reached by /dev/infiniband/rdma_cm: `modprobe "
@@ -30,6 +34,8 @@ final class ConnectionAdvice {
             case EAFNOSUPPORT -> "The two addresses are of different families, or of one that the id can't have.";
             case EISCONN, EALREADY -> "The step was taken already.";
             case ENOTCONN -> "The id isn't connected.";
+            case EBUSY -> function.equals("rdma_resolve_addrinfo")
+                    ? "The id has addresses that nobody queried yet: query them first." : null;
             default -> null;
         };
     }
@@ -56,6 +62,9 @@ final class ConnectionAdvice {
             case "rdma_notify" -> "The id has no connection that is being made.";
             case "rdma_join_multicast_ex" -> "The id must be bound to a device first (bind, or ADDR_RESOLVED), and be "
                     + "of port space UDP or IPOIB.";
+            case "rdma_write_cm_event" -> "The kernel doesn't know events of programs: a newer one does.";
+            case "rdma_resolve_addrinfo" -> "A listening side may leave out the host; flags and family must fit the "
+                    + "names. The kernel must know the command, as newer ones do.";
             case "rdma_set_option" -> "The kernel or the device doesn't know the option, or it is too late for it.";
             case "rdma_set_local_ece" -> "The vendor must not be 0, and the mask must be.";
             case "rdma_getaddrinfo" -> "A listening side may leave out the host; flags and family must fit the names.";

@@ -1,7 +1,9 @@
 package org.kverbs.spi;
 
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.abi.Errno;
 
 /**
  * A provider's connection manager, at the ABI of librdmacm ({@code <rdma/rdma_cma.h>}): it finds the device that leads
@@ -72,6 +74,11 @@ public interface ConnectionManager {
      */
     default String reach() {
         return "";
+    }
+
+    /** Returns the names of the devices that ids can be bound to ({@code rdma_get_devices}). */
+    default List<String> deviceNames() {
+        return List.of();
     }
 
     // Ids and addresses
@@ -154,6 +161,15 @@ public interface ConnectionManager {
      */
     int initQueuePairAttributes(long id, MemorySegment attributes, MemorySegment mask);
 
+    /**
+     * Adds RDMA_CM_EVENT_USER to the events of an id ({@code rdma_write_cm_event}).
+     *
+     * @return 0 or -errno; -ENOSYS or -EOPNOTSUPP if the provider does not have it
+     */
+    default int writeEvent(long id, int status, long argument) {
+        return -Errno.EOPNOTSUPP;
+    }
+
     // Multicast, options
 
     /**
@@ -181,6 +197,30 @@ public interface ConnectionManager {
      * ({@code rdma_getaddrinfo}).
      */
     long addressInfo(@Nullable MemorySegment node, @Nullable MemorySegment service, @Nullable MemorySegment hints);
+
+    /**
+     * Finds addresses for an id; RDMA_CM_EVENT_ADDRINFO_RESOLVED follows ({@code rdma_resolve_addrinfo}). The parameters
+     * are those of {@link #addressInfo}.
+     *
+     * @return 0 or -errno; -ENOSYS or -EOPNOTSUPP if the provider does not have it
+     */
+    default int resolveAddressInfo(
+            long id,
+            @Nullable MemorySegment node,
+            @Nullable MemorySegment service,
+            @Nullable MemorySegment hints) {
+        return -Errno.EOPNOTSUPP;
+    }
+
+    /**
+     * Takes the addresses that {@link #resolveAddressInfo} found ({@code rdma_query_addrinfo}). The caller frees them by
+     * {@link #freeAddressInfo}.
+     *
+     * @return the {@code struct rdma_addrinfo *}, or -errno
+     */
+    default long queryAddressInfo(long id) {
+        return -Errno.EOPNOTSUPP;
+    }
 
     /** Frees addresses ({@code rdma_freeaddrinfo}). */
     void freeAddressInfo(long info);

@@ -21,6 +21,7 @@ import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.RateLimit
 import org.kverbs.attributes.SharedReceiveQueueAttributes
+import org.kverbs.cm.PortSpace
 import java.time.Duration
 
 /** Checks that each device has the capabilities that are declared for it, and refuses the others: see [Capability]. */
@@ -186,6 +187,10 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
 
         Capability.XRC -> {
             { context.xrcDomain() }
+        }
+
+        Capability.PROGRAM_EVENTS -> {
+            { channel().use { it.id(PortSpace.TCP).writeEvent(0, 1) } }
         }
 
         Capability.RESIZE_SRQ -> {

@@ -132,6 +132,9 @@ internal enum class Capability(
     /** The extended calls bind windows on UC, too, as the plain ones do. */
     EXTENDED_UC_WINDOWS,
 
+    /** rdma_write_cm_event, rdma_resolve_addrinfo and rdma_query_addrinfo: of librdmacm since rdma-core 60. */
+    PROGRAM_EVENTS,
+
     /** The GID table follows the IP addresses of the network device, with an event for each change. */
     ADDRESS_EVENTS,
 }
@@ -255,6 +258,7 @@ private val softRoceLacks: Set<Capability>
             Capability.MEMORY_ADVICE,
             Capability.DMABUF,
             Capability.XRC,
+            Capability.PROGRAM_EVENTS,
             Capability.REREGISTER,
             Capability.REPORTS_INVALIDATED_KEY,
             Capability.CHECKS_WINDOW_BOUNDS,

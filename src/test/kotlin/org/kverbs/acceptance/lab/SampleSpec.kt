@@ -33,6 +33,7 @@ internal class SampleSpec :
                     "echo" to "$ROCE: Hello, coroutines\n",
                     "counter" to "$ROCE: 1000 counted, 1000 of them different, up to 999\n",
                     "key-value" to "$ROCE: answer = 42, question = null\n",
+                    "java-endpoint" to "$ROCE: Hello, endpoint\n",
                     "java-service" to "$ROCE: 20 of 20 clients were greeted\n",
                     "workers" to "$ROCE: 3 workers told 8 clients the squares 0 1 4 9 16 25 36 49\n",
                     "vault" to "$ROCE: the gold is in the cellar\n$ROCE: rejected with another secret\n",
@@ -45,6 +46,7 @@ internal class SampleSpec :
                 listOf(
                     "echo" to "$IWARP: Hello, coroutines\n",
                     "key-value" to "$IWARP: answer = 42, question = null\n",
+                    "java-endpoint" to "$IWARP: Hello, endpoint\n",
                     "java-service" to "$IWARP: 20 of 20 clients were greeted\n",
                     "vault" to "$IWARP: the gold is in the cellar\n$IWARP: rejected with another secret\n",
                     "upload" to "$IWARP: got 5000000 bytes, the same\n",

@@ -43,6 +43,11 @@ final class Librdmacm {
     private final Function getRemoteEce = library.function("rdma_get_remote_ece", 31);
     private final Function getaddrinfo = library.function("rdma_getaddrinfo");
     private final Function freeaddrinfo = library.function("rdma_freeaddrinfo");
+    private final Function getDevices = library.function("rdma_get_devices");
+    private final Function freeDevices = library.function("rdma_free_devices");
+    private final Function writeCmEvent = library.function("rdma_write_cm_event", 60);
+    private final Function resolveAddrinfo = library.function("rdma_resolve_addrinfo", 60);
+    private final Function queryAddrinfo = library.function("rdma_query_addrinfo", 60);
 
     /** Returns the file of the library from the system property, or its default. */
     static String file() {
@@ -187,5 +192,41 @@ final class Librdmacm {
     // man 3 rdma_freeaddrinfo: void
     void freeaddrinfo(long info) {
         Downcalls.call(freeaddrinfo.address(), info);
+    }
+
+    // man 3 rdma_get_devices: a list that ends in NULL, or NULL with errno
+    long getDevices(long count) {
+        return Downcalls.pointer(getDevices.address(), count);
+    }
+
+    // man 3 rdma_free_devices: void
+    void freeDevices(long list) {
+        Downcalls.call(freeDevices.address(), list);
+    }
+
+    // man 3 rdma_write_cm_event: 0 or -1 with errno; EINVAL from a kernel that does not know it
+    int writeCmEvent(long id, int event, int status, long argument) {
+        return writeCmEvent.isPresent()
+                ? Downcalls.status(Downcalls.withErrno(writeCmEvent.address(), id, event, status, argument))
+                : -Errno.ENOSYS;
+    }
+
+    // man 3 rdma_resolve_addrinfo: 0 or -1 with errno; the errno is negative if a name was not found
+    int resolveAddrinfo(long id, long node, long service, long hints) {
+        if (!resolveAddrinfo.isPresent()) {
+            return -Errno.ENOSYS;
+        }
+        long answer = Downcalls.withErrno(resolveAddrinfo.address(), id, node, service, hints);
+        if ((int) answer == 0) {
+            return 0;
+        }
+        int errno = Downcalls.errno(answer);
+        return errno > 0 ? -errno : -Errno.ENOENT;
+    }
+
+    // man 3 rdma_query_addrinfo: 0 or -1 with errno
+    int queryAddrinfo(long id, long result) {
+        return queryAddrinfo.isPresent()
+                ? Downcalls.status(Downcalls.withErrno(queryAddrinfo.address(), id, result)) : -Errno.ENOSYS;
     }
 }

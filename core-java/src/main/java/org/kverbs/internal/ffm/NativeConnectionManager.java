@@ -6,6 +6,8 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.abi.Errno;
@@ -23,6 +25,9 @@ final class NativeConnectionManager implements ConnectionManager {
 
     private static final int JOIN_MASK = RdmaCmJoinMcAttrMask.RDMA_CM_JOIN_MC_ATTR_ADDRESS
             | RdmaCmJoinMcAttrMask.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
+
+    /** RDMA_CM_EVENT_USER, which the headers have since rdma-core 60. */
+    private static final int USER_EVENT = 18;
 
     private final Librdmacm rdma = new Librdmacm();
     private final WaitableFds channels = new WaitableFds();
@@ -79,6 +84,26 @@ final class NativeConnectionManager implements ConnectionManager {
     }
 
     @Override
+    public List<String> deviceNames() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(JAVA_INT);
+            long list = rdma.getDevices(count.address());
+            if (list <= 0) {
+                return List.of(); // no device, or the system refuses
+            }
+            try {
+                var names = new ArrayList<String>();
+                for (int i = 0; i < count.get(JAVA_INT, 0); i++) {
+                    names.add(deviceOf(Memory.at(list + i * ADDRESS.byteSize(), ADDRESS.byteSize()).get(JAVA_LONG, 0)));
+                }
+                return List.copyOf(names);
+            } finally {
+                rdma.freeDevices(list);
+            }
+        }
+    }
+
+    @Override
     public long createId(long channel, int portSpace) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment id = arena.allocate(ADDRESS);
@@ -112,9 +137,10 @@ final class NativeConnectionManager implements ConnectionManager {
     @Override
     public @Nullable String deviceName(long id) {
         long context = context(id);
-        if (context == 0) {
-            return null;
-        }
+        return context == 0 ? null : deviceOf(context);
+    }
+
+    private static String deviceOf(long context) {
         long device = Memory.at(context, IbvContext.SIZE).get(JAVA_LONG, IbvContext.DEVICE);
         return Memory.at(device, IbvDevice.SIZE).asSlice(IbvDevice.NAME).getString(0);
     }
@@ -179,6 +205,11 @@ final class NativeConnectionManager implements ConnectionManager {
     }
 
     @Override
+    public int writeEvent(long id, int status, long argument) {
+        return rdma.writeCmEvent(id, USER_EVENT, status, argument);
+    }
+
+    @Override
     public int initQueuePairAttributes(long id, MemorySegment attributes, MemorySegment mask) {
         return onDevice(id, () -> rdma.initQpAttr(id, attributes.address(), mask.address()));
     }
@@ -220,6 +251,24 @@ final class NativeConnectionManager implements ConnectionManager {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment info = arena.allocate(ADDRESS);
             int result = rdma.getaddrinfo(addressOf(node), addressOf(service), addressOf(hints), info.address());
+            return result < 0 ? result : info.get(JAVA_LONG, 0);
+        }
+    }
+
+    @Override
+    public int resolveAddressInfo(
+            long id,
+            @Nullable MemorySegment node,
+            @Nullable MemorySegment service,
+            @Nullable MemorySegment hints) {
+        return rdma.resolveAddrinfo(id, addressOf(node), addressOf(service), addressOf(hints));
+    }
+
+    @Override
+    public long queryAddressInfo(long id) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment info = arena.allocate(ADDRESS);
+            int result = rdma.queryAddrinfo(id, info.address());
             return result < 0 ? result : info.get(JAVA_LONG, 0);
         }
     }

@@ -13,6 +13,11 @@ import org.kverbs.internal.memory.Memory;
 /** Holds a {@code struct rdma_cm_event} and its private data; the memory lives as long as this object. */
 final class CmEvent {
 
+    /** RDMA_CM_EVENT_ADDRINFO_RESOLVED and RDMA_CM_EVENT_USER, which the headers have since rdma-core 60. */
+    static final int ADDRINFO_RESOLVED = 16;
+
+    private static final int USER = 18;
+
     private static final int PRIVATE_DATA = (RdmaCmEvent.SIZE + 7) & ~7;
 
     private final MemorySegment structure = Arena.ofAuto().allocate(PRIVATE_DATA + 256, 8);
@@ -59,6 +64,13 @@ final class CmEvent {
         route.write(event.at(RdmaCmEvent.PARAM_UD_AH_ATTR));
         Memory.putInt(event.at(RdmaCmEvent.PARAM_UD_QP_NUM), qpn);
         Memory.putInt(event.at(RdmaCmEvent.PARAM_UD_QKEY), qkey);
+        return event;
+    }
+
+    /** Makes an event of the program. */
+    static CmEvent ofProgram(Id id, int status, long argument) {
+        var event = new CmEvent(id, USER, status);
+        Memory.putLong(event.at(RdmaCmEvent.PARAM), argument);
         return event;
     }
 

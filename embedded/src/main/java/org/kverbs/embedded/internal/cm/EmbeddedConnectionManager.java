@@ -31,6 +31,7 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     private final Map<Long, CmEvent> taken = new HashMap<>();
     private final Condition acknowledged;
     private final AddressNames names = new AddressNames();
+    private final AddressQueries queries = new AddressQueries(names);
     private volatile String reach = "";
 
     /** @param random draws connection ids, packet sequence numbers and ports */
@@ -65,6 +66,16 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
      */
     public void limitHalfOpen(int most) {
         locked(() -> host.mostHalfOpen = most);
+    }
+
+    @Override
+    public List<String> deviceNames() {
+        engine.enter();
+        try {
+            return host.devices.all().stream().map(Hca::name).toList();
+        } finally {
+            engine.leave();
+        }
     }
 
     private int locked(IntSupplier action) {
@@ -132,6 +143,7 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
                     id.destroy();
                 }
             }
+            queries.sweep(host);
             found.events.wake();
             acknowledged.signalAll();
             return 0;
@@ -202,6 +214,7 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
             }
             if (host.ids.containsKey(id)) {
                 found.destroy();
+                queries.sweep(host);
             }
             return 0;
         });
@@ -310,6 +323,14 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     }
 
     @Override
+    public int writeEvent(long id, int status, long argument) {
+        return with(id, found -> {
+            found.raise(CmEvent.ofProgram(found, status, argument));
+            return 0;
+        });
+    }
+
+    @Override
     public int joinMulticast(long id, MemorySegment address, int joinFlags) {
         Address group = Address.read(address);
         return group == null ? -Errno.EINVAL : with(id, found -> found.join(group));
@@ -351,6 +372,21 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     public long addressInfo(@Nullable MemorySegment node, @Nullable MemorySegment service,
             @Nullable MemorySegment hints) {
         return names.find(node, service, hints);
+    }
+
+    @Override
+    public int resolveAddressInfo(
+            long id, @Nullable MemorySegment node, @Nullable MemorySegment service, @Nullable MemorySegment hints) {
+        long info = names.find(node, service, hints);
+        return info < 0 ? (int) info : with(id, found -> queries.add(found, info));
+    }
+
+    @Override
+    public long queryAddressInfo(long id) {
+        return lockedLong(() -> {
+            Id found = host.ids.get(id);
+            return found == null ? -Errno.EINVAL : queries.take(found);
+        });
     }
 
     @Override
