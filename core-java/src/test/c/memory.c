@@ -12,7 +12,7 @@ struct null_dm {
 
 static struct ibv_mr *make_mr(struct ibv_pd *pd, size_t length, unsigned access)
 {
-	struct ibv_mr *mr = null_make(NULL_MR, sizeof(*mr));
+	struct ibv_mr *mr = null_make(NULL_MR, sizeof(struct null_mr));
 
 	((struct null_pd *)pd)->users++;
 	mr->context = pd->context;
@@ -67,7 +67,7 @@ struct ibv_dm *null_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_at
 int null_free_dm(struct ibv_dm *base)
 {
 	struct null_context *context = null_context_of(base->context);
-	int refused = null_unmake(NULL_DM, base);
+	int refused = ((struct null_dm *)base)->regions ? EBUSY : null_unmake(NULL_DM, base);
 
 	if (!refused)
 		context->users--;
@@ -77,12 +77,16 @@ int null_free_dm(struct ibv_dm *base)
 struct ibv_mr *null_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *base, uint64_t offset, size_t length, unsigned access)
 {
 	struct null_dm *dm = (struct null_dm *)base;
+	struct ibv_mr *mr;
 
 	if (!(access & IBV_ACCESS_ZERO_BASED) || offset + length > dm->length) {
 		null_fail(EINVAL);
 		return NULL;
 	}
-	return make_mr(pd, length, access);
+	mr = make_mr(pd, length, access);
+	((struct null_mr *)mr)->parent = &dm->regions;
+	dm->regions++;
+	return mr;
 }
 
 /* What the last call of ibv_advise_mr said; the bytes of all entries come last. */

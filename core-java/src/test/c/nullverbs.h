@@ -73,6 +73,11 @@ struct null_pd {
 	struct null_td *td;
 };
 
+struct null_mr {
+	struct ibv_mr base;
+	atomic_int *parent; /* the count of regions of its device memory; NULL for others */
+};
+
 struct null_mw {
 	struct ibv_mw base;
 	struct ibv_mw_bind_info bound;

@@ -51,7 +51,7 @@ static void *make_of(struct ibv_pd *pd, enum null_kind kind, size_t size)
 
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	struct ibv_mr *mr = make_of(pd, NULL_MR, sizeof(*mr));
+	struct ibv_mr *mr = make_of(pd, NULL_MR, sizeof(struct null_mr));
 
 	(void)access;
 	mr->context = pd->context;
@@ -81,7 +81,12 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, si
 
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
-	return unmake_of(mr->pd, NULL_MR, mr);
+	atomic_int *parent = ((struct null_mr *)mr)->parent;
+	int refused = unmake_of(mr->pd, NULL_MR, mr);
+
+	if (!refused && parent)
+		(*parent)--;
+	return refused;
 }
 
 struct ibv_mw *null_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)

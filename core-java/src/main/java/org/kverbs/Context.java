@@ -29,7 +29,6 @@ import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
-import org.kverbs.internal.abi.IbvAllocDmAttr;
 import org.kverbs.internal.abi.IbvAsyncEvent;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
@@ -38,7 +37,6 @@ import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvPortAttr;
 import org.kverbs.internal.abi.IbvValuesEx;
 import org.kverbs.internal.abi.IbvValuesMask;
-import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.VerbsContext;
 
 /**
@@ -358,21 +356,7 @@ public final class Context extends Resource {
      * @param alignment the alignment of the first byte, in bytes: a power of 2
      */
     public DeviceMemory deviceMemory(long length, int alignment) {
-        Ranges.require("length", length, 1, Long.MAX_VALUE);
-        if (Integer.bitCount(alignment) != 1 || alignment < 0) {
-            throw new IllegalArgumentException("alignment " + alignment + " is not a power of 2");
-        }
-        String operation = "ibv_alloc_dm(%s, length=%d, alignment=%d)".formatted(device.name(), length, alignment);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attributes = arena.allocate(IbvAllocDmAttr.SIZE, JAVA_LONG.byteAlignment());
-            attributes.set(JAVA_LONG, IbvAllocDmAttr.LENGTH, length);
-            attributes.set(JAVA_INT, IbvAllocDmAttr.LOG_ALIGN_REQ, Integer.numberOfTrailingZeros(alignment));
-            return create(
-                    errno -> refusal(Feature.DEVICE_MEMORY, operation, errno),
-                    () -> verbs.optionalMemory().allocDeviceMemory(attributes),
-                    h -> new DeviceMemory(this, h, length),
-                    this);
-        }
+        return DeviceMemory.allocate(this, length, alignment);
     }
 
     /**

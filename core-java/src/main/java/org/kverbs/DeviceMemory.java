@@ -1,11 +1,16 @@
 package org.kverbs;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.Feature;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
+import org.kverbs.internal.abi.IbvAllocDmAttr;
 import org.kverbs.internal.values.Ranges;
 
 /**
@@ -32,6 +37,26 @@ public final class DeviceMemory extends Resource {
         this.handle = handle;
         this.size = length;
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
+    }
+
+    static DeviceMemory allocate(Context context, long length, int alignment) {
+        Ranges.require("length", length, 1, Long.MAX_VALUE);
+        if (Integer.bitCount(alignment) != 1 || alignment < 0) {
+            throw new IllegalArgumentException(
+                    "alignment " + alignment + " is not a power of 2: give 1, 2, 4 and so on, in bytes");
+        }
+        String operation =
+                "ibv_alloc_dm(%s, length=%d, alignment=%d)".formatted(context.device().name(), length, alignment);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(IbvAllocDmAttr.SIZE, JAVA_LONG.byteAlignment());
+            attributes.set(JAVA_LONG, IbvAllocDmAttr.LENGTH, length);
+            attributes.set(JAVA_INT, IbvAllocDmAttr.LOG_ALIGN_REQ, Integer.numberOfTrailingZeros(alignment));
+            return create(
+                    errno -> context.refusal(Feature.DEVICE_MEMORY, operation, errno),
+                    () -> context.verbs.optionalMemory().allocDeviceMemory(attributes),
+                    h -> new DeviceMemory(context, h, length),
+                    context);
+        }
     }
 
     /** Returns the open device whose memory it is. */

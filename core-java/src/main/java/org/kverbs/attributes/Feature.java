@@ -66,8 +66,8 @@ public enum Feature {
             "Devices of the driver mlx5 have it with rdma-core 22 and newer, those of rxe with 59, and so has the "
                     + "embedded device. A program is correct without it: the device then pages at the first access."),
     /**
-     * Regions of dma-bufs ({@code ibv_reg_dmabuf_mr}). The embedded device has none: no Java program can map a dma-buf
-     * by its file descriptor.
+     * Regions of dma-bufs ({@code ibv_reg_dmabuf_mr}). The embedded device has none: only a native call maps
+     * a dma-buf, and the embedded device makes none.
      */
     DMABUF(
             "ibv_reg_dmabuf_mr",

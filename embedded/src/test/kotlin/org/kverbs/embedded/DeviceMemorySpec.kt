@@ -34,7 +34,7 @@ class DeviceMemorySpec :
         test("should give all of its memory, no more, and again what is freed") {
             onDevice { context ->
                 val most = context.queryDeviceEx().maxDmSize()
-                most shouldBe 1L shl 18
+                most shouldBe (1L shl 18)
                 val halves = List(2) { context.deviceMemory(most / 2) }
                 val refusal = shouldThrow<RdmaSystemException> { context.deviceMemory(1) }
                 refusal.errnoName() shouldBe "ENOMEM"

@@ -242,6 +242,22 @@ class OnDemandPagingSpec :
             memory.byteSize() shouldBe PAGE
         }
 
+        sentence("should count the pages of an implicit region anew where other memory took the place of freed memory") {
+            val everything = b.pd.implicitRegion(LOCAL_WRITE, REMOTE_WRITE)
+            val place = Arena.ofAuto().allocate(2 * PAGE, PAGE)
+            repeat(3) { round ->
+                Arena.ofShared().use { arena ->
+                    val memory = MemorySegment.ofAddress(place.address()).reinterpret(2 * PAGE, arena, null)
+                    repeat(2) {
+                        a.post { write(1, everything.remote(memory)).from(a.mr.slice(0, 2 * PAGE)).signaled() }
+                        a.take(1).single().status() shouldBe SUCCESS
+                    }
+                    server.faults shouldBe 2 * (round + 1)
+                }
+            }
+            place.byteSize() shouldBe 2 * PAGE
+        }
+
         sentence("should not touch memory of an implicit region that is freed while a receive waits, diagnosed") {
             fabric.diagnose {}
             val everything = b.pd.implicitRegion(LOCAL_WRITE)

@@ -13,8 +13,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells which pages of this process are mapped, as the kernel lists them in {@code /proc/self} (man 5 proc). Where there
- * is no such list, every page counts as mapped, and none as present. Called with the lock held.
+ * Tells which pages of this process are mapped, as the kernel lists them in {@code /proc/self} (man 5 proc). Where
+ * there is no such list, every page counts as mapped. Called with the lock held.
  */
 public final class AddressSpace {
 

@@ -8,11 +8,20 @@ import java.lang.foreign.MemorySegment;
  */
 public final class ImplicitRegion extends Mr {
 
-    private final KnownMemory known = new KnownMemory();
+    private final KnownMemory known;
 
     public ImplicitRegion(Pd pd, int lkey, int key, long structure, int access, AddressSpace space) {
         super(pd, lkey, key, structure, MemorySegment.NULL, 0, access, space);
         length = Long.MAX_VALUE;
+        known = new KnownMemory(this::forget);
+    }
+
+    /** Notes that a range is not the memory that it was: its pages are new to the device. */
+    private void forget(long start, long end) {
+        PageTable table = pages();
+        if (table != null) {
+            table.drop(start, end - start);
+        }
     }
 
     /** Notes memory that the program uses through this region. */

@@ -25,10 +25,20 @@ final class KnownMemory {
         }
     }
 
+    /** Learns of ranges whose memory is not the one that was named before. */
+    interface Forgotten {
+        void range(long start, long end);
+    }
+
+    private final Forgotten forgotten;
     /** By start address. */
     private final TreeMap<Long, Range> ranges = new TreeMap<>();
     /** The number of ranges at which those of freed memory are dropped. */
     private int crowd = 64;
+
+    KnownMemory(Forgotten forgotten) {
+        this.forgotten = forgotten;
+    }
 
     /** Tells whether all of a range is known memory that is not freed. */
     boolean covers(long address, long bytes) {
@@ -74,12 +84,25 @@ final class KnownMemory {
         }
         ranges.put(start, new Range(end, new WeakReference<>(scope)));
         if (ranges.size() > crowd) {
-            ranges.values().removeIf(range -> !range.isAlive());
+            dropFreed();
             crowd = Math.max(64, 2 * ranges.size());
         }
     }
 
+    private void dropFreed() {
+        ranges.entrySet().removeIf(at -> {
+            boolean isFreed = !at.getValue().isAlive();
+            if (isFreed) {
+                forgotten.range(at.getKey(), at.getValue().end);
+            }
+            return isFreed;
+        });
+    }
+
     private void cut(long from, Range former, long start, long end) {
+        if (Math.max(from, start) < Math.min(former.end, end)) {
+            forgotten.range(Math.max(from, start), Math.min(former.end, end));
+        }
         if (former.end > end) {
             ranges.put(end, former);
         }

@@ -4,7 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The pages of a region with on-demand paging that the device has: each for reading, or also for writing. A page stays
- * until the region ends, moves, or gets other rights. Called with the lock held.
+ * until the region ends, moves, or gets other rights, or until an implicit region gets other memory there. Called with
+ * the lock held.
  */
 public final class PageTable {
 
@@ -29,6 +30,21 @@ public final class PageTable {
 
     void clear() {
         entries = new IntMap<>();
+    }
+
+    /** Forgets the pages of a range. */
+    void drop(long address, long bytes) {
+        for (long at = address, end = address + bytes; at < end && isInUserSpace(at, 0); at = nextEntry(at)) {
+            int number = (int) (at >>> ENTRY_SHIFT);
+            Entry entry = entries.get(number);
+            if (entry != null) {
+                entry.readable &= ~mask(at, end);
+                entry.writable &= ~mask(at, end);
+                if (entry.readable == 0) {
+                    entries.remove(number);
+                }
+            }
+        }
     }
 
     /** Tells whether the memory is mapped. It need not be here. */

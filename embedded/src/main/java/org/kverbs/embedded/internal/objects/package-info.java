@@ -6,7 +6,9 @@
  * queue, it is a {@link org.kverbs.embedded.internal.objects.CompletionUser}. {@link
  * org.kverbs.embedded.internal.objects.DeviceState} refuses calls if a {@link
  * org.kverbs.embedded.internal.objects.Quota} is used up or a test injected a failure ({@link
- * org.kverbs.embedded.internal.objects.Failures}). {@link org.kverbs.embedded.internal.objects.Occupancy} decides when
+ * org.kverbs.embedded.internal.objects.Failures}). A region that is paged on demand has a {@link
+ * org.kverbs.embedded.internal.objects.PageTable}, which asks the {@link
+ * org.kverbs.embedded.internal.objects.AddressSpace} whether pages are mapped. {@link org.kverbs.embedded.internal.objects.Occupancy} decides when
  * the slot of a request is free again.
  *
  * <p>The packages of the device. Every arrow goes down; no package knows one above it:

@@ -24,8 +24,8 @@ import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.OptionalMemoryVerbs;
 
 /**
- * The null region, device memory and advice of an open context. Each call takes the engine's lock. There are no dma-bufs:
- * a program in Java cannot map one by its file descriptor.
+ * The null region, device memory and advice of an open context. Each call takes the engine's lock. There are no
+ * dma-bufs: only a native call maps one, and this device makes none.
  */
 final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
 

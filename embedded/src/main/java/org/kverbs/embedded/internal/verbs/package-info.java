@@ -6,6 +6,7 @@
  *
  * <pre>
  *   EmbeddedContext -- Domains, MemoryVerbs, AddressVerbs, CompletionVerbs, SharedReceiveVerbs  --&gt; objects
+ *                   -- EmbeddedOptionalMemory -- Advice  --&gt; objects
  *                   -- QueuePairVerbs  --&gt; transport
  *                   -- Queries (limits and addresses)
  * </pre>

@@ -24,7 +24,7 @@ class KnownMemorySpec :
                 val random = Random(seed)
                 val arenas = MutableList(3) { Arena.ofShared() }
                 val owners = arrayOfNulls<Arena>(SPACE.toInt())
-                val known = KnownMemory()
+                val known = KnownMemory { _, _ -> }
                 repeat(60) { step ->
                     val start = random.nextLong(SPACE)
                     val end = random.nextLong(start, SPACE) + 1
@@ -47,7 +47,7 @@ class KnownMemorySpec :
         }
 
         test("should join ranges of the same memory, and drop those that are freed") {
-            val known = KnownMemory()
+            val known = KnownMemory { _, _ -> }
             Arena.ofShared().use { arena ->
                 for (i in 0L..<1000L) known.add(segment(arena, i * 10, i * 10 + 10))
                 known.count() shouldBe 1
@@ -58,8 +58,24 @@ class KnownMemorySpec :
             known.count() shouldBeLessThan 100
         }
 
+        test("should tell which bytes are not those that were named before") {
+            val told = mutableListOf<LongRange>()
+            val known = KnownMemory { start, end -> told += start..<end }
+            val (one, other) = List(2) { Arena.ofShared() }
+            known.add(segment(one, 10, 20))
+            known.add(segment(one, 15, 30))
+            known.add(segment(one, 12, 14))
+            told shouldBe emptyList()
+            known.add(segment(other, 25, 40))
+            told shouldBe listOf(25L..<30L)
+            one.close()
+            known.add(segment(other, 5, 12))
+            told shouldBe listOf(25L..<30L, 10L..<12L)
+            other.close()
+        }
+
         test("should not keep memory that the program has no reference to") {
-            val known = KnownMemory()
+            val known = KnownMemory { _, _ -> }
             val address = Arena.ofAuto().allocate(4096).also(known::add).address()
             var tries = 0
             while (known.covers(address, 1) && tries++ < 100) {
