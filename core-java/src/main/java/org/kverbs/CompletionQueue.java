@@ -78,7 +78,7 @@ public final class CompletionQueue extends Resource {
                         context.device().name(),
                         attributes.entries(),
                         attributes.vector(),
-                        attributes.options());
+                        attributes.options().isNone() ? "" : ", " + attributes.options());
         return create(
                 errno -> refusal(context, attributes, operation, errno),
                 () -> makeHandle(context, attributes),

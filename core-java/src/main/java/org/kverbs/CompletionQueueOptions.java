@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -108,12 +109,22 @@ public record CompletionQueueOptions(
                 .strip();
     }
 
-    /** Returns what is set, for messages: {@code [TIMESTAMP], single-threaded}. */
+    /** Returns what is set: {@code fields=[TIMESTAMP], single-threaded}; empty if nothing is. */
     @Override
     public String toString() {
-        return (fields.isEmpty() ? "" : ", fields=" + EnumSet.copyOf(fields))
-                + (singleThreaded ? ", single-threaded" : "")
-                + (ignoresOverrun ? ", ignores overrun" : "")
-                + (parentDomain == null ? "" : ", in a parent domain");
+        var parts = new ArrayList<String>(4);
+        if (!fields.isEmpty()) {
+            parts.add("fields=" + EnumSet.copyOf(fields));
+        }
+        if (singleThreaded) {
+            parts.add("single-threaded");
+        }
+        if (ignoresOverrun) {
+            parts.add("ignores overrun");
+        }
+        if (parentDomain != null) {
+            parts.add("in a parent domain");
+        }
+        return String.join(", ", parts);
     }
 }

@@ -12,6 +12,7 @@
  *     open() -> Context                 queries, asynchronous events
  *                 |-> CompletionChannel       waiting for completions
  *                 |-> CompletionQueue         WorkCompletion(s), one for each request that ended
+ *                 |-> ThreadDomain            for a parent domain: ProtectionDomain.parentDomain
  *                 '-> ProtectionDomain
  *                       |-> MemoryRegion      MemorySlice (here), RemoteMemory (for the peer)
  *                       |-> MemoryWindow

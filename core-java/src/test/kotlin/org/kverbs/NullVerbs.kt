@@ -131,7 +131,11 @@ internal object NullVerbs {
 
     /** Returns the rate of a queue pair in kb/s, its burst and its packet size. */
     fun rate(qp: QueuePair): List<Long> =
-        (rateOfQp.invokeWithArguments(qp.handle()) as Long).let { listOf(it ushr 32, it shr 16 and 0xffff, it and 0xffff) }
+        (
+            rateOfQp.invokeWithArguments(
+                qp.handle(),
+            ) as Long
+        ).let { listOf(it ushr 32, it shr 16 and 0xffff, it and 0xffff) }
 
     /** Puts successful completions with these ids into a queue. */
     fun complete(
