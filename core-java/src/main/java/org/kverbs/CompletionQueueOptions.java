@@ -20,8 +20,8 @@ import org.kverbs.internal.abi.IbvCreateCqAttrFlags;
  * call, and not every device has each of them. Immutable. Source: {@code man 3 ibv_create_cq_ex}.
  *
  * @param fields the fields that each completion of the queue has, in addition to those of {@code struct ibv_wc}
- * @param singleThreaded whether the program promises that one thread at a time uses the queue and destroys or resets its
- *     queue pairs, so that the driver takes no lock ({@code IBV_CREATE_CQ_ATTR_SINGLE_THREADED})
+ * @param singleThreaded whether the program promises that one thread at a time uses the queue and destroys or resets
+ *     its queue pairs, so that the driver takes no lock ({@code IBV_CREATE_CQ_ATTR_SINGLE_THREADED})
  * @param ignoresOverrun whether a queue that is full stays usable and loses completions ({@code
  *     IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN}); otherwise it breaks, and the program notices
  * @param parentDomain the parent domain whose thread domain and allocators the driver uses for the queue, or null for

@@ -12,7 +12,7 @@
  *
  * <pre>
  *   VerbsProvider --> VerbsDevice --> VerbsOpenResult --> VerbsContext --> QueuePairOps, ReceiveOps, CompletionQueueOps
- *        |                                                        '--> ClockVerbs, DomainVerbs, EceVerbs, PacingVerbs, PortVerbs
+ *        |                                 '--> ClockVerbs, DomainVerbs, EceVerbs, PacingVerbs, PortVerbs
  *        '--> ConnectionManager
  *
  *   above the seam    org.kverbs, org.kverbs.cm: call it

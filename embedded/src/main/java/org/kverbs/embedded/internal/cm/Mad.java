@@ -78,7 +78,8 @@ public record Mad(long transaction, Message message) {
 
     private static void encode(ByteBuffer b, Req m) {
         b.putInt(MODIFIER, m.ece().options());
-        b.putInt(m.localId()).putInt(m.ece().vendor()).putLong(m.service()).putLong(m.caGuid()).putInt(0).putInt(m.qkey());
+        b.putInt(m.localId()).putInt(m.ece().vendor()).putLong(m.service()).putLong(m.caGuid()).putInt(0);
+        b.putInt(m.qkey());
         b.putInt(m.qpn() << 8 | m.responderResources());
         b.putInt(m.initiatorDepth());
         b.putInt(m.remoteTimeout() << 3 | m.transport() << 1 | bit(m.flowControl(), 0));
