@@ -70,15 +70,19 @@ public final class CompletionQueue extends Resource {
     static CompletionQueue make(Context context, CompletionQueueAttributes attributes) {
         CompletionChannel channel = attributes.channel();
         ProtectionDomain domain = attributes.options().parentDomain();
-        requireOf(context, channel, channel == null ? context : channel.context());
-        requireOf(context, domain, domain == null ? context : domain.context());
+        if (channel != null) {
+            requireOf(context, channel.context(), channel, "channel");
+        }
+        if (domain != null) {
+            requireOf(context, domain.context(), domain, "domain");
+        }
         String operation = "%s(%s, cqe=%d, comp_vector=%d%s)"
                 .formatted(
                         attributes.extended() ? "ibv_create_cq_ex" : "ibv_create_cq",
                         context.device().name(),
                         attributes.entries(),
                         attributes.vector(),
-                        attributes.options());
+                        attributes.options().isNone() ? "" : ", " + attributes.options());
         return create(
                 errno -> refusal(context, attributes, operation, errno),
                 () -> makeHandle(context, attributes),
@@ -86,10 +90,10 @@ public final class CompletionQueue extends Resource {
                 parents(context, attributes));
     }
 
-    private static void requireOf(Context context, @Nullable Resource part, Context itsContext) {
-        if (part != null && itsContext != context) {
+    private static void requireOf(Context context, Context actual, Resource part, String name) {
+        if (actual != context) {
             throw new IllegalArgumentException(part.describe() + " belongs to another open device than "
-                    + context.describe() + "; make both from the same context");
+                    + context.describe() + "; make the " + name + " from the same context");
         }
     }
 

@@ -21,7 +21,11 @@ import org.kverbs.internal.abi.IbvCqInitAttrEx;
  * @param options further fields of completions, and how the program uses the queue
  */
 public record CompletionQueueAttributes(
-        int entries, @Nullable CompletionChannel channel, int vector, boolean extended, CompletionQueueOptions options) {
+        int entries,
+        @Nullable CompletionChannel channel,
+        int vector,
+        boolean extended,
+        CompletionQueueOptions options) {
 
     /** Sets {@link #extended} if there are options. */
     public CompletionQueueAttributes {

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -19,8 +20,8 @@ import org.kverbs.internal.abi.IbvCreateCqAttrFlags;
  * call, and not every device has each of them. Immutable. Source: {@code man 3 ibv_create_cq_ex}.
  *
  * @param fields the fields that each completion of the queue has, in addition to those of {@code struct ibv_wc}
- * @param singleThreaded whether the program promises that one thread at a time uses the queue and destroys or resets its
- *     queue pairs, so that the driver takes no lock ({@code IBV_CREATE_CQ_ATTR_SINGLE_THREADED})
+ * @param singleThreaded whether the program promises that one thread at a time uses the queue and destroys or resets
+ *     its queue pairs, so that the driver takes no lock ({@code IBV_CREATE_CQ_ATTR_SINGLE_THREADED})
  * @param ignoresOverrun whether a queue that is full stays usable and loses completions ({@code
  *     IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN}); otherwise it breaks, and the program notices
  * @param parentDomain the parent domain whose thread domain and allocators the driver uses for the queue, or null for
@@ -108,12 +109,22 @@ public record CompletionQueueOptions(
                 .strip();
     }
 
-    /** Returns what is set, for messages: {@code [TIMESTAMP], single-threaded}. */
+    /** Returns what is set: {@code fields=[TIMESTAMP], single-threaded}; empty if nothing is. */
     @Override
     public String toString() {
-        return (fields.isEmpty() ? "" : ", fields=" + EnumSet.copyOf(fields))
-                + (singleThreaded ? ", single-threaded" : "")
-                + (ignoresOverrun ? ", ignores overrun" : "")
-                + (parentDomain == null ? "" : ", in a parent domain");
+        var parts = new ArrayList<String>(4);
+        if (!fields.isEmpty()) {
+            parts.add("fields=" + EnumSet.copyOf(fields));
+        }
+        if (singleThreaded) {
+            parts.add("single-threaded");
+        }
+        if (ignoresOverrun) {
+            parts.add("ignores overrun");
+        }
+        if (parentDomain != null) {
+            parts.add("in a parent domain");
+        }
+        return String.join(", ", parts);
     }
 }

@@ -35,8 +35,6 @@ import org.kverbs.internal.abi.IbvDeviceAttrEx;
 import org.kverbs.internal.abi.IbvGid;
 import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvPortAttr;
-import org.kverbs.internal.abi.IbvValuesEx;
-import org.kverbs.internal.abi.IbvValuesMask;
 import org.kverbs.spi.VerbsContext;
 
 /**
@@ -134,20 +132,7 @@ public final class Context extends Resource {
      * @throws UnsupportedVerbException if the device cannot be asked for its clock
      */
     public long queryClock() {
-        String operation = "ibv_query_rt_values_ex(" + device.name() + ")";
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment values = arena.allocate(IbvValuesEx.SIZE, JAVA_LONG.byteAlignment());
-            values.set(JAVA_INT, IbvValuesEx.COMP_MASK, IbvValuesMask.IBV_VALUES_MASK_RAW_CLOCK);
-            command(
-                    errno -> refusal(Feature.DEVICE_CLOCK, operation, errno),
-                    () -> verbs.clock().queryRealTimeValues(values));
-            if ((values.get(JAVA_INT, IbvValuesEx.COMP_MASK) & IbvValuesMask.IBV_VALUES_MASK_RAW_CLOCK) == 0) {
-                throw refusal(Feature.DEVICE_CLOCK, operation, Errno.EOPNOTSUPP); // it answered, but not this value
-            }
-            // Drivers put the ticks into the nanoseconds and leave the seconds 0.
-            return values.get(JAVA_LONG, IbvValuesEx.RAW_CLOCK_TV_SEC) * 1_000_000_000
-                    + values.get(JAVA_LONG, IbvValuesEx.RAW_CLOCK_TV_NSEC);
-        }
+        return ContextQueries.clock(this);
     }
 
     /**
@@ -173,7 +158,7 @@ public final class Context extends Resource {
      *     width and the speed of a lane
      */
     public long queryPortSpeed(int port) {
-        return PortQueries.speed(this, port);
+        return ContextQueries.speed(this, port);
     }
 
     /**
@@ -185,7 +170,7 @@ public final class Context extends Resource {
      * @throws RdmaSystemException if no neighbour has the address, or the device has no Ethernet addresses
      */
     public EthernetAddress resolveEthernet(AddressAttributes address) {
-        return PortQueries.resolveEthernet(this, address);
+        return ContextQueries.resolveEthernet(this, address);
     }
 
     /** Queries the GID at an index of a port's table ({@code ibv_query_gid}). The GID of an empty entry is all zero. */

@@ -33,13 +33,13 @@ public record DevicePort(Device device, int port) {
      *   <li>an empty text: port 1 of the first device
      *   <li>{@code mlx5_0}: port 1 of that device
      *   <li>{@code mlx5_0/2}: that port of that device
-     *   <li>{@code 0002:c903:0000:1491} or {@code 0x0002c90300001491}: the port with this GUID, which the first GID of an
-     *       InfiniBand port ends with, or else port 1 of the device with this node GUID
+     *   <li>{@code 0002:c903:0000:1491} or {@code 0x0002c90300001491}: the port with this GUID, which the first GID of
+     *       an InfiniBand port ends with, or else port 1 of the device with this node GUID
      *   <li>{@code fe80::2:c903:0:1491} or {@code 10.0.0.1}: the port with this GID in its table
      * </ul>
      *
-     * <p>Each device is opened for a short time if the text is a GUID, a GID or has a port. A device that cannot be opened
-     * is left out.
+     * <p>Each device is opened for a short time if the text is a GUID, a GID or has a port. A device that cannot be
+     * opened is left out.
      *
      * @throws DeviceNotFoundException if no such port exists; the message names the devices that do
      */

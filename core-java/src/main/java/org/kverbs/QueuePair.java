@@ -202,8 +202,8 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Queries the vendor's options that this queue pair supports or uses ({@code ibv_query_ece}). The connection manager
-     * can offer them to the peer: {@code ConnectionIdOptions.localEce}.
+     * Queries the vendor's options that this queue pair supports or uses ({@code ibv_query_ece}). The connection
+     * manager can offer them to the peer: {@code ConnectionIdOptions.localEce}.
      *
      * @throws UnsupportedVerbException if the device or the library has no such options
      */

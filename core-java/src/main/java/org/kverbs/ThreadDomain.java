@@ -10,8 +10,8 @@ import org.kverbs.internal.abi.IbvTdInitAttr;
 
 /**
  * A thread domain ({@code struct ibv_td}): the promise that one thread at a time uses the objects that are made in it.
- * The driver then takes no locks for them and can give them hardware of their own, such as a doorbell register. A {@link
- * ProtectionDomain#parentDomain(ThreadDomain) parent domain} brings objects into it.
+ * The driver then takes no locks for them and can give them hardware of their own, such as a doorbell register. A
+ * {@link ProtectionDomain#parentDomain(ThreadDomain) parent domain} brings objects into it.
  *
  * <p>kverbs lets one thread at a time poll a queue and post to a queue. The program keeps the rest of the promise: no
  * thread uses one object of the domain while another thread uses another of its objects. The embedded device keeps its

@@ -22,8 +22,8 @@ import org.kverbs.spi.CompletionExtras;
  * }
  * }</pre>
  *
- * <p>For one thread at a time. Filling and reading a batch allocates nothing, except that the first poll of a queue with
- * further fields ({@link CompletionQueueOptions#fields}) allocates their memory.
+ * <p>For one thread at a time. Filling and reading a batch allocates nothing, except that the first poll of a queue
+ * with further fields ({@link CompletionQueueOptions#fields}) allocates their memory.
  */
 public final class WorkCompletions {
 

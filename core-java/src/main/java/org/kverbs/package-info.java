@@ -13,6 +13,7 @@
  *                 |-> CompletionChannel       waiting for completions
  *                 |-> CompletionQueue         WorkCompletion(s), one for each request that ended
  *                 |-> DeviceMemory            memory of the device, if it has some
+ *                 |-> ThreadDomain            for a parent domain: ProtectionDomain.parentDomain
  *                 '-> ProtectionDomain
  *                       |-> MemoryRegion      MemorySlice (here), RemoteMemory (for the peer)
  *                       |-> MemoryWindow

@@ -132,7 +132,11 @@ internal object NullVerbs {
 
     /** Returns the rate of a queue pair in kb/s, its burst and its packet size. */
     fun rate(qp: QueuePair): List<Long> =
-        (rateOfQp.invokeWithArguments(qp.handle()) as Long).let { listOf(it ushr 32, it shr 16 and 0xffff, it and 0xffff) }
+        (
+            rateOfQp.invokeWithArguments(
+                qp.handle(),
+            ) as Long
+        ).let { listOf(it ushr 32, it shr 16 and 0xffff, it and 0xffff) }
 
     /** Returns the advice, the flags, the number of entries and their bytes in the last call of ibv_advise_mr. */
     fun advised(): List<Long> = List(4) { lastAdvice.invokeWithArguments(it) as Long }

@@ -141,7 +141,18 @@ class TuningSpec :
             NullBench().use { bench ->
                 found(bench.context.queryGid(1, 0).toCompactString()) shouldBe "null0/1"
             }
-            for (name in listOf("null1", "null0/2", "null0/", "/1", "null0/one", "1:2:3:4", "fe80::77", ":", "0x", "::zz")) {
+            for (name in listOf(
+                "null1",
+                "null0/2",
+                "null0/",
+                "/1",
+                "null0/one",
+                "1:2:3:4",
+                "fe80::77",
+                ":",
+                "0x",
+                "::zz",
+            )) {
                 shouldThrow<DeviceNotFoundException> { DevicePort.find(name) }.message shouldContain
                     "asked for: device '$name'"
             }

@@ -28,8 +28,8 @@ public enum Feature {
             "ibv_alloc_parent_domain",
             "Devices of the drivers efa, hns, ionic, mana and mlx5 have it, and so has the embedded device."),
     /**
-     * The vendor's options of queue pairs ({@code ibv_query_ece}, {@code ibv_set_ece}). libibverbs does not tell whether
-     * a driver has them, so that {@code Context.supports} tells only whether the library has the calls.
+     * The vendor's options of queue pairs ({@code ibv_query_ece}, {@code ibv_set_ece}). libibverbs does not tell
+     * whether a driver has them, so that {@code Context.supports} tells only whether the library has the calls.
      */
     ECE("ibv_set_ece", "Devices of the driver mlx5 have it, with rdma-core 31 or newer."),
     /** A limit for the rate at which a queue pair sends ({@code ibv_modify_qp_rate_limit}). */

@@ -37,8 +37,8 @@ public record GlobalRoute(Gid dgid, int flowLabel, int sgidIndex, int hopLimit, 
 
     /**
      * Returns the UDP source port that RoCE version 2 makes of a flow label, 49,152 to 65,535 ({@code
-     * ibv_flow_label_to_udp_sport}). Routers spread packets over paths by it. Devices can derive it in another way if the
-     * flow label is 0.
+     * ibv_flow_label_to_udp_sport}). Routers spread packets over paths by it. Devices can derive it in another way if
+     * the flow label is 0.
      *
      * @param flowLabel the flow label, of which the low 20 bits count
      */

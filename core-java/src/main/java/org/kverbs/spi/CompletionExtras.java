@@ -2,8 +2,8 @@ package org.kverbs.spi;
 
 /**
  * The layout of the fields of a completion that {@code struct ibv_wc} does not have. C programs read them by calls such
- * as {@code ibv_wc_read_completion_ts}, so verbs.h has no structure of them, and this one is kverbs' own. An array of it
- * stands beside an array of {@code struct ibv_wc}; see {@link CompletionQueueOps#poll(int, long, long)}.
+ * as {@code ibv_wc_read_completion_ts}, so verbs.h has no structure of them, and this one is kverbs' own. An array of
+ * it stands beside an array of {@code struct ibv_wc}; see {@link CompletionQueueOps#poll(int, long, long)}.
  */
 public final class CompletionExtras {
     private CompletionExtras() {}
@@ -14,7 +14,7 @@ public final class CompletionExtras {
     public static final int TIMESTAMP = 0;
     /** Nanoseconds since 1970, 64 bits ({@code ibv_wc_read_completion_wallclock_ns}). */
     public static final int WALL_CLOCK = 8;
-    /** {@code struct ibv_wc_tm_info}: the tag, 64 bits, and the sender's data, 32 bits ({@code ibv_wc_read_tm_info}). */
+    /** {@code struct ibv_wc_tm_info}: the tag, 64 bits, and the sender's 32 bits ({@code ibv_wc_read_tm_info}). */
     public static final int TAG_INFO = 16;
     /** The tag of a steering rule, 32 bits ({@code ibv_wc_read_flow_tag}). */
     public static final int FLOW_TAG = 32;

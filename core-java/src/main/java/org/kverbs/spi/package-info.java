@@ -12,7 +12,8 @@
  *
  * <pre>
  *   VerbsProvider --> VerbsDevice --> VerbsOpenResult --> VerbsContext --> QueuePairOps, ReceiveOps, CompletionQueueOps
- *        |                                                    '--> OptionalMemoryVerbs
+ *        |                                      '--> ClockVerbs, DomainVerbs, EceVerbs, OptionalMemoryVerbs,
+ *        |                                           PacingVerbs, PortVerbs, XrcVerbs
  *        '--> ConnectionManager
  *
  *   above the seam    org.kverbs, org.kverbs.cm: call it

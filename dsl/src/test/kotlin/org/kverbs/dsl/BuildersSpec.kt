@@ -5,8 +5,10 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeSameInstanceAs
+import org.kverbs.CompletionQueueOptions
 import org.kverbs.RdmaSystemException
 import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.CompletionField
 import org.kverbs.attributes.Gid
 import org.kverbs.attributes.GlobalRoute
 import org.kverbs.attributes.SharedReceiveQueueAttributes
@@ -39,6 +41,41 @@ internal class BuildersSpec :
                     "vector(-1): give 0 or more, and less than the device's number of vectors"
                 shouldThrow<RdmaSystemException> { context.completionQueue { vector(5) } }.message shouldContain
                     "comp_vector=5"
+            }
+        }
+
+        test("should give a completion queue the options that it is told, and none otherwise") {
+            onNullDevice { context ->
+                context.completionQueue { }.options() shouldBe CompletionQueueOptions.NONE
+                context.completionQueue { extended() }.options() shouldBe CompletionQueueOptions.NONE
+                val domain = context.protectionDomain().parentDomain()
+                val options =
+                    context
+                        .completionQueue {
+                            timestamps()
+                            wallClock()
+                            fields(CompletionField.FLOW_TAG)
+                            singleThreaded()
+                            ignoreOverrun()
+                            parentDomain(domain)
+                        }.options()
+                options shouldBe
+                    CompletionQueueOptions(
+                        setOf(CompletionField.TIMESTAMP, CompletionField.WALL_CLOCK, CompletionField.FLOW_TAG),
+                        true,
+                        true,
+                        domain,
+                    )
+                "$options" shouldBe
+                    "fields=[TIMESTAMP, WALL_CLOCK, FLOW_TAG], single-threaded, ignores overrun, in a parent domain"
+            }
+        }
+
+        test("should open a device by the name of its port, and by its GUID") {
+            onNullDevice { context ->
+                for (name in listOf("null0/1", "0200:0000:0000:0001")) {
+                    openDevice(name).use { it.device().name() shouldBe context.device().name() }
+                }
             }
         }
 

@@ -144,6 +144,7 @@ class PacingSpec :
         sentence("should refuse a rate above its highest, and a queue pair that is not ready to send") {
             val limits = a.context.queryDeviceEx().packetPacing()
             listOf(RC, UC, UD).all { it.isIn(limits.queuePairTypes()) } shouldBe true
+
             fun refusal(
                 qp: QueuePair,
                 kbps: Long,

@@ -131,7 +131,11 @@ class StampedQueueSpec :
             val peer = b.pd.queuePair(QueuePairInitAttributes.of(RC, b.cq))
             qp.connect(peer.endpoint())
             peer.connect(qp.endpoint())
-            for ((region, works) in listOf(a.mr to true, domain.memoryRegion(8) to true, other.memoryRegion(8) to false)) {
+            for ((region, works) in listOf(
+                a.mr to true,
+                domain.memoryRegion(8) to true,
+                other.memoryRegion(8) to false,
+            )) {
                 qp.postWith(Consumer { it.write(1, b.mr.remote()).from(region.slice(0, 8)).signaled() })
                 a.take(1).single().isSuccess shouldBe works
             }

@@ -12,6 +12,7 @@ import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.Ece
 import org.kverbs.attributes.QueuePairState.INIT
 import org.kverbs.attributes.QueuePairState.RTR
 import org.kverbs.attributes.QueuePairState.RTS
@@ -192,6 +193,25 @@ internal class ConnectionSpec :
                 rejected.step() shouldBe ConnectionStep.CONNECT
                 rejected.message shouldStartWith "connecting to $shownIp:${client.peerAddress()?.port} failed: "
                 if (!isIwarp) rejected.reason() shouldBe RejectReason.CONSUMER_DEFINED
+            }
+        }
+
+        case("should tell each side what the other offers for enhanced connection establishment", RAW_CONNECT) {
+            channels { clients, servers ->
+                val (a, b) = end() to end()
+                val client = clients.resolved(checkNotNull(listener(servers).localAddress()))
+                a.qp.prepare(client, INIT)
+                client.options().localEce(Ece(0x2c9, 5, 0))
+                client.connect(a.qp, ConnectionParameters.DEFAULTS)
+                val server = servers.expect(CONNECT_REQUEST).id()
+                server.options().remoteEce() shouldBe Ece(0x2c9, 5, 0)
+                b.qp.prepare(server, INIT, RTR, RTS)
+                server.options().localEce(Ece(0x2c9, 1, 0))
+                server.accept(b.qp, ConnectionParameters.DEFAULTS)
+                clients.expect(CONNECT_RESPONSE)
+                client.options().remoteEce() shouldBe Ece(0x2c9, 1, 0)
+                shouldThrow<RdmaSystemException> { client.options().localEce(Ece(0, 1, 0)) }.message shouldContain
+                    "vendor must not be 0"
             }
         }
 

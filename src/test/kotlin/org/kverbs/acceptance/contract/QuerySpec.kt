@@ -1,6 +1,7 @@
 package org.kverbs.acceptance.contract
 
 import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
 import io.kotest.matchers.collections.shouldContain
 import io.kotest.matchers.collections.shouldContainAll
 import io.kotest.matchers.doubles.shouldBeGreaterThan
@@ -13,6 +14,7 @@ import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldMatch
 import org.kverbs.Device
 import org.kverbs.DeviceNotFoundException
+import org.kverbs.DevicePort
 import org.kverbs.RdmaSystemException
 import org.kverbs.acceptance.contract.Capability.ADDRESS_EVENTS
 import org.kverbs.acceptance.contract.Capability.ADDRESS_HANDLES
@@ -61,6 +63,16 @@ internal class QuerySpec :
             missing.available() shouldContainAll devicesUnderTest.map { it.name }
             missing.message shouldContain device.name
             shouldThrow<DeviceNotFoundException> { Device.byGuid(1) }.message shouldContain "0000:0000:0000:0001"
+        }
+
+        case("should be found by its name, the name of its port, its GUID and its GIDs") {
+            val names =
+                listOf(device.name, "${device.name}/$PORT", "0x%016x".format(context.device().guid())) +
+                    context.queryGidTable().map { it.gid().toString() }
+            for (name in names) withClue(name) { "${DevicePort.find(name)}" shouldBe "${device.name}/$PORT" }
+            shouldThrow<DeviceNotFoundException> { DevicePort.find("${device.name}/2") }.message shouldContain
+                "device '${device.name}/2'"
+            (context.device().index() >= 0) shouldBe (device.provider == "native")
         }
 
         case("should answer ibv_query_device, and ibv_query_device_ex with the same") {

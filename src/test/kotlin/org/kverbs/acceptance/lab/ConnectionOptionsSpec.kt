@@ -135,25 +135,6 @@ internal class ConnectionOptionsSpec :
             }
         }
 
-        case("should tell each side what the other offers for enhanced connection establishment", RAW_CONNECT) {
-            channels { clients, servers ->
-                val (a, b) = end() to end()
-                val client = clients.resolved(checkNotNull(listener(servers).localAddress()))
-                a.qp.prepare(client, INIT)
-                client.options().localEce(Ece(0x2c9, 5, 0))
-                client.connect(a.qp, ConnectionParameters.DEFAULTS)
-                val server = servers.expect(CONNECT_REQUEST).id()
-                server.options().remoteEce() shouldBe Ece(0x2c9, 5, 0)
-                b.qp.prepare(server, INIT, RTR, RTS)
-                server.options().localEce(Ece(0x2c9, 1, 0))
-                server.accept(b.qp, ConnectionParameters.DEFAULTS)
-                clients.expect(CONNECT_RESPONSE)
-                client.options().remoteEce() shouldBe Ece(0x2c9, 1, 0)
-                shouldThrow<RdmaSystemException> { client.options().localEce(Ece(0, 1, 0)) }.message shouldContain
-                    "vendor must not be 0"
-            }
-        }
-
         case("should move an id with its events to another channel, which owns it then") {
             channels { clients, servers ->
                 val met = meet(clients, servers)

@@ -28,6 +28,8 @@ private const val HEADERS = 20
 
 private fun Random.bits(count: Int) = nextInt() ushr (Int.SIZE_BITS - count)
 
+private fun Random.ece() = Message.Ece(bits(24), nextInt())
+
 /** Returns a message of each kind with random fields. */
 internal fun Random.messages(): List<Message> {
     val path =
@@ -64,6 +66,7 @@ internal fun Random.messages(): List<Message> {
             nextBoolean(),
             path,
             nextBytes(92),
+            ece(),
         ),
         Message.Mra(nextInt(), nextInt(), bits(2), bits(5), nextBytes(222)),
         Message.Rej(nextInt(), nextInt(), bits(2), bits(16), nextBytes(nextInt(73)), nextBytes(148)),
@@ -82,6 +85,7 @@ internal fun Random.messages(): List<Message> {
             nextBoolean(),
             nextLong(),
             nextBytes(196),
+            ece(),
         ),
         Message.Rtu(nextInt(), nextInt(), nextBytes(224)),
         Message.Dreq(nextInt(), nextInt(), bits(24), nextBytes(220)),

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvEce;
 import org.kverbs.internal.abi.IbvEventType;
 import org.kverbs.internal.abi.IbvQpAttr;
 import org.kverbs.internal.abi.RdmaOption;
@@ -360,12 +361,21 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
 
     @Override
     public int setLocalEce(long id, MemorySegment ece) {
-        return -Errno.EOPNOTSUPP;
+        int vendor = ece.get(ValueLayout.JAVA_INT_UNALIGNED, IbvEce.VENDOR_ID);
+        int options = ece.get(ValueLayout.JAVA_INT_UNALIGNED, IbvEce.OPTIONS);
+        boolean fits = vendor >>> 24 == 0 && ece.get(ValueLayout.JAVA_INT_UNALIGNED, IbvEce.COMP_MASK) == 0;
+        return with(id, found -> fits ? found.session.offer(new Message.Ece(vendor, options)) : -Errno.EINVAL);
     }
 
     @Override
     public int getRemoteEce(long id, MemorySegment ece) {
-        return -Errno.EOPNOTSUPP;
+        return with(id, found -> {
+            Message.Ece offered = found.session.offered();
+            ece.set(ValueLayout.JAVA_INT_UNALIGNED, IbvEce.VENDOR_ID, offered.vendor());
+            ece.set(ValueLayout.JAVA_INT_UNALIGNED, IbvEce.OPTIONS, offered.options());
+            ece.set(ValueLayout.JAVA_INT_UNALIGNED, IbvEce.COMP_MASK, 0);
+            return 0;
+        });
     }
 
     @Override

@@ -25,6 +25,8 @@ import org.kverbs.embedded.internal.transport.Gsi;
 public record Mad(long transaction, Message message) {
 
     private static final int HEADER = 24;
+    /** The attribute modifier in the header; in a REQ and a REP it holds the vendor's options. */
+    private static final int MODIFIER = 20;
     /** Base version 1, class 7, class version 2, method Send. */
     private static final int KIND = 0x01_07_02_03;
     private static final int PERMISSIVE_LID = 0xffff;
@@ -75,7 +77,9 @@ public record Mad(long transaction, Message message) {
     }
 
     private static void encode(ByteBuffer b, Req m) {
-        b.putInt(m.localId()).putInt(0).putLong(m.service()).putLong(m.caGuid()).putInt(0).putInt(m.qkey());
+        b.putInt(MODIFIER, m.ece().options());
+        b.putInt(m.localId()).putInt(m.ece().vendor()).putLong(m.service()).putLong(m.caGuid()).putInt(0);
+        b.putInt(m.qkey());
         b.putInt(m.qpn() << 8 | m.responderResources());
         b.putInt(m.initiatorDepth());
         b.putInt(m.remoteTimeout() << 3 | m.transport() << 1 | bit(m.flowControl(), 0));
@@ -92,7 +96,10 @@ public record Mad(long transaction, Message message) {
     }
 
     private static void encode(ByteBuffer b, Rep m) {
-        ids(b, m.localId(), m.remoteId()).putInt(m.qkey()).putInt(m.qpn() << 8).putInt(0).putInt(m.psn() << 8);
+        int vendor = m.ece().vendor(); // a byte of it stands at the end of each of three words
+        b.putInt(MODIFIER, m.ece().options());
+        ids(b, m.localId(), m.remoteId()).putInt(m.qkey()).putInt(m.qpn() << 8 | bits(vendor, 16, 8));
+        b.putInt(bits(vendor, 8, 8)).putInt(m.psn() << 8 | bits(vendor, 0, 8));
         b.put((byte) m.responderResources()).put((byte) m.initiatorDepth());
         b.put((byte) (m.ackDelay() << 3 | m.failover() << 1 | bit(m.flowControl(), 0)));
         b.put((byte) (m.rnrRetry() << 5 | bit(m.srq(), 4))).putLong(m.caGuid()).put(m.privateData());
@@ -155,7 +162,7 @@ public record Mad(long transaction, Message message) {
 
     private static Req req(ByteBuffer b) {
         int local = b.getInt();
-        b.getInt();
+        int vendor = bits(b.getInt(), 0, 24);
         long service = b.getLong();
         long guid = b.getLong();
         b.getInt();
@@ -197,16 +204,18 @@ public record Mad(long transaction, Message message) {
                 bits(retries, 4, 4),
                 bits(retries, 3, 1) == 1,
                 path,
-                rest(b, Req.PRIVATE));
+                rest(b, Req.PRIVATE),
+                ece(b, vendor));
     }
 
     private static Rep rep(ByteBuffer b) {
         int local = b.getInt();
         int remote = b.getInt();
         int qkey = b.getInt();
-        int qpn = b.getInt() >>> 8;
-        b.getInt(); // end-to-end context
-        int psn = b.getInt() >>> 8;
+        int qpn = b.getInt();
+        int context = b.getInt(); // its upper bits are of an end-to-end context, which nobody has
+        int psn = b.getInt();
+        int vendor = bits(qpn, 0, 8) << 16 | bits(context, 0, 8) << 8 | bits(psn, 0, 8);
         int responder = b.get() & 0xff;
         int initiator = b.get() & 0xff;
         int ack = b.get();
@@ -215,8 +224,8 @@ public record Mad(long transaction, Message message) {
                 local,
                 remote,
                 qkey,
-                qpn,
-                psn,
+                qpn >>> 8,
+                psn >>> 8,
                 responder,
                 initiator,
                 bits(ack, 3, 5),
@@ -225,7 +234,12 @@ public record Mad(long transaction, Message message) {
                 bits(rnr, 5, 3),
                 bits(rnr, 4, 1) == 1,
                 b.getLong(),
-                rest(b, Rep.PRIVATE));
+                rest(b, Rep.PRIVATE),
+                ece(b, vendor));
+    }
+
+    private static Message.Ece ece(ByteBuffer b, int vendor) {
+        return vendor == 0 ? Message.Ece.NONE : new Message.Ece(vendor, b.getInt(MODIFIER));
     }
 
     private static @Nullable SidrRep sidrRep(ByteBuffer b) {

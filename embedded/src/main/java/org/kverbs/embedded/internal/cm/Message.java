@@ -33,6 +33,15 @@ public sealed interface Message {
             int ackTimeout) {}
 
     /**
+     * The vendor's options that one side offers the other while they connect (rdma_set_local_ece).
+     *
+     * @param vendor 24 bits; 0 for no offer
+     */
+    record Ece(int vendor, int options) {
+        static final Ece NONE = new Ece(0, 0);
+    }
+
+    /**
      * Asks for a connection.
      *
      * @param remoteTimeout how long the receiver may take to answer, as 4.096 us * 2^n; {@code localTimeout} is the
@@ -60,9 +69,20 @@ public sealed interface Message {
             int maxCmRetries,
             boolean srq,
             Path path,
-            byte[] privateData)
+            byte[] privateData,
+            Ece ece)
             implements Message {
         static final int PRIVATE = 92;
+
+        /** Makes a request without vendor's options. */
+        public Req(int localId, long service, long caGuid, int qkey, int qpn, int responderResources,
+                int initiatorDepth, int remoteTimeout, int transport, boolean flowControl, int psn, int localTimeout,
+                int retryCount, int pkey, int mtu, int rnrRetry, int maxCmRetries, boolean srq, Path path,
+                byte[] privateData) {
+            this(localId, service, caGuid, qkey, qpn, responderResources, initiatorDepth, remoteTimeout, transport,
+                    flowControl, psn, localTimeout, retryCount, pkey, mtu, rnrRetry, maxCmRetries, srq, path,
+                    privateData, Ece.NONE);
+        }
 
         @Override
         public int attribute() {
@@ -107,9 +127,18 @@ public sealed interface Message {
             int rnrRetry,
             boolean srq,
             long caGuid,
-            byte[] privateData)
+            byte[] privateData,
+            Ece ece)
             implements Message {
         static final int PRIVATE = 196;
+
+        /** Makes an answer without vendor's options. */
+        public Rep(int localId, int remoteId, int qkey, int qpn, int psn, int responderResources, int initiatorDepth,
+                int ackDelay, int failover, boolean flowControl, int rnrRetry, boolean srq, long caGuid,
+                byte[] privateData) {
+            this(localId, remoteId, qkey, qpn, psn, responderResources, initiatorDepth, ackDelay, failover,
+                    flowControl, rnrRetry, srq, caGuid, privateData, Ece.NONE);
+        }
 
         @Override
         public int attribute() {

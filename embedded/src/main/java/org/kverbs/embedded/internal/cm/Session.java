@@ -28,6 +28,10 @@ final class Session implements Connection.Owner, Resolving.Owner {
     private @Nullable Resolved resolved;
     private @Nullable Req req;
     private @Nullable Negotiated negotiated;
+    /** The vendor's options that the next request or answer offers, and those that the peer's offered. */
+    private Message.Ece localEce = Message.Ece.NONE;
+
+    private Message.Ece remoteEce = Message.Ece.NONE;
 
     Session(Id id, Agent agent) {
         this.id = id;
@@ -89,13 +93,15 @@ final class Session implements Connection.Owner, Resolving.Owner {
                 Timers.RETRIES,
                 chosen.srq(),
                 path,
-                data);
+                data,
+                localEce);
     }
 
     void requested(Connection by, Req asked) {
         connection = by;
         by.ownedBy(this);
         req = asked;
+        remoteEce = asked.ece();
         Message.Path path = asked.path();
         var route = new Route(
                 by.remote.sourceIndex(),
@@ -136,11 +142,26 @@ final class Session implements Connection.Owner, Resolving.Owner {
                 chosen.rnrRetry(),
                 chosen.srq(),
                 connection.remote.port().device().guid(),
-                chosen.privateData()));
+                chosen.privateData(),
+                localEce));
         if (result == 0) {
             negotiated = negotiated.with(chosen);
         }
         return result;
+    }
+
+    /** Offers options from now on; vendor 0 is refused. */
+    int offer(Message.Ece ece) {
+        if (ece.vendor() == 0) {
+            return -Errno.EINVAL;
+        }
+        localEce = ece;
+        return 0;
+    }
+
+    /** Returns what the peer offered. */
+    Message.Ece offered() {
+        return remoteEce;
     }
 
     int reject(int reason, byte[] privateData) {
@@ -200,6 +221,7 @@ final class Session implements Connection.Owner, Resolving.Owner {
 
     @Override
     public void replied(Rep rep) {
+        remoteEce = rep.ece();
         if (req != null && connection != null) {
             negotiated = Negotiated.of(Route.to(connection.remote, id.options.trafficClass), req, rep);
         }

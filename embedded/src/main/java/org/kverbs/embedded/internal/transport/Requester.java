@@ -300,7 +300,8 @@ final class Requester {
     private boolean wantsAck(boolean last, int covered, int share, int room) {
         sinceAckRequest += covered;
         boolean more = qp.state == IbvQpState.IBV_QPS_RTS && isFollowed();
-        if (last && !more || covered >= room || rests || mustAsk || qp.pacer.isLimited() || sinceAckRequest >= share / 4) {
+        boolean pauses = rests || qp.pacer.isLimited();
+        if (last && !more || covered >= room || pauses || mustAsk || sinceAckRequest >= share / 4) {
             sinceAckRequest = 0;
             mustAsk = false;
             return true;
