@@ -57,11 +57,17 @@ internal class OldLibrarySpec :
                 val text = (root / "core-java/src/main/java/org/kverbs/internal/ffm/$source.java").readText()
                 val found = BINDING.findAll(text).map { it.groupValues }
                 val bindings = found.map { (_, symbol, release) -> symbol to (release.toIntOrNull() ?: 0) }.toList()
-                bindings.size shouldBe Regex("library\\.function").findAll(text).count()
+                bindings.size shouldBe Regex("library\\.function\\(\"").findAll(text).count()
                 for ((symbol, release) in bindings) {
                     val version = versions[symbol]
                     withClue("$symbol is of $version") {
-                        if (version == null) release shouldBeGreaterThan newest(versions) else RELEASES[version] shouldBe release
+                        if (version ==
+                            null
+                        ) {
+                            release shouldBeGreaterThan newest(versions)
+                        } else {
+                            RELEASES[version] shouldBe release
+                        }
                     }
                 }
             }
