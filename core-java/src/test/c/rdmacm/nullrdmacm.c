@@ -66,6 +66,10 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 
 void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 {
+	struct rdma_cm_event *event;
+
+	while (read(channel->fd, &event, sizeof(event)) == sizeof(event)) /* it does not block any more */
+		gone(event);
 	close(channel->fd);
 	close(((struct channel *)channel)->writes);
 	gone(channel);

@@ -63,7 +63,13 @@ internal class OldLibrarySpec :
                 for ((symbol, release) in bindings) {
                     val version = versions[symbol]
                     withClue("$symbol is of $version") {
-                        if (version == null) release shouldBeGreaterThan newest(versions) else RELEASES[version] shouldBe release
+                        if (version ==
+                            null
+                        ) {
+                            release shouldBeGreaterThan newest(versions)
+                        } else {
+                            RELEASES[version] shouldBe release
+                        }
                     }
                 }
             }

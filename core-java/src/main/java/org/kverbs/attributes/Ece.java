@@ -8,7 +8,7 @@ import org.kverbs.internal.values.Structure;
 
 /**
  * The data of enhanced connection establishment: abilities that two adapters of one vendor exchange while they connect,
- * {@code struct ibv_ece} (rdma_set_local_ece(3), ibv_query_ece(3), ibv_set_ece(3)).
+ * {@code struct ibv_ece} (rdma_set_local_ece(3), ibv_query_ece(3), ibv_set_ece(3)). Immutable.
  *
  * @param vendorId the number that the IEEE gave the vendor, 24 bits; 0 from a peer that offers nothing
  * @param options bits whose meaning the vendor defines

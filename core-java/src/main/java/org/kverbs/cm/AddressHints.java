@@ -16,7 +16,7 @@ import org.kverbs.internal.abi.RdmaAddrinfo;
 import org.kverbs.internal.abi.RdmaAddrinfoFlags;
 
 /**
- * The search terms of {@link ConnectionEventChannel#addressInfo} ({@code rdma_getaddrinfo(3)}).
+ * The search terms of {@link ConnectionEventChannel#addressInfo} ({@code rdma_getaddrinfo(3)}). Immutable.
  *
  * @param portSpace the port space: TCP for connections, UDP for datagrams
  * @param isPassive whether the addresses are local ones, for an id that listens ({@code RAI_PASSIVE})

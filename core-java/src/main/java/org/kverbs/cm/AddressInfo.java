@@ -18,7 +18,7 @@ import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ConnectionManager;
 
 /**
- * An address that {@link ConnectionEventChannel#addressInfo} found: {@code struct rdma_addrinfo}.
+ * An address that {@link ConnectionEventChannel#addressInfo} found: {@code struct rdma_addrinfo}. Immutable.
  *
  * @param portSpace the port space; UNKNOWN if {@code rawPortSpace} has no name
  * @param rawPortSpace the number of {@code portSpace}, an {@code enum rdma_port_space}

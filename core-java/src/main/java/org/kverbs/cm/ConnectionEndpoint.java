@@ -253,7 +253,7 @@ public final class ConnectionEndpoint implements AutoCloseable {
         return resources.domain().memoryRegion(length, AccessFlag.LOCAL_WRITE);
     }
 
-    /** Registers the caller's memory for messages; see {@link ProtectionDomain#register(MemorySegment, AccessFlag...)}. */
+    /** Registers memory of the caller; see {@link ProtectionDomain#register(MemorySegment, AccessFlag...)}. */
     public MemoryRegion messageRegion(MemorySegment memory) {
         return resources.domain().register(memory, AccessFlag.LOCAL_WRITE);
     }

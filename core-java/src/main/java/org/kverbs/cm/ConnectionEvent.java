@@ -13,7 +13,7 @@ import org.kverbs.internal.abi.RdmaCmEvent;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * An event of a connection id ({@code struct rdma_cm_event}): a copy, so it is already acknowledged.
+ * An event of a connection id ({@code struct rdma_cm_event}): a copy, so it is already acknowledged. Immutable.
  *
  * @param type the type of the event; UNKNOWN if {@code rawType} has no name
  * @param rawType the number of {@code type}, an {@code enum rdma_cm_event_type}

@@ -87,7 +87,10 @@ public final class ConnectionId extends Resource {
         return passive;
     }
 
-    /** Returns the look-up of addresses by events of this id; {@link ConnectionEventChannel#addressInfo} needs no event. */
+    /**
+     * Returns the look-up of addresses whose answer is an event of this id. {@link ConnectionEventChannel#addressInfo}
+     * needs no event.
+     */
     public AddressLookup addressLookup() {
         return lookup;
     }
@@ -284,8 +287,9 @@ public final class ConnectionId extends Resource {
 
     /**
      * Moves a queue pair to INIT, RTR or RTS for this connection, from the previous state. On the way to RTR it also
-     * sets the access rights of the peer. The description of the package shows when to call this. The connection manager
-     * sets the receiver-not-ready timer to code 0, 655 ms: post receives before RTR, or set another timer in RTS.
+     * sets the access rights of the peer. The description of the package shows when to call this. The connection
+     * manager sets the receiver-not-ready timer to code 0, 655 ms: post receives before RTR, or set another timer in
+     * RTS.
      *
      * @throws RdmaSystemException if the id has no attributes for the state yet, or if the device refuses
      */

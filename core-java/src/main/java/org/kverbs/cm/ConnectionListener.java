@@ -12,8 +12,8 @@ import org.kverbs.RdmaSystemException;
  *
  * <p>Each endpoint is on its own: closing the listener stops listening and leaves the endpoints open.
  *
- * <p>Safe for any thread. Several threads can wait for requests; each request goes to one of them. A wait ends after its
- * timeout, when the thread is interrupted, and when another thread closes the listener. Source: {@code man 3
+ * <p>Safe for any thread. Several threads can wait for requests; each request goes to one of them. A wait ends after
+ * its timeout, when the thread is interrupted, and when another thread closes the listener. Source: {@code man 3
  * rdma_listen}, {@code rdma_get_request}.
  */
 public final class ConnectionListener implements AutoCloseable {

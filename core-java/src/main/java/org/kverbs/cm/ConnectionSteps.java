@@ -17,7 +17,8 @@ import org.kverbs.internal.SocketAddresses;
 import org.kverbs.internal.values.Ranges;
 
 /**
- * The steps of a connection id. If the network or the peer makes one fail, the failure is a {@link ConnectionException}.
+ * The steps of a connection id. If the network or the peer makes one fail, the failure is a {@link
+ * ConnectionException}.
  */
 final class ConnectionSteps {
 

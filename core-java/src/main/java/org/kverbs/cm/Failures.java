@@ -10,8 +10,8 @@ import org.kverbs.internal.abi.Errno;
 final class Failures {
 
     /** What has the calls for events of the program and for look-ups by an id. */
-    static final String SINCE_60 = "librdmacm has it since rdma-core 60, with a kernel that knows the command, and so has"
-            + " the embedded device.";
+    static final String SINCE_60 = "librdmacm has it since rdma-core 60, with a kernel that knows the command, and so "
+            + "has the embedded device.";
 
     private Failures() {}
 

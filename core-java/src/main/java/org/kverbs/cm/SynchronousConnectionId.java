@@ -154,7 +154,7 @@ public final class SynchronousConnectionId implements AutoCloseable {
     }
 
     /**
-     * Connects to the peer, and moves the queue pair to RTS, where a sender that finds no receive tries again after 0.64
+     * Connects to the peer, and moves the queue pair to RTS. There a peer that finds no receive tries again after 0.64
      * ms. A datagram id gets the peer's queue pair and address.
      *
      * @param qp a queue pair in INIT; if the peer can send first, with receives posted

@@ -199,8 +199,8 @@ public interface ConnectionManager {
     long addressInfo(@Nullable MemorySegment node, @Nullable MemorySegment service, @Nullable MemorySegment hints);
 
     /**
-     * Finds addresses for an id; RDMA_CM_EVENT_ADDRINFO_RESOLVED follows ({@code rdma_resolve_addrinfo}). The parameters
-     * are those of {@link #addressInfo}.
+     * Finds addresses for an id; RDMA_CM_EVENT_ADDRINFO_RESOLVED follows ({@code rdma_resolve_addrinfo}). The
+     * parameters are those of {@link #addressInfo}.
      *
      * @return 0 or -errno; -ENOSYS or -EOPNOTSUPP if the provider does not have it
      */
@@ -213,8 +213,8 @@ public interface ConnectionManager {
     }
 
     /**
-     * Takes the addresses that {@link #resolveAddressInfo} found ({@code rdma_query_addrinfo}). The caller frees them by
-     * {@link #freeAddressInfo}.
+     * Takes the addresses that {@link #resolveAddressInfo} found ({@code rdma_query_addrinfo}). The caller frees them
+     * by {@link #freeAddressInfo}.
      *
      * @return the {@code struct rdma_addrinfo *}, or -errno
      */

@@ -83,7 +83,8 @@ internal class ConnectionEndpointSpec :
                 client.event().shouldNotBeNull().words() shouldBe "from the server"
                 server.id().peerAddress() shouldBe client.id().localAddress()
                 server.id().isPassive shouldBe true
-                client.toString() shouldStartWith "endpoint to $shownIp:${server.id().localAddress()?.port} by queue pair"
+                client.toString() shouldStartWith
+                    "endpoint to $shownIp:${server.id().localAddress()?.port} by queue pair"
             }
         }
 
@@ -91,8 +92,7 @@ internal class ConnectionEndpointSpec :
             channel().use { names ->
                 val free = endpointListener().use { it.address.port }
 
-                fun found(hints: AddressHints): AddressInfo =
-                    names.addressInfo(if (device.isIpv6) "[$ip]".trim('[', ']') else ip, "$free", hints).first()
+                fun found(hints: AddressHints): AddressInfo = names.addressInfo(ip, "$free", hints).first()
                 val local = found(AddressHints.passive(PortSpace.TCP))
                 val remote = found(AddressHints.active(PortSpace.TCP))
                 ConnectionEndpoint.listen(local, endpoints).use { listener ->
@@ -371,10 +371,10 @@ internal class ConnectionEndpointSpec :
                 shouldThrow<RdmaSystemException> { client.accept() }.message shouldContain "CONNECT_REQUEST"
                 shouldThrow<RdmaSystemException> { client.disconnect() }.message shouldContain "isn't connected"
             }
-            endpointPair().use { (client, _) ->
+            endpointPair { _, server -> server.postReceive(1, server.messageRegion(8).slice()) }.use { (client, _) ->
                 shouldThrow<RdmaSystemException> { client.connect(ConnectionParameters.DEFAULTS) }
-                client.postSend(1, client.messageRegion(8).slice(0, 0)) // the connection is still up
-                client.awaitSend()
+                client.postSend(1, client.messageRegion(8).slice())
+                client.awaitSend().workRequestId() shouldBe 1 // the connection is still up
             }
         }
     })

@@ -79,7 +79,8 @@ internal class SynchronousConnectionSpec :
             synchronous().use { id ->
                 val limit = Duration.ofMillis(1)
                 shouldThrow<ConnectionException> { id.resolveAddress(nowhere(), STEP_TIMEOUT) }
-                shouldThrow<RdmaSystemException> { id.resolveRoute(limit) }.message shouldContain "wait for ADDR_RESOLVED"
+                shouldThrow<RdmaSystemException> { id.resolveRoute(limit) }.message shouldContain
+                    "wait for ADDR_RESOLVED"
                 shouldThrow<RdmaSystemException> { id.disconnect(limit) }.message shouldContain "isn't connected"
             }
         }
